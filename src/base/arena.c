@@ -1,0 +1,183 @@
+/*
+ * Blocks form a list, newest first; each is twice the size of the one before,
+ * up to BLOCK_MAX. Under the address sanitizer the unused part of a block and a
+ * gap after each object are poisoned, so that an overrun is caught here as it
+ * would be on the heap.
+ */
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT _Alignof(max_align_t)
+#define BLOCK_MIN ((size_t)4 << 10)
+#define BLOCK_MAX ((size_t)1 << 20)
+
+struct arena_block {
+    struct arena_block *older;
+    size_t size;
+    _Alignas(max_align_t) char bytes[];
+};
+
+/* Present only when the sanitizer is linked in. */
+extern void __asan_poison_memory_region(void const volatile *p, size_t size) __attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *p, size_t size)
+    __attribute__((weak));
+
+static void poison(const void *p, size_t size)
+{
+    if (__asan_poison_memory_region)
+        __asan_poison_memory_region(p, size);
+}
+
+static void unpoison(const void *p, size_t size)
+{
+    if (__asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(p, size);
+}
+
+static size_t round_up(size_t size)
+{
+    size_t gap = __asan_poison_memory_region ? ALIGNMENT : 0;
+
+    return mem_product(1, (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1));
+}
+
+static void add_block(struct arena *arena, size_t least)
+{
+    size_t size = arena->blocks ? arena->blocks->size * 2 : BLOCK_MIN;
+    struct arena_block *block;
+
+    if (size > BLOCK_MAX)
+        size = BLOCK_MAX;
+    if (size < least)
+        size = least;
+    block = mem_alloc(sizeof(*block) + size);
+    block->older = arena->blocks;
+    block->size = size;
+    arena->blocks = block;
+    arena->next = block->bytes;
+    arena->end = block->bytes + size;
+    poison(block->bytes, size);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    size_t need = round_up(size > 0 ? size : 1);
+    char *p;
+
+    if (need > (size_t)(arena->end - arena->next))
+        add_block(arena, need);
+    p = arena->next;
+    arena->next += need;
+    arena->used += need;
+    unpoison(p, size);
+    return p;
+}
+
+void *arena_zalloc(struct arena *arena, size_t size)
+{
+    return memset(arena_alloc(arena, size), 0, size);
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t size)
+{
+    char *copy = arena_alloc(arena, size + 1);
+
+    if (size > 0)
+        memcpy(copy, text, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+struct str arena_str(struct arena *arena, struct str text)
+{
+    return (struct str){ arena_strndup(arena, text.p, text.n), text.n };
+}
+
+char *arena_vprintf(struct arena *arena, const char *fmt, va_list args)
+{
+    va_list again;
+    char *text;
+    int size;
+
+    va_copy(again, args);
+    size = vsnprintf(NULL, 0, fmt, args);
+    if (size < 0)
+        size = 0; /* a broken multibyte conversion: an empty text, not a crash */
+    text = arena_alloc(arena, (size_t)size + 1);
+    text[0] = '\0';
+    (void)vsnprintf(text, (size_t)size + 1, fmt, again);
+    va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    text = arena_vprintf(arena, fmt, args);
+    va_end(args);
+    return text;
+}
+
+void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t new_size)
+{
+    size_t had = round_up(old_size > 0 ? old_size : 1);
+    size_t need = round_up(new_size);
+    void *p;
+
+    if (new_size <= old_size)
+        return old;
+    if (old && (char *)old + had == arena->next &&
+        need - had <= (size_t)(arena->end - arena->next)) {
+        arena->next += need - had;
+        arena->used += need - had;
+        unpoison(old, new_size);
+        return old;
+    }
+    p = arena_alloc(arena, new_size);
+    if (old_size > 0)
+        memcpy(p, old, old_size);
+    return p;
+}
+
+static void free_blocks(struct arena_block *block)
+{
+    while (block) {
+        struct arena_block *older = block->older;
+
+        unpoison(block->bytes, block->size);
+        free(block);
+        block = older;
+    }
+}
+
+void arena_clear(struct arena *arena)
+{
+    struct arena_block *keep = arena->blocks;
+
+    if (!keep)
+        return;
+    free_blocks(keep->older);
+    keep->older = NULL;
+    arena->next = keep->bytes;
+    arena->end = keep->bytes + keep->size;
+    arena->used = 0;
+    poison(keep->bytes, keep->size);
+}
+
+void arena_done(struct arena *arena)
+{
+    free_blocks(arena->blocks);
+    *arena = (struct arena)ARENA_INIT;
+}

@@ -1,0 +1,170 @@
+#include "base/diag.h"
+
+#include <stdarg.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+/* Longer source lines are cut around the caret. */
+#define SOURCE_COLUMNS 100
+
+int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
+{
+    struct diag diag = { .at = at };
+    va_list args;
+
+    if (diags->list.n >= DIAGS_MAX) {
+        diags->dropped++;
+        return -1;
+    }
+    va_start(args, fmt);
+    diag.text = arena_vprintf(diags->arena, fmt, args);
+    va_end(args);
+    VEC_PUSH_IN(diags->arena, &diags->list, diag);
+    return -1;
+}
+
+/* The entry that hints and notes speak of; NULL when it was dropped. */
+static struct diag *newest(struct diags *diags)
+{
+    if (diags->list.n == 0 || diags->dropped > 0)
+        return NULL;
+    return &diags->list.p[diags->list.n - 1];
+}
+
+void diag_hint(struct diags *diags, const char *fmt, ...)
+{
+    struct diag *diag = newest(diags);
+    va_list args;
+
+    if (!diag)
+        return;
+    va_start(args, fmt);
+    diag->hint = arena_vprintf(diags->arena, fmt, args);
+    va_end(args);
+}
+
+void diag_source(struct diags *diags, struct str text)
+{
+    struct diag *diag = newest(diags);
+    size_t at = 0;
+
+    if (!diag || diag->at.line == 0)
+        return;
+    for (uint32_t line = 1; line < diag->at.line; line++) {
+        at = str_find_char(text, '\n', at);
+        if (at == STR_NONE)
+            return;
+        at++;
+    }
+    diag->source = arena_str(diags->arena, str_line_at(text, at));
+}
+
+void diag_note(struct diags *diags, struct place at, const char *fmt, ...)
+{
+    struct diag *diag = newest(diags);
+    struct diag_note note = { .at = at };
+    va_list args;
+
+    if (!diag)
+        return;
+    va_start(args, fmt);
+    note.text = arena_vprintf(diags->arena, fmt, args);
+    va_end(args);
+    VEC_PUSH_IN(diags->arena, &diag->notes, note);
+}
+
+int diag_err(struct diags *diags, struct place at, const struct err *err)
+{
+    return diag_add(diags, at, "%s", err->text);
+}
+
+size_t diags_count(const struct diags *diags)
+{
+    return diags->list.n + diags->dropped;
+}
+
+void place_print(struct place at, struct buf *out)
+{
+    if (at.file)
+        buf_add_text(out, at.file);
+    if (at.line > 0)
+        buf_printf(out, "%s%u", at.file ? ":" : "line ", at.line);
+    if (at.line > 0 && at.column > 0)
+        buf_printf(out, ":%u", at.column);
+}
+
+static void print_place_and_colon(struct place at, struct buf *out)
+{
+    size_t before = out->n;
+
+    place_print(at, out);
+    if (out->n > before)
+        buf_add_text(out, ": ");
+}
+
+/* The source line and a caret below the column. Tabs and control characters become one blank, so
+ * that the caret stands where it should. */
+static void print_source(const struct diag *diag, struct buf *out)
+{
+    size_t column = diag->at.column > 0 ? diag->at.column : 1;
+    size_t first = column > SOURCE_COLUMNS - 20 ? column - (SOURCE_COLUMNS - 20) : 0;
+    struct str rest = diag->source;
+    size_t shown = 0;
+
+    buf_printf(out, "%5u | ", diag->at.line);
+    for (size_t i = 0; rest.n > 0 && shown < SOURCE_COLUMNS; i++) {
+        size_t n = utf8_length_at(rest);
+
+        if (i >= first) {
+            if (n == 1 && ((unsigned char)rest.p[0] < ' ' || rest.p[0] == 0x7f))
+                buf_add_char(out, ' ');
+            else
+                buf_add(out, rest.p, n);
+            shown++;
+        }
+        rest = str_from_offset(rest, n);
+    }
+    buf_add_text(out, "\n      | ");
+    buf_fill(out, ' ', column - 1 - first);
+    buf_add_text(out, "^\n");
+}
+
+static void print_one(const struct diag *diag, struct buf *out)
+{
+    print_place_and_colon(diag->at, out);
+    buf_printf(out, "%s\n", diag->text);
+    if (diag->source.p)
+        print_source(diag, out);
+    if (diag->hint)
+        buf_printf(out, "      = %s\n", diag->hint);
+    VEC_EACH (&diag->notes, note) {
+        print_place_and_colon(note->at, out);
+        buf_printf(out, "note: %s\n", note->text);
+    }
+}
+
+void diags_print(const struct diags *diags, struct buf *out)
+{
+    VEC_EACH (&diags->list, diag)
+        print_one(diag, out);
+    if (diags->dropped > 0)
+        buf_printf(out, "and %zu more\n", diags->dropped);
+}
+
+int diags_to_err(const struct diags *diags, struct err *err)
+{
+    AUTO_BUF struct buf line = BUF_INIT(ERR_TEXT_SIZE);
+    const struct diag *first = diags->list.n > 0 ? &diags->list.p[0] : NULL;
+
+    if (!first)
+        return err_set(err, ERR_INVALID, "invalid input");
+    print_place_and_colon(first->at, &line);
+    buf_add_text(&line, first->text);
+    if (first->hint)
+        buf_printf(&line, " (%s)", first->hint);
+    if (diags_count(diags) > 1)
+        buf_printf(&line, " (and %zu more)", diags_count(diags) - 1);
+    return err_set(err, ERR_INVALID, "%s", buf_text(&line));
+}

@@ -1,0 +1,48 @@
+/*
+ * err - what went wrong, in one line that grows towards the front.
+ *
+ * A function that can fail returns 0, or -1 with `err` filled in. The struct is
+ * on the caller's stack and allocates nothing. Each level that knows more puts
+ * its words in front: "web.sls:12: file.managed '/etc/motd': write: No space
+ * left". When the text is full the newest words are cut, never the cause.
+ *
+ * Errors of the world (files, processes, limits) are an err. Mistakes in what a
+ * person wrote are a list of diagnostics with places: base/diag.h.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include <stdarg.h>
+
+#include "base/mem.h"
+
+/* Few: one for each thing that a caller does differently. */
+enum err_code {
+    ERR_NONE,
+    ERR_SYSTEM,    /* the kernel said no; errnum says why */
+    ERR_INVALID,   /* the input makes no sense */
+    ERR_LIMIT,     /* a named limit was reached */
+    ERR_NOT_FOUND, /* it should be there and is not */
+    ERR_CYCLE,     /* a graph has a cycle */
+    ERR_TIMEOUT,
+    ERR_CANCELED,
+    ERR_BUSY, /* somebody else holds it */
+    ERR_UNSUPPORTED,
+};
+
+#define ERR_TEXT_SIZE 1016
+
+struct err {
+    enum err_code code;
+    int errnum; /* errno when code is ERR_SYSTEM */
+    char text[ERR_TEXT_SIZE];
+};
+
+/* All return -1, so that a caller writes `return err_set(...)`. */
+int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* "<words>: <text of errnum>" */
+int err_sys(struct err *err, int errnum, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* "<words>: <what was there>" */
+int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#endif

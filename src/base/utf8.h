@@ -1,0 +1,33 @@
+/*
+ * utf8 - text as characters instead of bytes.
+ *
+ * Bytes that are no UTF-8 count as one character each and never stop a walk, so
+ * any input can be measured and shown. Strict readers ask utf8_is_valid first.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct buf;
+
+#define UTF8_BAD 0xfffdU
+
+/* Bytes of the first character: 1 to 4; 0 only for an empty text. */
+size_t utf8_length_at(struct str text);
+/* The first character, UTF8_BAD when the bytes are none; `text` moves behind it. */
+uint32_t utf8_next(struct str *text);
+/* Append a character; surrogates and what is beyond Unicode become UTF8_BAD. */
+void utf8_add(struct buf *out, uint32_t c);
+
+bool utf8_is_valid(struct str text);
+bool utf8_is_ascii(struct str text);
+/* How many characters. */
+size_t utf8_count(struct str text);
+/* The byte offset of character `n`, or of the end when there are fewer. */
+size_t utf8_offset(struct str text, size_t n);
+
+#endif

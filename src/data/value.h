@@ -1,0 +1,174 @@
+/*
+ * value - one tree for everything that has no fixed shape.
+ *
+ * YAML, JSON and MessagePack are read into it, templates and Lua work on it,
+ * parameters are decoded from it. A value is 32 bytes and is passed around by
+ * copy; texts, lists and maps live in an arena. A tree is built by one owner and
+ * then never changes: it may be shared by any number of readers and threads.
+ * (Interpreters build their own lists and maps with the same calls.)
+ *
+ * Values born from text know where: file, line and column. Others have a NULL
+ * source and line 0.
+ *
+ * Equality and order are those of Python: 1 == 1.0 == true, and only numbers
+ * compare across kinds. Maps keep the order of insertion; keys are scalars.
+ *
+ * Memory: the arena given to each call. Threads: any number of readers.
+ */
+#ifndef DATA_VALUE_H
+#define DATA_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+
+enum value_kind {
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_DOUBLE,
+    VALUE_STR,
+    VALUE_BYTES,
+    VALUE_TIME,
+    VALUE_LIST,
+    VALUE_MAP,
+    VALUE_OBJECT, /* of an interpreter, which alone understands it; never in a document */
+};
+#define VALUE_KINDS (VALUE_OBJECT + 1)
+
+enum value_flag {
+    VALUE_QUOTED = 1, /* text that was quoted in its document */
+    VALUE_SECRET = 2, /* never to be shown */
+    VALUE_SAFE = 4,   /* text that is markup already (Jinja autoescape) */
+    VALUE_TUPLE = 8,  /* a list that prints as a tuple and never changes */
+};
+
+/* A document, or a tagged part of one. Values point to it. */
+struct value_source {
+    const char *file;
+    struct str text; /* the whole document, for carets; may be a NULL view */
+    const char *tag; /* "!lua"; NULL when there is none */
+};
+
+/* UTC. */
+struct value_time {
+    int64_t seconds;
+    uint32_t nanoseconds;
+};
+
+struct value_list;
+struct value_map;
+struct object;
+
+struct value {
+    uint8_t kind;
+    uint8_t flags;
+    uint16_t column; /* 65535: that or more */
+    uint32_t line;
+    const struct value_source *source;
+    union {
+        bool b;
+        int64_t i;
+        double d;
+        struct str s; /* VALUE_STR: UTF-8; VALUE_BYTES: anything; both NUL-terminated */
+        struct value_time t;
+        struct value_list *list;
+        struct value_map *map;
+        struct object *object;
+    };
+};
+
+struct value_list {
+    size_t count, cap;
+    struct value *items;
+};
+
+struct value_pair {
+    struct value key, value;
+};
+
+struct value_map {
+    size_t count, cap;
+    struct value_pair *pairs; /* in order of insertion */
+    uint32_t *slots;          /* hash index, made when there are more than a few pairs */
+    size_t slot_cap;
+};
+
+/* --- making --------------------------------------------------------------- */
+
+struct value value_null(void);
+struct value value_bool(bool b);
+struct value value_int(int64_t i);
+struct value value_double(double d);
+/* Borrows: the text must live as long as the value and have a NUL after its end. */
+struct value value_str(struct str s);
+struct value value_text(const char *text);
+struct value value_bytes(struct str s);
+struct value value_time(int64_t seconds, uint32_t nanoseconds);
+struct value value_list(struct value_list *list);
+struct value value_map(struct value_map *map);
+/* `v` with the place of `where`. */
+struct value value_at(struct value v, const struct value *where);
+
+struct value_list *value_list_new(struct arena *arena, size_t expected);
+void value_list_push(struct arena *arena, struct value_list *list, struct value item);
+
+struct value_map *value_map_new(struct arena *arena, size_t expected);
+/* Add, or replace in its place. */
+void value_map_set(struct arena *arena, struct value_map *map, struct value key,
+                   struct value value);
+/* Later pairs move up. False when there was none. */
+bool value_map_remove(struct value_map *map, const struct value *key);
+
+/* A copy of all of it, texts included, that shares nothing with `v`. */
+struct value value_copy(struct arena *arena, const struct value *v);
+
+/* --- looking -------------------------------------------------------------- */
+
+/* Borrowed from the map; NULL when there is none, or when `v` is not a map. */
+const struct value *value_map_find(const struct value_map *map, const struct value *key);
+const struct value_pair *value_map_find_pair(const struct value_map *map, const struct value *key);
+const struct value *value_get(const struct value *v, const char *key);
+const struct value *value_get_str(const struct value *v, struct str key);
+
+/* Follow `path` ("os.family", "users.0.name") from map to map, and through lists by number. NULL
+ * when it leads nowhere. A key that itself holds separators wins over its parts. */
+const struct value *value_path(const struct value *v, struct str path, char separator);
+
+bool value_is(const struct value *v, enum value_kind kind);
+/* Python's idea of true: not null, false, zero, empty. */
+bool value_is_true(const struct value *v);
+bool value_equal(const struct value *a, const struct value *b);
+/* Sets -1, 0 or 1; returns -1 when the two have no order. */
+int value_compare(const struct value *a, const struct value *b, int *ret_order);
+/* Equal values hash alike. Lists and maps hash too, by content. */
+uint32_t value_hash(const struct value *v);
+/* Follow-through for a tag: "!lua", or NULL. */
+const char *value_tag(const struct value *v);
+
+/* "a map", "a number": for messages. */
+const char *value_kind_name(enum value_kind kind);
+const char *value_describe(const struct value *v);
+
+/* Where it was written; no file and line 0 when it was not. */
+struct place value_place(const struct value *v);
+/* diag_add at the value, with its source line. Returns -1. */
+int value_diag(struct diags *diags, const struct value *v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* --- combining ------------------------------------------------------------ */
+
+enum value_merge {
+    VALUE_MERGE_REPLACE, /* lists of the second replace those of the first */
+    VALUE_MERGE_APPEND,  /* lists are joined */
+};
+
+/* `over` on top of `base`: maps merge key by key, deeply; everything else is replaced, lists as
+ * `how` says. Neither changes; the result may share parts of both. */
+struct value value_merge(struct arena *arena, const struct value *base, const struct value *over,
+                         enum value_merge how);
+
+#endif

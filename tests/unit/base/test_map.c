@@ -1,0 +1,66 @@
+#include "base/map.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "test.h"
+
+TEST(a_map_keeps_the_order_of_first_insertion)
+{
+    struct map map = MAP_INIT;
+    char order[8] = "";
+    size_t n = 0;
+
+    map_set(&map, STR("b"), &map);
+    map_set(&map, STR("a"), &map);
+    map_set(&map, STR("c"), &map);
+    map_set(&map, STR("b"), NULL);
+    MAP_EACH (&map, entry)
+        order[n++] = entry->key.p[0];
+    CHECK_STR(order, "bac");
+    map_done(&map);
+}
+
+TEST(a_removed_key_is_gone_and_may_come_back_at_the_end)
+{
+    struct map map = MAP_INIT;
+    int x, y;
+
+    map_set(&map, STR("a"), &x);
+    map_set(&map, STR("b"), &x);
+    CHECK(map_remove(&map, STR("a")) == &x);
+    CHECK(!map_has(&map, STR("a")));
+    CHECK(map_remove(&map, STR("a")) == NULL);
+    map_set(&map, STR("a"), &y);
+    CHECK(map_find(&map, STR("a")) == &y);
+    CHECK(map_next(&map, NULL)->key.p[0] == 'b');
+    CHECK_INT(map_count(&map), 2);
+    map_done(&map);
+}
+
+TEST(a_map_of_many_keys_in_an_arena_finds_each)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct map map = MAP_INIT_IN(&arena);
+
+    for (uintptr_t i = 0; i < 10000; i++)
+        map_set(&map, str_from(arena_printf(&arena, "key-%zu", (size_t)i)), (void *)(i + 1));
+    for (uintptr_t i = 0; i < 10000; i += 3)
+        map_remove(&map, str_from(arena_printf(&arena, "key-%zu", (size_t)i)));
+    for (uintptr_t i = 0; i < 10000; i++) {
+        uintptr_t want = i % 3 == 0 ? 0 : i + 1;
+
+        CHECK_INT((uintptr_t)map_find(&map, str_from(arena_printf(&arena, "key-%zu", (size_t)i))),
+                  want);
+    }
+}
+
+TEST(the_empty_key_is_a_key)
+{
+    struct map map = MAP_INIT;
+    int x;
+
+    map_set(&map, (struct str){ NULL, 0 }, &x);
+    CHECK(map_find(&map, STR("")) == &x);
+    map_done(&map);
+}

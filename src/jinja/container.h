@@ -1,0 +1,30 @@
+/*
+ * container - lists and maps that templates may change.
+ *
+ * Containers of the context are shared and never change. When a template calls a
+ * method that changes one, the rendering makes a copy of its own, and from then
+ * on every look at the original finds the copy: two names for one list stay two
+ * names for one list. Containers made by the template are changed in place.
+ *
+ * Nothing in jinja/ looks into a list or map without asking here first.
+ */
+#ifndef JINJA_CONTAINER_H
+#define JINJA_CONTAINER_H
+
+#include "data/value.h"
+
+struct render;
+
+/* As of now, for reading. */
+const struct value_list *container_list(struct render *render, const struct value *v);
+const struct value_map *container_map(struct render *render, const struct value *v);
+
+/* For changing: the same one when the rendering made it, else its copy. */
+struct value_list *container_change_list(struct render *render, const struct value *v);
+struct value_map *container_change_map(struct render *render, const struct value *v);
+
+/* Containers of the rendering's own. */
+struct value_list *container_new_list(struct render *render, size_t expected);
+struct value_map *container_new_map(struct render *render, size_t expected);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * object - values that only templates know: undefined, macros, namespaces,
+ * loops, ranges, dict views, generators, cyclers, functions.
+ *
+ * A `struct value` of kind VALUE_OBJECT points to a struct that begins with a
+ * `struct object`. The type is a table of operations; one that is NULL means
+ * that the object cannot do it, and the caller says so with the type's name.
+ */
+#ifndef JINJA_OBJECT_H
+#define JINJA_OBJECT_H
+
+#include "data/value.h"
+#include "jinja/function.h"
+
+struct buf;
+struct render;
+
+struct object_type {
+    const char *name; /* as Python calls it: "Macro", "range", "dict_items" */
+    /* Attribute: `ret` is untouched and `*ret_found` false when there is none. */
+    int (*get)(struct render *render, struct object *object, struct str name, struct value *ret,
+               bool *ret_found);
+    int (*set)(struct render *render, struct object *object, struct str name, struct value value);
+    /* Subscript, same contract as get. */
+    int (*item)(struct render *render, struct object *object, const struct value *key,
+                struct value *ret, bool *ret_found);
+    int (*call)(struct render *render, struct object *object, const struct call *call,
+                struct value *ret);
+    /* The items as a list, for iteration, `in`, `list` and filters. */
+    int (*list)(struct render *render, struct object *object, struct value_list **ret);
+    int (*length)(struct render *render, struct object *object, size_t *ret);
+    int (*print)(struct render *render, struct object *object, struct buf *out);
+    bool (*is_true)(struct object *object);
+    bool (*equal)(struct object *a, struct object *b); /* same type; NULL: identity */
+};
+
+struct object {
+    const struct object_type *type;
+};
+
+struct value object_value(struct object *object);
+/* The object of this type, or NULL. */
+void *object_as(const struct value *v, const struct object_type *type);
+
+/* --- undefined ------------------------------------------------------------- */
+
+/* `name` was looked up and not there; `owner` is what it was looked up in, NULL for a variable.
+ * Error texts are those of Jinja2: "'x' is undefined", "'dict object' has no attribute 'x'". */
+struct value undefined_new(struct render *render, struct str name, const struct value *owner);
+bool value_is_undefined(const struct value *v);
+/* The error of using it; returns -1. */
+int undefined_fail(struct render *render, const struct value *v);
+/* Fails when `v` is undefined and the environment is strict. */
+int undefined_check(struct render *render, const struct value *v);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * render - one rendering: what every operation needs while a template runs.
+ *
+ * Evaluator, filters and methods receive it. It owns the memory of the values
+ * that the rendering makes, counts against the limits, and keeps the first error
+ * with the place where it happened.
+ *
+ * An operation that fails returns -1 after render_fail; callers return -1 as it
+ * is, and the evaluator adds the stack of includes and macros at the end.
+ */
+#ifndef JINJA_RENDER_H
+#define JINJA_RENDER_H
+
+#include "data/value.h"
+#include "jinja/jinja.h"
+
+/* What kind of Jinja2 exception it would be. */
+enum render_error {
+    RENDER_SYNTAX,
+    RENDER_UNDEFINED,
+    RENDER_TYPE,      /* an operand, argument or value that does not fit */
+    RENDER_NOT_FOUND, /* a template, filter, test or block */
+    RENDER_LIMIT,
+    RENDER_HOST, /* a function of the host said no */
+};
+
+struct overlay; /* changed copies of containers of the context, see container.h */
+
+struct render {
+    struct jinja *jinja;
+    const struct jinja_options *options;
+    struct arena *arena; /* values made on the way; gone after the rendering */
+    struct overlay *overlay;
+    struct place place; /* of the node that runs now; render_fail uses it */
+    bool autoescape;    /* as of now: {% autoescape %} changes it */
+    uint32_t depth;     /* of calls and loops at run time */
+    uint64_t steps;
+
+    bool failed;
+    enum render_error error;
+    struct place error_place;
+    const char *error_text, *error_hint;
+};
+
+/* Keep the first error; returns -1. */
+int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+/* What to try; speaks of the error just kept. */
+void render_hint(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Count `n` steps of work (a loop turn, a call, a kilobyte made) against steps, memory and time. */
+int render_step(struct render *render, uint64_t n);
+/* One level deeper; every success is followed by render_leave. */
+int render_enter(struct render *render);
+void render_leave(struct render *render);
+
+#endif

@@ -85,6 +85,7 @@ struct value {
 struct value_list {
     size_t count, cap;
     struct value *items;
+    const void *owner; /* who may still change it; NULL: nobody */
 };
 
 struct value_pair {
@@ -96,6 +97,7 @@ struct value_map {
     struct value_pair *pairs; /* in order of insertion */
     uint32_t *slots;          /* hash index, made when there are more than a few pairs */
     size_t slot_cap;
+    const void *owner; /* who may still change it; NULL: nobody */
 };
 
 /* --- making --------------------------------------------------------------- */

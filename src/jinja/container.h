@@ -4,7 +4,8 @@
  * Containers of the context are shared and never change. When a template calls a
  * method that changes one, the rendering makes a copy of its own, and from then
  * on every look at the original finds the copy: two names for one list stay two
- * names for one list. Containers made by the template are changed in place.
+ * names for one list. Containers made by the template are changed in place; their
+ * `owner` is the rendering.
  *
  * Nothing in jinja/ looks into a list or map without asking here first.
  */

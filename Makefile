@@ -9,11 +9,19 @@ CC      ?= cc
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
-B       := build/$(V)$(if $(findstring clang,$(CC)),-clang)
+# Objects of two compilers do not mix.
+SUFFIX  := $(if $(findstring clang,$(CC)),-clang)
+B       := build/$(V)$(SUFFIX)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 PY      := /usr/bin/python3
-JOBS    := $(shell nproc)
+# `make VERBOSE=1` shows whole command lines.
+Q       := $(if $(VERBOSE),,@)
+say      = $(if $(VERBOSE),,@echo "  $(1) $@")
+# A word for the shell, whatever is in it.
+quote    = '$(subst ','\'',$(1))'
+# Parallel by default, within the limits of an outer `make -j`.
+SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- flags ------------------------------------------------------------------
 
@@ -27,9 +35,10 @@ FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fn
 FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_fuzz    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 
-CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -DZESTER_VERSION='"$(VERSION)"' -Isrc -Itests/unit -Ibuild/generated $(WARNINGS) \
-             $(FLAGS_$(V)) $(PKG_CFLAGS) $(CFLAGS)
-LINK_ALL   = $(FLAGS_$(V)) $(LINK_$(V)) -Wl,--as-needed $(LDFLAGS)
+CFLAGS_COMMON = -std=gnu17 -D_GNU_SOURCE -DZESTER_VERSION='"$(VERSION)"' -Isrc -Itests/unit -Ibuild/generated \
+                $(WARNINGS) $(PKG_CFLAGS)
+CFLAGS_ALL    = $(CFLAGS_COMMON) $(FLAGS_$(V)) $(CFLAGS)
+LINK_ALL      = $(FLAGS_$(V)) $(LINK_$(V)) -Wl,--as-needed $(LDFLAGS)
 
 # pkg-config is asked once, and only by rules that compile: it may not be installed yet.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(PKG_CFLAGS)
@@ -50,73 +59,102 @@ BINARIES := $(addprefix $(B)/,$(PROGRAMS))
 
 all: $(BINARIES) compile_commands.json ## build the programs into build/release
 
-$(B)/libcore.a: $(CORE)
+# Two small files that change only when what they hold changes: the command line of the compiler,
+# and the list of sources. Whoever depends on them is made again when it must be, and only then.
+define keep
+@mkdir -p $(@D)
+@printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) > $@
+endef
+
+$(B)/flags: FORCE
+	$(call keep,$(call quote,$(CC) $(CFLAGS_ALL)) $(call quote,$(LINK_ALL) $(PKG_LIBS)))
+$(B)/sources: FORCE
+	$(call keep,$(CORE))
+
+$(B)/libcore.a: $(CORE) $(B)/sources
 	@rm -f $@
-	@$(AR) rcs $@ $^
+	@$(AR) rcs $@ $(CORE)
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $(BINARIES): $(B)/%: $(B)/src/programs/%.o $(B)/libcore.a
-	$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
 
-$(B)/%.o: %.c Makefile
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+$(UNITS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/test.o $(B)/libcore.a
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) -lcmocka
 
-$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/test.o $(B)/libcore.a
-	$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) -lcmocka
-
-$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
-	$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
+$(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 units: $(UNITS)
 fuzzers: $(FUZZERS)
 
-compile_commands.json: Makefile $(SOURCES)
-	@tools/compile-commands $(CC) $(CFLAGS_ALL) -- $(SOURCES) $(wildcard tests/*/*.c tests/*/*/*.c) > $@
+# For editors and clang-tidy: always the flags of the release build, whatever is being built.
+TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c))
+compile_commands.json: Makefile tools/compile-commands $(B)/sources
+	@$(PY) tools/compile-commands $@ $(CC) $(CFLAGS_COMMON) $(FLAGS_release) -- $(SOURCES) $(TEST_SOURCES)
 
 # --- the two commands -----------------------------------------------------------
 
 demo: ## install packages, build, and show what it does
 	@tools/install-packages build
-	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@tools/demo build/release
+	@$(SUBMAKE) all
+	@tools/demo $(B)
 
 test: ## install packages, build with sanitizers, run every test
 	@tools/install-packages build test
-	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@$(MAKE) --no-print-directory -j$(JOBS) V=asan all units
-	@$(MAKE) --no-print-directory -j$(JOBS) V=tsan units
-	@$(MAKE) --no-print-directory -j$(JOBS) V=fuzz CC=clang fuzzers
-	@$(PY) tools/run-tests
+	@$(SUBMAKE) all
+	@$(SUBMAKE) V=asan all units
+	@$(SUBMAKE) V=tsan units
+	@$(SUBMAKE) V=fuzz CC=clang fuzzers
+	@$(PY) tools/run-tests --suffix "$(SUFFIX)"
 
 # --- variants and tools -----------------------------------------------------------
 
 asan: ## build programs and unit tests with address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory V=asan all units
+	@$(SUBMAKE) V=asan all units
 tsan: ## build programs and unit tests with the thread sanitizer
-	@$(MAKE) --no-print-directory V=tsan all units
+	@$(SUBMAKE) V=tsan all units
 fuzz: ## build the fuzzers and run each for FUZZ_SECONDS (60)
-	@$(MAKE) --no-print-directory -j$(JOBS) V=fuzz CC=clang fuzzers
+	@$(SUBMAKE) V=fuzz CC=clang fuzzers
 	@$(PY) tools/run-tests --only fuzz --fuzz-seconds $${FUZZ_SECONDS:-60}
 
 lint: compile_commands.json ## layers, layout, banned calls, sizes, clang-tidy on what changed
-	@tools/lint
+	@$(PY) tools/lint
 
-bench: all ## side-by-side benchmarks, as ratios of one run
-	@$(PY) bench/run $(BENCH)
+lint-all: compile_commands.json ## the same, with clang-tidy on every file
+	@$(PY) tools/lint --all
 
+bench: all ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
+	@$(PY) bench/run --build $(B) $(BENCH)
+
+docs: ## write again what is generated: docs/packages.md
+	@$(PY) tools/gen-docs
+
+INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)
 install: all ## install below $(DESTDIR)$(PREFIX)
-	@tools/install-files install "$(B)" "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
+	@$(INSTALL_FILES) install "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
 uninstall: ## remove what install put there
-	@tools/install-files uninstall "$(B)" "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
+	@$(INSTALL_FILES) uninstall "$(DESTDIR)$(PREFIX)"
 deb: all ## build/zester_VERSION_ARCH.deb
-	@tools/make-deb $(VERSION) "$(B)" build
+	@$(PY) tools/make-deb --version $(VERSION) --build $(B) --output build $(PROGRAMS)
 
 clean: ## remove everything that was built
 	rm -rf build compile_commands.json
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all units fuzzers demo test asan tsan fuzz lint bench install uninstall deb clean help
+version: ## the version of this tree
+	@echo $(VERSION)
+
+.PHONY: FORCE all units fuzzers demo test asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
+        version

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""check-text: what C code of this project does not contain.
+
+Calls that have a better form, effects in pure folders, logging below the programs, C++ comments, work
+left for later, conditional compilation, arrays of a bare number, header guards with other names.
+"""
+import re
+
+from csource import Problem, main
+
+# Call -> what to write instead.
+BANNED = {
+    "strcpy": "arena_strdup or struct buf",
+    "strcat": "struct buf",
+    "strncpy": "arena_strndup or struct buf",
+    "strncat": "struct buf",
+    "stpcpy": "struct buf",
+    "sprintf": "buf_printf or arena_printf",
+    "vsprintf": "buf_vprintf or arena_vprintf",
+    "strtok": "str_cut",
+    "strtok_r": "str_cut",
+    "atoi": "the number parser of base/",
+    "atol": "the number parser of base/",
+    "atoll": "the number parser of base/",
+    "atof": "the number parser of base/",
+    "gets": "fgets with a limit",
+    "alloca": "an arena",
+    "scanf": "a parser with a limit",
+    "fscanf": "a parser with a limit",
+    "sscanf": "a parser with a limit",
+    "vscanf": "a parser with a limit",
+    "vfscanf": "a parser with a limit",
+    "vsscanf": "a parser with a limit",
+    "mktemp": "mkostemp with O_CLOEXEC",
+    "tmpnam": "mkostemp with O_CLOEXEC",
+    "signal": "sigaction, or the loop's signals",
+    "system": "the process spawner of sys/",
+    "popen": "the process spawner of sys/",
+    "strerror": "err_sys, which is safe in threads",
+}
+
+# Folders that only turn bytes and values into bytes and values, and what they may not call.
+PURE = {"base", "data", "jinja", "lua", "graph", "target", "wire"}
+EFFECTS = {
+    "files": "open openat creat fopen freopen unlink rename mkdir rmdir opendir stat lstat fstatat readlink chdir getcwd",
+    "the clock": "time clock_gettime gettimeofday nanosleep sleep usleep clock localtime localtime_r",
+    "the environment": "getenv secure_getenv setenv unsetenv putenv gethostname getpid getuid",
+    "threads and processes": "pthread_create pthread_mutex_lock fork vfork execve execvp waitpid kill socket connect",
+}
+EFFECT_OF = {call: what for what, calls in EFFECTS.items() for call in calls.split()}
+
+LOGGING = re.compile(r"\blog_(?:error|warning|info|debug)\s*\(")
+MAY_LOG = {"peel", "reactor", "master", "cli", "programs"}
+
+LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
+BARE_ARRAY = re.compile(r"\bchar\s+\w+\[(\d+)\]")
+BARE_ARRAY_MAX = 63  # a number in digits, a flag, a line of hexadecimal: the reader sees why
+
+
+def check_calls(source, number, line, problems):
+    for name in CALL.findall(line):
+        if name in BANNED:
+            problems.append(Problem(source.path, number, f"'{name}' is banned; use {BANNED[name]}"))
+        elif source.folder in PURE and name in EFFECT_OF:
+            text = f"'{name}' in '{source.folder}', which is pure and knows nothing of {EFFECT_OF[name]}; let the caller do it"
+            problems.append(Problem(source.path, number, text))
+    if source.folder and source.folder not in MAY_LOG and LOGGING.search(line) and source.path.split("/")[2][:4] != "log.":
+        text = f"'{source.folder}' does not log; return an error or emit an event, and let the program speak"
+        problems.append(Problem(source.path, number, text))
+
+
+def check_comments(source, problems):
+    for comment in source.comments:
+        if comment.text.startswith("//"):
+            problems.append(Problem(source.path, comment.line, "a C++ comment; write /* */"))
+        for offset, line in enumerate(comment.text.split("\n")):
+            if LATER.search(line):
+                text = "work left for later; do it now, or write an issue"
+                problems.append(Problem(source.path, comment.line + offset, text))
+
+
+def check_arrays(source, number, line, problems):
+    match = BARE_ARRAY.search(line)
+    if source.folder and match and int(match.group(1)) > BARE_ARRAY_MAX:
+        text = f"an array of {match.group(1)} characters; give the limit a name (#define or enum)"
+        problems.append(Problem(source.path, number, text))
+
+
+def guard_of(path):
+    return re.sub(r"\W", "_", path.removeprefix("src/")).upper()
+
+
+def check_guard(source, problems):
+    """The lines of the guard, which are the conditionals that may be there."""
+    guard = guard_of(source.path)
+    lines = [(n, line.strip()) for n, line in enumerate(source.lines, 1) if line.strip()]
+    if len(lines) < 3 or lines[0][1] != f"#ifndef {guard}" or lines[1][1] != f"#define {guard}" \
+            or lines[-1][1] != "#endif":
+        text = f"no header guard '{guard}' around all of it; write #ifndef, #define, and #endif as the last line"
+        problems.append(Problem(source.path, lines[0][0] if lines else 1, text))
+        return set()
+    return {lines[0][0], lines[-1][0]}
+
+
+def check_conditionals(source, guard, problems):
+    for number, line in enumerate(source.lines, 1):
+        if number in guard:
+            continue
+        if re.match(r"\s*#\s*(?:if|ifdef|ifndef|elif)\b", line):
+            text = "conditional compilation; one platform, one build: decide at run time or by a table"
+            problems.append(Problem(source.path, number, text))
+        if re.match(r"\s*#\s*pragma\b", line):
+            problems.append(Problem(source.path, number, "a pragma; mend what the compiler warns of"))
+
+
+def check_makefile(tree, problems):
+    """The rules that the compiler holds: arrays of variable length among them."""
+    makefile = tree.read("Makefile")
+    for flag in ("-Wvla", "-Wshadow", "-Wconversion", "-Werror"):
+        if not re.search(rf"(?<!\S){flag}(?!\S)", makefile):
+            problems.append(Problem("Makefile", 1, f"the compiler is not asked for {flag}; add it to WARNINGS"))
+
+
+def check(tree):
+    problems = []
+    check_makefile(tree, problems)
+    for source in tree.sources:
+        for number, line in enumerate(source.lines, 1):
+            check_calls(source, number, line, problems)
+            check_arrays(source, number, line, problems)
+        check_comments(source, problems)
+        guard = check_guard(source, problems) if source.path.endswith(".h") else set()
+        if source.folder:
+            check_conditionals(source, guard, problems)
+    return problems
+
+
+if __name__ == "__main__":
+    main(check)

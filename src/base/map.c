@@ -1,5 +1,6 @@
 #include "base/map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -85,6 +86,7 @@ static void rebuild(struct map *map)
     while (map->live + 1 > slot_cap / 2)
         slot_cap = mem_product(slot_cap, 2);
     entries = allocate(map, mem_product(slot_cap / 2 + 1, sizeof(*entries)));
+    assert(map->entries || map->used == 0);
     for (size_t i = 0; i < map->used; i++)
         if (map->entries[i].key.p)
             entries[n++] = map->entries[i];
@@ -134,6 +136,7 @@ void *map_set(struct map *map, struct str key, void *value)
     }
     if (map->slot_cap == 0 || map->used + 1 > map->slot_cap / 2)
         rebuild(map);
+    assert(map->entries);
     hash = map_hash(key.p, key.n);
     if (!key.p)
         key.p = ""; /* NULL marks a removed entry */

@@ -1,0 +1,293 @@
+#include "data/params.h"
+
+#include <assert.h>
+
+#include "base/diag.h"
+#include "base/suggest.h"
+#include "data/param_read.h"
+#include "data/value.h"
+
+/* Lines with secrets that are remembered; with more, no line of the map is shown. */
+#define SECRET_LINES_MAX 32
+
+struct decoding {
+    struct arena *arena;
+    const struct param *table;
+    const struct params_policy *policy;
+    const struct value *map;
+    char *args;
+    struct diags *diags;
+    const struct value_pair **pairs; /* which pair gave each parameter of the table, or NULL */
+    size_t secret_count;
+    uint32_t secret_lines[SECRET_LINES_MAX];
+};
+
+/* --- the table ------------------------------------------------------------ */
+
+static bool is_alias(const struct param *param, struct str name)
+{
+    struct str rest = param->aliases ? str_from(param->aliases) : (struct str){ NULL, 0 };
+
+    while (rest.p)
+        if (str_eq(str_cut(&rest, ','), name))
+            return true;
+    return false;
+}
+
+const struct param *params_find(const struct param *table, struct str name)
+{
+    for (const struct param *p = table; p->name; p++)
+        if (str_is(name, p->name) || is_alias(p, name))
+            return p;
+    return NULL;
+}
+
+const struct param *params_find_primary(const struct param *table)
+{
+    for (const struct param *p = table; p->name; p++)
+        if (p->flags & PARAM_PRIMARY)
+            return p;
+    return NULL;
+}
+
+static size_t count_params(const struct param *table)
+{
+    size_t n = 0;
+
+    while (table[n].name)
+        n++;
+    return n;
+}
+
+/* --- secrets and their lines ---------------------------------------------- */
+
+static void note_secret_line(struct decoding *d, uint32_t line)
+{
+    if (d->secret_count < SECRET_LINES_MAX)
+        d->secret_lines[d->secret_count] = line;
+    d->secret_count++;
+}
+
+/* Several keys may share a line, so an innocent one must not show the secret beside it. */
+static void note_secrets(struct decoding *d)
+{
+    for (size_t i = 0; i < d->map->map->count; i++) {
+        const struct value_pair *pair = &d->map->map->pairs[i];
+        const struct param *p =
+            pair->key.kind == VALUE_STR ? params_find(d->table, pair->key.s) : NULL;
+
+        if (!(p && (p->flags & PARAM_SECRET)) && !(pair->value.flags & VALUE_SECRET))
+            continue;
+        note_secret_line(d, pair->key.line);
+        if (pair->value.line != pair->key.line)
+            note_secret_line(d, pair->value.line);
+    }
+}
+
+static bool has_secret(const struct decoding *d, uint32_t line)
+{
+    if (d->secret_count > SECRET_LINES_MAX)
+        return true;
+    for (size_t i = 0; i < d->secret_count; i++)
+        if (d->secret_lines[i] == line)
+            return true;
+    return false;
+}
+
+/* --- keys that are not in the table --------------------------------------- */
+
+static bool is_allowed(const struct params_policy *policy, struct str name)
+{
+    for (const char *const *key = policy->allowed; key && *key; key++)
+        if (str_is(name, *key))
+            return true;
+    return false;
+}
+
+/* The nearest key that is known; a NULL view when none is near. */
+static struct str nearest(const struct decoding *d, struct str name)
+{
+    struct suggest suggest;
+
+    suggest_init(&suggest, name);
+    for (const struct param *p = d->table; p->name; p++) {
+        struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
+
+        if (p->flags & PARAM_HIDDEN)
+            continue;
+        suggest_offer(&suggest, str_from(p->name));
+        while (rest.p)
+            suggest_offer(&suggest, str_cut(&rest, ','));
+    }
+    for (const char *const *key = d->policy->allowed; key && *key; key++)
+        suggest_offer(&suggest, str_from(*key));
+    return suggest_best(&suggest);
+}
+
+static int refuse_unknown(struct decoding *d, const struct value *key)
+{
+    struct diags *diags = d->policy->unknown ? d->policy->unknown : d->diags;
+    const char *noun = d->policy->noun ? d->policy->noun : "parameter";
+    const char *owner = d->policy->owner ? d->policy->owner : "";
+    struct str best = nearest(d, key->s);
+    const struct param *meant = best.p ? params_find(d->table, best) : NULL;
+
+    diag_add(diags, value_place(key), "%s%sno %s '%.*s'", owner, *owner ? " has " : "", noun,
+             STR_ARG(key->s));
+    if (key->source && !has_secret(d, key->line) && !(meant && (meant->flags & PARAM_SECRET)))
+        diag_source(diags, key->source->text);
+    if (best.p)
+        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(best));
+    return d->policy->unknown ? 0 : -1;
+}
+
+/* --- decoding ------------------------------------------------------------- */
+
+static int read_param(struct decoding *d, const struct param *param, struct str key,
+                      const struct value *v)
+{
+    const struct param_reader reader = {
+        .arena = d->arena,
+        .param = param,
+        .key = key,
+        .diags = d->diags,
+        .strict = d->policy->strict,
+        .no_source = has_secret(d, v->line),
+    };
+
+    if (param->given > 0)
+        *(bool *)(d->args + param->given - 1) = true;
+    return param_read(&reader, v, d->args);
+}
+
+static int refuse_twice(struct decoding *d, const struct param *param, const struct value *key,
+                        const struct value *first)
+{
+    diag_add(d->diags, value_place(key), "'%.*s' is the same as '%.*s', which was given",
+             STR_ARG(key->s), STR_ARG(first->s));
+    if (key->source && !has_secret(d, key->line))
+        diag_source(d->diags, key->source->text);
+    if (first->line > 0)
+        diag_note(d->diags, value_place(first), "given here");
+    diag_hint(d->diags, "keep '%s'", param->name);
+    return -1;
+}
+
+static int decode_pair(struct decoding *d, const struct value_pair *pair)
+{
+    const struct param *param;
+    const struct value_pair **slot;
+
+    if (pair->key.kind != VALUE_STR)
+        return diag_add(d->diags, value_place(&pair->key), "a key here is text, not %s",
+                        value_describe(&pair->key));
+    param = params_find(d->table, pair->key.s);
+    if (!param)
+        return is_allowed(d->policy, pair->key.s) ? 0 : refuse_unknown(d, &pair->key);
+
+    slot = &d->pairs[param - d->table];
+    if (*slot)
+        return refuse_twice(d, param, &pair->key, &(*slot)->key);
+    *slot = pair;
+    if (pair->value.kind == VALUE_NULL && param->kind != PARAM_ANY)
+        return 0;
+    return read_param(d, param, pair->key.s, &pair->value);
+}
+
+static int refuse_missing(struct decoding *d, const struct param *param,
+                          const struct value_pair *pair)
+{
+    const struct value *where = pair ? &pair->key : d->map;
+    struct place at = where ? value_place(where) : (struct place){ 0 };
+    const char *owner = d->policy->owner ? d->policy->owner : "";
+
+    diag_add(d->diags, at, "'%s' %s%s%s", param->name, pair ? "has no value" : "is missing",
+             *owner ? " in " : "", owner);
+    diag_hint(d->diags, "%s: %s", param_kind_word(param->kind), param->doc);
+    return -1;
+}
+
+static void read_default(struct decoding *d, const struct param *param)
+{
+    const struct param_reader reader = {
+        .arena = d->arena,
+        .param = param,
+        .key = str_from(param->name),
+        .diags = d->diags,
+    };
+    struct value v = value_text(param->default_text);
+    int result = param_read(&reader, &v, d->args);
+
+    assert(result == 0); /* params_check would have said so */
+    (void)result;
+}
+
+/* A parameter that no pair of the map has set. */
+static int fill_absent(struct decoding *d, const struct param *param, const struct value_pair *pair)
+{
+    if ((param->flags & PARAM_PRIMARY) && d->policy->primary)
+        return read_param(d, param, str_from(param->name), d->policy->primary);
+    if (param->flags & PARAM_REQUIRED)
+        return refuse_missing(d, param, pair);
+    if (param->default_text)
+        read_default(d, param);
+    return 0;
+}
+
+static int decode_pairs(struct decoding *d)
+{
+    int result = 0;
+
+    note_secrets(d);
+    for (size_t i = 0; i < d->map->map->count; i++)
+        if (decode_pair(d, &d->map->map->pairs[i]) < 0)
+            result = -1;
+    return result;
+}
+
+int params_decode(struct arena *arena, const struct param *table,
+                  const struct params_policy *policy, const struct value *map, void *args,
+                  struct diags *diags)
+{
+    struct decoding d = {
+        .arena = arena,
+        .table = table,
+        .policy = policy,
+        .map = map && map->kind != VALUE_NULL ? map : NULL,
+        .args = args,
+        .diags = diags,
+        .pairs = ARENA_ARRAY(arena, const struct value_pair *, count_params(table) + 1),
+    };
+    int result = 0;
+
+    if (d.map && d.map->kind != VALUE_MAP)
+        return value_diag(diags, map, "%s%swants a map, got %s", policy->owner ? policy->owner : "",
+                          policy->owner ? " " : "", value_describe(map));
+    if (d.map)
+        result = decode_pairs(&d);
+
+    for (const struct param *p = table; p->name; p++) {
+        const struct value_pair *pair = d.pairs[p - table];
+
+        if (pair && (pair->value.kind != VALUE_NULL || p->kind == PARAM_ANY))
+            continue;
+        if (fill_absent(&d, p, pair) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+int params_decode_one(struct arena *arena, const struct param *param,
+                      const struct params_policy *policy, const struct value *v, void *args,
+                      struct diags *diags)
+{
+    struct decoding d = {
+        .arena = arena,
+        .table = param,
+        .policy = policy,
+        .args = args,
+        .diags = diags,
+    };
+
+    return read_param(&d, param, str_from(param->name), v);
+}

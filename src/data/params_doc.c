@@ -1,0 +1,224 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "data/param_read.h"
+#include "data/params.h"
+#include "data/value.h"
+
+/* clang-format off */
+static const char *const kind_words[] = {
+    [PARAM_BOOL]     = "bool",
+    [PARAM_TRISTATE] = "bool",
+    [PARAM_INT]      = "int",
+    [PARAM_DOUBLE]   = "number",
+    [PARAM_STR]      = "string",
+    [PARAM_TEXT]     = "text",
+    [PARAM_PATH]     = "path",
+    [PARAM_MODE]     = "file mode",
+    [PARAM_DURATION] = "duration",
+    [PARAM_SIZE]     = "size",
+    [PARAM_CHOICE]   = "choice",
+    [PARAM_STRS]     = "list of strings",
+    [PARAM_STRMAP]   = "map of strings",
+    [PARAM_LIST]     = "list",
+    [PARAM_MAP]      = "map",
+    [PARAM_ANY]      = "any",
+};
+/* clang-format on */
+_Static_assert(ARRAY_LEN(kind_words) == PARAM_KINDS, "every kind has a word");
+
+const char *param_kind_word(enum param_kind kind)
+{
+    return kind_words[kind];
+}
+
+/* --- for people ------------------------------------------------------------ */
+
+static const char *kind_column(const struct param *p)
+{
+    return p->kind == PARAM_CHOICE && p->choices ? p->choices : kind_words[p->kind];
+}
+
+static const char *default_column(const struct param *p)
+{
+    if (p->flags & PARAM_REQUIRED)
+        return "required";
+    if (p->default_text && (p->flags & PARAM_SECRET))
+        return "<redacted>";
+    if (p->default_text && p->default_text[0] == '\0')
+        return "\"\"";
+    return p->default_text ? p->default_text : "-";
+}
+
+static size_t wider(size_t width, const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > width ? n : width;
+}
+
+static void print_column(struct buf *out, const char *text, size_t width)
+{
+    buf_add_text(out, text);
+    buf_fill(out, ' ', width - strlen(text) + 2);
+}
+
+static void print_aliases(struct buf *out, const char *aliases)
+{
+    struct str rest = str_from(aliases);
+
+    for (const char *before = " (also "; rest.p; before = ", ") {
+        struct str alias = str_cut(&rest, ',');
+
+        buf_printf(out, "%s'%.*s'", before, STR_ARG(alias));
+    }
+    buf_add_char(out, ')');
+}
+
+void params_print_doc(const struct param *table, struct buf *out)
+{
+    size_t names = 0, kinds = 0, defaults = 0;
+
+    for (const struct param *p = table; p->name; p++) {
+        if (p->flags & PARAM_HIDDEN)
+            continue;
+        names = wider(names, p->name);
+        kinds = wider(kinds, kind_column(p));
+        defaults = wider(defaults, default_column(p));
+    }
+    for (const struct param *p = table; p->name; p++) {
+        if (p->flags & PARAM_HIDDEN)
+            continue;
+        print_column(out, p->name, names);
+        print_column(out, kind_column(p), kinds);
+        print_column(out, default_column(p), defaults);
+        buf_add_text(out, p->doc);
+        if (p->aliases)
+            print_aliases(out, p->aliases);
+        buf_add_char(out, '\n');
+    }
+}
+
+/* --- for machines ------------------------------------------------------------ */
+
+static void set(struct arena *arena, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(arena, map, value_text(key), v);
+}
+
+/* The words of "a|b|c" or "a,b,c"; an empty list for NULL. */
+static struct value words(struct arena *arena, const char *text, char separator)
+{
+    struct value_list *list = value_list_new(arena, 0);
+    struct str rest = text ? str_from(text) : (struct str){ NULL, 0 };
+
+    while (rest.p)
+        value_list_push(arena, list, value_str(arena_str(arena, str_cut(&rest, separator))));
+    return value_list(list);
+}
+
+static struct value default_value(const struct param *p)
+{
+    if (!p->default_text)
+        return value_null();
+    return value_text(p->flags & PARAM_SECRET ? "<redacted>" : p->default_text);
+}
+
+static struct value doc_value(struct arena *arena, const struct param *p)
+{
+    struct value_map *map = value_map_new(arena, 9);
+
+    set(arena, map, "name", value_text(p->name));
+    set(arena, map, "type", value_text(kind_words[p->kind]));
+    set(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
+    set(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
+    set(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
+    set(arena, map, "default", default_value(p));
+    set(arena, map, "choices", words(arena, p->choices, '|'));
+    set(arena, map, "aliases", words(arena, p->aliases, ','));
+    set(arena, map, "doc", value_text(p->doc));
+    return value_map(map);
+}
+
+struct value params_doc_value(struct arena *arena, const struct param *table)
+{
+    struct value_list *list = value_list_new(arena, 0);
+
+    for (const struct param *p = table; p->name; p++)
+        if (!(p->flags & PARAM_HIDDEN))
+            value_list_push(arena, list, doc_value(arena, p));
+    return value_list(list);
+}
+
+/* --- for those who write tables ------------------------------------------------ */
+
+static int check_names(const struct param *table, const struct param *p, struct err *err)
+{
+    struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
+
+    if (params_find(table, str_from(p->name)) != p)
+        return err_set(err, ERR_INVALID, "'%s' is there twice", p->name);
+    while (rest.p) {
+        struct str alias = str_cut(&rest, ',');
+
+        if (alias.n == 0 || str_is(alias, p->name) || params_find(table, alias) != p)
+            return err_set(err, ERR_INVALID, "the alias '%.*s' of '%s' is empty or taken",
+                           STR_ARG(alias), p->name);
+    }
+    return 0;
+}
+
+static int check_default(const struct param *p, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    /* The widest field is a struct of two words. */
+    char *args = arena_zalloc(&arena, p->offset + 2 * sizeof(max_align_t));
+    const struct param_reader reader = {
+        .arena = &arena,
+        .param = p,
+        .key = str_from(p->name),
+        .diags = &diags,
+    };
+    struct value v = value_text(p->default_text);
+
+    if (param_read(&reader, &v, args) == 0)
+        return 0;
+    (void)diags_to_err(&diags, err);
+    return err_wrap(err, "default");
+}
+
+static int check_param(const struct param *table, const struct param *p, struct err *err)
+{
+    bool numeric = p->kind == PARAM_INT || p->kind == PARAM_DURATION || p->kind == PARAM_SIZE;
+
+    if (check_names(table, p, err) < 0)
+        return -1;
+    if (!p->doc || !*p->doc)
+        return err_set(err, ERR_INVALID, "'%s' does not say what it is for", p->name);
+    if ((p->kind == PARAM_CHOICE) != (p->choices != NULL))
+        return err_set(err, ERR_INVALID, "'%s' has choices and is no choice, or the reverse",
+                       p->name);
+    if (p->min > p->max || (p->min < p->max && !numeric))
+        return err_set(err, ERR_INVALID, "'%s' has a range that makes no sense", p->name);
+    if (p->default_text && (p->flags & PARAM_REQUIRED))
+        return err_set(err, ERR_INVALID, "'%s' is required and has a default", p->name);
+    return p->default_text ? check_default(p, err) : 0;
+}
+
+int params_check(const struct param *table, struct err *err)
+{
+    const struct param *primary = params_find_primary(table);
+
+    for (const struct param *p = table; p->name; p++) {
+        if ((p->flags & PARAM_PRIMARY) && p != primary)
+            return err_set(err, ERR_INVALID, "'%s' and '%s' are both primary", primary->name,
+                           p->name);
+        if (check_param(table, p, err) < 0)
+            return -1;
+    }
+    return 0;
+}

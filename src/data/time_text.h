@@ -1,0 +1,17 @@
+/*
+ * time_text - a moment as RFC 3339 text, in UTC: "2024-02-29T12:00:00.25Z".
+ *
+ * The fraction is as short as it can be and left out when zero. Years beyond
+ * four digits are printed with all of theirs. Nothing here reads a clock.
+ *
+ * Threads: any.
+ */
+#ifndef DATA_TIME_TEXT_H
+#define DATA_TIME_TEXT_H
+
+struct buf;
+struct value_time;
+
+void time_print(struct buf *out, struct value_time time);
+
+#endif

@@ -158,8 +158,9 @@ static bool run_case(const struct golden *golden,
 
     if (want.p && str_eq(want, got))
         return true;
-    print_error("## %s: section '%s'\n--- got\n%.*s\n--- want\n%.*s\n", golden->name, section,
-                STR_ARG(got), STR_ARG(want));
+    /* Not print_error, which cuts what is long. */
+    (void)fprintf(stderr, "## %s: section '%s'\n--- got\n%.*s\n--- want\n%.*s\n", golden->name,
+                  section, STR_ARG(got), STR_ARG(want));
     return false;
 }
 

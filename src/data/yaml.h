@@ -1,0 +1,63 @@
+/*
+ * yaml - text to a value tree, with the place of every value.
+ *
+ * Anchors, aliases and merge keys are resolved while reading: an alias shares the
+ * tree it stands for, and counts against the budget of nodes as if it had been
+ * copied. Merge keys (`<<: *a`, `<<: [*a, {x: 1}]`) work in both dialects; what a
+ * map says itself wins, then the earlier of the merged maps. As in PyYAML merged
+ * keys come first in the order, those of the last map of a list before all others.
+ *
+ * Core tags (!!str, !!int, !!binary...) are applied and gone. Local tags (!lua,
+ * !encrypted) are kept, see value_tag; a scalar that has one is always text. Text
+ * that was quoted or a block carries VALUE_QUOTED.
+ *
+ * Mistakes: a duplicate key, an unknown alias and the like do not end the reading,
+ * so that all are told at once; a mistake in the syntax does.
+ *
+ * Memory: the tree, and a copy of the text for carets, belong to the arena.
+ * Threads: any, each with its own arena.
+ */
+#ifndef DATA_YAML_H
+#define DATA_YAML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct arena;
+struct diags;
+struct value;
+
+/* How plain scalars are read: data/scalar.h has the rules. */
+enum yaml_dialect {
+    YAML_DIALECT_1_1, /* as Salt: `yes` is true, `0644` is octal, `2024-01-31` is a time */
+    YAML_DIALECT_1_2, /* the core schema: `yes` is text, `0644` is 644, `0o644` is octal */
+};
+
+/* Limits, where the options do not say otherwise. */
+#define YAML_SIZE_MAX   ((size_t)10 << 20) /* bytes of a text */
+#define YAML_DEPTH_MAX  128                /* lists and maps inside one another */
+#define YAML_NODES_MAX  1000000           /* values of a text, those behind aliases counted again */
+#define YAML_SCALAR_MAX ((size_t)4 << 20) /* bytes of one scalar */
+/* More depth than this is never allowed, since readers of a tree recurse. */
+#define YAML_DEPTH_CEILING 1000
+
+/* All zero is the default. */
+struct yaml_options {
+    enum yaml_dialect dialect;
+    /* 0: the limits above */
+    size_t size_max, nodes_max, scalar_max;
+    uint32_t depth_max;
+};
+
+/* Read the one document of `text`; an empty text is null. `file` is for messages and may be NULL;
+ * so may `options`. Returns -1 when it added to `diags`. */
+int yaml_parse(struct arena *arena, const char *file, struct str text,
+               const struct yaml_options *options, struct value *ret, struct diags *diags);
+
+/* Read all documents into a list. An empty text has none. */
+int yaml_parse_all(struct arena *arena, const char *file, struct str text,
+                   const struct yaml_options *options, struct value *ret_list, struct diags *diags);
+
+#endif

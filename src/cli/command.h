@@ -1,0 +1,71 @@
+/*
+ * command - what a program can do, as a table.
+ *
+ * The table is the dispatcher, the usage text, the shell completion and a part of
+ * the manual. A command gets its options decoded and its operands counted; it
+ * prints its result on stdout and its errors on stderr, and returns the exit
+ * status of the process.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "data/params.h"
+
+struct arena;
+struct diags;
+struct err;
+
+/* Exit statuses, as the manual numbers them. */
+enum cli_status {
+    CLI_OK = 0,
+    CLI_ERROR = 1,  /* wrong usage, or the input cannot be used: nothing was done */
+    CLI_FAILED = 2, /* it was done, and a part of it failed */
+};
+
+struct cli {
+    const struct program *program;
+    const struct command *command;
+    struct arena *arena; /* for the life of the command */
+    bool color;          /* stdout is a terminal and nobody said no */
+};
+
+#define COMMAND_MANY (-1)
+
+struct command {
+    const char *name;
+    const char *operands; /* "FILE", "[NAME]": for the usage line */
+    const char *summary;  /* one line, lower case, no full stop */
+    const char *details;  /* paragraphs for --help, or NULL */
+    const char *examples; /* lines for --help, or NULL */
+    const struct param *options;
+    size_t args_size;
+    int least, most; /* operands; COMMAND_MANY: any number */
+    int (*run)(struct cli *cli, const void *args, struct param_strs operands);
+};
+
+struct program {
+    const char *name, *version, *summary, *details;
+    const struct command *commands;
+    /* Takes the line when its word (an option such as "--local") is there; its first operand is a
+     * function, not a command. NULL: none. */
+    const char *other_word;
+    const struct command *other;
+    /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
+    int (*unknown)(struct cli *cli, const char *word);
+};
+
+/* Everything of a main(): find the command, read the line, run it. */
+int command_main(const struct program *program, int argc, char **argv);
+
+/* "zester render: <text>" on stderr; all return CLI_ERROR. */
+int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int cli_err(const struct cli *cli, const struct err *err);
+int cli_diags(const struct cli *cli, const struct diags *diags);
+/* Wrong usage: the text, and where help is. */
+int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#endif

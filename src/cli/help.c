@@ -1,0 +1,57 @@
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/command.h"
+#include "cli/options.h"
+
+#define HELP_MAX ((size_t)1 << 20)
+
+static void add_examples(struct buf *out, const char *examples)
+{
+    if (examples)
+        buf_printf(out, "\nexamples:\n%s", examples);
+}
+
+static void add_usage(struct buf *out, const struct program *program, const struct command *command)
+{
+    bool other = command == program->other;
+
+    buf_printf(out, "usage: %s %s%s%s%s\n", program->name,
+               other ? program->other_word : command->name, command->options ? " [OPTIONS]" : "",
+               command->operands[0] ? " " : "", command->operands);
+}
+
+int help_print_command(const struct program *program, const struct command *command)
+{
+    AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
+
+    add_usage(&out, program, command);
+    buf_printf(&out, "\n%s\n", command->summary);
+    if (command->details)
+        buf_printf(&out, "\n%s", command->details);
+    if (command->options) {
+        buf_add_text(&out, "\noptions:\n");
+        options_print(command->options, &out);
+    }
+    add_examples(&out, command->examples);
+    (void)fputs(buf_text(&out), stdout);
+    return CLI_OK;
+}
+
+int help_print_program(const struct program *program)
+{
+    AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
+
+    buf_printf(&out, "%s - %s\n\n%s\ncommands:\n", program->name, program->summary,
+               program->details);
+    for (const struct command *c = program->commands; c->name; c++)
+        buf_printf(&out, "  %-12s %s\n", c->name, c->summary);
+    buf_printf(&out,
+               "\n'%s COMMAND --help' tells more of each; '%s --version' prints the version\n",
+               program->name, program->name);
+    (void)fputs(buf_text(&out), stdout);
+    return CLI_OK;
+}

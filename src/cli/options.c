@@ -1,0 +1,218 @@
+#include "cli/options.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/suggest.h"
+#include "base/vec.h"
+#include "data/value.h"
+
+/* Words before the explanation starts on a line of its own. */
+#define USAGE_COLUMN 28
+
+struct reader {
+    struct arena *arena;
+    const struct param *table;
+    struct diags *diags;
+    int argc, at;
+    char *const *argv;
+    struct value_map *given;
+    VEC(const char *) operands;
+};
+
+static bool is_short_alias(struct str alias)
+{
+    return alias.n == 1;
+}
+
+/* The line of the table that has this one-letter alias. */
+static const struct param *find_short(const struct param *table, char letter)
+{
+    for (const struct param *p = table; p->name; p++) {
+        struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
+
+        while (rest.p) {
+            struct str alias = str_cut(&rest, ',');
+
+            if (is_short_alias(alias) && alias.p[0] == letter)
+                return p;
+        }
+    }
+    return NULL;
+}
+
+static int unknown(struct reader *reader, struct str word)
+{
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, word);
+    suggest_offer(&near, STR("help"));
+    for (const struct param *p = reader->table; p->name; p++)
+        suggest_offer(&near, str_from(p->name));
+    best = suggest_best(&near);
+    (void)diag_add(reader->diags, (struct place){ 0 }, "unknown option '--%.*s'", STR_ARG(word));
+    if (best.p)
+        diag_hint(reader->diags, "did you mean '--%.*s'?", STR_ARG(best));
+    return -1;
+}
+
+/* Under its proper name, so that short and long forms are one option; lists grow. */
+static int keep(struct reader *reader, const struct param *param, struct value value)
+{
+    struct value name = value_text(param->name);
+    const struct value *known = value_map_find(reader->given, &name);
+
+    if (param->kind == PARAM_STRS) {
+        struct value list = known ? *known : value_list(value_list_new(reader->arena, 0));
+
+        value_list_push(reader->arena, list.list, value);
+        value = list;
+    } else if (known) {
+        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' is given twice",
+                        param->name);
+    }
+    value_map_set(reader->arena, reader->given, name, value);
+    return 0;
+}
+
+/* The word after the option; there must be one. */
+static int take_word(struct reader *reader, const struct param *param)
+{
+    if (reader->at >= reader->argc)
+        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' wants a value",
+                        param->name);
+    return keep(reader, param, value_text(reader->argv[reader->at++]));
+}
+
+static int read_long(struct reader *reader, struct str word)
+{
+    size_t equals = str_find_char(word, '=', 0);
+    struct str name = str_slice(word, 0, equals);
+    const struct param *param = params_find(reader->table, name);
+
+    if (!param || name.n < 2)
+        return unknown(reader, name);
+    if (equals != STR_NONE)
+        return keep(reader, param, value_text(word.p + equals + 1));
+    if (param->kind == PARAM_BOOL)
+        return keep(reader, param, value_bool(true));
+    return take_word(reader, param);
+}
+
+/* "-x", "-xvalue", and "-xy" for options without a value. */
+static int read_short(struct reader *reader, const char *letters)
+{
+    for (; *letters; letters++) {
+        const struct param *param = find_short(reader->table, *letters);
+
+        if (!param)
+            return diag_add(reader->diags, (struct place){ 0 }, "unknown option '-%c'", *letters);
+        if (param->kind != PARAM_BOOL)
+            return letters[1] ? keep(reader, param, value_text(letters + 1))
+                              : take_word(reader, param);
+        if (keep(reader, param, value_bool(true)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void read_words(struct reader *reader)
+{
+    while (reader->at < reader->argc) {
+        const char *word = reader->argv[reader->at++];
+
+        if (strcmp(word, "--") == 0)
+            break;
+        if (word[0] == '-' && word[1] == '-')
+            (void)read_long(reader, str_from(word + 2)); /* told; the others are read as well */
+        else if (word[0] == '-' && word[1])
+            (void)read_short(reader, word + 1);
+        else
+            VEC_PUSH_IN(reader->arena, &reader->operands, word);
+    }
+    while (reader->at < reader->argc)
+        VEC_PUSH_IN(reader->arena, &reader->operands, reader->argv[reader->at++]);
+}
+
+int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
+                  void *args, struct param_strs *ret_operands, struct diags *diags)
+{
+    const struct params_policy policy = { .noun = "option" };
+    struct reader reader = {
+        .arena = arena,
+        .table = table,
+        .diags = diags,
+        .argc = argc,
+        .argv = argv,
+        .given = value_map_new(arena, 0),
+    };
+    size_t before = diags_count(diags);
+    struct value given;
+
+    read_words(&reader);
+    given = value_map(reader.given);
+    (void)params_decode(arena, table, &policy, &given, args, diags);
+    if (diags_count(diags) > before)
+        return -1;
+    *ret_operands = (struct param_strs){ reader.operands.n, reader.operands.p };
+    return 0;
+}
+
+bool options_has(int argc, char *const *argv, const char *word)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* What stands for the value: the choices, or the kind in capitals. */
+static void print_value_word(const struct param *param, struct buf *out)
+{
+    static const char *const words[PARAM_KINDS] = {
+        [PARAM_INT] = "N",      [PARAM_DOUBLE] = "N",      [PARAM_STR] = "TEXT",
+        [PARAM_TEXT] = "TEXT",  [PARAM_PATH] = "PATH",     [PARAM_MODE] = "MODE",
+        [PARAM_SIZE] = "SIZE",  [PARAM_DURATION] = "TIME", [PARAM_STRS] = "TEXT",
+        [PARAM_STRMAP] = "K=V", [PARAM_LIST] = "LIST",     [PARAM_MAP] = "MAP",
+        [PARAM_ANY] = "VALUE",  [PARAM_TRISTATE] = "BOOL", [PARAM_CHOICE] = "WORD",
+    };
+
+    if (param->kind == PARAM_BOOL)
+        return;
+    buf_printf(out, " %s", param->choices ? param->choices : words[param->kind]);
+}
+
+static void print_names(const struct param *param, struct buf *out)
+{
+    struct str rest = param->aliases ? str_from(param->aliases) : (struct str){ NULL, 0 };
+
+    buf_printf(out, "  --%s", param->name);
+    while (rest.p) {
+        struct str alias = str_cut(&rest, ',');
+
+        buf_printf(out, ", %s%.*s", is_short_alias(alias) ? "-" : "--", STR_ARG(alias));
+    }
+    print_value_word(param, out);
+}
+
+void options_print(const struct param *table, struct buf *out)
+{
+    for (const struct param *param = table; param->name; param++) {
+        size_t start = out->n;
+
+        if (param->flags & PARAM_HIDDEN)
+            continue;
+        print_names(param, out);
+        if (out->n - start + 2 > USAGE_COLUMN) {
+            buf_add_char(out, '\n');
+            start = out->n;
+        }
+        buf_fill(out, ' ', USAGE_COLUMN - (out->n - start));
+        buf_add_text(out, param->doc ? param->doc : "");
+        if (param->default_text)
+            buf_printf(out, " (%s)", param->default_text);
+        buf_add_char(out, '\n');
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * options - a command line into a struct, by the same kind of table that reads
+ * parameters of states.
+ *
+ * `--name value`, `--name=value`, `-n value`, `-nvalue`; an alias of one letter is
+ * the short form. Options may stand anywhere; `--` ends them. A BOOL takes no
+ * value (`--name=false` works). STRS may be given again and again. What is left
+ * are the operands, in order.
+ *
+ * Mistakes are diagnostics without a place: all of a line at once.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "data/params.h"
+
+struct arena;
+struct diags;
+
+/* Read argv[0..argc) into `args`, which is all zero. */
+int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
+                  void *args, struct param_strs *ret_operands, struct diags *diags);
+
+/* True when `word` is given before `--`, without reading the rest: "--help". */
+bool options_has(int argc, char *const *argv, const char *word);
+
+/* "  --states-dir, -s DIR   where state files are", one line each. */
+void options_print(const struct param *table, struct buf *out);
+
+#endif

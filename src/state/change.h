@@ -1,0 +1,63 @@
+/*
+ * change - the only way in which a module touches the file system.
+ *
+ * Each call first puts the before-image of the path into the undo journal, then
+ * acts, atomically. So a run that is killed at any point leaves files old or new,
+ * never torn, and `state.revert` in a later process finds what was there before.
+ * The first image of a path in a run wins; later calls on it save nothing.
+ *
+ * In a dry run these calls are an error of the module: check never changes.
+ *
+ * Paths are absolute. Parents are not made unless a call says so.
+ */
+#ifndef STATE_CHANGE_H
+#define STATE_CHANGE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+
+struct err;
+struct state_run;
+
+/* What a path should be like; CHANGE_KEEP leaves it as it is (or takes the default for new ones).
+ */
+#define CHANGE_KEEP_MODE ((mode_t)-1)
+#define CHANGE_KEEP_ID   ((uid_t)-1)
+
+struct change_attr {
+    mode_t mode; /* permission bits with setuid, setgid, sticky */
+    uid_t uid;
+    gid_t gid;
+};
+#define CHANGE_KEEP                                                                                \
+    {                                                                                              \
+        CHANGE_KEEP_MODE, CHANGE_KEEP_ID, CHANGE_KEEP_ID                                           \
+    }
+
+/* Give `path` this content in one step. Owner, mode and extended attributes of what is replaced
+ * stay unless `attr` says otherwise; a new file is 0644. A link is followed to what it points to.
+ */
+int change_write(struct state_run *run, const char *path, struct str content,
+                 const struct change_attr *attr, struct err *err);
+/* The same with the content of another file, copied without reading it into memory. */
+int change_copy(struct state_run *run, const char *from, const char *path,
+                const struct change_attr *attr, struct err *err);
+int change_mkdir(struct state_run *run, const char *path, const struct change_attr *attr,
+                 struct err *err);
+/* Every missing parent of `path`, 0755. */
+int change_make_parents(struct state_run *run, const char *path, struct err *err);
+int change_symlink(struct state_run *run, const char *target, const char *path, struct err *err);
+int change_rename(struct state_run *run, const char *from, const char *to, struct err *err);
+/* A file, link, or folder with all that is in it; all of it comes back with a revert. */
+int change_remove(struct state_run *run, const char *path, struct err *err);
+int change_attr(struct state_run *run, const char *path, const struct change_attr *attr,
+                struct err *err);
+/* Times in nanoseconds since the epoch; the file is created when it is not there. */
+int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t mtime,
+                 struct err *err);
+/* A path that something else is about to change (a command, a tool): keep its image. */
+int change_save(struct state_run *run, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * module - one kind of state (`file.managed`) or one function (`disk.usage`),
+ * whole in one file of src/modules/.
+ *
+ * A state module compares and changes:
+ *
+ *     check   records differences (state_differs, state_diff) and touches nothing;
+ *     apply   runs when there are some, or when it is forced; every change of the
+ *             file system goes through state/change.h, which keeps the before-image;
+ *     revert  undoes what apply noted with state_note; files come back without it.
+ *
+ * A function module answers: `call` gives a value. A module may be both; the
+ * command line then uses the state, a template the function.
+ *
+ * Arguments arrive decoded by the parameter table: a module never sees YAML.
+ * `tools/gen-modules` makes the table of all modules from the file names, so that
+ * adding one is adding a file.
+ *
+ * Threads: check, apply, revert and call run in worker threads, many at once; what
+ * they may touch is in struct state_run.
+ */
+#ifndef STATE_MODULE_H
+#define STATE_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "data/params.h"
+#include "data/value.h"
+
+struct change;
+struct diags;
+struct err;
+struct process_spec;
+struct process_result;
+struct state_host;
+struct state_run;
+
+enum module_flag {
+    MODULE_ALWAYS = 1, /* check always differs: running it is the change (cmd.run, test.ping) */
+    MODULE_HIDDEN = 2, /* not in the index of the manual */
+};
+
+struct module {
+    const char *name;    /* "file.managed" */
+    const char *summary; /* one line, lower case, no full stop */
+    const char *details; /* more, for the manual; NULL */
+    const char *example; /* arguments as YAML that work in a scratch root; ROOT stands for it */
+    const struct param *params;
+    size_t args_size;
+    const char *lock; /* a name: states that share it do not run at the same time; NULL */
+    unsigned flags;
+
+    /* Mistakes that the table cannot see; NULL. `where` is the body, for places. */
+    int (*validate)(const void *args, const struct value *where, struct diags *diags);
+    int (*check)(struct state_run *run, const void *args, struct err *err);
+    int (*apply)(struct state_run *run, const void *args, struct err *err);
+    int (*revert)(struct state_run *run, const void *args, struct err *err);
+    int (*call)(struct state_run *run, const void *args, struct value *ret, struct err *err);
+};
+
+/* All modules, sorted by name; made by the build. */
+extern const struct module *const module_table[];
+extern const size_t module_count;
+
+const struct module *module_find(struct str name);
+/* The nearest name, for "did you mean"; NULL when none is near. */
+const char *module_suggest(struct str name);
+
+/* One state while it runs. Modules read the first part and call the functions below. */
+struct state_run {
+    struct arena *arena;     /* for this state in this run */
+    const char *name;        /* "file.managed:/etc/motd" */
+    bool test;               /* dry run: apply is never called */
+    bool forced;             /* apply without check: a watched state changed, or prereq */
+    struct state_host *host; /* files, templates, commands: what the caller supplies */
+
+    /* What the module has said so far; read by the runner. */
+    bool differs;
+    struct buf text;           /* the human-readable differences */
+    struct value_map *details; /* text to text */
+    struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
+    struct change *change;     /* see state/change.h */
+};
+
+/* --- what check says -------------------------------------------------------- */
+
+/* A sentence: "file /etc/motd does not exist". Marks the state as differing. */
+void state_differs(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same for one attribute: "mode: 0644 -> 0600". NULL: not there. */
+void state_diff(struct state_run *run, const char *what, const char *old, const char *now);
+/* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and
+ * content over a named limit is told in a sentence. */
+void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
+/* A remark that is no difference: "already installed". */
+void state_say(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* --- what apply says -------------------------------------------------------- */
+
+/* What was done, for `details`; texts are copied. */
+void state_detail(struct state_run *run, const char *key, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void state_detail_value(struct state_run *run, const char *key, struct value value);
+/* Something that revert needs; on disk before this returns. */
+int state_note(struct state_run *run, const char *key, struct value value, struct err *err);
+/* What was noted under `key` by the apply that is being reverted; NULL. */
+const struct value *state_noted(const struct state_run *run, const char *key);
+/* apply found that nothing had to be done after all. */
+void state_unchanged(struct state_run *run);
+
+/* --- what a module may ask for ------------------------------------------------ */
+
+/* Run a command: bounded output, killed with its tree when the run is canceled. */
+int state_command(struct state_run *run, const struct process_spec *spec, int64_t timeout_ns,
+                  struct process_result *ret, struct err *err);
+
+/* The bytes of a source: an absolute path, a path of the state tree (relative, salt://,
+ * zester://), or http(s):// with a hash ("sha256=..."; NULL: none). Not there: ERR_NOT_FOUND. */
+int state_source(struct state_run *run, const char *source, const char *hash, struct str *ret,
+                 struct err *err);
+/* The files below a folder of the tree or of the machine, as sorted relative paths. */
+int state_source_list(struct state_run *run, const char *source, struct value_list **ret,
+                      struct err *err);
+/* Render text with facts, settings and `extra` (a map, may be NULL) on top. */
+int state_render(struct state_run *run, const char *name, struct str text,
+                 const struct value *extra, struct str *ret, struct err *err);
+/* Facts and settings of this machine. */
+const struct value *state_facts(const struct state_run *run);
+const struct value *state_settings(const struct state_run *run);
+/* Never show this text anywhere. */
+void state_secret(struct state_run *run, struct str text);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * outcome - what became of one state in a run, and of the run as a whole.
+ *
+ * The names and skip reasons are those that users and scripts match on. All
+ * merging of "what happened" is done here, so that no two places disagree.
+ */
+#ifndef STATE_OUTCOME_H
+#define STATE_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+
+struct value_map;
+
+enum outcome {
+    OUTCOME_UNCHANGED,
+    OUTCOME_CHANGED, /* in a dry run: would change */
+    OUTCOME_FAILED,
+    OUTCOME_SKIPPED,
+};
+
+enum skip_reason {
+    SKIP_NONE,
+    SKIP_REQUIRE_FAILED,
+    SKIP_ONCHANGES_NOT_MET,
+    SKIP_ONFAIL_NOT_MET,
+    SKIP_PREREQ_NOT_MET,
+    SKIP_FAILHARD_ABORT,
+    SKIP_CANCELED, /* its text is empty, as documented */
+};
+
+/* "require_failed", ...; "" for SKIP_NONE and SKIP_CANCELED. */
+const char *skip_reason_text(enum skip_reason reason);
+
+struct state_result {
+    const char *name; /* "file.managed:/etc/motd" */
+    uint32_t level;
+    enum outcome outcome;
+    enum skip_reason skip_reason;
+    int64_t duration; /* nanoseconds */
+    struct str diff;
+    const char *error; /* NULL: none */
+    const char *cause; /* which requisite decided, in words; NULL */
+    const struct value_map *details;
+};
+
+struct run_result {
+    const char *run_id;
+    bool test, canceled;
+    uint32_t changed, failed, skipped;
+    int64_t duration;
+    VEC(struct state_result) states; /* in the order of execution: level, order, name */
+};
+
+/* No state failed and nothing was cut short. */
+bool run_result_is_success(const struct run_result *result);
+
+#endif

@@ -10,6 +10,7 @@ import concurrent.futures
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -22,6 +23,9 @@ BUDGET = 20
 
 
 def git(tree, *words):
+    """Lines of output; none when there is no git or no history."""
+    if not shutil.which("git"):
+        return []
     result = subprocess.run(["git", *words], cwd=tree.root, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=False)
     return result.stdout.split("\n") if result.returncode == 0 else []

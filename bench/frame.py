@@ -1,0 +1,89 @@
+"""frame - what the benchmarks share.
+
+A benchmark is a file bench/NAME.py with a docstring (its title) and one generator:
+
+    def lines(bench):
+        ours = bench.measure([bench.program("zester"), "--version"])
+        yield Line("start", ours, "true", bench.measure(["true"]))
+
+Each line becomes a row: what was done, the median of ours, of the peer, and the ratio of the two. A peer
+that is not installed is `None`: the row says so and the run goes on. `bench.peer("salt-call")` is the path
+of a peer, or None. A command that fails ends the run with an error.
+"""
+import dataclasses
+import os
+import shutil
+import statistics
+import subprocess
+
+
+class Failure(Exception):
+    """A command that should have worked did not."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Medians of several runs."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_kb: int
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    what: str
+    ours: Sample
+    peer: str
+    theirs: Sample = None  # None: the peer is not installed
+
+
+class Bench:
+    def __init__(self, build, runs):
+        self.build, self.runs = build, runs
+        self.measurer = self._build_measurer()
+
+    @staticmethod
+    def _build_measurer():
+        source, program = "bench/measure.c", "build/bench/measure"
+        if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
+            os.makedirs(os.path.dirname(program), exist_ok=True)
+            command = ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source]
+            if subprocess.run(command, check=False).returncode != 0:
+                raise Failure(f"cannot build {program}")
+        return os.path.abspath(program)
+
+    def program(self, name):
+        """The path of one of our programs."""
+        path = os.path.abspath(os.path.join(self.build, name))
+        if not os.path.exists(path):
+            raise Failure(f"{path} is not built")
+        return path
+
+    @staticmethod
+    def peer(name):
+        """The path of somebody else's program, or None."""
+        return shutil.which(name)
+
+    def _once(self, command, **how):
+        result = subprocess.run([self.measurer, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, check=False, **how)
+        words = result.stdout.split()
+        if result.returncode != 0 or words[4] != "0":
+            status = words[4] if words else result.returncode
+            raise Failure(f"{' '.join(command)}: exit status {status}\n{result.stderr}")
+        return float(words[0]), float(words[1]) + float(words[2]), int(words[3])
+
+    def measure(self, command, runs=None, before=None, **how):
+        """Medians of `runs` runs after one that is not counted. `before()` is called before each run and
+        not measured; `env` and `cwd` are those of subprocess."""
+        samples = []
+        for number in range((runs or self.runs) + 1):
+            if before:
+                before()
+            sample = self._once(command, **how)
+            if number > 0:
+                samples.append(sample)
+        seconds, cpu, peak = (statistics.median(column) for column in zip(*samples))
+        return Sample(seconds, cpu, int(peak), len(samples))

@@ -1,0 +1,77 @@
+/*
+ * condition - when a dependency counts as met; pure.
+ *
+ * Everything that the documents promise about depends_on is decided here, from
+ * the condition of an edge and the status of the dependency alone: whether it
+ * holds, whether an exit is only transient, whether it can never hold again, and
+ * in which words that is told.
+ */
+#ifndef SUPERVISE_CONDITION_H
+#define SUPERVISE_CONDITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "supervise/policy.h"
+#include "supervise/status.h"
+
+struct buf;
+
+enum condition {
+    CONDITION_STARTED,
+    CONDITION_HEALTHY,
+    CONDITION_COMPLETED_SUCCESSFULLY,
+    CONDITION_UNHEALTHY,
+    CONDITION_FAILED,
+    CONDITION_STOPPED,
+};
+#define CONDITIONS (CONDITION_STOPPED + 1)
+
+/* "service_healthy", and "ServiceHealthy" as the timeout reason spells it. */
+const char *condition_name(enum condition condition);
+const char *condition_title(enum condition condition);
+/* -1 when the word is none. */
+int condition_parse(struct str word, enum condition *ret);
+
+/* Inclusive ranges; none: any code matches. */
+struct condition_range {
+    int64_t first, last;
+};
+struct condition_codes {
+    const struct condition_range *ranges;
+    size_t count;
+};
+bool condition_codes_match(const struct condition_codes *codes, int64_t code);
+
+/* What an edge may know of the service it points to. */
+struct condition_facts {
+    enum status status;
+    bool has_exit_code;
+    int exit_code; /* as the process gave it */
+    int signal;    /* 0: none */
+    bool was_healthy;
+    const struct policy *policy;
+    const char *name;
+};
+
+enum condition_verdict {
+    CONDITION_WAIT,  /* not yet */
+    CONDITION_HOLDS, /* go on */
+    CONDITION_SKIP,  /* never: the dependent is skipped, with a reason */
+};
+
+/* The seed's rules in their order: holds; transient exits do not count; a skipped dependency
+ * cascades unless the edge allows it; permanently unsatisfied; structurally unreachable. With
+ * CONDITION_SKIP the reason is appended to `reason`, in the documented words. */
+enum condition_verdict condition_judge(enum condition condition,
+                                       const struct condition_codes *codes, bool allow_skipped,
+                                       const struct condition_facts *facts, struct buf *reason);
+
+/* Does the condition hold now, transient or not? */
+bool condition_holds(enum condition condition, const struct condition_codes *codes,
+                     const struct condition_facts *facts);
+/* Can the policy of the dependency never let it come true for good? */
+bool condition_is_unreachable(enum condition condition, const struct policy *policy);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * yaml_tag - what the tags of the YAML core (!!str, !!int, !!binary...) make of a scalar.
+ */
+#ifndef DATA_YAML_TAG_H
+#define DATA_YAML_TAG_H
+
+#include "base/str.h"
+#include "data/yaml.h"
+
+struct arena;
+struct err;
+struct value;
+
+/* What "!!" stands for. */
+#define YAML_TAG_CORE "tag:yaml.org,2002:"
+
+/* `text` as the core tag `name` ("int") wants it; a VALUE_STR borrows it. Fails with ERR_INVALID
+ * when it is nothing of the kind, ERR_UNSUPPORTED when there is no such tag for scalars. */
+int yaml_tag_apply(struct arena *arena, struct str name, struct str text, enum yaml_dialect dialect,
+                   struct value *ret, struct err *err);
+
+#endif

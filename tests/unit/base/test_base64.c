@@ -1,0 +1,56 @@
+#include "base/base64.h"
+
+#include "base/err.h"
+#include "test.h"
+
+static const struct {
+    struct str bytes;
+    const char *standard, *url;
+} cases[] = {
+    { { "", 0 }, "", "" },
+    { { "f", 1 }, "Zg==", "Zg" },
+    { { "fo", 2 }, "Zm8=", "Zm8" },
+    { { "foo", 3 }, "Zm9v", "Zm9v" },
+    { { "foobar", 6 }, "Zm9vYmFy", "Zm9vYmFy" },
+    { { "\0\xff\xfe\xfb", 4 }, "AP/++w==", "AP_--w" },
+};
+
+TEST(bytes_become_text_and_come_back)
+{
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        for (enum base64_form form = BASE64_STANDARD; form <= BASE64_URL; form++) {
+            const char *want = form == BASE64_URL ? cases[i].url : cases[i].standard;
+            AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+            AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+            struct err err;
+
+            base64_encode(cases[i].bytes, form, &text);
+            CHECK_STR(buf_text(&text), want);
+            CHECK_INT(base64_decode(str_from(want), form, &bytes, &err), 0);
+            CHECK(str_eq(buf_view(&bytes), cases[i].bytes));
+        }
+    }
+}
+
+TEST(blanks_between_letters_mean_nothing)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    CHECK_INT(base64_decode(STR(" Zm9v\n\tYm Fy\r\n"), BASE64_STANDARD, &bytes, &err), 0);
+    CHECK_STR(buf_text(&bytes), "foobar");
+}
+
+TEST(texts_that_are_no_base64_are_refused)
+{
+    static const char *const texts[] = { "Z",     "Zm9vY", "Zh==", "Zm9=", "Zg=",
+                                         "Zg===", "Z=g=",  "Zm-v", "=",    "Zm9v=" };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+        struct err err;
+
+        CHECK_INT(base64_decode(str_from(texts[i]), BASE64_STANDARD, &bytes, &err), -1);
+        CHECK_INT(err.code, ERR_INVALID);
+    }
+}

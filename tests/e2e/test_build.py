@@ -1,0 +1,283 @@
+"""The build itself, on the tree that was built for the tests and on tiny copies of the Makefile."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+# The tests run the programs of build/asan; beside it is what would be installed.
+RELEASE = TOP / os.environ.get("ZESTER_BUILD", "build/asan").replace("asan", "release")
+
+
+def run(*command, cwd=TOP, **how):
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "CC"))}
+    return subprocess.run(command, cwd=cwd, text=True, capture_output=True, check=False, env=env, **how)
+
+
+def make(*words, cwd=TOP):
+    result = run("make", "--no-print-directory", *words, cwd=cwd)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="session")
+def version():
+    return make("version").strip()
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The Makefile of this tree around three small sources."""
+    for path in ("Makefile", "tools/compile-commands"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        shutil.copy(TOP / path, tmp_path / path)
+    files = {"src/base/a.h": "int a(void);\n", "src/base/a.c": '#include "base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
+             "src/base/b.h": "int b(void);\n", "src/base/b.c": '#include "base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
+             "src/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n\nint main(void)\n{\n'
+                                 '    return puts(ZESTER_VERSION) < 0 ? 1 : a();\n}\n'}
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_a_second_build_does_nothing_and_is_quick(project):
+    assert "cc build/release/src/base/a.o" in make("-j2", cwd=project)
+    started = time.monotonic()
+    assert make("-j2", cwd=project) == ""
+    assert time.monotonic() - started < 1
+
+
+def test_a_changed_header_rebuilds_those_who_include_it(project):
+    make("-j2", cwd=project)
+    (project / "src/base/a.h").write_text("int a(void);\n#define A 1\n")
+    out = make(cwd=project)
+    assert "src/base/a.o" in out and "programs/p.o" in out and "src/base/b.o" not in out
+
+
+def test_a_deleted_source_leaves_the_library_and_breaks_nothing(project):
+    make("-j2", cwd=project)
+    (project / "src/base/b.c").unlink()
+    (project / "src/base/b.h").unlink()
+    make(cwd=project)
+    members = run("ar", "t", "build/release/libcore.a", cwd=project).stdout.split()
+    assert members == ["a.o"]
+    assert make(cwd=project) == ""
+
+
+def test_a_deleted_header_is_no_obstacle(project):
+    make("-j2", cwd=project)
+    (project / "src/base/b.h").unlink()
+    (project / "src/base/b.c").write_text("int b(void);\nint b(void)\n{\n    return 1;\n}\n")
+    assert "src/base/b.o" in make(cwd=project)
+
+
+def test_other_flags_rebuild_everything_and_the_same_flags_nothing(project):
+    make("-j2", cwd=project)
+    assert "src/base/b.o" in make("CFLAGS=-DX", cwd=project)
+    assert make("CFLAGS=-DX", cwd=project) == ""
+
+
+def test_the_other_compiler_has_folders_of_its_own(project):
+    make("-j2", "CC=clang", cwd=project)
+    assert (project / "build/release-clang/p").exists()
+    assert not (project / "build/release").exists()
+
+
+def test_the_version_is_in_one_place_and_reaches_the_program(project):
+    make("-j2", cwd=project)
+    makefile = (project / "Makefile").read_text()
+    (project / "Makefile").write_text(re.sub(r"(?m)^VERSION :=.*$", "VERSION := 9.8.7", makefile))
+    make(cwd=project)
+    assert run("build/release/p", cwd=project).stdout == "9.8.7\n"
+
+
+def test_the_compilation_database_is_json_with_the_flags_of_the_release_build(project, version):
+    make("-j2", "V=asan", cwd=project)
+    entries = json.loads((project / "compile_commands.json").read_text())
+    assert [entry["file"] for entry in entries] == ["src/base/a.c", "src/base/b.c", "src/programs/p.c"]
+    arguments = entries[0]["arguments"]
+    assert f'-DZESTER_VERSION="{version}"' in arguments and "-O2" in arguments
+    assert not any("sanitize" in word for word in arguments)
+
+
+def test_help_names_every_command():
+    out = make("help")
+    for word in ("all", "demo", "test", "lint", "fuzz", "bench", "install", "uninstall", "deb", "clean"):
+        assert re.search(rf"^  make {word} +\S", out, re.M), word
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_a_clean_clone_installs_packages_before_anything_is_built(tmp_path, target):
+    """Not even pkg-config may be asked before the packages are there."""
+    shutil.copy(TOP / "Makefile", tmp_path)
+    (tmp_path / "tools").mkdir()
+    tool = tmp_path / "tools/install-packages"
+    tool.write_text("#!/bin/sh\necho packages: $*\nexit 1\n")
+    tool.chmod(0o755)
+    fake = tmp_path / "bin/pkg-config"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\n# A fake pkg-config of a test.\ntouch {tmp_path}/asked\n")
+    fake.chmod(0o755)
+    result = run("make", target, f"PATH={fake.parent}:{os.environ['PATH']}", cwd=tmp_path)
+    assert result.returncode == 2 and result.stdout.startswith("packages: build")
+    assert not (tmp_path / "asked").exists()
+
+
+# --- install ------------------------------------------------------------------------------------
+
+
+def install_files(prefix, action, version, *programs):
+    return run("/usr/bin/python3", "tools/install-files", "--version", version, "--build", str(RELEASE), action,
+               str(prefix), *programs)
+
+
+@pytest.fixture
+def programs():
+    found = sorted(path.stem for path in (TOP / "src/programs").glob("*.c"))
+    if not found:
+        pytest.skip("no program yet")
+    return found
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_installed_programs_run_and_uninstall_leaves_nothing(tmp_path, version, programs):
+    prefix = tmp_path / "usr"
+    result = install_files(prefix, "install", version, *programs)
+    assert result.returncode == 0, result.stderr
+    assert version in run(str(prefix / "bin/zester"), "--version").stdout
+    page = gzip.decompress((prefix / "share/man/man1/zester.1.gz").read_bytes()).decode()
+    assert f".Os zester {version}" in page and "@" not in page
+    assert (prefix / "share/doc/zester/README.md").exists()
+    assert "_zester" in (prefix / "share/bash-completion/completions/zester").read_text()
+    mine = prefix / "bin/mine"
+    mine.write_text("not ours")
+    assert install_files(prefix, "uninstall", version).returncode == 0
+    assert files_below(prefix) == ["bin/mine"]
+    assert not (prefix / "share").exists()
+
+
+def test_uninstall_says_when_nothing_is_installed(tmp_path, version):
+    result = install_files(tmp_path, "uninstall", version)
+    assert result.returncode == 1 and "nothing installed below" in result.stderr
+
+
+def test_a_program_that_is_not_built_stops_the_installation(tmp_path, version):
+    result = install_files(tmp_path, "install", version, "no-such-program")
+    assert result.returncode == 1 and "no-such-program" in result.stderr
+    assert files_below(tmp_path) == []
+
+
+# --- the Debian package -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory, version):
+    found = sorted(path.stem for path in (TOP / "src/programs").glob("*.c"))
+    if not found:
+        pytest.skip("no program yet")
+    folder = tmp_path_factory.mktemp("deb")
+    result = run("/usr/bin/python3", "tools/make-deb", "--version", version, "--build", str(RELEASE), "--output",
+                 str(folder), *found)
+    assert result.returncode == 0, result.stderr
+    return pathlib.Path(result.stdout.strip())
+
+
+def field(package, name):
+    return run("dpkg-deb", "-f", str(package), name).stdout.strip()
+
+
+def test_the_package_says_what_it_is(package, version):
+    architecture = run("dpkg", "--print-architecture").stdout.strip()
+    assert package.name == f"zester_{version}_{architecture}.deb"
+    assert field(package, "Version") == version
+    assert field(package, "Architecture") == architecture
+    assert int(field(package, "Installed-Size")) > 10
+    assert "@" not in field(package, "Depends")
+
+
+def test_the_package_belongs_to_root_and_holds_only_usr(package):
+    lines = run("dpkg-deb", "-c", str(package)).stdout.split("\n")[:-1]
+    assert len(lines) > 5
+    for line in lines:
+        mode, owner, path = line.split()[0], line.split()[1], line.split()[5]
+        assert owner == "root/root" and mode[5] == "-" and mode[8] == "-", line
+        assert path == "./" or path.startswith("./usr/"), line
+    paths = [line.split()[5] for line in lines]
+    for path in ("./usr/bin/zester", "./usr/share/man/man1/zester.1.gz", "./usr/share/doc/zester/copyright"):
+        assert path in paths
+
+
+def test_the_package_depends_on_every_library_that_its_programs_load(package, tmp_path):
+    run("dpkg-deb", "-x", str(package), str(tmp_path))
+    depends = {word.split()[0] for word in field(package, "Depends").split(", ")}
+    for program in (tmp_path / "usr/bin").iterdir():
+        needed = re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", str(program)).stdout)
+        assert needed
+        for library in needed:
+            owners = run("dpkg-query", "-S", f"*/{library}").stdout.split("\n")[:-1]
+            packages = {line.split(":")[0] for line in owners}
+            assert packages & depends, f"{program.name} needs {library} of {packages}"
+
+
+def test_the_unpacked_package_runs_and_its_checksums_are_right(package, tmp_path, version):
+    run("dpkg-deb", "-R", str(package), str(tmp_path))
+    assert version in run(str(tmp_path / "usr/bin/zester"), "--version").stdout
+    result = run("md5sum", "-c", "--quiet", "DEBIAN/md5sums", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="dpkg --root wants root")
+def test_dpkg_installs_and_removes_the_package_in_a_root_of_its_own(package, tmp_path):
+    root = tmp_path / "root"
+    (root / "var/lib/dpkg/info").mkdir(parents=True)
+    (root / "var/lib/dpkg/updates").mkdir()
+    (root / "var/lib/dpkg/status").touch()
+    dpkg = ("dpkg", f"--root={root}", "--force-depends", "--log=/dev/null")
+    result = run(*dpkg, "-i", str(package))
+    assert result.returncode == 0, result.stderr
+    assert (root / "usr/bin/zester").exists()
+    assert run(*dpkg, "-r", "zester").returncode == 0
+    assert not (root / "usr/bin/zester").exists()
+
+
+def test_the_manual_page_is_well_formed():
+    if not shutil.which("groff"):
+        pytest.skip("groff is not installed")
+    for page in sorted((TOP / "packaging/man").iterdir()):
+        result = run("groff", "-mandoc", "-ww", "-z", str(page))
+        assert (result.returncode, result.stderr) == (0, ""), page
+
+
+# --- demo and benchmarks ------------------------------------------------------------------------
+
+
+def test_the_demo_runs_to_its_end(programs, version):
+    result = run("tools/demo", str(RELEASE))
+    assert result.returncode == 0, result.stderr
+    assert "$ zester --version" in result.stdout and version in result.stdout
+
+
+def test_a_benchmark_prints_a_ratio(programs):
+    result = run("/usr/bin/python3", "bench/run", "--build", str(RELEASE), "--runs", "3", "startup")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^  zester --version +[\d.]+ \w+ +[\d.]+ MiB +true .* [\d.]+$", result.stdout, re.M)
+
+
+def test_an_unknown_benchmark_is_an_error_that_names_those_there_are():
+    result = run("/usr/bin/python3", "bench/run", "nosuch")
+    assert result.returncode == 1 and "no benchmark 'nosuch' (there are: " in result.stderr
+
+
+def test_a_benchmark_of_programs_that_are_not_built_is_an_error(tmp_path):
+    result = run("/usr/bin/python3", "bench/run", "--build", str(tmp_path), "startup")
+    assert result.returncode == 1 and "is not built" in result.stderr

@@ -1,0 +1,232 @@
+"""make lint refuses what it says it refuses: each check on a tiny tree with one mistake."""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+HEADER = """\
+#ifndef BASE_THING_H
+#define BASE_THING_H
+
+int thing_count(void);
+
+#endif
+"""
+SOURCE = """\
+#include "base/thing.h"
+
+#include <stdio.h>
+
+int thing_count(void)
+{
+    return 1;
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree without a mistake; write(path, text) adds one."""
+    write(tmp_path, "src/LAYERS", "base:\ndata: base\nprograms: base data\n")
+    write(tmp_path, "src/base/thing.h", HEADER)
+    write(tmp_path, "src/base/thing.c", SOURCE)
+    write(tmp_path, "Makefile", "WARNINGS := -Wall -Wshadow -Wconversion -Wvla -Werror\n")
+    for name in (".clang-format", ".clang-tidy"):
+        shutil.copy(TOP / name, tmp_path / name)
+    return tmp_path
+
+
+def write(root, path, text):
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+def lint(root, *words):
+    command = [sys.executable, str(TOP / "tools/lint"), "--root", str(root), *words]
+    return subprocess.run(command, text=True, capture_output=True, check=False)
+
+
+def refused(root, *words):
+    """The problems of a refused tree."""
+    result = lint(root, *words)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert not result.stderr
+    return result.stdout
+
+
+def test_a_tree_without_mistakes_passes(tree):
+    result = lint(tree, "--fast")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "layers: ok" in result.stdout and "format: ok" in result.stdout
+
+
+LAYERS = {
+    "an include upwards": ('#include "data/value.h"\n', "'base' may not include 'data'"),
+    "no folder": ('#include "value.h"\n', 'write "folder/value.h"'),
+    "a library behind another door": ("#include <uv.h>\n", "<uv.h> may be included in sys only"),
+    "a library in a folder": ("#include <msgpack/pack.h>\n", "<msgpack/pack.h> may be included in data only"),
+    "a library without a door": ("#include <glib.h>\n", "give the library a door"),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_an_include_that_breaks_the_layers_is_refused(tree, name):
+    line, wanted = LAYERS[name]
+    write(tree, "src/base/other.c", line)
+    out = refused(tree, "--only", "layers")
+    assert "src/base/other.c:1: " in out and wanted in out
+
+
+def test_the_own_header_comes_first(tree):
+    write(tree, "src/base/thing.c", "#include <stdio.h>\n" + SOURCE)
+    assert 'src/base/thing.c:1: the own header comes first' in refused(tree, "--only", "layers")
+
+
+def test_a_layer_names_only_folders_above_it(tree):
+    write(tree, "src/LAYERS", "base: data\ndata:\nprograms:\n")
+    assert "src/LAYERS:1: 'base' names 'data', which is not above it" in refused(tree, "--only", "layers")
+
+
+def test_a_layer_has_one_line(tree):
+    write(tree, "src/LAYERS", "base:\nbase:\n")
+    assert "src/LAYERS:2: a second line for 'base'" in refused(tree, "--only", "layers")
+
+
+def test_a_folder_without_a_layer_is_refused(tree):
+    write(tree, "src/drawer/x.c", "")
+    assert "no line for 'src/drawer'" in refused(tree, "--only", "layers")
+
+
+BODY = "int f(char *a)\n{{\n    {}\n}}\n"
+TEXTS = {
+    "strcpy": (BODY.format('strcpy(a, "b");'), ":3: 'strcpy' is banned"),
+    "sscanf": (BODY.format('return sscanf(a, "%d", &n);'), ":3: 'sscanf' is banned"),
+    "atoi": (BODY.format("return atoi(a);"), ":3: 'atoi' is banned"),
+    "alloca": (BODY.format("return alloca(3);"), ":3: 'alloca' is banned"),
+    "C++ comment": ("int a; // why\n", ":1: a C++ comment"),
+    "work for later": ("/* one\n * FIX" + "ME: two */\n", ":2: work left for later"),
+    "conditional": ("#ifdef __linux__\n#endif\n", ":1: conditional compilation"),
+    "pragma": ('#pragma GCC diagnostic ignored "-Wvla"\n', ":1: a pragma"),
+    "bare array": ("static char text[256];\n", ":1: an array of 256 characters"),
+    "file in a pure folder": (BODY.format("return open(a, 0);"), ":3: 'open' in 'base', which is pure"),
+    "clock in a pure folder": (BODY.format("return time(0);"), ":3: 'time' in 'base', which is pure"),
+    "log in a library": (BODY.format('log_info("x");'), ":3: 'base' does not log"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_does_not_belong_into_a_source_is_refused(tree, name):
+    text, wanted = TEXTS[name]
+    write(tree, "src/base/other.c", text)
+    assert f"src/base/other.c{wanted}" in refused(tree, "--only", "text")
+
+
+def test_words_in_texts_and_comments_are_no_calls(tree):
+    text = '/* never strcpy(a, b) */\nstatic const char *help = "sprintf(x) // \\" gets(y)";\n'
+    write(tree, "src/base/other.c", text)
+    assert lint(tree, "--only", "text").returncode == 0
+
+
+def test_fields_and_longer_names_are_no_banned_calls(tree):
+    write(tree, "src/base/other.c", BODY.format("return v->open(a) + s.time(a) + my_strcpy(a);"))
+    assert lint(tree, "--only", "text").returncode == 0
+
+
+GUARDS = {
+    "another name": HEADER.replace("BASE_THING_H", "THING_H"),
+    "none": "int thing_count(void);\n",
+    "pragma once": "#pragma once\nint thing_count(void);\n",
+    "code behind it": HEADER + "int more;\n",
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_header_without_its_guard_is_refused(tree, name):
+    write(tree, "src/base/thing.h", GUARDS[name])
+    assert "no header guard 'BASE_THING_H'" in refused(tree, "--only", "text")
+
+
+def test_the_compiler_must_be_asked_to_refuse_arrays_of_variable_length(tree):
+    write(tree, "Makefile", "WARNINGS := -Wall -Wshadow -Wconversion -Werror\n")
+    assert "Makefile:1: the compiler is not asked for -Wvla" in refused(tree, "--only", "text")
+
+
+def function(lines):
+    return "int\nbig(void)\n{\n" + "    call();\n" * (lines - 4) + "}\n"
+
+
+@pytest.mark.parametrize("lines, status, word", [(60, 0, ""), (61, 0, "note: 'big' has 61 lines"),
+                                                 (100, 0, "note: 'big' has 100"), (101, 1, ":1: 'big' has 101 lines")])
+def test_long_functions_are_noted_and_then_refused(tree, lines, status, word):
+    write(tree, "src/base/other.c", function(lines))
+    result = lint(tree, "--only", "sizes")
+    assert result.returncode == status and word in result.stdout
+    assert word or "big" not in result.stdout
+
+
+@pytest.mark.parametrize("lines, status", [(800, 0), (801, 1)])
+def test_long_files_are_refused(tree, lines, status):
+    write(tree, "src/base/other.c", "int a;\n" * lines)
+    result = lint(tree, "--only", "sizes")
+    assert result.returncode == status
+    assert ("src/base/other.c:1: 801 lines" in result.stdout) == bool(status)
+
+
+def test_a_tour_that_names_a_function_that_is_gone_is_refused(tree):
+    write(tree, "docs/ARCHITECTURE.md", "First `thing_count()` runs.\nThen `thing_gone()` runs.\n")
+    out = refused(tree, "--only", "docs")
+    assert "docs/ARCHITECTURE.md:2: 'thing_gone()' is not defined" in out
+    assert "thing_count" not in out
+
+
+def test_a_document_that_names_a_file_that_is_gone_is_refused(tree):
+    write(tree, "README.md", "See `src/base/gone.c`, `src/base/thing.c`\nand [more](docs/gone.md).\n")
+    out = refused(tree, "--only", "docs")
+    assert "README.md:1: 'src/base/gone.c' is not there" in out
+    assert "README.md:2: the link to 'docs/gone.md' leads nowhere" in out
+    assert "thing.c" not in out
+
+
+def test_another_layout_is_refused(tree):
+    write(tree, "src/base/other.c", "int a;\nint  b;\n")
+    out = refused(tree, "--only", "format")
+    assert "src/base/other.c:2: not the layout of .clang-format; run: clang-format -i src/base/other.c" in out
+
+
+def test_clang_tidy_refuses_what_it_finds_and_remembers_what_passed(tree):
+    subprocess.run([sys.executable, str(TOP / "tools/compile-commands"), "compile_commands.json", "gcc", "-Isrc", "--",
+                    "src/base/thing.c", "src/base/other.c"], cwd=tree, check=True)
+    write(tree, "src/base/other.c", "int f(int a);\nint f(int a)\n{\n    int *p = 0;\n    return a ? *p : 0;\n}\n")
+    out = refused(tree, "--all", "--only", "tidy")
+    assert "src/base/other.c:5: Dereference of null pointer" in out
+    assert "thing.c" not in out
+    assert len(list((tree / "build/lint").iterdir())) == 1
+
+
+def test_clang_tidy_asks_for_its_database(tree):
+    assert "run: make compile_commands.json" in refused(tree, "--only", "tidy")
+
+
+def git(root, *words):
+    names = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+    subprocess.run(["git", *names, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_clang_tidy_looks_at_what_changed_only(tree):
+    write(tree, "src/base/old.c", "int g(void);\nint g(void)\n{\n    int *p = 0;\n    return *p;\n}\n")
+    git(tree, "init", "-q", "-b", "main")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "one")
+    git(tree, "checkout", "-q", "-b", "work")
+    write(tree, "src/base/new.c", "int h(void);\nint h(void)\n{\n    int *p = 0;\n    return *p;\n}\n")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "two")
+    subprocess.run([sys.executable, str(TOP / "tools/compile-commands"), "compile_commands.json", "gcc", "-Isrc", "--",
+                    "src/base/old.c", "src/base/new.c"], cwd=tree, check=True)
+    out = refused(tree, "--only", "tidy")
+    assert "src/base/new.c:5:" in out and "old.c" not in out

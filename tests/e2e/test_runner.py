@@ -1,0 +1,156 @@
+"""tools/run-tests, on a tiny tree whose test programs are shell scripts."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        (root / "tools").mkdir()
+        shutil.copy(TOP / "tools/run-tests", root / "tools")
+
+    def write(self, path, text, mode=0o644):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        target.chmod(mode)
+
+    def unit(self, name, body, variant="asan"):
+        """A unit test: its source, and a script in the place of the program."""
+        self.write(f"tests/unit/{name}.c", "")
+        self.write(f"build/{variant}/tests/unit/{name}", f"#!/bin/sh\n{body}\n", 0o755)
+
+    def fuzz(self, name, body):
+        self.write(f"tests/fuzz/fuzz_{name}.c", "")
+        self.write(f"build/fuzz-clang/tests/fuzz/fuzz_{name}", f"#!/bin/sh\n{body}\n", 0o755)
+
+    def lint(self, body="pass"):
+        self.write("tools/lint", f"import sys\n{body}\n")
+
+    def run(self, *words):
+        result = subprocess.run([sys.executable, "tools/run-tests", *words], cwd=self.root, text=True,
+                                capture_output=True, check=False, env={"PATH": os.environ["PATH"]})
+        assert result.stderr == ""
+        return result.returncode, result.stdout, result.stdout.rstrip("\n").split("\n")[-1]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path)
+
+
+def test_the_last_line_is_the_sum_of_all_kinds(tree):
+    tree.unit("base/test_a", 'echo "3 passed, 0 failed"')
+    tree.unit("sys/test_b", 'echo "2 passed, 0 failed"')
+    tree.unit("sys/test_b", 'echo "2 passed, 0 failed"', "tsan")
+    tree.fuzz("p", "exit 0")
+    tree.write("tests/e2e/test_x.py", "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n")
+    tree.lint()
+    status, out, last = tree.run()
+    assert (status, last) == (0, "10 passed, 0 failed"), out
+    assert "e2e  test_x: 1 passed, 0 failed, 1 skipped" in out
+
+
+def test_a_failure_is_counted_and_its_output_shown(tree):
+    tree.unit("base/test_a", 'echo "FAIL the_sky_is_green"; echo "2 passed, 1 failed"; exit 1')
+    status, out, last = tree.run("--only", "unit")
+    assert (status, last) == (1, "2 passed, 1 failed")
+    assert "FAIL the_sky_is_green" in out
+
+
+CRASHES = {"a crash": "kill -9 $$", "silence": "exit 0", "nothing run": 'echo "0 passed, 0 failed"; exit 1',
+           "a leak after the tests": 'echo "LeakSanitizer"; echo "0 passed, 0 failed"; exit 23'}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_program_that_does_not_count_its_tests_is_a_failure(tree, name):
+    tree.unit("base/test_a", CRASHES[name])
+    status, out, last = tree.run("--only", "unit")
+    assert (status, last) == (1, "0 passed, 1 failed"), out
+
+
+def test_a_bad_exit_status_behind_a_good_line_is_a_failure(tree):
+    tree.unit("base/test_a", 'echo "2 passed, 0 failed"; exit 23')
+    assert tree.run("--only", "unit")[2] == "2 passed, 1 failed"
+
+
+def test_a_test_that_was_not_built_is_a_failure(tree):
+    tree.write("tests/unit/base/test_a.c", "")
+    status, out, last = tree.run("--only", "unit")
+    assert (status, last) == (1, "0 passed, 1 failed") and "not built?" in out
+
+
+def test_a_program_whose_source_is_gone_is_not_run(tree):
+    tree.unit("base/test_a", 'echo "1 passed, 0 failed"')
+    tree.unit("base/test_gone", "exit 1")
+    (tree.root / "tests/unit/base/test_gone.c").unlink()
+    assert tree.run("--only", "unit")[2] == "1 passed, 0 failed"
+
+
+def test_no_tests_at_all_is_a_failure(tree):
+    assert tree.run("--only", "unit")[0] == 1
+
+
+def test_the_sanitizers_are_told_to_stop_at_the_first_error(tree):
+    tree.unit("base/test_a", 'echo "$ASAN_OPTIONS $UBSAN_OPTIONS"; echo "0 passed, 1 failed"; exit 1')
+    out = tree.run("--only", "unit")[1]
+    assert "detect_leaks=1" in out and "halt_on_error=1" in out
+
+
+def test_the_input_that_crashes_a_parser_is_shown_and_kept(tree):
+    tree.write("tests/fuzz/corpus/p/seed", "seed")
+    body = """for word; do case $word in -artifact_prefix=*) prefix=${word#*=};; esac; corpus=$word; done
+cat "$corpus/seed"; printf 'bad' > "${prefix}crash-1"; touch "$corpus/found"; exit 77"""
+    tree.fuzz("p", body)
+    status, out, last = tree.run("--only", "fuzz")
+    assert (status, last) == (1, "0 passed, 1 failed")
+    assert "artifact-crash-1, 3 bytes, in hexadecimal: 626164" in out
+    assert (tree.root / "build/fuzz-artifacts/artifact-crash-1").read_text() == "bad"
+    assert [path.name for path in (tree.root / "tests/fuzz/corpus/p").iterdir()] == ["seed"]
+
+
+def test_fuzzers_are_given_their_time_and_limits(tree):
+    tree.fuzz("p", 'echo "$@"; exit 1')
+    out = tree.run("--only", "fuzz", "--fuzz-seconds", "2")[1]
+    assert "-max_total_time=2" in out and "-timeout=" in out and "-rss_limit_mb=" in out
+
+
+def test_the_thread_sanitizer_is_for_folders_with_threads(tree):
+    tree.unit("base/test_a", "exit 1", "tsan")
+    tree.unit("sys/test_b", 'echo "1 passed, 0 failed"', "tsan")
+    assert tree.run("--only", "tsan")[2] == "1 passed, 0 failed"
+
+
+def test_end_to_end_tests_are_told_where_the_programs_are(tree):
+    tree.write("tests/e2e/test_x.py", "import os\ndef test_a(): assert os.environ['ZESTER_BUILD'] == 'build/asan-clang'\n"
+               "def test_b(): assert 1 == 2\n")
+    status, out, last = tree.run("--only", "e2e", "--suffix=-clang")
+    assert (status, last) == (1, "1 passed, 1 failed")
+    assert "assert 1 == 2" in out
+
+
+def test_an_end_to_end_file_that_cannot_be_read_is_a_failure(tree):
+    tree.write("tests/e2e/test_x.py", "import nosuchmodule\n")
+    status, out, last = tree.run("--only", "e2e")
+    assert (status, last) == (1, "0 passed, 1 failed") and "nosuchmodule" in out
+
+
+def test_a_word_chooses_among_names_and_else_among_end_to_end_tests(tree):
+    tree.unit("base/test_map", 'echo "1 passed, 0 failed"')
+    tree.unit("base/test_str", "exit 1")
+    tree.write("tests/e2e/test_x.py", "def test_map_a(): pass\ndef test_other(): assert False\n")
+    tree.lint("sys.exit(1)")
+    assert tree.run("-k", "map")[2] == "2 passed, 0 failed"
+
+
+def test_refused_lint_is_one_failure_with_its_output(tree):
+    tree.lint("print('src/base/a.c:1: a mistake'); sys.exit(1)")
+    status, out, last = tree.run("--only", "lint")
+    assert (status, last) == (1, "0 passed, 1 failed") and "src/base/a.c:1: a mistake" in out

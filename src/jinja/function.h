@@ -22,6 +22,7 @@
 
 #include "data/value.h"
 
+struct arena;
 struct render;
 
 /* What a call site gives. */
@@ -53,7 +54,9 @@ struct function {
 int function_call(struct render *render, const struct function *function, void *user,
                   const struct call *call, struct value *ret);
 
+/* An argument that was not given: an object that is NULL. */
 bool value_is_absent(const struct value *v);
+struct value value_absent(void);
 
 /* The tables, each ending with a line without name, sorted by name at first use. NULL: not known.
  */
@@ -72,5 +75,7 @@ int test_apply(struct render *render, struct str name, const struct value *value
 
 /* A function as a value that a template can call. */
 struct value function_value(struct render *render, const struct function *function, void *user);
+/* The same in memory that outlives a rendering. */
+struct value function_value_in(struct arena *arena, const struct function *function, void *user);
 
 #endif

@@ -70,9 +70,17 @@ void jinja_free(struct jinja *jinja);
  * is borrowed; the functions get `user`. Later ones hide earlier ones of the same name. */
 void jinja_add_functions(struct jinja *jinja, const struct function *functions, void *user);
 
+/* A value that every template sees unless its context has one of that name; borrowed. Objects may
+ * be made with object_value: `salt['cmd.run']('x')`. Replaces an earlier one of the same name. */
+void jinja_add_global(struct jinja *jinja, const char *name, struct value value);
+
 /* Render `text`; `name` is what errors call it. `context` is a map. */
 int jinja_render(struct jinja *jinja, const char *name, struct str text,
                  const struct value *context, struct buf *out, struct diags *diags);
+
+/* The same with a template that comes through the loader, which is parsed once. */
+int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
+                      struct buf *out, struct diags *diags);
 
 /* Only parse: all syntax errors that can be found without running. */
 int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags);

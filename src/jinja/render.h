@@ -24,27 +24,41 @@ enum render_error {
     RENDER_HOST, /* a function of the host said no */
 };
 
-struct overlay; /* changed copies of containers of the context, see container.h */
+struct overlay;  /* changed copies of containers of the context, see container.h */
+struct template; /* a parsed template, see template.h */
 
 struct render {
     struct jinja *jinja;
     const struct jinja_options *options;
     struct arena *arena; /* values made on the way; gone after the rendering */
     struct overlay *overlay;
-    struct place place; /* of the node that runs now; render_fail uses it */
-    bool autoescape;    /* as of now: {% autoescape %} changes it */
-    uint32_t depth;     /* of calls and loops at run time */
+    const struct template *template; /* whose node runs now, and where it is in its text: */
+    uint32_t at;                     /* render_fail makes a place of both */
+    bool autoescape;                 /* as of now: {% autoescape %} changes it */
+    uint32_t depth;                  /* of calls and loops at run time */
     uint64_t steps;
+    uint64_t next_look; /* at how many steps to look at clock and memory again */
+    int64_t deadline;
 
     bool failed;
     enum render_error error;
     struct place error_place;
+    const struct template *error_template;
     const char *error_text, *error_hint;
+    VEC(struct diag_note) notes; /* the way to the error, innermost first */
 };
+
+/* Ready to run with the limits of the options. */
+void render_init(struct render *render, struct jinja *jinja, const struct jinja_options *options,
+                 struct arena *arena);
 
 /* Keep the first error; returns -1. */
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
+/* The place of the node that runs now. */
+struct place render_place(const struct render *render);
+/* On the way out: what was running. */
+void render_note(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* What to try; speaks of the error just kept. */
 void render_hint(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

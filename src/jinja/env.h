@@ -1,0 +1,44 @@
+/*
+ * env - the inside of an environment, for the files of this folder.
+ *
+ * Order of a template's life: jinja_render -> env_load or template_new ->
+ * eval_run (eval.h). Templates that came through the loader stay until the
+ * environment ends; the text given to jinja_render is kept under its name and
+ * replaced when it changes.
+ *
+ * Memory and threads: as jinja.h.
+ */
+#ifndef JINJA_ENV_H
+#define JINJA_ENV_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "jinja/jinja.h"
+#include "jinja/name.h"
+#include "jinja/signature.h"
+
+struct diags;
+struct err;
+struct template;
+
+struct jinja {
+    struct jinja_options options;
+    struct arena arena;
+    struct names names;
+    struct signatures signatures;
+    struct map loaded;              /* name -> template, from the loader */
+    struct map given;               /* name -> template, from jinja_render */
+    VEC(struct template *) retired; /* replaced while a rendering ran */
+    uint32_t running;               /* renderings under way: a host function may start another */
+    uint64_t serial;                /* of the newest rendering */
+};
+
+/* The template of that name through the loader. `ret` is NULL when there is none. Fails when it
+ * cannot be loaded or parsed: `diags` says why. */
+int env_load(struct jinja *jinja, struct str name, struct template **ret, struct diags *diags);
+
+/* What a template finds under a name that neither it nor its context has; absent: nothing. */
+const struct value *env_global(struct jinja *jinja, struct name *name);
+
+#endif

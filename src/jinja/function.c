@@ -1,0 +1,91 @@
+#include "jinja/function.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "jinja/env.h"
+#include "jinja/object.h"
+#include "jinja/render.h"
+#include "jinja/signature.h"
+
+struct function_object {
+    struct object object;
+    const struct function *function;
+    void *user;
+};
+
+bool value_is_absent(const struct value *v)
+{
+    return v->kind == VALUE_OBJECT && !v->object;
+}
+
+struct value value_absent(void)
+{
+    return (struct value){ .kind = VALUE_OBJECT };
+}
+
+int function_call(struct render *render, const struct function *function, void *user,
+                  const struct call *call, struct value *ret)
+{
+    const struct signature *signature = render->jinja
+                                            ? signatures_get(&render->jinja->signatures, function)
+                                            : signature_new(render->arena, function->signature);
+    struct value args[SIGNATURE_MAX];
+
+    if (signature_bind(signature, render, function->name, NULL, call, args) < 0)
+        return -1;
+
+    const struct bound bound = {
+        .args = args,
+        .count = signature->bound,
+        .name = function->name,
+        .user = user,
+    };
+    return function->call(render, &bound, ret);
+}
+
+static int call_object(struct render *render, struct object *object, const struct call *call,
+                       struct value *ret)
+{
+    const struct function_object *f = (const struct function_object *)object;
+
+    return function_call(render, f->function, f->user, call, ret);
+}
+
+static int print_object(struct render *render, struct object *object, struct buf *out)
+{
+    const struct function_object *f = (const struct function_object *)object;
+
+    (void)render;
+    buf_printf(out, "<function %s>", f->function->name);
+    return 0;
+}
+
+static bool equal_objects(struct object *a, struct object *b)
+{
+    const struct function_object *f = (const struct function_object *)a;
+    const struct function_object *g = (const struct function_object *)b;
+
+    return f->function == g->function && f->user == g->user;
+}
+
+static const struct object_type function_type = {
+    .name = "function",
+    .call = call_object,
+    .print = print_object,
+    .equal = equal_objects,
+};
+
+struct value function_value(struct render *render, const struct function *function, void *user)
+{
+    return function_value_in(render->arena, function, user);
+}
+
+struct value function_value_in(struct arena *arena, const struct function *function, void *user)
+{
+    struct function_object *f = ARENA_NEW(arena, struct function_object);
+
+    f->object.type = &function_type;
+    f->function = function;
+    f->user = user;
+    return (struct value){ .kind = VALUE_OBJECT, .object = &f->object };
+}

@@ -1,0 +1,33 @@
+/*
+ * name - identifiers, each stored once for an environment.
+ *
+ * Two identifiers are the same when their pointers are. A name also remembers
+ * what the running rendering found under it in its context, so that the hash
+ * table is asked once a rendering and not once a use.
+ *
+ * Memory: the arena of the environment. Threads: as the environment.
+ */
+#ifndef JINJA_NAME_H
+#define JINJA_NAME_H
+
+#include "base/map.h"
+#include "data/value.h"
+
+struct name {
+    struct str text;     /* ends in NUL */
+    uint64_t serial;     /* the rendering that `found` belongs to */
+    struct value found;  /* absent: looked for and not there */
+    struct value global; /* of the host or built in; absent: none */
+    bool global_known;
+};
+
+struct names {
+    struct arena *arena;
+    struct map map;
+};
+
+void names_init(struct names *names, struct arena *arena);
+/* The one with this text, made when it is new. */
+struct name *names_get(struct names *names, struct str text);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * template - a parsed template: its text, its tree, its blocks.
+ *
+ * Made by template_new from text, then never changed; any number of renderings
+ * may run it. Positions in the tree are byte offsets into `text`; places with
+ * line and column are computed when somebody has to be told.
+ *
+ * Memory: a template owns an arena that holds everything of it. Threads: one.
+ */
+#ifndef JINJA_TEMPLATE_H
+#define JINJA_TEMPLATE_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "jinja/node.h"
+
+struct diags;
+struct jinja;
+
+struct template
+{
+    struct jinja *jinja;
+    const char *name;
+    struct str text; /* line ends are \n */
+    struct nodes body;
+    struct code code; /* of the body, as a function */
+    struct scope *scope;
+    int32_t self_slot; /* of `self`; -1: not used */
+    struct node_block **blocks;
+    size_t block_count;
+    bool has_extends; /* output must ask whether a parent was named */
+    struct arena arena;
+};
+
+/* Parse and compile. NULL, and at least one more diagnostic, when the text is no template. The text
+ * is borrowed unless `copy`. */
+struct template *template_new(struct jinja *jinja, const char *name, struct str text, bool copy,
+                              struct diags *diags);
+void template_free(struct template *template);
+
+struct place template_place(const struct template *template, uint32_t at);
+/* The block of that name, or NULL. */
+const struct node_block *template_find_block(const struct template *template,
+                                             const struct name *name);
+
+#endif

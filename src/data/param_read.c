@@ -1,6 +1,7 @@
 #include "data/param_read.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,6 +17,8 @@
 /* How much of a wrong text a message shows. */
 #define SHOWN_MAX 60
 #define MODE_MAX  07777
+/* "item 18446744073709551615" and NUL. */
+#define ITEM_SIZE 32
 /* Numbers up to here are taken for the value of a mode wherever they come from. */
 #define MODE_PLAIN_MAX 0777
 /* 2^63: the first double that is no int64_t. */
@@ -531,15 +534,25 @@ static int read_choice(const struct param_reader *r, const struct value *v, void
     return 0;
 }
 
-/* An element of a list or map: a scalar, told by its own place. */
-static int take_element(const struct param_reader *r, const struct value *v, const char **ret_text)
+/* An element of a list or map is a scalar; `which` says which one it is. */
+static int take_element(const struct param_reader *r, const struct value *v, const char *which,
+                        const char **ret_text)
 {
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP || v->kind == VALUE_NULL ||
         v->kind == VALUE_OBJECT)
         return complain(r, v,
-                        arena_printf(r->diags->arena, "wants %s, got %s in it",
-                                     wanted[r->param->kind], value_describe(v)));
+                        arena_printf(r->diags->arena, "wants %s, but %s is %s",
+                                     wanted[r->param->kind], which, value_describe(v)));
     return take_cstring(r, v, ret_text);
+}
+
+static int take_item(const struct param_reader *r, const struct value_list *list, size_t i,
+                     const char **ret_text)
+{
+    char which[ITEM_SIZE];
+
+    (void)snprintf(which, sizeof(which), "item %zu", i + 1);
+    return take_element(r, &list->items[i], which, ret_text);
 }
 
 static int read_strs(const struct param_reader *r, const struct value *v, void *field)
@@ -559,7 +572,7 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
 
     const char **texts = ARENA_ARRAY(r->arena, const char *, list->count + 1);
     for (size_t i = 0; i < list->count; i++)
-        if (take_element(r, &list->items[i], &texts[i]) < 0)
+        if (take_item(r, list, i, &texts[i]) < 0)
             result = -1;
     if (result == 0)
         *(struct param_strs *)field = (struct param_strs){ list->count, texts };
@@ -572,13 +585,19 @@ static int take_pair(const struct param_reader *r, const struct value_pair *pair
                      struct param_pair *ret_pair)
 {
     struct param_reader loose = *r;
+    AUTO_BUF struct buf which = BUF_INIT(BUF_NO_LIMIT);
 
     loose.strict = false;
-    if (take_element(&loose, &pair->key, &ret_pair->key) < 0)
+    if (take_element(&loose, &pair->key, "a key", &ret_pair->key) < 0)
         return -1;
     ret_pair->value = "";
-    return pair->value.kind == VALUE_NULL ? 0
-                                          : take_element(&loose, &pair->value, &ret_pair->value);
+    if (pair->value.kind == VALUE_NULL)
+        return 0;
+    if (is_secret(r, &pair->value))
+        buf_add_text(&which, "a value");
+    else
+        print_quoted(&which, str_from(ret_pair->key));
+    return take_element(&loose, &pair->value, buf_text(&which), &ret_pair->value);
 }
 
 static int read_strmap(const struct param_reader *r, const struct value *v, void *field)

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "data/json.h"
 #include "data/params.h"
 #include "data/value.h"
 
@@ -54,34 +55,35 @@ static const struct param table[] = {
 };
 
 static const struct params_policy coercing = { 0 };
+static const struct params_policy strict = { .strict = true };
 
 struct fixture {
     struct arena arena;
     struct diags diags;
-    struct value_map *map;
+    struct value map;
     struct all args;
 };
 
-static struct fixture *begin(void)
-{
-    static struct fixture f;
+/* One for each test, which is a process of its own. */
+static struct fixture fix;
 
-    f = (struct fixture){ .arena = ARENA_INIT };
-    f.diags.arena = &f.arena;
-    f.map = value_map_new(&f.arena, 0);
-    return &f;
+static int decode(const struct params_policy *policy, const char *json)
+{
+    struct err err;
+
+    arena_done(&fix.arena);
+    fix = (struct fixture){ .arena = ARENA_INIT };
+    fix.diags.arena = &fix.arena;
+    CHECK_INT(json_decode(&fix.arena, str_from(json), &fix.map, &err), 0);
+    return params_decode(&fix.arena, table, policy, &fix.map, &fix.args, &fix.diags);
 }
 
-static void put(struct fixture *f, const char *key, struct value v)
+static const char *messages(const struct diags *diags)
 {
-    value_map_set(&f->arena, f->map, value_text(key), v);
-}
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
-static int decode(struct fixture *f, const struct params_policy *policy)
-{
-    struct value map = value_map(f->map);
-
-    return params_decode(&f->arena, table, policy, &map, &f->args, &f->diags);
+    diags_print(diags, &out);
+    return arena_strdup(diags->arena, buf_text(&out));
 }
 
 TEST(a_sound_table_passes_its_check)
@@ -92,32 +94,322 @@ TEST(a_sound_table_passes_its_check)
     CHECK_STR(err.text, "");
 }
 
+TEST(an_unsound_table_is_told_what_is_wrong)
+{
+    static const struct param twice[] = {
+        PARAM("a", BOOL, ARGS, flag, "one", .aliases = "b"),
+        PARAM("b", BOOL, ARGS, flag, "two"),
+        { 0 },
+    };
+    static const struct param bad_default[] = {
+        PARAM("a", INT, ARGS, count, "one", .default_text = "many"),
+        { 0 },
+    };
+    static const struct param no_choices[] = {
+        PARAM("a", CHOICE, ARGS, format, "one"),
+        { 0 },
+    };
+    static const struct param primaries[] = {
+        PARAM("a", STR, ARGS, name, "one", .flags = PARAM_PRIMARY),
+        PARAM("b", STR, ARGS, name, "two", .flags = PARAM_PRIMARY),
+        { 0 },
+    };
+    struct err err;
+
+    CHECK_INT(params_check(twice, &err), -1);
+    CHECK_STR(err.text, "'b' is there twice");
+    CHECK_INT(params_check(bad_default, &err), -1);
+    CHECK_STR(err.text, "default: 'a' wants a whole number, got \"many\"");
+    CHECK_INT(params_check(no_choices, &err), -1);
+    CHECK_HAS(err.text, "'a' has choices and is no choice, or the reverse");
+    CHECK_INT(params_check(primaries, &err), -1);
+    CHECK_STR(err.text, "'a' and 'b' are both primary");
+}
+
 TEST(what_is_not_given_has_its_default)
 {
-    struct fixture *f = begin();
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"wait\": null}"), 0);
+    CHECK_INT(fix.args.count, 3);
+    CHECK_INT(fix.args.mode, 0644);
+    CHECK(!fix.args.mode_given);
+    CHECK_INT(fix.args.wait, 10000000000);
+    CHECK_INT(fix.args.format, FORMAT_JSON);
+    CHECK_INT(fix.args.maybe, PARAM_IS_UNSET);
+    CHECK(!fix.args.map && !fix.args.any && fix.args.words.n == 0);
+}
 
-    put(f, "name", value_text("x"));
-    CHECK_INT(decode(f, &coercing), 0);
-    CHECK_INT(f->args.count, 3);
-    CHECK_INT(f->args.mode, 0644);
-    CHECK(!f->args.mode_given);
-    CHECK_INT(f->args.wait, 10000000000);
-    CHECK_INT(f->args.format, FORMAT_JSON);
-    CHECK_INT(f->args.maybe, PARAM_IS_UNSET);
-    CHECK(!f->args.map && !f->args.any && f->args.words.n == 0);
-    arena_done(&f->arena);
+TEST(what_is_given_is_known_to_be_given)
+{
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"mode\": \"0644\", \"any\": null}"), 0);
+    CHECK(fix.args.mode_given);
+    CHECK(value_is(fix.args.any, VALUE_NULL));
 }
 
 TEST(the_primary_parameter_takes_the_value_of_the_policy)
 {
-    struct fixture *f = begin();
     struct value id = value_text("web");
     struct params_policy policy = { .primary = &id };
 
-    CHECK_INT(decode(f, &policy), 0);
-    CHECK_STR(f->args.name, "web");
-    put(f, "title", value_text("given"));
-    CHECK_INT(decode(f, &policy), 0);
-    CHECK_STR(f->args.name, "given");
-    arena_done(&f->arena);
+    CHECK_INT(decode(&policy, "{}"), 0);
+    CHECK_STR(fix.args.name, "web");
+    CHECK_INT(decode(&policy, "{\"title\": \"given\"}"), 0);
+    CHECK_STR(fix.args.name, "given");
+}
+
+TEST(allowed_keys_are_not_unknown_and_are_suggested)
+{
+    static const char *const keys[] = { "require", "onlyif", NULL };
+    struct params_policy policy = { .allowed = keys };
+
+    CHECK_INT(decode(&policy, "{\"name\": \"x\", \"require\": [1], \"onlyif\": 1}"), 0);
+    CHECK_INT(decode(&policy, "{\"name\": \"x\", \"requier\": [1]}"), -1);
+    CHECK_HAS(messages(&fix.diags), "did you mean 'require'?");
+}
+
+TEST(unknown_keys_can_be_warnings)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags warnings = DIAGS_INIT(&arena);
+    struct params_policy policy = { .unknown = &warnings, .owner = "file.x" };
+
+    CHECK_INT(decode(&policy, "{\"name\": \"x\", \"zzzzzzz\": 1}"), 0);
+    CHECK_INT(diags_count(&fix.diags), 0);
+    CHECK_STR(messages(&warnings), "file.x has no parameter 'zzzzzzz'\n");
+}
+
+TEST(a_document_that_is_no_map_is_refused)
+{
+    CHECK_INT(decode(&coercing, "[1]"), -1);
+    CHECK_STR(messages(&fix.diags), "wants a map, got a list\n");
+    CHECK_INT(params_decode(&fix.arena, table, &coercing, NULL, &fix.args, &fix.diags), -1);
+    CHECK_HAS(messages(&fix.diags), "'name' is missing");
+}
+
+TEST(text_may_hold_nul_and_strings_may_not)
+{
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"text\": \"a\\u0000b\"}"), 0);
+    CHECK_INT(fix.args.text.n, 3);
+    CHECK_INT(decode(&coercing, "{\"name\": \"a\\u0000b\"}"), -1);
+    CHECK_HAS(messages(&fix.diags), "'name' may not hold a NUL byte");
+}
+
+/* --- places: values as a reader of documents would make them ------------------------------------
+ */
+
+static struct value placed(struct value v, const struct value_source *source, uint32_t line,
+                           uint16_t column)
+{
+    v.source = source;
+    v.line = line;
+    v.column = column;
+    return v;
+}
+
+TEST(mistakes_are_shown_where_they_are)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct value_source source = { .file = "web.zy", .text = STR("name: x\nmdoe: 1\n") };
+    struct value_map *map = value_map_new(&arena, 2);
+    struct value v = value_map(map);
+    struct all args = { 0 };
+
+    value_map_set(&arena, map, placed(value_text("name"), &source, 1, 1),
+                  placed(value_text("x"), &source, 1, 7));
+    value_map_set(&arena, map, placed(value_text("mdoe"), &source, 2, 1),
+                  placed(value_int(1), &source, 2, 7));
+    CHECK_INT(params_decode(&arena, table, &coercing, &v, &args, &diags), -1);
+    CHECK_STR(messages(&diags), "web.zy:2:1: no parameter 'mdoe'\n"
+                                "    2 | mdoe: 1\n"
+                                "      | ^\n"
+                                "      = did you mean 'mode'?\n");
+}
+
+TEST(a_secret_is_never_shown_not_even_by_its_line)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct value_source source = {
+        .file = "web.zy",
+        .text = STR("{name: [], password: hunter2}\npasword: hunter2\n"),
+    };
+    struct value_map *map = value_map_new(&arena, 3);
+    struct value v = value_map(map);
+    struct all args = { 0 };
+
+    value_map_set(&arena, map, placed(value_text("name"), &source, 1, 2),
+                  placed(value_list(value_list_new(&arena, 0)), &source, 1, 8));
+    value_map_set(&arena, map, placed(value_text("password"), &source, 1, 12),
+                  placed(value_text("hunter2\0x"), &source, 1, 22));
+    value_map_set(&arena, map, placed(value_text("pasword"), &source, 2, 1),
+                  placed(value_text("hunter2"), &source, 2, 10));
+    CHECK_INT(params_decode(&arena, table, &coercing, &v, &args, &diags), -1);
+    CHECK_STR(messages(&diags), "web.zy:1:8: 'name' wants text, got a list\n"
+                                "web.zy:2:1: no parameter 'pasword'\n"
+                                "      = did you mean 'password'?\n");
+}
+
+TEST(a_wrong_secret_is_redacted)
+{
+    static const struct param secret[] = {
+        PARAM("pin", INT, ARGS, count, "a number", .flags = PARAM_SECRET),
+        PARAM("kind", CHOICE, ARGS, format, "a choice", .flags = PARAM_SECRET, .choices = "a|b"),
+        { 0 },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct all args = { 0 };
+    struct value v;
+    struct err err;
+
+    CHECK_INT(json_decode(&arena, STR("{\"pin\": \"99999999999999999999\", \"kind\": \"hunter2\"}"),
+                          &v, &err),
+              0);
+    CHECK_INT(params_decode(&arena, secret, &coercing, &v, &args, &diags), -1);
+    CHECK_STR(messages(&diags), "'pin' wants a whole number, got <redacted>\n"
+                                "'kind' wants one of 'a', 'b', got <redacted>\n");
+}
+
+/* `written` is what stands in the document, `number` what the reader of YAML made of it. */
+static int mode_of(const char *written, int64_t number, mode_t *ret_mode)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct value_source source = { .file = "web.zy",
+                                         .text = str_from(written ? written : "") };
+    const struct param *param = params_find(table, STR("mode"));
+    struct value v = placed(value_int(number), written ? &source : NULL, 1, 1);
+    struct all args = { 0 };
+    int result = params_decode_one(&arena, param, &coercing, &v, &args, &diags);
+
+    *ret_mode = args.mode;
+    return result;
+}
+
+TEST(a_mode_is_what_the_writer_meant_or_an_error)
+{
+    static const struct {
+        const char *written; /* NULL: no document */
+        int64_t number;
+        int mode; /* -1: refused */
+    } cases[] = {
+        { "0644", 0644, 0644 },    { "0o755", 0755, 0755 }, { "01777", 01777, 01777 },
+        { "02755", 02755, 02755 }, { "644", 644, -1 },      { "400", 400, -1 },
+        { "1777", 1777, -1 },      { "493", 493, 0755 },    { "0", 0, 0 },
+        { "4096", 4096, -1 },      { "-1", -1, -1 },        { NULL, 420, 0644 },
+        { NULL, 493, 0755 },       { NULL, 644, -1 },       { NULL, 755, -1 },
+        { NULL, 7777, -1 },        { NULL, 2541, -1 },      { NULL, 989, 01735 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        mode_t mode = 0;
+        int result = mode_of(cases[i].written, cases[i].number, &mode);
+
+        CHECK_INT(result < 0 ? -1 : (int)mode, cases[i].mode);
+    }
+}
+
+/* --- golden cases ----------------------------------------------------------------------------- */
+
+static void show_value(struct buf *out, const char *name, const struct value *v)
+{
+    struct err err;
+
+    if (!v)
+        return;
+    buf_printf(out, "%s = ", name);
+    CHECK_INT(json_print(out, v, JSON_STYLE_COMPACT, &err), 0);
+    buf_add_char(out, '\n');
+}
+
+static void show_strings(struct buf *out, const struct all *args)
+{
+    for (size_t i = 0; i < args->words.n; i++)
+        buf_printf(out, "words[%zu] = %s\n", i, args->words.p[i]);
+    for (size_t i = 0; i < args->env.n; i++)
+        buf_printf(out, "env[%s] = %s\n", args->env.p[i].key, args->env.p[i].value);
+}
+
+/* Everything that differs from an empty map named 'x'. */
+static void show(struct buf *out, const struct all *args)
+{
+    if (args->flag)
+        buf_add_text(out, "flag = true\n");
+    if (args->maybe != PARAM_IS_UNSET)
+        buf_printf(out, "maybe = %s\n", args->maybe == PARAM_IS_TRUE ? "true" : "false");
+    if (args->count != 3)
+        buf_printf(out, "count = %lld\n", (long long)args->count);
+    if (args->ratio != 0)
+        buf_printf(out, "ratio = %g\n", args->ratio);
+    if (strcmp(args->name, "x") != 0)
+        buf_printf(out, "name = %s\n", args->name);
+    if (args->text.p)
+        buf_printf(out, "text = %.*s\n", STR_ARG(args->text));
+    if (args->path)
+        buf_printf(out, "path = %s\n", args->path);
+    if (args->mode_given)
+        buf_printf(out, "mode = %04o\n", args->mode);
+    if (args->wait != 10000000000)
+        buf_printf(out, "wait = %lld ns\n", (long long)args->wait);
+    if (args->size != 0)
+        buf_printf(out, "size = %lld\n", (long long)args->size);
+    if (args->format != FORMAT_JSON)
+        buf_printf(out, "format = %d\n", (int)args->format);
+    show_strings(out, args);
+    show_value(out, "list", args->list);
+    show_value(out, "map", args->map);
+    show_value(out, "any", args->any);
+}
+
+static int run_golden(const struct golden *golden, struct buf *out)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    bool is_strict = golden_section(golden, "strict").p != NULL;
+    const char *section = is_strict ? "strict" : "input";
+    struct all args = { 0 };
+    struct value map;
+
+    CHECK_INT(json_parse(&arena, NULL, golden_section(golden, section), &map, &diags), 0);
+    if (params_decode(&arena, table, is_strict ? &strict : &coercing, &map, &args, &diags) < 0) {
+        diags_print(&diags, out);
+        return -1;
+    }
+    show(out, &args);
+    return 0;
+}
+
+TEST(every_kind_accepts_what_it_should)
+{
+    test_golden("params/accept.txt", run_golden);
+}
+
+TEST(every_mistake_is_told_in_words_that_help)
+{
+    test_golden("params/refuse.txt", run_golden);
+}
+
+static int run_doc(const struct golden *golden, struct buf *out)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value doc = params_doc_value(&arena, table);
+    struct err err;
+
+    if (golden_section(golden, "people").p) {
+        params_print_doc(table, out);
+        return 0;
+    }
+    for (size_t i = 0; i < doc.list->count; i++) {
+        struct value *item = &doc.list->items[i];
+
+        if (golden_section(golden, value_get(item, "name")->s.p).p &&
+            json_print(out, item, JSON_STYLE_PRETTY, &err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+TEST(the_table_is_its_own_manual)
+{
+    test_golden("params/doc.txt", run_doc);
 }

@@ -1,0 +1,36 @@
+/*
+ * msgpack - values as MessagePack, which is what the fleet speaks.
+ *
+ * Every kind of value but objects has a form: a time is the timestamp extension
+ * (-1). Encoding is deterministic: the smallest form of each integer, maps in
+ * their order. Decoding trusts nothing: counts are compared with the bytes that
+ * are left before anything is allocated; text must be UTF-8; map keys are scalars
+ * and unique; other extensions, integers above INT64_MAX and bytes behind the end
+ * are errors, which name the offset.
+ *
+ * Flags (secret, tuple) and places do not travel.
+ *
+ * Memory: decoded values live in the arena and share nothing with the bytes.
+ * Threads: any.
+ */
+#ifndef DATA_MSGPACK_H
+#define DATA_MSGPACK_H
+
+#include "base/str.h"
+
+struct arena;
+struct buf;
+struct err;
+struct value;
+
+#define MSGPACK_SIZE_MAX  ((size_t)64 << 20)
+#define MSGPACK_DEPTH_MAX 128
+
+/* Append `v`. Fails with ERR_UNSUPPORTED for an object, with ERR_LIMIT when it is too deep or `out`
+ * is full; `out` then holds a part. */
+int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
+
+/* Read exactly one value from all of `bytes`. Fails with ERR_INVALID or ERR_LIMIT. */
+int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
+
+#endif

@@ -143,9 +143,11 @@ def test_every_package_of_the_list_is_named_once_for_each_use():
     assert len({tuple(line) for line in lines}) == len(lines)
 
 
-def test_the_real_packages_are_found_with_their_architecture():
-    """On the machine that builds: all of `build` is there, so nothing is said and nothing is called."""
-    env = dict(os.environ)
-    result = subprocess.run([TOP / "tools/install-packages", "build"], text=True, capture_output=True, env=env,
-                            check=False)
+def test_the_real_packages_are_found_with_their_architecture(machine):
+    """On the machine that builds, all of `build` is there: nothing is said, and the fake apt-get not called."""
+    for name in ("dpkg", "sudo", "id"):
+        (machine.bin / name).unlink(missing_ok=True)
+    result = subprocess.run([TOP / "tools/install-packages", "build"], text=True, capture_output=True, check=False,
+                            env={"PATH": f"{machine.bin}:{os.environ['PATH']}"})
     assert (result.returncode, result.stdout) == (0, "")
+    assert not machine.log.exists()

@@ -50,6 +50,8 @@ SOURCES  := $(sort $(wildcard src/*/*.c))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)))
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
+# Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
+THREADED := sys state supervise bus
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
 
@@ -95,6 +97,7 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 units: $(UNITS)
+threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%),$(UNITS))
 fuzzers: $(FUZZERS)
 
 # For editors and clang-tidy: always the flags of the release build, whatever is being built.
@@ -113,7 +116,7 @@ test: ## install packages, build with sanitizers, run every test
 	@tools/install-packages build test
 	@$(SUBMAKE) all
 	@$(SUBMAKE) V=asan all units
-	@$(SUBMAKE) V=tsan units
+	@$(SUBMAKE) V=tsan threaded-units
 	@$(SUBMAKE) V=fuzz CC=clang fuzzers
 	@$(PY) tools/run-tests --suffix "$(SUFFIX)"
 
@@ -156,5 +159,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units fuzzers demo test asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
         version

@@ -49,9 +49,12 @@ def project(tmp_path):
 
 def test_a_second_build_does_nothing_and_is_quick(project):
     assert "cc build/release/src/base/a.o" in make("-j2", cwd=project)
-    started = time.monotonic()
-    assert make("-j2", cwd=project) == ""
-    assert time.monotonic() - started < 1
+    times = []
+    for _ in range(3):
+        started = time.monotonic()
+        assert make("-j2", cwd=project) == ""
+        times.append(time.monotonic() - started)
+    assert min(times) < 1
 
 
 def test_a_changed_header_rebuilds_those_who_include_it(project):

@@ -15,6 +15,7 @@ class Tree:
         self.root = root
         (root / "tools").mkdir()
         shutil.copy(TOP / "tools/run-tests", root / "tools")
+        shutil.copy(TOP / "Makefile", root)
 
     def write(self, path, text, mode=0o644):
         target = self.root / path

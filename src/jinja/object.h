@@ -47,13 +47,16 @@ void *object_as(const struct value *v, const struct object_type *type);
 /* `name` was looked up and not there; `owner` is what it was looked up in, NULL for a variable.
  * Error texts are those of Jinja2: "'x' is undefined", "'dict object' has no attribute 'x'". */
 struct value undefined_new(struct render *render, struct str name, const struct value *owner);
+/* `owner[key]` was not there: "list object has no element 5". */
+struct value undefined_new_item(struct render *render, const struct value *key,
+                                const struct value *owner);
 /* One whose error text is `text`, which is kept: "there is no previous item". `lenient`: even when
  * the environment is strict, as for an `if` expression without `else`. */
 struct value undefined_because(struct render *render, bool lenient, const char *text);
 bool value_is_undefined(const struct value *v);
 /* The error of using it; returns -1. */
 int undefined_fail(struct render *render, const struct value *v);
-/* Fails when `v` is undefined and the environment is strict. */
+/* Fails when `v` is undefined and strict. */
 int undefined_check(struct render *render, const struct value *v);
 
 #endif

@@ -27,6 +27,8 @@ int op_compare(struct render *render, enum op_compare op, const struct value *a,
 /* `~`: the texts of all parts joined; safe text wins and escapes the others. */
 int op_concat(struct render *render, const struct value *parts, size_t count, struct value *ret);
 int op_truth(struct render *render, const struct value *v, bool *ret);
+/* May it be the key of a map? Fails with "unhashable type: 'list'". */
+int op_check_key(struct render *render, const struct value *key);
 
 /* `a.name`: attribute first, then item, as Jinja2; `a[key]`: item first, then attribute. Gives an
  * undefined value when there is neither. Methods of texts, lists and maps are found here. */

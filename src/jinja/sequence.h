@@ -1,0 +1,48 @@
+/*
+ * sequence - things that can be walked but are no lists: ranges, the views of a
+ * map, and generators.
+ *
+ * A range is lazy: its length, items and members are computed. A view shows the
+ * map as it is now. A generator gives its items once; it has no length and no
+ * items by number, as what Python's `map`, `select` or `reversed` give.
+ *
+ * Memory: of the rendering.
+ */
+#ifndef JINJA_SEQUENCE_H
+#define JINJA_SEQUENCE_H
+
+#include "jinja/object.h"
+
+struct range {
+    struct object object;
+    int64_t start, stop, step; /* step is never 0 */
+    uint64_t length;
+};
+
+extern const struct object_type range_type;
+
+/* range(start, stop, step); fails when step is zero. */
+int range_new(struct render *render, int64_t start, int64_t stop, int64_t step, struct value *ret);
+bool range_has(const struct range *range, const struct value *item);
+/* The range of every `step`-th item from number `start` on, `count` of them; all within it. */
+struct value range_part(struct render *render, const struct range *range, int64_t start,
+                        int64_t step, uint64_t count);
+/* Item number `i`, which must be less than the length. */
+int64_t range_item(const struct range *range, uint64_t i);
+
+enum view_kind { VIEW_KEYS, VIEW_VALUES, VIEW_ITEMS };
+
+/* `map` is a value of kind VALUE_MAP. */
+struct value view_new(struct render *render, enum view_kind kind, const struct value *map);
+/* Is it a view of this kind? */
+bool value_is_view(const struct value *v, enum view_kind kind);
+
+/* The items of `list`, once. `type_name` is what Python would call it: "generator",
+ * "list_reverseiterator", "map"; it is borrowed. */
+struct value generator_new(struct render *render, const char *type_name,
+                           const struct value_list *list);
+bool value_is_generator(const struct value *v);
+/* Take the next item of a generator; false when there is none. */
+bool generator_next(const struct value *v, struct value *ret);
+
+#endif

@@ -119,20 +119,34 @@ static const struct value_source *new_source(struct arena *arena, const char *fi
     return source;
 }
 
-/* The library's words end in "near '...'", which the shown line tells better. */
+/* The library's words, without "near '...'", which the shown line tells better; ours where its own
+ * would leave a person guessing. */
+static const char *words_of(const json_error_t *error, struct arena *arena)
+{
+    struct str text = str_from(error->text);
+    size_t near = str_find(text, STR(" near "), 0);
+
+    switch (json_error_code(error)) {
+    case json_error_numeric_overflow: return "a number that does not fit 64 bits";
+    case json_error_duplicate_key:
+        return arena_printf(arena, "a key that is there twice:%s",
+                            near == STR_NONE ? "" : error->text + near + strlen(" near"));
+    case json_error_end_of_input_expected: return "text behind the end of the document";
+    case json_error_premature_end_of_input: return "the document ends too early";
+    default: return arena_strndup(arena, text.p, near == STR_NONE ? text.n : near);
+    }
+}
+
 static int complain(const char *file, struct str text, const json_error_t *error,
                     struct diags *diags)
 {
-    size_t words = str_find(str_from(error->text), STR(" near "), 0);
     struct place at = { .file = file };
 
-    if (words == STR_NONE)
-        words = strlen(error->text);
     if (error->line > 0) {
         at.line = (uint32_t)error->line;
         at.column = error->column > 0 ? (uint32_t)error->column : 1;
     }
-    (void)diag_add(diags, at, "not JSON: %.*s", str_int(words), error->text);
+    (void)diag_add(diags, at, "not JSON: %s", words_of(error, diags->arena));
     diag_source(diags, text);
     return -1;
 }

@@ -61,7 +61,7 @@ static int check_end(uint32_t bits, unsigned count, size_t letters, size_t paddi
     return 0;
 }
 
-int base64_decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
+static int decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     size_t letters = 0, padding = 0;
     unsigned count = 0; /* of bits that wait */
@@ -85,4 +85,28 @@ int base64_decode(struct str text, enum base64_form form, struct buf *out, struc
         }
     }
     return check_end(bits, count, letters, padding, err);
+}
+
+int base64_decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
+{
+    size_t before = out->n;
+    int result = decode(text, form, out, err);
+
+    if (result == 0 && out->full)
+        result = err_set(err, ERR_LIMIT, "base64 text decodes to more than %zu bytes", out->max);
+    if (result < 0)
+        buf_cut(out, before);
+    return result;
+}
+
+int base64_decode_strict(struct str text, enum base64_form form, struct buf *out, struct err *err)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (is_blank(text.p[i]))
+            return err_set(err, ERR_INVALID, "byte %zu is a blank, not base64", i + 1);
+    if (form == BASE64_STANDARD && text.n % 4 != 0)
+        return err_set(err, ERR_INVALID, "base64 text lacks padding");
+    if (form == BASE64_URL && str_find_char(text, '=', 0) != STR_NONE)
+        return err_set(err, ERR_INVALID, "base64 text has padding where none belongs");
+    return base64_decode(text, form, out, err);
 }

@@ -1,9 +1,10 @@
 /*
  * base64 - bytes as text (RFC 4648), with the standard or the URL alphabet.
  *
- * The standard form is padded with '='; the URL form ('-' and '_') is not. The
- * decoder takes either padding, skips blanks and line ends, and refuses bits that
- * would be lost, so that one text has one meaning.
+ * The standard form is padded with '='; the URL form ('-' and '_') is not. What
+ * people write is read with either padding and with blanks and line ends between
+ * letters; bits that would be lost are refused, so that one text has one meaning.
+ * What is signed or compared is read strictly, so that one meaning has one text.
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
@@ -19,7 +20,10 @@ enum base64_form {
 };
 
 void base64_encode(struct str bytes, enum base64_form form, struct buf *out);
-/* Appends; fails with ERR_INVALID, and then may have appended some. */
+/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` holds what
+ * it held before then. */
 int base64_decode(struct str text, enum base64_form form, struct buf *out, struct err *err);
+/* The same for the one text that base64_encode writes: no blanks, padding as the form has it. */
+int base64_decode_strict(struct str text, enum base64_form form, struct buf *out, struct err *err);
 
 #endif

@@ -8,6 +8,11 @@ struct str str_from(const char *text)
     return (struct str){ text, strlen(text) };
 }
 
+struct str str_bytes(const void *bytes, size_t n)
+{
+    return (struct str){ bytes, n };
+}
+
 int str_int(size_t n)
 {
     return n > INT_MAX ? INT_MAX : (int)n;

@@ -18,6 +18,8 @@ struct str {
 /* A view of a literal, and one of a C string. */
 #define STR(literal) ((struct str){ "" literal "", sizeof(literal) - 1 })
 struct str str_from(const char *text);
+/* A view of bytes of any type. */
+struct str str_bytes(const void *bytes, size_t n);
 
 /* For printf: "%.*s", STR_ARG(view). Long views are cut at INT_MAX. */
 #define STR_ARG(view) str_int((view).n), (view).p

@@ -54,3 +54,62 @@ TEST(texts_that_are_no_base64_are_refused)
         CHECK_INT(err.code, ERR_INVALID);
     }
 }
+
+TEST(strict_decoding_takes_only_what_is_written)
+{
+    static const struct {
+        enum base64_form form;
+        const char *text, *error;
+    } bad[] = {
+        { BASE64_STANDARD, "Zg", "lacks padding" },
+        { BASE64_STANDARD, "Zm8", "lacks padding" },
+        { BASE64_STANDARD, "Zm9v\n", "byte 5 is a blank" },
+        { BASE64_STANDARD, "Zm 9", "byte 3 is a blank" },
+        { BASE64_STANDARD, "====", "no base64" },
+        { BASE64_STANDARD, "Z===", "no base64" },
+        { BASE64_STANDARD, "Zg==Zg==", "no base64" },
+        { BASE64_STANDARD, "Zh==", "bits of no byte" },
+        { BASE64_STANDARD, "-__-", "no base64" },
+        { BASE64_URL, "Zg==", "where none belongs" },
+        { BASE64_URL, "Z", "cut short" },
+        { BASE64_URL, "Zh", "bits of no byte" },
+        { BASE64_URL, "+//+", "no base64" },
+        { BASE64_URL, "Zm9v\xc3", "no base64" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        AUTO_BUF struct buf bytes = BUF_INIT(100);
+        struct err err = { 0 };
+
+        buf_add_text(&bytes, "kept");
+        CHECK_INT(base64_decode_strict(str_from(bad[i].text), bad[i].form, &bytes, &err), -1);
+        CHECK_HAS(err.text, bad[i].error);
+        CHECK_STR(buf_text(&bytes), "kept");
+    }
+}
+
+TEST(strict_decoding_reads_back_what_was_encoded)
+{
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf bytes = BUF_INIT(100);
+        struct err err;
+
+        CHECK_INT(base64_decode_strict(str_from(cases[i].url), BASE64_URL, &bytes, &err), 0);
+        CHECK(str_eq(buf_view(&bytes), cases[i].bytes));
+        buf_clear(&bytes);
+        CHECK_INT(base64_decode_strict(str_from(cases[i].standard), BASE64_STANDARD, &bytes, &err),
+                  0);
+        CHECK(str_eq(buf_view(&bytes), cases[i].bytes));
+    }
+}
+
+TEST(more_bytes_than_the_buffer_takes_are_a_limit)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(2);
+    struct err err;
+
+    CHECK_INT(base64_decode(STR("Zm9v"), BASE64_STANDARD, &bytes, &err), -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_STR(err.text, "base64 text decodes to more than 2 bytes");
+    CHECK_INT(bytes.n, 0);
+}

@@ -1,0 +1,34 @@
+/*
+ * sha512 - fingerprints of 64 bytes.
+ *
+ *     sha512(bytes, n, digest);                            at once
+ *     sha512_init -> sha512_add... -> sha512_end           piece by piece
+ *
+ * Threads: one at a time for each struct.
+ */
+#ifndef BASE_SHA512_H
+#define BASE_SHA512_H
+
+#include <stddef.h>
+
+#include "base/hex.h"
+
+#define SHA512_SIZE     64
+#define SHA512_HEX_SIZE HEX_SIZE(SHA512_SIZE)
+
+/* Opaque; large enough for the library behind it. */
+struct sha512 {
+    _Alignas(max_align_t) unsigned char state[208];
+};
+
+void sha512_init(struct sha512 *sha);
+void sha512_add(struct sha512 *sha, const void *bytes, size_t n);
+/* `sha` must be initialised again before it is used again. */
+void sha512_end(struct sha512 *sha, unsigned char digest[static SHA512_SIZE]);
+void sha512_end_hex(struct sha512 *sha, char text[static SHA512_HEX_SIZE]);
+
+void sha512(const void *bytes, size_t n, unsigned char digest[static SHA512_SIZE]);
+/* The digest as lower-case text. */
+void sha512_hex(const void *bytes, size_t n, char text[static SHA512_HEX_SIZE]);
+
+#endif

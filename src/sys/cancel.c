@@ -1,0 +1,48 @@
+#include "sys/cancel.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/eventfd.h>
+
+#include "base/err.h"
+#include "sys/fd.h"
+
+int cancel_init(struct cancel *cancel, struct err *err)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    if (fd < 0)
+        return err_sys(err, errno, "make an event for canceling");
+    cancel->fd = fd;
+    atomic_init(&cancel->raised, false);
+    return 0;
+}
+
+void cancel_done(struct cancel *cancel)
+{
+    fd_close(&cancel->fd);
+}
+
+void cancel_raise(struct cancel *cancel)
+{
+    if (!atomic_exchange(&cancel->raised, true))
+        (void)eventfd_write(cancel->fd, 1); /* a counter of one always has room */
+}
+
+void cancel_clear(struct cancel *cancel)
+{
+    eventfd_t count;
+
+    if (atomic_exchange(&cancel->raised, false))
+        (void)eventfd_read(cancel->fd, &count);
+}
+
+bool cancel_is_raised(const struct cancel *cancel)
+{
+    return cancel && atomic_load(&cancel->raised);
+}
+
+int cancel_fd(const struct cancel *cancel)
+{
+    return cancel ? cancel->fd : -1;
+}

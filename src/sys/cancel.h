@@ -1,0 +1,34 @@
+/*
+ * cancel - a word from one thread to many: stop what you are doing.
+ *
+ * Raised once, it stays raised until cleared. Who blocks in poll adds `fd`,
+ * which is then readable; who computes asks cancel_is_raised now and then.
+ *
+ *     cancel_init -> { cancel_raise, cancel_is_raised }... -> cancel_done
+ *
+ * A NULL token is one that nobody ever raises. Threads: any; raising is also
+ * safe in a signal handler.
+ */
+#ifndef SYS_CANCEL_H
+#define SYS_CANCEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct err;
+
+struct cancel {
+    int fd; /* readable once raised; never read from it */
+    atomic_bool raised;
+};
+
+int cancel_init(struct cancel *cancel, struct err *err);
+void cancel_done(struct cancel *cancel);
+void cancel_raise(struct cancel *cancel);
+/* Ready for use again; nobody may be waiting. */
+void cancel_clear(struct cancel *cancel);
+bool cancel_is_raised(const struct cancel *cancel);
+/* -1 for a NULL token, which poll passes over. */
+int cancel_fd(const struct cancel *cancel);
+
+#endif

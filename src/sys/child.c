@@ -1,0 +1,285 @@
+/*
+ * Two ways to be born. Without a cgroup: clone with CLONE_VM and CLONE_VFORK, on
+ * a stack of its own; nothing is copied, so the cost does not grow with our
+ * memory. Into a cgroup: clone3, which alone can do that, with memory copied on
+ * write, because clone3 cannot give a C function a stack. In both the parent
+ * stands still until exec or exit, and the report is in memory that both see.
+ *
+ * All of the child is raw system calls: libc's setuid would reach for the
+ * parent's other threads, and sanitizers watch libc's other wrappers.
+ */
+#include "sys/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "sys/cgroup.h"
+#include "sys/fd.h"
+#include "sys/process.h"
+
+#define STACK_SIZE 32768
+/* The kernel's: all of them in one word. */
+#define SIGNAL_SET_SIZE 8
+#define SIGNAL_COUNT    64
+/* What it reads as an action; all zero is the default one. */
+#define SIGNAL_ACTION_WORDS 8
+
+/* Sanitizers must not look at code that runs on a borrowed stack in shared memory. */
+#define IN_CHILD                                                                                   \
+    __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined"),        \
+                   noinline))
+
+IN_CHILD static int enter_group(const struct child *child)
+{
+    switch (child->spec->group) {
+    case PROCESS_GROUP_NEW: return (int)syscall(SYS_setpgid, 0, 0);
+    case PROCESS_GROUP_SESSION: return (int)syscall(SYS_setsid);
+    case PROCESS_GROUP_SAME: break;
+    }
+    return 0;
+}
+
+/* Handlers go with exec; ignored signals would stay ignored. */
+IN_CHILD static int reset_signals(const struct child *child)
+{
+    static const uint64_t action[SIGNAL_ACTION_WORDS];
+
+    (void)child;
+    for (int i = 1; i <= SIGNAL_COUNT; i++)
+        if (i != SIGKILL && i != SIGSTOP)
+            (void)syscall(SYS_rt_sigaction, i, action, NULL, SIGNAL_SET_SIZE);
+    return 0;
+}
+
+IN_CHILD static int set_limits(const struct child *child)
+{
+    for (size_t i = 0; i < child->limit_count; i++) {
+        const struct process_limit *limit = &child->limits[i];
+        const uint64_t pair[2] = { limit->soft, limit->hard };
+
+        if (syscall(SYS_prlimit64, 0, limit->resource, pair, NULL) < 0)
+            return -1;
+    }
+    if (child->spec->has_umask)
+        (void)syscall(SYS_umask, child->spec->umask);
+    return 0;
+}
+
+/* First every source moves out of the way of every target, then each target is filled. */
+IN_CHILD static int place_files(const struct child *child)
+{
+    int above = 3;
+
+    for (size_t i = 0; i < child->fd_count; i++)
+        if (child->fds[i].as >= above)
+            above = child->fds[i].as + 1;
+    for (size_t i = 0; i < child->fd_count; i++) {
+        struct child_fd *file = &child->fds[i];
+
+        if (file->fd >= above)
+            continue;
+        file->fd = (int)syscall(SYS_fcntl, file->fd, F_DUPFD_CLOEXEC, above);
+        if (file->fd < 0)
+            return -1;
+    }
+    if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        return -1;
+    for (size_t i = 0; i < child->fd_count; i++)
+        if (syscall(SYS_dup3, child->fds[i].fd, child->fds[i].as, 0) < 0)
+            return -1;
+    return 0;
+}
+
+IN_CHILD static int set_groups(const struct child *child)
+{
+    const struct process_user *user = child->spec->user;
+
+    return user ? (int)syscall(SYS_setgroups, user->group_count, user->groups) : 0;
+}
+
+IN_CHILD static int set_gid(const struct child *child)
+{
+    const struct process_user *user = child->spec->user;
+
+    return user ? (int)syscall(SYS_setresgid, user->gid, user->gid, user->gid) : 0;
+}
+
+IN_CHILD static int set_uid(const struct child *child)
+{
+    const struct process_user *user = child->spec->user;
+
+    return user ? (int)syscall(SYS_setresuid, user->uid, user->uid, user->uid) : 0;
+}
+
+IN_CHILD static int enter_folder(const struct child *child)
+{
+    return child->spec->cwd ? (int)syscall(SYS_chdir, child->spec->cwd) : 0;
+}
+
+IN_CHILD static int give_up_privs(const struct child *child)
+{
+    return child->spec->no_new_privs ? (int)syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) : 0;
+}
+
+IN_CHILD static int become_reaper(const struct child *child)
+{
+    return child->spec->reaper ? (int)syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) : 0;
+}
+
+/* As execvp does: a candidate without rights is remembered, one that is not there is not. */
+IN_CHILD static int exec_program(const struct child *child)
+{
+    static const uint64_t no_signals;
+    int denied = 0;
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, SIGNAL_SET_SIZE);
+    for (const char *const *path = child->candidates; *path; path++) {
+        (void)syscall(SYS_execve, *path, child->argv, child->env);
+        if (errno == EACCES)
+            denied = 1;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return -1;
+    }
+    errno = denied ? EACCES : ENOENT;
+    return -1;
+}
+
+typedef int step_fn(const struct child *child);
+
+/* In this order: files before rights are lost, the folder with the rights of the new user. */
+static step_fn *const steps[] = {
+    [CHILD_GROUP] = enter_group,    [CHILD_SIGNALS] = reset_signals, [CHILD_LIMITS] = set_limits,
+    [CHILD_STREAMS] = place_files,  [CHILD_GROUPS] = set_groups,     [CHILD_GID] = set_gid,
+    [CHILD_UID] = set_uid,          [CHILD_CWD] = enter_folder,      [CHILD_PRIVS] = give_up_privs,
+    [CHILD_REAPER] = become_reaper, [CHILD_EXEC] = exec_program,
+};
+_Static_assert(ARRAY_LEN(steps) == CHILD_STEPS, "every step has its function");
+
+/* The child: returns only by failing. */
+IN_CHILD static int live(void *arg)
+{
+    const struct child *child = arg;
+
+    for (int i = CHILD_NONE + 1; i < CHILD_STEPS; i++) {
+        if (steps[i](child) < 0) {
+            child->report->errnum = errno;
+            child->report->step = (enum child_step)i;
+            break;
+        }
+    }
+    (void)syscall(SYS_exit_group, 127);
+    return 127;
+}
+
+/* --- the parent ----------------------------------------------------------------- */
+
+static pid_t start_sharing(struct child *child, int *ret_pidfd)
+{
+    char stack[STACK_SIZE] __attribute__((aligned(16)));
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+
+    return clone(live, stack + sizeof(stack), flags, child, ret_pidfd);
+}
+
+/* The child's copy of our stack is its own, so it may simply go on from here. */
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
+start_in_cgroup(struct child *child, int *ret_pidfd)
+{
+    struct clone_args args = {
+        .flags = (uint64_t)CLONE_VFORK | (uint64_t)CLONE_PIDFD | CLONE_INTO_CGROUP,
+        .pidfd = (uintptr_t)ret_pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup = (__u64)(unsigned)child->spec->cgroup->fd,
+    };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+    if (pid == 0)
+        (void)live(child);
+    return pid;
+}
+
+/* No handler of ours may run in the child: it could share our memory. */
+static pid_t start_quietly(struct child *child, int *ret_pidfd)
+{
+    sigset_t all, before;
+    pid_t pid;
+    int errnum;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = child->spec->cgroup ? start_in_cgroup(child, ret_pidfd) : start_sharing(child, ret_pidfd);
+    errnum = errno;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = errnum;
+    return pid;
+}
+
+static int tell(const struct child *child, struct err *err)
+{
+    const struct process_spec *spec = child->spec;
+    const char *program = child->argv[0];
+    int errnum = child->report->errnum;
+
+    switch (child->report->step) {
+    case CHILD_GROUP: return err_sys(err, errnum, "start '%s': lead a new group", program);
+    case CHILD_LIMITS: return err_sys(err, errnum, "start '%s': set its limits", program);
+    case CHILD_STREAMS: return err_sys(err, errnum, "start '%s': give it its files", program);
+    case CHILD_GROUPS: return err_sys(err, errnum, "start '%s': set its groups", program);
+    case CHILD_GID:
+        return err_sys(err, errnum, "start '%s': change to group %u", program, spec->user->gid);
+    case CHILD_UID:
+        return err_sys(err, errnum, "start '%s': change to user %u", program, spec->user->uid);
+    case CHILD_CWD:
+        return err_sys(err, errnum, "start '%s': change to folder '%s'", program, spec->cwd);
+    case CHILD_PRIVS: return err_sys(err, errnum, "start '%s': give up new privileges", program);
+    case CHILD_REAPER: return err_sys(err, errnum, "start '%s': adopt orphans", program);
+    default: return err_sys(err, errnum, "start '%s'", program);
+    }
+}
+
+static int start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err *err)
+{
+    int pidfd = -1;
+    pid_t pid = start_quietly(child, &pidfd);
+
+    if (pid < 0)
+        return err_sys(err, errno, "start '%s': make a process", child->argv[0]);
+    if (child->report->step != CHILD_NONE) {
+        (void)waitid(P_PIDFD, (id_t)pidfd, NULL, WEXITED);
+        fd_close(&pidfd);
+        return tell(child, err);
+    }
+    *ret_pid = pid;
+    *ret_pidfd = pidfd;
+    return 0;
+}
+
+int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err *err)
+{
+    size_t size = sizeof(struct child_report);
+    struct child_report local = { 0 };
+    int rc;
+
+    child->report = &local;
+    if (!child->spec->cgroup)
+        return start(child, ret_pid, ret_pidfd, err);
+    child->report = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (child->report == MAP_FAILED)
+        return err_sys(err, errno, "start '%s': share memory", child->argv[0]);
+    rc = start(child, ret_pid, ret_pidfd, err);
+    (void)munmap(child->report, size);
+    return rc;
+}

@@ -1,0 +1,252 @@
+/*
+ * Why a named file and not O_TMPFILE: linking an unnamed file cannot replace an
+ * existing one, so a named one would be needed for the last step in any case.
+ */
+#include "sys/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "sys/fd.h"
+#include "sys/path.h"
+
+/* As many as the kernel follows. */
+#define LINKS_MAX   40
+#define NAME_TRIES  16
+#define COPY_CHUNK  ((size_t)1 << 30)
+#define COPY_BUFFER 65536
+/* The kernel's own limits on extended attributes. */
+#define XATTR_LIST_SIZE  65536
+#define XATTR_VALUE_SIZE 65536
+
+/* Where a chain of links ends, there or not. */
+static int follow_links(struct arena *arena, const char *path, const char **ret_path,
+                        struct err *err)
+{
+    for (int i = 0; i < LINKS_MAX; i++) {
+        const char *target;
+
+        if (fs_readlink(arena, path, &target, err) < 0)
+            return -1;
+        if (!target) {
+            *ret_path = path;
+            return 0;
+        }
+        path = path_join(arena, path_dirname(arena, path), target);
+    }
+    return err_sys(err, ELOOP, "follow '%s'", path);
+}
+
+static int create_beside(struct draft *draft, struct err *err)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        fs_temp_name(draft->temp);
+        draft->fd = openat(draft->folder, draft->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (draft->fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    draft->temp[0] = '\0';
+    return err_sys(err, errno, "create a file beside '%s'", draft->path);
+}
+
+static int open_folder(struct draft *draft, struct arena *arena, struct err *err)
+{
+    struct str name = path_basename(draft->path);
+
+    if (name.n == 0 || str_is(name, "/") || draft->path[strlen(draft->path) - 1] == '/')
+        return err_set(err, ERR_INVALID, "write '%s': not the name of a file", draft->path);
+    draft->name = name.p;
+    draft->folder = open(path_dirname(arena, draft->path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (draft->folder < 0)
+        return err_sys(err, errno, "open the folder of '%s'", draft->path);
+    return 0;
+}
+
+int draft_open(struct draft *draft, const char *path, const struct fs_replace_options *options,
+               struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    *draft = (struct draft){ .fd = -1, .folder = -1, .options = { .attr = FS_ATTR_KEEP } };
+    if (options)
+        draft->options = *options;
+    if (draft->options.follow && follow_links(&arena, path, &path, err) < 0)
+        return -1;
+    draft->path = mem_strdup(path);
+    if (open_folder(draft, &arena, err) == 0 && create_beside(draft, err) == 0)
+        return 0;
+    draft_done(draft);
+    return -1;
+}
+
+int draft_add(struct draft *draft, struct str content, struct err *err)
+{
+    if (fd_write(draft->fd, content.p, content.n, err) < 0)
+        return err_wrap(err, "'%s'", draft->path);
+    return 0;
+}
+
+static int copy_by_hand(struct draft *draft, int from, struct err *err)
+{
+    AUTO_FREE char *chunk = mem_alloc(COPY_BUFFER);
+    size_t n;
+
+    do {
+        if (fd_read(from, chunk, COPY_BUFFER, &n, err) < 0)
+            return err_wrap(err, "copy to '%s'", draft->path);
+        if (fd_write(draft->fd, chunk, n, err) < 0)
+            return err_wrap(err, "'%s'", draft->path);
+    } while (n > 0);
+    return 0;
+}
+
+int draft_copy(struct draft *draft, int from, struct err *err)
+{
+    ssize_t n;
+
+    if (lseek(from, 0, SEEK_CUR) == 0 && lseek(draft->fd, 0, SEEK_CUR) == 0 &&
+        ioctl(draft->fd, FICLONE, from) == 0)
+        return 0;
+    do
+        n = copy_file_range(from, NULL, draft->fd, NULL, COPY_CHUNK, 0);
+    while (n > 0);
+    if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
+        return err_sys(err, errno, "copy to '%s'", draft->path);
+    /* Both offsets are where it stopped. Some files, as in /proc, claim to be empty. */
+    return copy_by_hand(draft, from, err);
+}
+
+/* --- commit ------------------------------------------------------------------- */
+
+/* Capabilities and integrity hashes belong to the old content. */
+static bool is_copied(const char *xattr)
+{
+    static const char *const left[] = { "security.capability", "security.ima", "security.evm" };
+
+    for (size_t i = 0; i < ARRAY_LEN(left); i++)
+        if (strcmp(xattr, left[i]) == 0)
+            return false;
+    return strncmp(xattr, "trusted.", 8) != 0;
+}
+
+static int copy_xattr(struct draft *draft, int old, const char *name, struct err *err)
+{
+    AUTO_FREE char *value = mem_alloc(XATTR_VALUE_SIZE);
+    ssize_t n = fgetxattr(old, name, value, XATTR_VALUE_SIZE);
+
+    if (n < 0 && errno == ENODATA)
+        return 0; /* gone meanwhile */
+    if (n >= 0 && fsetxattr(draft->fd, name, value, (size_t)n, 0) == 0)
+        return 0;
+    if (errno == ENOTSUP || strncmp(name, "security.", 9) == 0)
+        return 0; /* labels are the policy's business, not a user's */
+    return err_sys(err, errno, "copy the attribute '%s' of '%s'", name, draft->path);
+}
+
+static int copy_xattrs(struct draft *draft, struct err *err)
+{
+    AUTO_FD int old = openat(draft->folder, draft->name,
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    AUTO_FREE char *names = NULL;
+    ssize_t n = old < 0 ? 0 : flistxattr(old, NULL, 0);
+
+    if (n <= 0)
+        return 0; /* none, or a file that we may replace but not read */
+    names = mem_alloc(XATTR_LIST_SIZE);
+    n = flistxattr(old, names, XATTR_LIST_SIZE);
+    for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
+        if (is_copied(name) && copy_xattr(draft, old, name, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Owner first (it clears set-id bits), then ACLs, then the mode. */
+static int set_attr(struct draft *draft, const struct fs_info *old, struct err *err)
+{
+    struct fs_attr want = draft->options.attr;
+    bool is_file = old->kind == FS_FILE;
+    struct stat now;
+
+    if (want.mode == FS_KEEP)
+        want.mode = is_file ? old->mode : FS_NEW_MODE;
+    if (fstat(draft->fd, &now) < 0)
+        return err_sys(err, errno, "look at the file beside '%s'", draft->path);
+    if (want.uid == FS_KEEP)
+        want.uid = is_file ? old->uid : now.st_uid;
+    if (want.gid == FS_KEEP)
+        want.gid = is_file ? old->gid : now.st_gid;
+    if ((want.uid != now.st_uid || want.gid != now.st_gid) &&
+        fchown(draft->fd, want.uid, want.gid) < 0)
+        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->path, want.uid,
+                       want.gid);
+    if (is_file && copy_xattrs(draft, err) < 0)
+        return -1;
+    if (fchmod(draft->fd, want.mode) < 0)
+        return err_sys(err, errno, "set the mode of '%s'", draft->path);
+    return 0;
+}
+
+static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err *err)
+{
+    struct stat st;
+
+    *ret_old = (struct fs_info){ .kind = FS_NONE };
+    if (fstatat(draft->folder, draft->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        fs_info_from(&st, ret_old);
+    else if (errno != ENOENT)
+        return err_sys(err, errno, "look at '%s'", draft->path);
+    if (ret_old->kind == FS_FOLDER)
+        return err_sys(err, EISDIR, "replace '%s'", draft->path);
+    return 0;
+}
+
+static int publish(struct draft *draft, struct err *err)
+{
+    unsigned flags = draft->options.fresh ? RENAME_NOREPLACE : 0;
+
+    if (renameat2(draft->folder, draft->temp, draft->folder, draft->name, flags) < 0)
+        return err_sys(err, errno, draft->options.fresh ? "create '%s'" : "rename to '%s'",
+                       draft->path);
+    draft->temp[0] = '\0';
+    return 0;
+}
+
+int draft_commit(struct draft *draft, struct err *err)
+{
+    bool sync = draft->options.sync == FS_SYNC;
+    struct fs_info old;
+
+    if (look_at_old(draft, &old, err) < 0 || set_attr(draft, &old, err) < 0)
+        return -1;
+    if (sync && fsync(draft->fd) < 0)
+        return err_sys(err, errno, "sync '%s'", draft->path);
+    if (publish(draft, err) < 0)
+        return -1;
+    if (sync && fsync(draft->folder) < 0)
+        return err_sys(err, errno, "sync the folder of '%s'", draft->path);
+    return 0;
+}
+
+void draft_done(struct draft *draft)
+{
+    if (draft->temp[0])
+        (void)unlinkat(draft->folder, draft->temp, 0); /* nobody is left to tell */
+    draft->temp[0] = '\0';
+    fd_close(&draft->fd);
+    fd_close(&draft->folder);
+    free(draft->path);
+    draft->path = NULL;
+}

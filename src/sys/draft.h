@@ -1,0 +1,37 @@
+/*
+ * draft - a file in the making, beside the one it will replace.
+ *
+ * Write to `fd` (or use draft_add, draft_copy), then commit: owner, extended
+ * attributes and mode are set, file and folder are synced, and one rename makes
+ * it visible. Until then nobody sees a change, and a draft that is dropped, or
+ * whose process is killed, leaves the old file as it was.
+ *
+ *     draft_open -> write... -> draft_commit -> draft_done (always)
+ *
+ * Memory: draft_done frees. Threads: one at a time.
+ */
+#ifndef SYS_DRAFT_H
+#define SYS_DRAFT_H
+
+#include "sys/fs.h"
+
+struct draft {
+    int fd;           /* open for writing */
+    int folder;       /* where it is and will be */
+    char *path;       /* what it will be, for messages */
+    const char *name; /* its last part */
+    char temp[FS_TEMP_NAME_SIZE];
+    struct fs_replace_options options;
+};
+
+/* No options: keep what is there, and sync. On failure there is nothing to undo. */
+int draft_open(struct draft *draft, const char *path, const struct fs_replace_options *options,
+               struct err *err);
+int draft_add(struct draft *draft, struct str content, struct err *err);
+/* The rest of an open file, shared with it where the file system can. */
+int draft_copy(struct draft *draft, int from, struct err *err);
+int draft_commit(struct draft *draft, struct err *err);
+/* Drops what was not committed. */
+void draft_done(struct draft *draft);
+
+#endif

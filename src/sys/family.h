@@ -1,0 +1,20 @@
+/*
+ * family - a process and all that descend from it.
+ *
+ * For children started with `reaper`: as long as such a child lives, everything
+ * below it stays below it, also what has left its session and lost its parent.
+ * So the family can be found, and ended, without a control group.
+ *
+ * Threads: any; one at a time for each family.
+ */
+#ifndef SYS_FAMILY_H
+#define SYS_FAMILY_H
+
+struct err;
+struct process;
+
+/* Kill the process and every descendant, and wait until none of them runs. The process itself is
+ * left to be reaped. */
+int family_kill(const struct process *root, struct err *err);
+
+#endif

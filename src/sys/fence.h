@@ -1,0 +1,40 @@
+/*
+ * fence - what keeps the processes of one run together, so that all can be ended.
+ *
+ * Two kinds. A control group holds whatever the run starts; groups are made
+ * below our own group and used again by later runs. Without cgroup v2 the child
+ * adopts the orphans below it (sys/family.h).
+ *
+ *     fence_open -> fence_apply(spec) -> process_start -> [fence_kill] -> fence_close
+ *
+ * What a run leaves running on purpose stays: its group is not used again until
+ * it is empty. Threads: any; one at a time for each fence.
+ */
+#ifndef SYS_FENCE_H
+#define SYS_FENCE_H
+
+struct err;
+struct fence_group;
+struct process;
+struct process_spec;
+
+enum fence_kind {
+    FENCE_AUTO, /* the cheaper one of those that work here */
+    FENCE_CGROUP,
+    FENCE_REAPER,
+};
+
+struct fence {
+    enum fence_kind kind;
+    struct fence_group *group;
+};
+
+/* Fails with ERR_UNSUPPORTED when a control group is wanted and cannot be had. */
+int fence_open(struct fence *fence, enum fence_kind kind, struct err *err);
+/* The child will be born inside. */
+void fence_apply(const struct fence *fence, struct process_spec *spec);
+/* Kill everything inside and wait until nothing runs. The process itself is left to be reaped. */
+int fence_kill(const struct fence *fence, const struct process *process, struct err *err);
+void fence_close(struct fence *fence);
+
+#endif

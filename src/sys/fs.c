@@ -1,0 +1,329 @@
+#include "sys/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/path.h"
+
+/* What a file without a size (as in /proc) is first given room for. */
+#define FIRST_ROOM 4096
+
+static const char *const kind_names[] = {
+    [FS_NONE] = "nothing",       [FS_FILE] = "file",        [FS_FOLDER] = "folder",
+    [FS_LINK] = "link",          [FS_FIFO] = "fifo",        [FS_SOCKET] = "socket",
+    [FS_BLOCK] = "block device", [FS_CHAR] = "char device",
+};
+_Static_assert(ARRAY_LEN(kind_names) == FS_KINDS, "every kind has a name");
+
+const char *fs_kind_name(enum fs_kind kind)
+{
+    return kind_names[kind];
+}
+
+/* --- looking ------------------------------------------------------------------ */
+
+static enum fs_kind kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG: return FS_FILE;
+    case S_IFDIR: return FS_FOLDER;
+    case S_IFLNK: return FS_LINK;
+    case S_IFIFO: return FS_FIFO;
+    case S_IFSOCK: return FS_SOCKET;
+    case S_IFBLK: return FS_BLOCK;
+    default: return FS_CHAR;
+    }
+}
+
+void fs_info_from(const struct stat *st, struct fs_info *ret_info)
+{
+    *ret_info = (struct fs_info){
+        .kind = kind_of(st->st_mode),
+        .mode = st->st_mode & 07777,
+        .uid = st->st_uid,
+        .gid = st->st_gid,
+        .size = (uint64_t)st->st_size,
+        .mtime = st->st_mtim.tv_sec * CLOCK_SECOND + st->st_mtim.tv_nsec,
+        .device = st->st_dev,
+        .inode = st->st_ino,
+        .links = st->st_nlink,
+        .node = st->st_rdev,
+    };
+}
+
+static bool is_absence(int errnum)
+{
+    return errnum == ENOENT || errnum == ENOTDIR;
+}
+
+static int look(const char *path, int flags, struct fs_info *ret_info, struct err *err)
+{
+    struct stat st;
+
+    if (fstatat(AT_FDCWD, path, &st, flags) == 0) {
+        fs_info_from(&st, ret_info);
+        return 0;
+    }
+    if (!is_absence(errno))
+        return err_sys(err, errno, "look at '%s'", path);
+    *ret_info = (struct fs_info){ .kind = FS_NONE };
+    return 0;
+}
+
+int fs_stat(const char *path, struct fs_info *ret_info, struct err *err)
+{
+    return look(path, 0, ret_info, err);
+}
+
+int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err)
+{
+    return look(path, AT_SYMLINK_NOFOLLOW, ret_info, err);
+}
+
+/* --- reading ------------------------------------------------------------------ */
+
+static int too_large(const char *path, size_t max, struct err *err)
+{
+    return err_set(err, ERR_LIMIT, "read '%s': larger than the limit of %zu bytes", path, max);
+}
+
+/* One byte more than expected is asked for, so that a short answer is the end. */
+static int read_all(struct arena *arena, int fd, const char *path, size_t max, struct str *ret_text,
+                    struct err *err)
+{
+    struct stat st;
+    size_t room, n = 0;
+    char *text;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, errno, "look at '%s'", path);
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max)
+        return too_large(path, max, err);
+    room = (S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : FIRST_ROOM) + 1;
+    text = arena_alloc(arena, room + 1);
+    for (;;) {
+        size_t got;
+
+        if (fd_read(fd, text + n, room - n, &got, err) < 0)
+            return err_wrap(err, "read '%s'", path);
+        n += got;
+        if (n > max)
+            return too_large(path, max, err);
+        if (n < room)
+            break;
+        text = arena_grow(arena, text, room + 1, room * 2 + 1);
+        room *= 2;
+    }
+    text[n] = '\0';
+    *ret_text = (struct str){ text, n };
+    return 0;
+}
+
+int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
+            struct err *err)
+{
+    /* a fifo without a writer must not stop us */
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 && is_absence(errno)) {
+        *ret_text = (struct str){ NULL, 0 };
+        return 0;
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "read '%s'", path);
+    return read_all(arena, fd, path, max, ret_text, err);
+}
+
+int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(path, target, sizeof(target));
+
+    if (n < 0 && !is_absence(errno) && errno != EINVAL)
+        return err_sys(err, errno, "read the link '%s'", path);
+    *ret_target = n < 0 ? NULL : arena_strndup(arena, target, (size_t)n);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_dot(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err)
+{
+    struct fs_names names = { VEC_INIT };
+    DIR *dir = opendir(path);
+    int errnum;
+
+    if (!dir)
+        return err_sys(err, errno, "list '%s'", path);
+    errno = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (!is_dot(entry->d_name))
+            VEC_PUSH_IN(arena, &names.list, arena_strdup(arena, entry->d_name));
+    errnum = errno; /* only readdir could have set it: the arena does not fail */
+    (void)closedir(dir);
+    if (errnum != 0)
+        return err_sys(err, errnum, "list '%s'", path);
+    if (names.list.n > 1)
+        qsort(names.list.p, names.list.n, sizeof(*names.list.p), by_name);
+    *ret_names = names;
+    return 0;
+}
+
+/* --- changing ----------------------------------------------------------------- */
+
+void fs_temp_name(char name[FS_TEMP_NAME_SIZE])
+{
+    uint64_t random = 0;
+
+    (void)!getrandom(&random, sizeof(random), GRND_NONBLOCK); /* O_EXCL guards against repeats */
+    if (random == 0)
+        random = (uint64_t)clock_real();
+    (void)snprintf(name, FS_TEMP_NAME_SIZE, ".zester-%016llx", (unsigned long long)random);
+}
+
+int fs_symlink(const char *target, const char *path, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char name[FS_TEMP_NAME_SIZE];
+    const char *temp;
+
+    if (symlink(target, path) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return err_sys(err, errno, "link '%s' to '%s'", path, target);
+
+    fs_temp_name(name);
+    temp = path_join(&arena, path_dirname(&arena, path), name);
+    if (symlink(target, temp) < 0)
+        return err_sys(err, errno, "make a link beside '%s'", path);
+    if (rename(temp, path) < 0) {
+        err_sys(err, errno, "replace '%s' by a link", path);
+        (void)unlink(temp); /* the first error is the one worth telling */
+        return -1;
+    }
+    return 0;
+}
+
+/* A folder that somebody else makes at the same moment is as good as ours. */
+static int make_one(const char *path, mode_t mode, struct err *err)
+{
+    struct fs_info info;
+
+    if (mkdir(path, mode) == 0) {
+        if (chmod(path, mode) < 0) /* the umask has had its say; the caller's mode wins */
+            return err_sys(err, errno, "set the mode of '%s'", path);
+        return 0;
+    }
+    if (errno != EEXIST)
+        return err_sys(err, errno, "make the folder '%s'", path);
+    if (fs_stat(path, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER)
+        return err_sys(err, ENOTDIR, "make the folder '%s'", path);
+    return 0;
+}
+
+int fs_mkdirs(const char *path, mode_t mode, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_info info;
+    char *part;
+
+    if (fs_stat(path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_FOLDER)
+        return 0;
+    part = arena_strdup(&arena, path);
+    for (char *at = part + 1; part[0] && *at; at++) {
+        if (*at != '/' || at[-1] == '/')
+            continue;
+        *at = '\0';
+        if (fs_stat(part, &info, err) < 0)
+            return -1;
+        if (info.kind != FS_FOLDER && make_one(part, 0755, err) < 0)
+            return -1;
+        *at = '/';
+    }
+    return make_one(path, mode, err);
+}
+
+int fs_rename(const char *from, const char *to, struct err *err)
+{
+    if (rename(from, to) < 0)
+        return err_sys(err, errno, "rename '%s' to '%s'", from, to);
+    return 0;
+}
+
+int fs_unlink(const char *path, struct err *err)
+{
+    if (unlink(path) < 0 && !is_absence(errno))
+        return err_sys(err, errno, "remove '%s'", path);
+    return 0;
+}
+
+int fs_rmdir(const char *path, struct err *err)
+{
+    if (rmdir(path) < 0 && !is_absence(errno))
+        return err_sys(err, errno, "remove the folder '%s'", path);
+    return 0;
+}
+
+int fs_chmod(const char *path, mode_t mode, struct err *err)
+{
+    if (chmod(path, mode) < 0)
+        return err_sys(err, errno, "set the mode of '%s' to %04o", path, (unsigned)mode);
+    return 0;
+}
+
+int fs_chown(const char *path, uid_t uid, gid_t gid, struct err *err)
+{
+    if (lchown(path, uid, gid) < 0)
+        return err_sys(err, errno, "set the owner of '%s' to %d:%d", path, (int)uid, (int)gid);
+    return 0;
+}
+
+/* Floor, so that times before 1970 have nanoseconds from 0 up as well. */
+static struct timespec spec_of(int64_t ns)
+{
+    int64_t seconds = ns / CLOCK_SECOND - (ns % CLOCK_SECOND < 0 ? 1 : 0);
+
+    return (struct timespec){ (time_t)seconds, (long)(ns - seconds * CLOCK_SECOND) };
+}
+
+int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err)
+{
+    const struct timespec times[2] = { spec_of(atime), spec_of(mtime) };
+
+    if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_sys(err, errno, "set the times of '%s'", path);
+    return 0;
+}
+
+int fs_sync_folder(const char *path, struct err *err)
+{
+    AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return err_sys(err, errno, "sync the folder '%s'", path);
+    return 0;
+}

@@ -1,0 +1,132 @@
+/*
+ * fs - files, folders and links by path.
+ *
+ * "Not there" is a result where one looks (a NULL view, FS_NONE) and no error
+ * where one removes. Errors name the path and what was wanted. What others may
+ * read is replaced whole: they see the old or the new, also when the machine
+ * stops in the middle (sys/draft.h does the work).
+ *
+ * Memory: results are in the arena. Threads: any.
+ */
+#ifndef SYS_FS_H
+#define SYS_FS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+
+struct arena;
+struct err;
+
+enum fs_kind {
+    FS_NONE, /* not there */
+    FS_FILE,
+    FS_FOLDER,
+    FS_LINK,
+    FS_FIFO,
+    FS_SOCKET,
+    FS_BLOCK,
+    FS_CHAR,
+    FS_KINDS,
+};
+
+/* "file", "folder", "link", ... for messages. */
+const char *fs_kind_name(enum fs_kind kind);
+
+struct fs_info {
+    enum fs_kind kind;
+    mode_t mode; /* permission bits with set-id and sticky, 07777 */
+    uid_t uid;
+    gid_t gid;
+    uint64_t size;
+    int64_t mtime; /* nanoseconds of wall time */
+    dev_t device;
+    ino_t inode;
+    nlink_t links;
+    dev_t node; /* what a block or char device stands for */
+};
+
+/* In a mode, owner or group: what is there now, or the default for something new. */
+#define FS_KEEP     ((uint32_t)-1)
+#define FS_NEW_MODE 0644
+
+struct fs_attr {
+    mode_t mode;
+    uid_t uid;
+    gid_t gid;
+};
+
+#define FS_ATTR_KEEP                                                                               \
+    {                                                                                              \
+        FS_KEEP, FS_KEEP, FS_KEEP                                                                  \
+    }
+
+enum fs_sync {
+    FS_SYNC,    /* on disk, file and folder, before the call returns */
+    FS_NO_SYNC, /* never torn for readers; may be lost when the machine stops */
+};
+
+struct fs_replace_options {
+    struct fs_attr attr;
+    enum fs_sync sync;
+    bool follow; /* replace what a symbolic link leads to, not the link */
+    bool fresh;  /* fail when there is something already */
+};
+
+/* Follows links, or does not. What is not there is FS_NONE. */
+int fs_stat(const char *path, struct fs_info *ret_info, struct err *err);
+int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err);
+
+/* The whole file, NUL-terminated (not counted); a NULL view when it is not there. Fails with
+ * ERR_LIMIT above `max` bytes. */
+int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
+            struct err *err);
+/* Where a symbolic link points; NULL when there is none, or no link. */
+int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err);
+
+/* The names in a folder, without "." and "..", in byte order. */
+struct fs_names {
+    VEC(const char *) list;
+};
+int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err);
+
+/* Give `path` this content in one step. No options: keep mode, owner and extended attributes of
+ * what is there, and sync. */
+int fs_replace(const char *path, struct str content, const struct fs_replace_options *options,
+               struct err *err);
+/* A new file; fails with EEXIST when something is there. Synced. */
+int fs_write(const char *path, struct str content, mode_t mode, struct err *err);
+/* The content of `from`, in one step, shared with it where the file system can. A new file gets the
+ * mode of `from`. */
+int fs_copy(const char *from, const char *path, const struct fs_replace_options *options,
+            struct err *err);
+
+/* A symbolic link in one step; replaces a link or a file, never a folder. */
+int fs_symlink(const char *target, const char *path, struct err *err);
+/* A folder with all folders above it, those with mode 0755. One that is there keeps its mode. */
+int fs_mkdirs(const char *path, mode_t mode, struct err *err);
+int fs_rename(const char *from, const char *to, struct err *err);
+/* Remove a file or link, or an empty folder; not there is fine. For trees: sys/tree.h. */
+int fs_unlink(const char *path, struct err *err);
+int fs_rmdir(const char *path, struct err *err);
+
+/* Mode follows links (a link has none); owner is that of the link itself; FS_KEEP leaves it. */
+int fs_chmod(const char *path, mode_t mode, struct err *err);
+int fs_chown(const char *path, uid_t uid, gid_t gid, struct err *err);
+/* Access and modification time, wall nanoseconds, of a link itself. */
+int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err);
+
+/* Make what happened to the names in a folder durable. */
+int fs_sync_folder(const char *path, struct err *err);
+
+/* A name that nobody else uses for a file in the making. */
+#define FS_TEMP_NAME_SIZE 32
+void fs_temp_name(char name[FS_TEMP_NAME_SIZE]);
+/* For those who walk: what fstatat found. */
+struct stat;
+void fs_info_from(const struct stat *st, struct fs_info *ret_info);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * path - paths as text; nothing here touches the disk.
+ *
+ * Results are in the arena. A symbolic link inside a path is not seen, so what
+ * is normalised here may lead elsewhere on disk.
+ */
+#ifndef SYS_PATH_H
+#define SYS_PATH_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct arena;
+
+bool path_is_absolute(const char *path);
+
+/* `folder`/`name`; `name` alone when that is absolute or `folder` is empty. */
+char *path_join(struct arena *arena, const char *folder, const char *name);
+
+/* All but the last part: "/a/b" -> "/a", "/a" -> "/", "a" -> ".", "/" -> "/". */
+char *path_dirname(struct arena *arena, const char *path);
+
+/* The last part, as a view: "/a/b/" -> "b", "/" -> "/", "" -> "". */
+struct str path_basename(const char *path);
+
+/* Without "//", "." and inner ".."; "/.." is "/", nothing is ".". */
+char *path_normalise(struct arena *arena, const char *path);
+
+/* `path` is `folder` or something below it; both are normalised first. */
+bool path_is_below(const char *path, const char *folder);
+
+/* An absolute path, or one that climbs out with "..": never to be joined to a folder. */
+bool path_escapes(const char *path);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * Counts, all under the mutex: a worker is idle (waits for a job), blocked (said
+ * so) or active. A worker takes a job only while active ones are fewer than
+ * `active_max`; a job that waits and no idle worker to take it make a new one, if
+ * there is room in both `active_max` and `limit`. A blocked worker that goes on
+ * may make one too many active: it finishes its job and then steps back.
+ */
+#include "sys/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "sys/clock.h"
+
+struct job {
+    pool_fn *fn;
+    void *arg;
+    struct job *next;
+};
+
+struct worker {
+    pthread_t thread;
+    struct pool *pool;
+    struct worker *next;
+};
+
+struct pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t work; /* a job may be taken, or the pool ends */
+    pthread_cond_t calm; /* no job is left, or a worker has ended */
+    struct job *first, **last;
+    struct worker *ended; /* to be joined */
+    unsigned limit, active_max;
+    unsigned workers, idle, blocked, running, peak;
+    size_t stack_size;
+    int64_t idle_time;
+    bool closing;
+};
+
+static _Thread_local struct pool *own_pool;
+static _Thread_local unsigned block_depth;
+
+static unsigned active(const struct pool *pool)
+{
+    return pool->workers - pool->idle - pool->blocked;
+}
+
+/* --- workers ---------------------------------------------------------------------------- */
+
+static bool may_take(const struct pool *pool)
+{
+    /* an idle worker is about to ask: it counts as active when it goes on */
+    return pool->first && active(pool) < pool->active_max;
+}
+
+static struct job *take(struct pool *pool)
+{
+    struct job *job = pool->first;
+
+    pool->first = job->next;
+    if (!pool->first)
+        pool->last = &pool->first;
+    return job;
+}
+
+/* Wait for a job to take; false: end, since none came for long or the pool ends. */
+static bool wait_for_job(struct pool *pool)
+{
+    int64_t deadline = clock_after(clock_real(), pool->idle_time);
+    const struct timespec until = { (time_t)(deadline / CLOCK_SECOND),
+                                    (long)(deadline % CLOCK_SECOND) };
+    bool goes_on = true;
+
+    pool->idle++;
+    while (goes_on && !may_take(pool)) {
+        if (pool->closing)
+            goes_on = false;
+        else if (pool->workers == 1)
+            (void)pthread_cond_wait(&pool->work, &pool->mutex);
+        else if (pthread_cond_timedwait(&pool->work, &pool->mutex, &until) == ETIMEDOUT &&
+                 !may_take(pool))
+            goes_on = pool->workers == 1;
+    }
+    pool->idle--;
+    return goes_on;
+}
+
+static void run_job(struct pool *pool, struct job *job)
+{
+    pool->running++;
+    (void)pthread_mutex_unlock(&pool->mutex);
+    job->fn(job->arg);
+    free(job);
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->running--;
+    if (pool->running == 0 && !pool->first)
+        (void)pthread_cond_broadcast(&pool->calm);
+}
+
+static void *work(void *arg)
+{
+    struct worker *self = arg;
+    struct pool *pool = self->pool;
+
+    own_pool = pool;
+    (void)pthread_mutex_lock(&pool->mutex);
+    while (wait_for_job(pool))
+        run_job(pool, take(pool));
+    pool->workers--;
+    self->next = pool->ended;
+    pool->ended = self;
+    (void)pthread_cond_broadcast(&pool->calm);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static void join_ended(struct pool *pool)
+{
+    for (struct worker *next; pool->ended; pool->ended = next) {
+        next = pool->ended->next;
+        (void)pthread_join(pool->ended->thread,
+                           NULL); /* it has let go of the mutex, or is about to */
+        free(pool->ended);
+    }
+}
+
+/* Errno of what failed, or 0. The new worker counts at once, so that nobody starts another for the
+ * same job. */
+static int start_worker(struct pool *pool)
+{
+    struct worker *worker = mem_zalloc(sizeof(*worker));
+    pthread_attr_t attr;
+    int errnum;
+
+    join_ended(pool);
+    worker->pool = pool;
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, pool->stack_size);
+    pool->workers++;
+    errnum = pthread_create(&worker->thread, &attr, work, worker);
+    (void)pthread_attr_destroy(&attr);
+    if (errnum != 0) {
+        pool->workers--;
+        free(worker);
+    } else if (pool->workers > pool->peak) {
+        pool->peak = pool->workers;
+    }
+    return errnum;
+}
+
+/* Somebody for the first job in the queue, if the counts allow it. A worker that cannot be started
+ * is not missed: the job waits for one of those there are. */
+static void find_worker(struct pool *pool)
+{
+    if (!may_take(pool))
+        return;
+    if (pool->idle > 0)
+        (void)pthread_cond_signal(&pool->work);
+    else if (pool->workers < pool->limit)
+        (void)start_worker(pool);
+}
+
+/* --- public ------------------------------------------------------------------------------ */
+
+static void init_locks(struct pool *pool)
+{
+    pthread_condattr_t attr;
+
+    (void)pthread_mutex_init(&pool->mutex, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&pool->work, &attr);
+    (void)pthread_cond_init(&pool->calm, &attr);
+    (void)pthread_condattr_destroy(&attr);
+}
+
+static void destroy(struct pool *pool)
+{
+    (void)pthread_cond_destroy(&pool->work);
+    (void)pthread_cond_destroy(&pool->calm);
+    (void)pthread_mutex_destroy(&pool->mutex);
+    free(pool);
+}
+
+static unsigned core_count(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 0 ? (unsigned)n : 1;
+}
+
+struct pool *pool_new(const struct pool_options *options, struct err *err)
+{
+    static const struct pool_options none;
+    const struct pool_options *o = options ? options : &none;
+    struct pool *pool = mem_zalloc(sizeof(*pool));
+    int errnum;
+
+    pool->last = &pool->first;
+    pool->limit = o->limit > 0 ? o->limit : POOL_LIMIT;
+    pool->active_max = o->active > 0 ? o->active : core_count();
+    pool->stack_size = o->stack_size > 0 ? o->stack_size : POOL_STACK_SIZE;
+    pool->idle_time = o->idle > 0 ? o->idle : POOL_IDLE_NS;
+    init_locks(pool);
+    (void)pthread_mutex_lock(&pool->mutex);
+    errnum = start_worker(pool);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    if (errnum == 0)
+        return pool;
+    destroy(pool);
+    err_sys(err, errnum, "start a worker");
+    return NULL;
+}
+
+static size_t drop_jobs(struct pool *pool)
+{
+    size_t count = 0;
+
+    for (; pool->first; count++)
+        free(take(pool));
+    return count;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->closing = true;
+    (void)drop_jobs(pool);
+    (void)pthread_cond_broadcast(&pool->work);
+    while (pool->workers > 0)
+        (void)pthread_cond_wait(&pool->calm, &pool->mutex);
+    (void)drop_jobs(pool); /* from jobs that were running */
+    join_ended(pool);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    destroy(pool);
+}
+
+void pool_submit(struct pool *pool, pool_fn *fn, void *arg)
+{
+    struct job *job = mem_alloc(sizeof(*job));
+
+    *job = (struct job){ .fn = fn, .arg = arg };
+    (void)pthread_mutex_lock(&pool->mutex);
+    *pool->last = job;
+    pool->last = &job->next;
+    find_worker(pool);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_drain(struct pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    while (pool->first || pool->running > 0)
+        (void)pthread_cond_wait(&pool->calm, &pool->mutex);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+size_t pool_drop(struct pool *pool)
+{
+    size_t count;
+
+    (void)pthread_mutex_lock(&pool->mutex);
+    count = drop_jobs(pool);
+    if (pool->running == 0)
+        (void)pthread_cond_broadcast(&pool->calm);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return count;
+}
+
+void pool_block_begin(void)
+{
+    if (!own_pool || block_depth++ > 0)
+        return;
+    (void)pthread_mutex_lock(&own_pool->mutex);
+    own_pool->blocked++;
+    find_worker(own_pool);
+    (void)pthread_mutex_unlock(&own_pool->mutex);
+}
+
+void pool_block_end(void)
+{
+    if (!own_pool || --block_depth > 0)
+        return;
+    (void)pthread_mutex_lock(&own_pool->mutex);
+    own_pool->blocked--;
+    (void)pthread_mutex_unlock(&own_pool->mutex);
+}
+
+struct pool_count pool_count(struct pool *pool)
+{
+    struct pool_count count;
+
+    (void)pthread_mutex_lock(&pool->mutex);
+    count = (struct pool_count){
+        .workers = pool->workers,
+        .blocked = pool->blocked,
+        .idle = pool->idle,
+        .peak = pool->peak,
+    };
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return count;
+}

@@ -1,0 +1,287 @@
+#include "sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/pool.h"
+
+#define CHUNK 16384
+
+enum { SLOT_OUT, SLOT_ERR, SLOT_IN, SLOT_CHILD, SLOT_CANCEL, SLOTS };
+
+/* One output stream. */
+struct sink {
+    int *fd;
+    struct buf text;
+    size_t dropped;
+};
+
+struct run {
+    struct process process;
+    struct fence fence;
+    const struct cancel *cancel;
+    struct sink out, err;
+    struct str input; /* what is left of it */
+    int64_t deadline;
+    bool ended;
+    struct process_result result;
+};
+
+/* --- streams -------------------------------------------------------------------------- */
+
+static void keep(struct sink *sink, const char *bytes, size_t n)
+{
+    size_t room = sink->text.max - sink->text.n;
+    size_t kept = n < room ? n : room;
+
+    buf_add(&sink->text, bytes, kept);
+    sink->dropped += n - kept;
+}
+
+/* One read: poll has said that it does not block. */
+static void drain(struct sink *sink)
+{
+    char chunk[CHUNK];
+    ssize_t n = read(*sink->fd, chunk, sizeof(chunk));
+
+    if (n > 0)
+        keep(sink, chunk, (size_t)n);
+    else if (n == 0 || errno != EINTR)
+        fd_close(sink->fd);
+}
+
+/* A program that does not read all of its input is no error. SIGPIPE is kept away from this thread
+ * in process_run. */
+static void feed(struct run *run)
+{
+    ssize_t n = write(run->process.in, run->input.p, run->input.n);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n > 0)
+        run->input = str_from_offset(run->input, (size_t)n);
+    if (n < 0 || run->input.n == 0)
+        fd_close(&run->process.in);
+}
+
+/* --- waiting --------------------------------------------------------------------------- */
+
+static void set_polls(const struct run *run, struct pollfd *polls)
+{
+    polls[SLOT_OUT] = (struct pollfd){ .fd = run->process.out, .events = POLLIN };
+    polls[SLOT_ERR] = (struct pollfd){ .fd = run->process.err, .events = POLLIN };
+    polls[SLOT_IN] = (struct pollfd){ .fd = run->process.in, .events = POLLOUT };
+    polls[SLOT_CHILD] =
+        (struct pollfd){ .fd = run->ended ? -1 : run->process.pidfd, .events = POLLIN };
+    polls[SLOT_CANCEL] =
+        (struct pollfd){ .fd = run->ended ? -1 : cancel_fd(run->cancel), .events = POLLIN };
+}
+
+static int learn_end(struct run *run, struct err *err)
+{
+    if (process_reap(run->process.pidfd, &run->ended, &run->result.status, err) < 0)
+        return -1;
+    if (run->ended) {
+        fd_close(&run->process.in); /* nobody reads it any more */
+        run->deadline = clock_after(clock_real(), PROCESS_DRAIN_NS);
+    }
+    return 0;
+}
+
+static int handle(struct run *run, const struct pollfd *polls, struct err *err)
+{
+    if (polls[SLOT_OUT].revents)
+        drain(&run->out);
+    if (polls[SLOT_ERR].revents)
+        drain(&run->err);
+    if (polls[SLOT_IN].revents)
+        feed(run);
+    if (polls[SLOT_CHILD].revents)
+        return learn_end(run, err);
+    return 0;
+}
+
+/* Everything must end: the rest of the output, then the end of the process. */
+static int kill_all(struct run *run, struct err *err)
+{
+    fd_close(&run->process.in);
+    if (fence_kill(&run->fence, &run->process, err) < 0)
+        return -1;
+    if (process_wait(&run->process, CLOCK_NEVER, &run->result.status, err) < 0)
+        return -1;
+    run->ended = true;
+    run->deadline = clock_real(); /* what is in the pipes now is all there will be */
+    return 0;
+}
+
+static bool is_over(const struct run *run)
+{
+    return run->ended && run->process.out < 0 && run->process.err < 0;
+}
+
+/* One turn of the wait; sets `ret_over` when there is nothing left to wait for. */
+static int turn(struct run *run, bool *ret_over, struct err *err)
+{
+    struct pollfd polls[SLOTS];
+    struct timespec room;
+    int n;
+
+    set_polls(run, polls);
+    n = ppoll(polls, SLOTS, clock_left(run->deadline, &room), NULL);
+    if (n < 0 && errno != EINTR)
+        return err_sys(err, errno, "wait for process %d", run->process.pid);
+    if (n > 0 && polls[SLOT_CANCEL].revents) {
+        run->result.canceled = true;
+        return kill_all(run, err);
+    }
+    if (n > 0 && handle(run, polls, err) < 0)
+        return -1;
+    if (n == 0 && !run->ended) {
+        run->result.timed_out = true;
+        return kill_all(run, err);
+    }
+    *ret_over = is_over(run) || (n == 0 && run->ended);
+    return 0;
+}
+
+static int wait_for_all(struct run *run, struct err *err)
+{
+    bool over = false;
+
+    while (!over)
+        if (turn(run, &over, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- a run ------------------------------------------------------------------------------ */
+
+static void choose_streams(const struct process_bounds *bounds, struct process_spec *spec)
+{
+    const struct process_stream pipe = { .kind = PROCESS_PIPE };
+
+    if (spec->out.kind != PROCESS_FD)
+        spec->out = pipe;
+    if (spec->err.kind != PROCESS_FD && spec->err.kind != PROCESS_STDOUT)
+        spec->err = pipe;
+    if (bounds->input.p)
+        spec->in = pipe;
+    if (spec->group == PROCESS_GROUP_SAME)
+        spec->group = PROCESS_GROUP_SESSION;
+}
+
+static int start(struct run *run, const struct process_spec *spec,
+                 const struct process_bounds *bounds, struct err *err)
+{
+    struct process_spec chosen = *spec;
+
+    choose_streams(bounds, &chosen);
+    if (fence_open(&run->fence, bounds->fence, err) < 0)
+        return -1;
+    fence_apply(&run->fence, &chosen);
+    if (process_start(&chosen, &run->process, err) < 0) {
+        fence_close(&run->fence);
+        return -1;
+    }
+    if (run->process.in >= 0)
+        (void)fcntl(run->process.in, F_SETFL, O_NONBLOCK);
+    if (run->process.in >= 0 && run->input.n == 0)
+        fd_close(&run->process.in);
+    return 0;
+}
+
+/* When waiting fails there must not be a child left that nobody waits for. */
+static void give_up(struct run *run)
+{
+    struct process_status status;
+    struct err ignored;
+
+    if (run->ended)
+        return;
+    (void)process_signal(&run->process, SIGKILL, &ignored);
+    (void)process_wait(&run->process, CLOCK_NEVER, &status, &ignored);
+}
+
+/* Writing to a program that has closed its input must not end us: blocked here, and taken back if
+ * one came, in threads of any program. */
+static void hold_pipe_signal(sigset_t *before)
+{
+    sigset_t pipe;
+
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, before);
+}
+
+static void release_pipe_signal(const sigset_t *before)
+{
+    const struct timespec none = { 0 };
+    sigset_t pipe;
+
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    if (!sigismember(before, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &none);
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static int wait_marked(struct run *run, struct err *err)
+{
+    bool feeds = run->process.in >= 0;
+    sigset_t before;
+    int rc;
+
+    if (feeds)
+        hold_pipe_signal(&before);
+    pool_block_begin();
+    rc = wait_for_all(run, err);
+    pool_block_end();
+    if (feeds)
+        release_pipe_signal(&before);
+    if (rc < 0)
+        give_up(run);
+    return rc;
+}
+
+int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
+                const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,
+                struct err *err)
+{
+    static const struct process_bounds none;
+    const struct process_bounds *b = bounds ? bounds : &none;
+    size_t max = b->output_max > 0 ? b->output_max : PROCESS_OUTPUT_MAX;
+    int64_t began = clock_real();
+    struct run run = { .cancel = cancel,
+                       .input = b->input,
+                       .deadline = b->timeout > 0 ? clock_after(began, b->timeout) : CLOCK_NEVER,
+                       .out = { .fd = &run.process.out, .text = BUF_INIT(max) },
+                       .err = { .fd = &run.process.err, .text = BUF_INIT(max) } };
+    int rc = start(&run, spec, b, err);
+
+    if (rc < 0)
+        return -1;
+    rc = wait_marked(&run, err);
+    if (rc == 0) {
+        *ret_result = run.result;
+        ret_result->out = buf_copy(&run.out.text, arena);
+        ret_result->err = buf_copy(&run.err.text, arena);
+        ret_result->out_dropped = run.out.dropped;
+        ret_result->err_dropped = run.err.dropped;
+        ret_result->duration = clock_real() - began;
+    }
+    fence_close(&run.fence);
+    process_done(&run.process);
+    buf_done(&run.out.text);
+    buf_done(&run.err.text);
+    return rc;
+}

@@ -1,0 +1,197 @@
+#include "sys/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/fd.h"
+
+/* One open folder of the walk. */
+struct level {
+    int fd;
+    struct arena arena; /* its names */
+    VEC(const char *) names;
+    size_t next;
+    size_t path_length;
+    struct tree_entry entry; /* the folder itself, for TREE_LEAVE */
+};
+
+struct walk {
+    tree_fn *visit;
+    void *self;
+    struct buf path;
+    struct level *levels;
+    size_t depth;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int read_names(struct level *level, const char *path, struct err *err)
+{
+    int copy = fcntl(level->fd, F_DUPFD_CLOEXEC, 0);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    int errnum;
+
+    if (!dir) {
+        err_sys(err, errno, "list '%s'", path);
+        fd_close(&copy);
+        return -1;
+    }
+    errno = 0;
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            VEC_PUSH_IN(&level->arena, &level->names, arena_strdup(&level->arena, e->d_name));
+    errnum = errno;
+    (void)closedir(dir);
+    if (errnum != 0)
+        return err_sys(err, errnum, "list '%s'", path);
+    if (level->names.n > 1)
+        qsort(level->names.p, level->names.n, sizeof(*level->names.p), by_name);
+    return 0;
+}
+
+static void close_level(struct level *level)
+{
+    fd_close(&level->fd);
+    arena_done(&level->arena);
+}
+
+/* The walk goes down into `entry`, a folder. */
+static int enter(struct walk *walk, const struct tree_entry *entry, struct err *err)
+{
+    struct level *level = &walk->levels[walk->depth];
+
+    if (walk->depth == TREE_DEPTH_MAX)
+        return err_set(err, ERR_LIMIT, "walk '%s': deeper than the limit of %d folders",
+                       entry->path, TREE_DEPTH_MAX);
+    if (walk->visit(walk->self, TREE_ENTER, entry, err) < 0)
+        return -1;
+    *level = (struct level){ .entry = *entry, .path_length = walk->path.n };
+    level->fd = openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (level->fd < 0)
+        return err_sys(err, errno, "open the folder '%s'", entry->path);
+    walk->depth++;
+    return read_names(level, entry->path, err);
+}
+
+static int visit(struct walk *walk, int folder, const char *name, struct err *err)
+{
+    struct tree_entry entry = { .folder = folder, .name = name, .depth = walk->depth };
+    struct stat st;
+
+    entry.path = buf_text(&walk->path);
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno == ENOENT && walk->depth > 0)
+            return 0;
+        return err_sys(err, errno, "look at '%s'", entry.path);
+    }
+    fs_info_from(&st, &entry.info);
+    if (entry.info.kind == FS_FOLDER)
+        return enter(walk, &entry, err);
+    return walk->visit(walk->self, TREE_ENTRY, &entry, err);
+}
+
+/* The deepest folder is done: close it, tell, and go up. */
+static int leave(struct walk *walk, struct err *err)
+{
+    struct level *level = &walk->levels[walk->depth - 1];
+    struct tree_entry entry = level->entry;
+
+    buf_cut(&walk->path, level->path_length);
+    entry.path = buf_text(&walk->path);
+    close_level(level);
+    walk->depth--;
+    return walk->visit(walk->self, TREE_LEAVE, &entry, err);
+}
+
+static int step(struct walk *walk, struct err *err)
+{
+    struct level *level = &walk->levels[walk->depth - 1];
+    const char *name;
+
+    if (level->next == level->names.n)
+        return leave(walk, err);
+    name = level->names.p[level->next++];
+    buf_cut(&walk->path, level->path_length);
+    if (level->path_length > 0 && walk->path.p[level->path_length - 1] != '/')
+        buf_add_char(&walk->path, '/');
+    buf_add_text(&walk->path, name);
+    return visit(walk, level->fd, name, err);
+}
+
+int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err)
+{
+    AUTO_FREE struct level *levels = mem_alloc(mem_product(TREE_DEPTH_MAX, sizeof(*levels)));
+    struct walk walk = {
+        .visit = fn, .self = self, .path = BUF_INIT(BUF_NO_LIMIT), .levels = levels
+    };
+    int rc;
+
+    buf_add_text(&walk.path, path);
+    rc = visit(&walk, AT_FDCWD, path, err);
+    while (rc == 0 && walk.depth > 0)
+        rc = step(&walk, err);
+    while (walk.depth > 0)
+        close_level(&levels[--walk.depth]);
+    buf_done(&walk.path);
+    return rc;
+}
+
+/* --- removing ------------------------------------------------------------------ */
+
+/* Which mount a folder belongs to tells bind mounts apart as well, which the device does not. */
+static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct err *err)
+{
+    struct statx st;
+
+    if (statx(entry->folder, entry->name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &st) < 0)
+        return err_sys(err, errno, "look at '%s'", entry->path);
+    *ret_mount = st.stx_mnt_id;
+    return 0;
+}
+
+static int check_mount(uint64_t *first, const struct tree_entry *entry, struct err *err)
+{
+    uint64_t mount;
+
+    if (mount_of(entry, &mount, err) < 0)
+        return -1;
+    if (entry->depth == 0)
+        *first = mount;
+    if (mount != *first)
+        return err_sys(err, EBUSY, "remove '%s': something is mounted there", entry->path);
+    return 0;
+}
+
+static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                        struct err *err)
+{
+    if (step == TREE_ENTER)
+        return check_mount(self, entry, err);
+    if (unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) < 0 &&
+        errno != ENOENT)
+        return err_sys(err, errno, "remove '%s'", entry->path);
+    return 0;
+}
+
+int tree_remove(const char *path, struct err *err)
+{
+    struct fs_info info;
+    uint64_t mount = 0;
+
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE)
+        return 0;
+    return tree_walk(path, remove_entry, &mount, err);
+}

@@ -109,5 +109,6 @@ int yaml_tag_apply(struct arena *arena, struct str name, struct str text, enum y
     for (size_t i = 0; i < ARRAY_LEN(tags); i++)
         if (str_is(name, tags[i].name))
             return tags[i].apply(arena, text, dialect, ret, err);
-    return err_set(err, ERR_UNSUPPORTED, "no tag '!!%.*s' for a scalar", STR_ARG(name));
+    return err_set(err, ERR_UNSUPPORTED, "tag '!!%.*s' is not supported for a scalar",
+                   STR_ARG(str_slice(name, 0, SHOWN_MAX)));
 }

@@ -1,0 +1,702 @@
+/*
+ * libyaml gives events; the tree grows here, by recursion that the depth limit
+ * bounds. A function that reads a node starts with its first event in `r->event`
+ * and leaves with its last.
+ *
+ * Two kinds of mistake: one that leaves the rest readable is told and a null takes
+ * the place of the value; one that does not returns -1 all the way up.
+ */
+#include "data/yaml.h"
+
+#include <assert.h>
+#include <yaml.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/suggest.h"
+#include "data/scalar.h"
+#include "data/value.h"
+#include "data/yaml_error.h"
+#include "data/yaml_tag.h"
+#include "data/yaml_text.h"
+
+/* Keys and anchors in messages are cut here. */
+#define SHOWN_MAX 60
+/* As many known anchors are listed for an unknown one. */
+#define ANCHORS_SHOWN 5
+
+#define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
+
+struct anchor {
+    struct value value;
+    size_t nodes;
+    uint32_t height;
+    bool open; /* its end has not come yet */
+};
+
+struct node {
+    struct value value;
+    uint32_t height; /* of lists and maps; 0: a scalar */
+};
+
+struct reader {
+    struct arena *arena;
+    struct yaml_options options; /* no limit is 0 */
+    struct str text;
+    struct value_source *source;
+    struct map sources; /* tag -> struct value_source; the same but for the tag */
+    struct map anchors; /* name -> struct anchor */
+    struct diags *diags;
+    size_t diags_before;
+    size_t nodes; /* so far, behind aliases too */
+    uint32_t depth;
+    bool odd_breaks;
+    bool braces; /* an expression without quotes was found */
+    struct yaml_cursor cursor;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    struct yaml_last last;
+};
+
+/* --- events and places -------------------------------------------------------- */
+
+static struct place place_of(struct reader *r, yaml_mark_t mark)
+{
+    if (!r->odd_breaks)
+        return (struct place){ r->source->file, (uint32_t)mark.line + 1,
+                               (uint32_t)mark.column + 1 };
+    yaml_cursor_move(&r->cursor, r->text, mark.index);
+    return (struct place){ r->source->file, r->cursor.line, r->cursor.column };
+}
+
+/* `v` as it stands at `mark`. */
+static struct value put(struct reader *r, struct value v, yaml_mark_t mark,
+                        const struct value_source *source)
+{
+    struct place place = place_of(r, mark);
+
+    v.source = source;
+    v.line = place.line;
+    v.column = place.column < UINT16_MAX ? (uint16_t)place.column : UINT16_MAX;
+    return v;
+}
+
+/* A mistake at the current event. */
+#define COMPLAIN(r, ...)                                                                           \
+    do {                                                                                           \
+        diag_add((r)->diags, place_of(r, (r)->event.start_mark), __VA_ARGS__);                     \
+        diag_source((r)->diags, (r)->text);                                                        \
+    } while (0)
+
+/* Mistakes that leave the rest readable are told up to a number; then it is enough. */
+static bool is_enough(const struct reader *r)
+{
+    return diags_count(r->diags) - r->diags_before >= DIAGS_MAX;
+}
+
+static void keep_last(struct reader *r)
+{
+    const yaml_event_t *event = &r->event;
+
+    if (event->type != YAML_SCALAR_EVENT)
+        return;
+    r->last = (struct yaml_last){
+        .quoted = event->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
+                  event->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE,
+        .start = event->start_mark.index,
+        .end = event->end_mark.index,
+    };
+}
+
+static int next_event(struct reader *r)
+{
+    keep_last(r);
+    yaml_event_delete(&r->event);
+    if (is_enough(r))
+        return -1;
+    if (yaml_parser_parse(&r->parser, &r->event))
+        return 0;
+    if (!r->braces) /* else it is a consequence, as likely as not */
+        yaml_error_explain(&r->parser, r->source->file, r->text, &r->last, r->diags);
+    return -1;
+}
+
+static int count_nodes(struct reader *r, size_t more)
+{
+    if (more <= r->options.nodes_max - r->nodes) {
+        r->nodes += more;
+        return 0;
+    }
+    COMPLAIN(r, "too many values (limit %zu, with what aliases stand for)", r->options.nodes_max);
+    return -1;
+}
+
+static int check_depth(struct reader *r, uint32_t height)
+{
+    if (r->depth + height <= r->options.depth_max)
+        return 0;
+    COMPLAIN(r, "lists and maps are nested too deeply (limit %u)", r->options.depth_max);
+    return -1;
+}
+
+/* --- anchors and tags ----------------------------------------------------------- */
+
+static struct anchor *open_anchor(struct reader *r, const yaml_char_t *name)
+{
+    struct anchor *anchor;
+
+    if (!name)
+        return NULL;
+    anchor = ARENA_NEW(r->arena, struct anchor);
+    anchor->open = true;
+    map_set(&r->anchors, arena_str(r->arena, str_from((const char *)name)), anchor);
+    return anchor;
+}
+
+static void close_anchor(struct anchor *anchor, const struct node *node, size_t nodes)
+{
+    if (!anchor)
+        return;
+    anchor->value = node->value;
+    anchor->height = node->height;
+    anchor->nodes = nodes;
+    anchor->open = false;
+}
+
+static void hint_anchors(struct reader *r, struct str name)
+{
+    AUTO_BUF struct buf known = BUF_INIT(BUF_NO_LIMIT);
+    struct suggest suggest;
+    size_t shown = 0;
+
+    suggest_init(&suggest, name);
+    MAP_EACH (&r->anchors, entry) {
+        suggest_offer(&suggest, entry->key);
+        if (shown++ < ANCHORS_SHOWN)
+            buf_printf(&known, "%s'&%.*s'", shown > 1 ? ", " : "",
+                       STR_ARG(str_slice(entry->key, 0, SHOWN_MAX)));
+    }
+    if (suggest_best(&suggest).p)
+        diag_hint(r->diags, "did you mean '*%.*s'?", STR_ARG(suggest_best(&suggest)));
+    else if (shown > 0)
+        diag_hint(r->diags, "anchors before it: %s%s", buf_text(&known),
+                  shown > ANCHORS_SHOWN ? ", ..." : "");
+    else
+        diag_hint(r->diags,
+                  "there is no anchor before it; a text that begins with '*' needs quotes");
+}
+
+static int read_alias(struct reader *r, struct node *ret)
+{
+    struct str name = str_from((const char *)r->event.data.alias.anchor);
+    const struct anchor *anchor = map_find(&r->anchors, name);
+
+    *ret = (struct node){ put(r, value_null(), r->event.start_mark, r->source), 0 };
+    if (!anchor) {
+        COMPLAIN(r, "no anchor '&%.*s' for this alias", STR_ARG(str_slice(name, 0, SHOWN_MAX)));
+        hint_anchors(r, name);
+        return 0;
+    }
+    if (anchor->open) {
+        COMPLAIN(r, "alias '*%.*s' is inside of what it stands for",
+                 STR_ARG(str_slice(name, 0, SHOWN_MAX)));
+        return 0;
+    }
+    if (check_depth(r, anchor->height) < 0 || count_nodes(r, anchor->nodes) < 0)
+        return -1;
+    ret->value = put(r, anchor->value, r->event.start_mark, anchor->value.source);
+    ret->height = anchor->height;
+    return 0;
+}
+
+static const struct value_source *tagged_source(struct reader *r, const char *tag)
+{
+    struct value_source *source = map_find(&r->sources, str_from(tag));
+
+    if (source)
+        return source;
+    source = ARENA_NEW(r->arena, struct value_source);
+    *source = *r->source;
+    source->tag = arena_strdup(r->arena, tag);
+    map_set(&r->sources, str_from(source->tag), source);
+    return source;
+}
+
+static bool is_core_tag(const char *tag)
+{
+    return tag && str_starts(str_from(tag), STR(YAML_TAG_CORE));
+}
+
+/* The source of a node with `tag`. A tag that is neither local nor of the core is a mistake. */
+static const struct value_source *source_of(struct reader *r, const char *tag)
+{
+    if (!tag || is_core_tag(tag) || tag[1] == '\0')
+        return r->source; /* "!" alone means: not typed */
+    if (tag[0] == '!')
+        return tagged_source(r, tag);
+    COMPLAIN(r, "unknown tag '%.*s'", STR_ARG(str_slice(str_from(tag), 0, SHOWN_MAX)));
+    diag_hint(r->diags, "use a local tag ('!name') or one of the core ('!!str')");
+    return r->source;
+}
+
+/* --- scalars -------------------------------------------------------------------- */
+
+static int read_core(struct reader *r, const char *tag, struct str text, struct value *ret)
+{
+    struct str name = str_from(tag + sizeof(YAML_TAG_CORE) - 1);
+    struct err err;
+
+    if (yaml_tag_apply(r->arena, name, text, r->options.dialect, ret, &err) == 0)
+        return 0;
+    if (err.code == ERR_UNSUPPORTED)
+        COMPLAIN(r, "%s", err.text);
+    else
+        COMPLAIN(r, "tag '!!%.*s': %s", STR_ARG(str_slice(name, 0, SHOWN_MAX)), err.text);
+    return -1;
+}
+
+static int read_plain(struct reader *r, struct str text, struct value *ret)
+{
+    struct err err;
+
+    if (scalar_parse(text, r->options.dialect, ret, &err) == 0)
+        return 0;
+    COMPLAIN(r, "%s", err.text);
+    diag_hint(r->diags, "quote it to keep it as text");
+    return -1;
+}
+
+/* What the text of the current event means. */
+static struct value type_scalar(struct reader *r)
+{
+    const char *tag = (const char *)r->event.data.scalar.tag;
+    const bool is_plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    struct str text = { (const char *)r->event.data.scalar.value, r->event.data.scalar.length };
+    struct value v = value_null();
+
+    if (is_core_tag(tag)) {
+        if (read_core(r, tag, text, &v) < 0)
+            return value_null();
+    } else if (is_plain && !tag) {
+        if (read_plain(r, text, &v) < 0)
+            return value_null();
+    } else {
+        v = value_str(text);
+    }
+    if (v.kind == VALUE_STR) {
+        v.s = arena_str(r->arena, text);
+        v.flags = is_plain ? 0 : VALUE_QUOTED;
+    }
+    return v;
+}
+
+static int read_scalar(struct reader *r, struct node *ret)
+{
+    const size_t length = r->event.data.scalar.length;
+    struct anchor *anchor = open_anchor(r, r->event.data.scalar.anchor);
+    const struct value_source *source = source_of(r, (const char *)r->event.data.scalar.tag);
+
+    if (length > r->options.scalar_max) {
+        COMPLAIN(r, "a text of %zu bytes is too long (limit %zu)", length, r->options.scalar_max);
+        return -1;
+    }
+    if (count_nodes(r, 1) < 0)
+        return -1;
+    *ret = (struct node){ put(r, type_scalar(r), r->event.start_mark, source), 0 };
+    close_anchor(anchor, ret, 1);
+    return 0;
+}
+
+/* --- lists and maps --------------------------------------------------------------- */
+
+static int read_node(struct reader *r, struct node *ret);
+
+/* What a list and a map have in common at their beginning. */
+struct opening {
+    const struct value_source *source;
+    struct anchor *anchor;
+    yaml_mark_t mark;
+    size_t nodes_before;
+};
+
+static int open_collection(struct reader *r, const char *tag, const yaml_char_t *anchor,
+                           const char *core_name, struct opening *ret)
+{
+    *ret = (struct opening){
+        .source = source_of(r, tag),
+        .anchor = open_anchor(r, anchor),
+        .mark = r->event.start_mark,
+        .nodes_before = r->nodes,
+    };
+    if (is_core_tag(tag) && !str_is(str_from(tag + sizeof(YAML_TAG_CORE) - 1), core_name))
+        COMPLAIN(r, "tag '!!%.*s' is not supported for a %s",
+                 STR_ARG(str_slice(str_from(tag + sizeof(YAML_TAG_CORE) - 1), 0, SHOWN_MAX)),
+                 str_is(str_from(core_name), "seq") ? "list" : "map");
+    r->depth++;
+    if (check_depth(r, 0) < 0 || count_nodes(r, 1) < 0)
+        return -1;
+    return next_event(r);
+}
+
+static void close_collection(struct reader *r, const struct opening *opening, struct value v,
+                             uint32_t height, struct node *ret)
+{
+    *ret = (struct node){ put(r, v, opening->mark, opening->source), height };
+    close_anchor(opening->anchor, ret, r->nodes - opening->nodes_before);
+    r->depth--;
+}
+
+static uint32_t higher(uint32_t height, const struct node *child)
+{
+    return child->height + 1 > height ? child->height + 1 : height;
+}
+
+static int read_list(struct reader *r, struct node *ret)
+{
+    struct value_list *list = value_list_new(r->arena, 0);
+    uint32_t height = 1;
+    struct opening opening;
+    struct node item;
+
+    if (open_collection(r, (const char *)r->event.data.sequence_start.tag,
+                        r->event.data.sequence_start.anchor, "seq", &opening) < 0)
+        return -1;
+    while (r->event.type != YAML_SEQUENCE_END_EVENT) {
+        if (read_node(r, &item) < 0 || next_event(r) < 0)
+            return -1;
+        value_list_push(r->arena, list, item.value);
+        height = higher(height, &item);
+    }
+    close_collection(r, &opening, value_list(list), height, ret);
+    return 0;
+}
+
+typedef VEC(const struct value_map *) merge_list;
+
+struct map_reading {
+    struct value_map *own;
+    struct value merge_key; /* the first; kind VALUE_NULL: none */
+    merge_list merges;      /* weakest first */
+};
+
+/* A plain `<<`. */
+static bool is_merge_key(const yaml_event_t *event)
+{
+    const char *tag = (const char *)event->data.scalar.tag;
+
+    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return false;
+    return tag ? str_is(str_from(tag), YAML_TAG_CORE "merge")
+               : str_is(str_from((const char *)event->data.scalar.value), "<<");
+}
+
+static void show_key(struct buf *out, const struct value *key)
+{
+    if (key->kind == VALUE_STR)
+        buf_add_str(out, str_slice(key->s, 0, SHOWN_MAX));
+    else if (key->kind == VALUE_BYTES || key->kind == VALUE_TIME)
+        buf_add_text(out, value_describe(key));
+    else
+        scalar_print(out, key);
+}
+
+static void complain_duplicate(struct reader *r, const struct value *key, const struct value *first)
+{
+    AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_BUF struct buf other = BUF_INIT(BUF_NO_LIMIT);
+
+    show_key(&name, key);
+    show_key(&other, first);
+    value_diag(r->diags, key, "duplicate key '%s'", buf_text(&name));
+    if (str_eq(buf_view(&name), buf_view(&other)))
+        diag_note(r->diags, value_place(first), "first here");
+    else
+        diag_note(r->diags, value_place(first), "first here, as '%s', which is equal",
+                  buf_text(&other));
+}
+
+static void complain_merge(struct reader *r, const struct value *key, const struct value *item)
+{
+    value_diag(r->diags, item, "'<<' merges a map or a list of maps, not %s", value_describe(item));
+    diag_note(r->diags, value_place(key), "merged here");
+}
+
+/* The value of `<<`: a map, or a list of them of which the first is strongest. */
+static void add_merge(struct reader *r, struct map_reading *reading, const struct value *key,
+                      const struct value *value)
+{
+    const struct value *items = value->kind == VALUE_LIST ? value->list->items : value;
+    size_t count = value->kind == VALUE_LIST ? value->list->count : 1;
+
+    if (reading->merge_key.kind != VALUE_NULL) {
+        complain_duplicate(r, key, &reading->merge_key);
+        diag_hint(r->diags, "merge several maps with '<<: [*a, *b]'");
+        return;
+    }
+    reading->merge_key = *key;
+    for (size_t i = count; i-- > 0;) {
+        if (items[i].kind == VALUE_MAP)
+            VEC_PUSH_IN(r->arena, &reading->merges, items[i].map);
+        else
+            complain_merge(r, key, &items[i]);
+    }
+}
+
+static void add_pair(struct reader *r, struct map_reading *reading, const struct value *key,
+                     const struct value *value)
+{
+    const struct value_pair *known = value_map_find_pair(reading->own, key);
+
+    if (known)
+        complain_duplicate(r, key, &known->key);
+    else
+        value_map_set(r->arena, reading->own, *key, *value);
+}
+
+/* A list or a map as a key, or an expression without quotes, which looks like one. */
+static void complain_key(struct reader *r, yaml_mark_t mark, const struct value *key)
+{
+    struct yaml_cursor at = YAML_CURSOR_INIT;
+
+    yaml_cursor_move(&at, r->text, mark.index);
+    if (yaml_error_explain_braces(r->source->file, r->text, at.offset, r->diags)) {
+        r->braces = true;
+        return;
+    }
+    value_diag(r->diags, key, "%s cannot be a key", value_describe(key));
+    diag_hint(r->diags, "a key is a text, a number, a boolean, null or a time");
+}
+
+static int read_key(struct reader *r, bool is_merge, struct value *ret)
+{
+    const size_t before = diags_count(r->diags);
+    const yaml_mark_t mark = r->event.start_mark;
+    struct node key;
+
+    if (is_merge) {
+        *ret = put(r, value_text("<<"), mark, r->source);
+        return count_nodes(r, 1);
+    }
+    if (read_node(r, &key) < 0)
+        return -1;
+    if ((key.value.kind == VALUE_LIST || key.value.kind == VALUE_MAP) &&
+        diags_count(r->diags) == before)
+        complain_key(r, mark, &key.value);
+    *ret = key.value;
+    return 0;
+}
+
+static int read_pair(struct reader *r, struct map_reading *reading, uint32_t *height)
+{
+    const bool is_merge = is_merge_key(&r->event);
+    size_t mistakes = diags_count(r->diags);
+    struct value key;
+    struct node value;
+
+    if (read_key(r, is_merge, &key) < 0 || next_event(r) < 0)
+        return -1;
+    if (diags_count(r->diags) > mistakes)
+        mistakes = SIZE_MAX; /* a key with a mistake is no key */
+    if (read_node(r, &value) < 0)
+        return -1;
+    *height = higher(*height, &value);
+    if (is_merge && diags_count(r->diags) == mistakes)
+        add_merge(r, reading, &key, &value.value);
+    else if (!is_merge && mistakes != SIZE_MAX)
+        add_pair(r, reading, &key, &value.value);
+    return next_event(r);
+}
+
+/* Own pairs on top of the merged ones, in the place of what they override. */
+static struct value_map *merge_maps(struct reader *r, const struct map_reading *reading)
+{
+    struct value_map *map;
+
+    if (reading->merges.n == 0)
+        return reading->own;
+    map = value_map_new(r->arena, reading->own->count);
+    for (size_t m = 0; m < reading->merges.n; m++)
+        for (size_t i = 0; i < reading->merges.p[m]->count; i++)
+            value_map_set(r->arena, map, reading->merges.p[m]->pairs[i].key,
+                          reading->merges.p[m]->pairs[i].value);
+    for (size_t i = 0; i < reading->own->count; i++) {
+        const struct value_pair *pair = &reading->own->pairs[i];
+        const struct value_pair *known = value_map_find_pair(map, &pair->key);
+
+        if (known) /* the key too: it tells the place */
+            map->pairs[known - map->pairs] = *pair;
+        else
+            value_map_set(r->arena, map, pair->key, pair->value);
+    }
+    return map;
+}
+
+static int read_map(struct reader *r, struct node *ret)
+{
+    struct map_reading reading = { .own = value_map_new(r->arena, 0) };
+    uint32_t height = 1;
+    struct opening opening;
+
+    if (open_collection(r, (const char *)r->event.data.mapping_start.tag,
+                        r->event.data.mapping_start.anchor, "map", &opening) < 0)
+        return -1;
+    while (r->event.type != YAML_MAPPING_END_EVENT)
+        if (read_pair(r, &reading, &height) < 0)
+            return -1;
+    close_collection(r, &opening, value_map(merge_maps(r, &reading)), height, ret);
+    return 0;
+}
+
+static int read_node(struct reader *r, struct node *ret)
+{
+    switch (r->event.type) {
+    case YAML_ALIAS_EVENT: return read_alias(r, ret);
+    case YAML_SCALAR_EVENT: return read_scalar(r, ret);
+    case YAML_SEQUENCE_START_EVENT: return read_list(r, ret);
+    case YAML_MAPPING_START_EVENT: return read_map(r, ret);
+    default: assert(!"libyaml gives nodes where nodes belong"); return -1;
+    }
+}
+
+/* --- documents -------------------------------------------------------------------- */
+
+static size_t limit_or(size_t wanted, size_t standard)
+{
+    return wanted > 0 ? wanted : standard;
+}
+
+static struct yaml_options fill_options(const struct yaml_options *options)
+{
+    struct yaml_options all = options ? *options : (struct yaml_options){ 0 };
+
+    all.size_max = limit_or(all.size_max, YAML_SIZE_MAX);
+    all.nodes_max = limit_or(all.nodes_max, YAML_NODES_MAX);
+    all.scalar_max = limit_or(all.scalar_max, YAML_SCALAR_MAX);
+    all.depth_max = (uint32_t)limit_or(all.depth_max, YAML_DEPTH_MAX);
+    if (all.depth_max > YAML_DEPTH_CEILING)
+        all.depth_max = YAML_DEPTH_CEILING;
+    return all;
+}
+
+static void init_source(struct reader *r, const char *file)
+{
+    r->source = ARENA_NEW(r->arena, struct value_source);
+    r->source->file = file ? arena_strdup(r->arena, file) : NULL;
+    r->source->text = r->text;
+}
+
+/* Check the text and hand it to the parser. */
+static int start(struct reader *r, const char *file, struct str text)
+{
+    if (text.n > r->options.size_max)
+        return diag_add(r->diags, (struct place){ .file = file },
+                        "a YAML text of %zu bytes is too long (limit %zu)", text.n,
+                        r->options.size_max);
+    if (str_starts(text, BYTE_ORDER_MARK))
+        text = str_from_offset(text, BYTE_ORDER_MARK.n);
+    if (yaml_text_check(file, text, &r->odd_breaks, r->diags) < 0)
+        return -1;
+    r->text = arena_str(r->arena, text);
+    init_source(r, file);
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text.p, r->text.n);
+    return next_event(r);
+}
+
+/* The next document, or false when there is none; -1 when there is no going on. */
+static int read_document(struct reader *r, bool *ret_found, struct place *ret_place,
+                         struct value *ret)
+{
+    struct node root;
+
+    if (next_event(r) < 0)
+        return -1;
+    *ret_found = r->event.type == YAML_DOCUMENT_START_EVENT;
+    *ret_place = place_of(r, r->event.start_mark);
+    if (!*ret_found)
+        return 0;
+    r->anchors = (struct map)MAP_INIT_IN(r->arena);
+    if (next_event(r) < 0 || read_node(r, &root) < 0 || next_event(r) < 0)
+        return -1;
+    *ret = root.value;
+    return 0;
+}
+
+static int read_single(struct reader *r, struct value *ret)
+{
+    struct value more, v = value_null();
+    struct place first, second;
+    bool found;
+
+    if (read_document(r, &found, &first, &v) < 0)
+        return -1;
+    if (!found) {
+        *ret = put(r, value_null(), (yaml_mark_t){ 0 }, r->source);
+        return 0;
+    }
+    if (read_document(r, &found, &second, &more) < 0)
+        return -1;
+    if (found) {
+        diag_add(r->diags, second, "a second document begins here");
+        diag_source(r->diags, r->text);
+        diag_hint(r->diags, "only one document is expected");
+        return -1;
+    }
+    *ret = v;
+    return 0;
+}
+
+static int read_all(struct reader *r, struct value *ret)
+{
+    struct value_list *list = value_list_new(r->arena, 1);
+    struct value v = value_null();
+    struct place place;
+    bool found;
+
+    for (;;) {
+        if (read_document(r, &found, &place, &v) < 0)
+            return -1;
+        if (!found)
+            break;
+        value_list_push(r->arena, list, v);
+    }
+    *ret = put(r, value_list(list), (yaml_mark_t){ 0 }, r->source);
+    return 0;
+}
+
+static int parse(struct arena *arena, const char *file, struct str text,
+                 const struct yaml_options *options, int (*read)(struct reader *, struct value *),
+                 struct value *ret, struct diags *diags)
+{
+    struct reader r = {
+        .arena = arena,
+        .options = fill_options(options),
+        .sources = MAP_INIT_IN(arena),
+        .anchors = MAP_INIT_IN(arena),
+        .diags = diags,
+        .diags_before = diags_count(diags),
+        .cursor = YAML_CURSOR_INIT,
+    };
+    struct value v;
+
+    if (!yaml_parser_initialize(&r.parser))
+        return diag_add(diags, (struct place){ .file = file }, "out of memory");
+    if (start(&r, file, text) == 0 && read(&r, &v) == 0 && diags_count(diags) == r.diags_before)
+        *ret = v;
+    yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
+    return diags_count(diags) == r.diags_before ? 0 : -1;
+}
+
+int yaml_parse(struct arena *arena, const char *file, struct str text,
+               const struct yaml_options *options, struct value *ret, struct diags *diags)
+{
+    return parse(arena, file, text, options, read_single, ret, diags);
+}
+
+int yaml_parse_all(struct arena *arena, const char *file, struct str text,
+                   const struct yaml_options *options, struct value *ret_list, struct diags *diags)
+{
+    return parse(arena, file, text, options, read_all, ret_list, diags);
+}

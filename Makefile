@@ -118,7 +118,7 @@ test: ## install packages, build with sanitizers, run every test
 	@$(SUBMAKE) V=asan all units
 	@$(SUBMAKE) V=tsan threaded-units
 	@$(SUBMAKE) V=fuzz CC=clang fuzzers
-	@$(PY) tools/run-tests --suffix "$(SUFFIX)"
+	@$(PY) tools/run-tests --suffix="$(SUFFIX)"
 
 # --- variants and tools -----------------------------------------------------------
 

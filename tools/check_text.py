@@ -54,7 +54,7 @@ MAY_LOG = {"peel", "reactor", "master", "cli", "programs"}
 
 LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
-BARE_ARRAY = re.compile(r"\bchar\s+\w+\[(\d+)\]")
+BARE_ARRAY = re.compile(r"(?<!const )\bchar\s+\w+\[(\d+)\]")  # a table that is const is no buffer
 BARE_ARRAY_MAX = 63  # a number in digits, a flag, a line of hexadecimal: the reader sees why
 
 

@@ -112,8 +112,10 @@ static const char *shown(const struct param_reader *r, const struct value *v)
 static int complain(const struct param_reader *r, const struct value *v, const char *text)
 {
     if (r->no_source || is_secret(r, v))
-        return diag_add(r->diags, value_place(v), "'%.*s' %s", STR_ARG(r->key), text);
-    return value_diag(r->diags, v, "'%.*s' %s", STR_ARG(r->key), text);
+        (void)diag_add(r->diags, value_place(v), "'%.*s' %s", STR_ARG(r->key), text);
+    else
+        (void)value_diag(r->diags, v, "'%.*s' %s", STR_ARG(r->key), text);
+    return -1;
 }
 
 static const char *choices_text(const struct param_reader *r)

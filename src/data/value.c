@@ -156,6 +156,7 @@ void value_map_set(struct arena *arena, struct value_map *map, struct value key,
 {
     const struct value_pair *known = value_map_find_pair(map, &key);
 
+    assert(map->pairs || map->cap == 0);
     if (known) {
         map->pairs[known - map->pairs].value = value;
         return;
@@ -478,8 +479,11 @@ static uint32_t hash(const struct value *v, unsigned depth)
         return map_hash(v->s.p, v->s.n);
     if (v->kind == VALUE_TIME)
         return map_hash(&v->t.seconds, sizeof(v->t.seconds));
-    if (v->kind == VALUE_OBJECT)
-        return map_hash(&v->object, sizeof(v->object));
+    if (v->kind == VALUE_OBJECT) {
+        const uintptr_t address = (uintptr_t)v->object;
+
+        return map_hash(&address, sizeof(address));
+    }
     if (depth > DEPTH_MAX)
         return 0;
     if (v->kind == VALUE_LIST)

@@ -131,6 +131,11 @@ def test_words_in_texts_and_comments_are_no_calls(tree):
     assert lint(tree, "--only", "text").returncode == 0
 
 
+def test_a_constant_table_is_no_buffer(tree):
+    write(tree, "src/base/other.c", "static const char forms[128] = { 0 };\n")
+    assert lint(tree, "--only", "text").returncode == 0
+
+
 def test_fields_and_longer_names_are_no_banned_calls(tree):
     write(tree, "src/base/other.c", BODY.format("return v->open(a) + s.time(a) + my_strcpy(a);"))
     assert lint(tree, "--only", "text").returncode == 0
@@ -174,6 +179,13 @@ def test_long_files_are_refused(tree, lines, status):
     result = lint(tree, "--only", "sizes")
     assert result.returncode == status
     assert ("src/base/other.c:1: 801 lines" in result.stdout) == bool(status)
+
+
+@pytest.mark.parametrize("tool, status", [("tools/gen-x", 0), ("tools/gen-gone", 1)])
+def test_a_long_file_may_be_written_by_a_tool_that_is_there(tree, tool, status):
+    write(tree, "tools/gen-x", "")
+    write(tree, "src/base/other.c", f"/* Written by {tool}. */\n" + "int a;\n" * 900)
+    assert lint(tree, "--only", "sizes").returncode == status
 
 
 def test_a_tour_that_names_a_function_that_is_gone_is_refused(tree):

@@ -190,6 +190,9 @@ int json_decode(struct arena *arena, struct str text, struct value *ret, struct 
 
 /* --- printing ------------------------------------------------------------- */
 
+/* Every character that has a short escape is below. */
+#define SHORT_FORMS 128
+
 struct printer {
     struct buf *out;
     unsigned style;
@@ -209,7 +212,7 @@ static void print_unicode(struct buf *out, uint32_t c)
 
 static void print_character(struct buf *out, uint32_t c, unsigned style)
 {
-    static const char short_forms[128] = {
+    static const char short_forms[SHORT_FORMS] = {
         ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
         ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
     };

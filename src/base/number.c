@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -332,26 +333,50 @@ int number_parse_mode(struct str text, unsigned *ret_mode, struct err *err)
     return 0;
 }
 
+/* The next decimal above "d.ddde+dd", with as many digits; false when that takes one more. */
+static bool next_decimal(char *text)
+{
+    for (size_t i = strcspn(text, "e"); i-- > 0;) {
+        if (text[i] == '.')
+            continue;
+        if (text[i] != '9') {
+            text[i]++;
+            return true;
+        }
+        text[i] = '0';
+    }
+    return false;
+}
+
+/* `value` with `precision` digits behind the point; true when that reads back as `value`. Below a
+ * power of two doubles are twice as dense as above it: there the nearest decimal may fall to the
+ * neighbour below although the next decimal above would do. */
+static bool print_digits(double value, int precision, char text[static DOUBLE_TEXT_SIZE])
+{
+    (void)snprintf(text, DOUBLE_TEXT_SIZE, "%.*e", precision, value);
+    if (precision > 0)
+        text[1] = '.'; /* whatever character the locale puts there */
+    return read_double(text) == value || (next_decimal(text) && read_double(text) == value);
+}
+
 /* Fewest significant digits that read back as `value`; returns the decimal exponent of the first.
- * "%e" has one digit before the point, whatever character the locale puts there. */
+ * Up to DBL_DIG digits a decimal survives the way to a double and back, so a shorter one shows as
+ * zeros at the end; only subnormal numbers must be tried from the first digit on. */
 static int shortest_digits(double value, char digits[static DOUBLE_TEXT_SIZE])
 {
     char text[DOUBLE_TEXT_SIZE];
-    char *e;
+    int precision = fabs(value) < DBL_MIN ? 0 : DBL_DIG - 1;
+    size_t n = 0;
 
-    for (int precision = 0; precision < DOUBLE_DIGITS; precision++) {
-        (void)snprintf(text, sizeof(text), "%.*e", precision, value);
-        if (precision > 0)
-            text[1] = '.';
-        if (read_double(text) == value)
-            break;
-    }
-    e = strchr(text, 'e');
-    digits[0] = text[0];
-    if (e - text > 2)
-        memcpy(digits + 1, text + 2, (size_t)(e - text) - 2);
-    digits[e - text > 2 ? e - text - 1 : 1] = '\0';
-    return (int)strtol(e + 1, NULL, 10);
+    while (!print_digits(value, precision, text) && precision < DOUBLE_DIGITS)
+        precision++;
+    for (const char *p = text; *p != 'e'; p++)
+        if (*p != '.')
+            digits[n++] = *p;
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
+    digits[n] = '\0';
+    return (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
 /* Where the decimal point stands: `exponent` + 1 digits are before it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
@@ -237,25 +238,6 @@ void json_print_text(struct buf *out, struct str text, unsigned style)
     buf_add_char(out, '"');
 }
 
-static void print_base64(struct buf *out, struct str bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    buf_add_char(out, '"');
-    for (size_t i = 0; i < bytes.n && !out->full; i += 3) {
-        struct str part = str_slice(bytes, i, 3);
-        uint32_t bits = 0;
-
-        for (size_t k = 0; k < 3; k++)
-            bits = bits << 8 | (k < part.n ? (unsigned char)part.p[k] : 0U);
-        buf_add_char(out, digits[bits >> 18]);
-        buf_add_char(out, digits[bits >> 12 & 63]);
-        buf_add_char(out, part.n > 1 ? digits[bits >> 6 & 63] : '=');
-        buf_add_char(out, part.n > 2 ? digits[bits & 63] : '=');
-    }
-    buf_add_char(out, '"');
-}
-
 static int print_double(struct printer *p, double d)
 {
     if (isfinite(d)) {
@@ -276,7 +258,11 @@ static int print_scalar(struct printer *p, const struct value *v)
     case VALUE_INT: buf_printf(p->out, "%lld", (long long)v->i); return 0;
     case VALUE_DOUBLE: return print_double(p, v->d);
     case VALUE_STR: json_print_text(p->out, v->s, p->style); return 0;
-    case VALUE_BYTES: print_base64(p->out, v->s); return 0;
+    case VALUE_BYTES:
+        buf_add_char(p->out, '"');
+        base64_encode(v->s, BASE64_STANDARD, p->out);
+        buf_add_char(p->out, '"');
+        return 0;
     case VALUE_TIME:
         buf_add_char(p->out, '"');
         time_print(p->out, v->t);

@@ -24,6 +24,7 @@ DOORS = {
     "openssl/": {"enroll", "nats"},
     "pcre2.h": {"jinja", "lua", "target", "modules"},
     "sodium.h": {"base"},
+    "sodium/": {"base"},
     "sqlite3.h": {"supervise"},
     "systemd/": {"modules"},
     "uv.h": {"sys"},

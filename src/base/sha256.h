@@ -13,12 +13,13 @@
 
 #include "base/hex.h"
 
-#define SHA256_SIZE     32
-#define SHA256_HEX_SIZE HEX_SIZE(SHA256_SIZE)
+#define SHA256_SIZE       32
+#define SHA256_HEX_SIZE   HEX_SIZE(SHA256_SIZE)
+#define SHA256_STATE_SIZE 112
 
 /* Opaque; large enough for the library behind it. */
 struct sha256 {
-    _Alignas(max_align_t) unsigned char state[112];
+    _Alignas(max_align_t) unsigned char state[SHA256_STATE_SIZE];
 };
 
 void sha256_init(struct sha256 *sha);

@@ -13,12 +13,13 @@
 
 #include "base/hex.h"
 
-#define SHA512_SIZE     64
-#define SHA512_HEX_SIZE HEX_SIZE(SHA512_SIZE)
+#define SHA512_SIZE       64
+#define SHA512_HEX_SIZE   HEX_SIZE(SHA512_SIZE)
+#define SHA512_STATE_SIZE 208
 
 /* Opaque; large enough for the library behind it. */
 struct sha512 {
-    _Alignas(max_align_t) unsigned char state[208];
+    _Alignas(max_align_t) unsigned char state[SHA512_STATE_SIZE];
 };
 
 void sha512_init(struct sha512 *sha);

@@ -42,7 +42,9 @@ static size_t round_up(size_t size)
 {
     size_t gap = __asan_poison_memory_region ? ALIGNMENT : 0;
 
-    return mem_product(1, (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1));
+    if (size > SIZE_MAX / 2)
+        (void)mem_product(size, SIZE_MAX); /* ends the process, as any size that cannot be had */
+    return (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
 static void add_block(struct arena *arena, size_t least)

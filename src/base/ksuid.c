@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium/core.h>
-#include <sodium/randombytes.h>
+#include <sodium.h>
 
 #include "base/err.h"
 

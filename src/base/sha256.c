@@ -1,6 +1,6 @@
 #include "base/sha256.h"
 
-#include <sodium/crypto_hash_sha256.h>
+#include <sodium.h>
 
 #define STATE(sha) ((crypto_hash_sha256_state *)(void *)(sha)->state)
 

@@ -17,7 +17,9 @@
 #define SHA256_HEX_SIZE   HEX_SIZE(SHA256_SIZE)
 #define SHA256_STATE_SIZE 112
 
-/* Opaque; large enough for the library behind it. */
+/* Large enough for what the library behind it keeps. */
+#define SHA256_STATE_SIZE 112
+
 struct sha256 {
     _Alignas(max_align_t) unsigned char state[SHA256_STATE_SIZE];
 };

@@ -1,6 +1,6 @@
 #include "base/sha512.h"
 
-#include <sodium/crypto_hash_sha512.h>
+#include <sodium.h>
 
 #define STATE(sha) ((crypto_hash_sha512_state *)(void *)(sha)->state)
 

@@ -17,7 +17,9 @@
 #define SHA512_HEX_SIZE   HEX_SIZE(SHA512_SIZE)
 #define SHA512_STATE_SIZE 208
 
-/* Opaque; large enough for the library behind it. */
+/* Large enough for what the library behind it keeps. */
+#define SHA512_STATE_SIZE 208
+
 struct sha512 {
     _Alignas(max_align_t) unsigned char state[SHA512_STATE_SIZE];
 };

@@ -230,7 +230,7 @@ int op_slice(struct render *render, const struct value *v, const struct value *s
 {
     const struct value *const bounds[] = { start, stop, step };
     const struct range *range = object_as(v, &range_type);
-    struct cut cut;
+    struct cut cut = { 0 };
     size_t size;
 
     if (value_is_undefined(v))

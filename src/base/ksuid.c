@@ -1,6 +1,7 @@
 #include "base/ksuid.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <sodium.h>
 
@@ -69,11 +70,11 @@ int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err)
         return err_set(err, ERR_INVALID, "an id of %zu characters (wants %d)", text.n,
                        KSUID_LENGTH);
     for (size_t i = 0; i < text.n; i++) {
-        size_t digit = str_find_char((struct str){ alphabet, BASE }, text.p[i], 0);
+        const char *digit = memchr(alphabet, text.p[i], BASE);
 
-        if (digit == STR_NONE)
+        if (!digit)
             return err_set(err, ERR_INVALID, "an id with a character other than 0-9A-Za-z");
-        if (multiply(words, (uint32_t)digit) > 0)
+        if (multiply(words, (uint32_t)(digit - alphabet)) > 0)
             return err_set(err, ERR_INVALID, "'%.*s' is beyond the largest id", STR_ARG(text));
     }
     ret_ksuid->seconds = KSUID_EPOCH + words[0];

@@ -24,7 +24,8 @@ enum render_error {
     RENDER_HOST, /* a function of the host said no */
 };
 
-struct overlay;  /* changed copies of containers of the context, see container.h */
+struct overlay; /* changed copies of containers of the context, see container.h */
+struct regex_cache;
 struct template; /* a parsed template, see template.h */
 
 struct render {
@@ -32,6 +33,7 @@ struct render {
     const struct jinja_options *options;
     struct arena *arena; /* values made on the way; gone after the rendering */
     struct overlay *overlay;
+    struct regex_cache *regexes;     /* compiled patterns, see regex.h */
     const struct template *template; /* whose node runs now, and where it is in its text: */
     uint32_t at;                     /* render_fail makes a place of both */
     bool autoescape;                 /* as of now: {% autoescape %} changes it */

@@ -9,14 +9,11 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "base/utf8.h"
 #include "data/params.h"
-#include "data/time_text.h"
 #include "data/value.h"
+#include "data/words.h"
 
-/* How much of a wrong text a message shows. */
-#define SHOWN_MAX 60
-#define MODE_MAX  07777
+#define MODE_MAX 07777
 /* "item 18446744073709551615" and NUL. */
 #define ITEM_SIZE 32
 /* Numbers up to here are taken for the value of a mode wherever they come from. */
@@ -55,43 +52,6 @@ static bool is_secret(const struct param_reader *r, const struct value *v)
     return (r->param->flags & PARAM_SECRET) || (v->flags & VALUE_SECRET);
 }
 
-/* Scalars as text; false for what has no plain text. */
-static bool print_scalar(struct buf *out, const struct value *v)
-{
-    switch ((enum value_kind)v->kind) {
-    case VALUE_BOOL: buf_add_text(out, v->b ? "true" : "false"); return true;
-    case VALUE_INT: buf_printf(out, "%lld", (long long)v->i); return true;
-    case VALUE_DOUBLE: number_print_double(v->d, out); return true;
-    case VALUE_STR:
-    case VALUE_BYTES: buf_add_str(out, v->s); return true;
-    case VALUE_TIME: time_print(out, v->t); return true;
-    case VALUE_NULL:
-    case VALUE_LIST:
-    case VALUE_MAP:
-    case VALUE_OBJECT: break;
-    }
-    return false;
-}
-
-/* Quoted, cut, and without anything that would disturb a terminal. */
-static void print_quoted(struct buf *out, struct str text)
-{
-    struct str rest = str_slice(text, 0, SHOWN_MAX);
-
-    buf_add_char(out, '"');
-    while (rest.n > 0) {
-        uint32_t c = utf8_next(&rest);
-
-        if (c == '\n')
-            buf_add_text(out, "\\n");
-        else if (c < ' ' || c == 0x7f)
-            buf_printf(out, "\\x%02x", c);
-        else
-            utf8_add(out, c);
-    }
-    buf_add_text(out, text.n > SHOWN_MAX ? "...\"" : "\"");
-}
-
 static const char *shown(const struct param_reader *r, const struct value *v)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -102,9 +62,9 @@ static const char *shown(const struct param_reader *r, const struct value *v)
     if (is_secret(r, v))
         return "<redacted>";
     if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
-        print_quoted(&out, v->s);
+        words_quote(&out, v->s);
     else
-        print_scalar(&out, v);
+        words_print(&out, v);
     return arena_strdup(r->diags->arena, buf_text(&out));
 }
 
@@ -286,19 +246,21 @@ static int read_double(const struct param_reader *r, const struct value *v, void
 static int take_text(const struct param_reader *r, const struct value *v, struct str *ret_text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct str own;
 
     if (is_textual(v)) {
         *ret_text = v->s;
         return 0;
     }
-    if (!print_scalar(&out, v))
+    if (!words_print(&out, v))
         return refuse(r, v);
     if (r->strict) {
         (void)refuse(r, v);
         diag_hint(r->diags, "put it in quotes");
         return -1;
     }
-    *ret_text = buf_copy(&out, r->arena);
+    own = words_own(v, r->cursor);
+    *ret_text = own.p ? arena_str(r->arena, own) : buf_copy(&out, r->arena);
     return 0;
 }
 
@@ -355,25 +317,6 @@ static int read_path(const struct param_reader *r, const struct value *v, void *
     return 0;
 }
 
-/* The first byte of the value in its document; NUL when that is not known. */
-static char written_first(const struct value *v)
-{
-    struct str text = v->source ? v->source->text : (struct str){ NULL, 0 };
-    size_t at = 0;
-
-    if (!text.p || v->line == 0 || v->column == 0)
-        return '\0';
-    for (uint32_t line = 1; line < v->line; line++) {
-        at = str_find_char(text, '\n', at);
-        if (at == STR_NONE)
-            return '\0';
-        at++;
-    }
-    text = str_from_offset(text, at);
-    text = str_from_offset(text, utf8_offset(text, v->column - 1U));
-    return text.n > 0 ? text.p[0] : '\0';
-}
-
 static bool has_octal_digits_only(int64_t n)
 {
     for (; n > 0; n /= 10)
@@ -383,15 +326,21 @@ static bool has_octal_digits_only(int64_t n)
 }
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * says octal, and any other three octal digits were meant as a mode. Without a document only
- * numbers that are no usual mode are doubted: 420 is 0644 there. */
-static bool is_doubtful_mode(const struct value *v)
+ * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
+ * octal digits were meant as a mode. Without a document only numbers that are no usual mode are
+ * doubted: 420 is 0644 there. */
+static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
-    char first = written_first(v);
+    struct str token = words_written(v, r->cursor);
+    bool is_known = token.n > 0 && token.p[0] >= '0' && token.p[0] <= '9';
+    struct err err;
+    unsigned octal;
 
-    if (first == '0' || !has_octal_digits_only(v->i))
+    if (is_known && token.p[0] == '0')
+        return number_parse_mode(token, &octal, &err) == 0 && octal != v->i;
+    if (!has_octal_digits_only(v->i))
         return false;
-    return v->i > MODE_PLAIN_MAX || (first != '\0' && v->i >= 100);
+    return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 100);
 }
 
 static int read_mode(const struct param_reader *r, const struct value *v, void *field)
@@ -407,7 +356,7 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
     }
     if (v->kind != VALUE_INT || v->i < 0 || v->i > 7777)
         return refuse(r, v);
-    if (is_doubtful_mode(v)) {
+    if (is_doubtful_mode(r, v)) {
         (void)refuse(r, v);
         if (!is_secret(r, v))
             diag_hint(r->diags, "quote it: \"%04d\" (the number %d is the mode 0%o)", (int)v->i,
@@ -524,7 +473,7 @@ static int read_choice(const struct param_reader *r, const struct value *v, void
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     int found;
 
-    if (!print_scalar(&text, v))
+    if (!words_print(&text, v))
         return refuse(r, v);
     found = find_choice(r, v, buf_view(&text));
     if (found < 0) {
@@ -598,7 +547,7 @@ static int take_pair(const struct param_reader *r, const struct value_pair *pair
     if (is_secret(r, &pair->value))
         buf_add_text(&which, "a value");
     else
-        print_quoted(&which, str_from(ret_pair->key));
+        words_quote(&which, str_from(ret_pair->key));
     return take_element(&loose, &pair->value, buf_text(&which), &ret_pair->value);
 }
 

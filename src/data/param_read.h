@@ -18,6 +18,7 @@ struct arena;
 struct diags;
 struct param;
 struct value;
+struct words_cursor;
 
 struct param_reader {
     struct arena *arena;
@@ -26,6 +27,7 @@ struct param_reader {
     struct diags *diags;
     bool strict;
     bool no_source; /* the line of the value may not be shown */
+    struct words_cursor *cursor;
 };
 
 /* Read `v` into the field of reader->param in `args`. Returns -1 with a diagnostic. */

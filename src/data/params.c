@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "data/param_read.h"
 #include "data/value.h"
+#include "data/words.h"
 
 /* Lines with secrets that are remembered; with more, no line of the map is shown. */
 #define SECRET_LINES_MAX 32
@@ -20,6 +21,7 @@ struct decoding {
     const struct value_pair **pairs; /* which pair gave each parameter of the table, or NULL */
     size_t secret_count;
     uint32_t secret_lines[SECRET_LINES_MAX];
+    struct words_cursor cursor;
 };
 
 /* --- the table ------------------------------------------------------------ */
@@ -153,6 +155,7 @@ static int read_param(struct decoding *d, const struct param *param, struct str 
         .diags = d->diags,
         .strict = d->policy->strict,
         .no_source = has_secret(d, v->line),
+        .cursor = &d->cursor,
     };
 
     if (param->given > 0)
@@ -214,6 +217,7 @@ static void read_default(struct decoding *d, const struct param *param)
         .param = param,
         .key = str_from(param->name),
         .diags = d->diags,
+        .cursor = &d->cursor,
     };
     struct value v = value_text(param->default_text);
     int result = param_read(&reader, &v, d->args);

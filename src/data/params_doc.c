@@ -7,6 +7,7 @@
 #include "data/param_read.h"
 #include "data/params.h"
 #include "data/value.h"
+#include "data/words.h"
 
 /* clang-format off */
 static const char *const kind_words[] = {
@@ -175,6 +176,7 @@ static int check_default(const struct param *p, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
+    struct words_cursor cursor = { 0 };
     /* The widest field is a struct of two words. */
     char *args = arena_zalloc(&arena, p->offset + 2 * sizeof(max_align_t));
     const struct param_reader reader = {
@@ -182,6 +184,7 @@ static int check_default(const struct param *p, struct err *err)
         .param = p,
         .key = str_from(p->name),
         .diags = &diags,
+        .cursor = &cursor,
     };
     struct value v = value_text(p->default_text);
 

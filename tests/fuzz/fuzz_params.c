@@ -1,4 +1,5 @@
-/* JSON into a struct with a field of every kind, by both policies: it decodes or tells why. */
+/* JSON, or else YAML, into a struct with a field of every kind, by both policies: it decodes or
+ * tells why. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "data/json.h"
 #include "data/params.h"
 #include "data/value.h"
+#include "data/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -78,10 +80,13 @@ static void check_policy(struct arena *arena, const struct value *map, bool stri
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct str text = { (const char *)data, size };
+    struct diags diags = DIAGS_INIT(&arena);
     struct value map;
     struct err err;
 
-    if (json_decode(&arena, (struct str){ (const char *)data, size }, &map, &err) < 0)
+    if (json_decode(&arena, text, &map, &err) < 0 &&
+        yaml_parse(&arena, "fuzz", text, NULL, &map, &diags) < 0)
         return 0;
     check_policy(&arena, &map, false);
     check_policy(&arena, &map, true);

@@ -6,6 +6,7 @@
 #include "data/json.h"
 #include "data/params.h"
 #include "data/value.h"
+#include "data/yaml.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML };
 
@@ -293,12 +294,13 @@ TEST(a_mode_is_what_the_writer_meant_or_an_error)
         int64_t number;
         int mode; /* -1: refused */
     } cases[] = {
-        { "0644", 0644, 0644 },    { "0o755", 0755, 0755 }, { "01777", 01777, 01777 },
-        { "02755", 02755, 02755 }, { "644", 644, -1 },      { "400", 400, -1 },
-        { "1777", 1777, -1 },      { "493", 493, 0755 },    { "0", 0, 0 },
-        { "4096", 4096, -1 },      { "-1", -1, -1 },        { NULL, 420, 0644 },
-        { NULL, 493, 0755 },       { NULL, 644, -1 },       { NULL, 755, -1 },
-        { NULL, 7777, -1 },        { NULL, 2541, -1 },      { NULL, 989, 01735 },
+        { "0644", 0644, 0644 },    { "0o755", 0755, 0755 },  { "01777", 01777, 01777 },
+        { "02755", 02755, 02755 }, { "644", 644, -1 },       { "400", 400, -1 },
+        { "1777", 1777, -1 },      { "493", 493, 0755 },     { "0644", 644, -1 },
+        { "0x1ff", 0777, 0777 },   { "*anchor", 420, 0644 }, { "0", 0, 0 },
+        { "4096", 4096, -1 },      { "-1", -1, -1 },         { NULL, 420, 0644 },
+        { NULL, 493, 0755 },       { NULL, 644, -1 },        { NULL, 755, -1 },
+        { NULL, 7777, -1 },        { NULL, 2541, -1 },       { NULL, 989, 01735 },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -307,6 +309,53 @@ TEST(a_mode_is_what_the_writer_meant_or_an_error)
 
         CHECK_INT(result < 0 ? -1 : (int)mode, cases[i].mode);
     }
+}
+
+static int decode_yaml(const char *text, const struct params_policy *policy,
+                       enum yaml_dialect dialect)
+{
+    const struct yaml_options options = { .dialect = dialect };
+
+    arena_done(&fix.arena);
+    fix = (struct fixture){ .arena = ARENA_INIT };
+    fix.diags.arena = &fix.arena;
+    CHECK_INT(yaml_parse(&fix.arena, "web.zy", str_from(text), &options, &fix.map, &fix.diags), 0);
+    return params_decode(&fix.arena, table, policy, &fix.map, &fix.args, &fix.diags);
+}
+
+TEST(numbers_that_become_text_keep_the_words_of_their_document)
+{
+    const char *text = "name: 1.10\nwords: [1.20, 2024-01-31, 1:30,0644 , 0x1f, yes, 7]\n"
+                       "env: {A: 3.0 } # three\n";
+
+    CHECK_INT(decode_yaml(text, &coercing, YAML_DIALECT_1_1), 0);
+    CHECK_STR(fix.args.name, "1.10");
+    CHECK_INT(fix.args.words.n, 7);
+    CHECK_STR(fix.args.words.p[0], "1.20");
+    CHECK_STR(fix.args.words.p[1], "2024-01-31");
+    CHECK_STR(fix.args.words.p[2], "1:30");
+    CHECK_STR(fix.args.words.p[3], "0644");
+    CHECK_STR(fix.args.words.p[4], "0x1f");
+    CHECK_STR(fix.args.words.p[5], "true");
+    CHECK_STR(fix.args.words.p[6], "7");
+    CHECK_STR(fix.args.env.p[0].value, "3.0");
+}
+
+TEST(a_mode_in_yaml_is_octal_or_an_error_in_both_dialects)
+{
+    CHECK_INT(decode_yaml("name: x\nmode: 0755 # comment\n", &coercing, YAML_DIALECT_1_1), 0);
+    CHECK_INT(fix.args.mode, 0755);
+    CHECK_INT(decode_yaml("name: x\nmode: 0o755\n", &strict, YAML_DIALECT_1_2), 0);
+    CHECK_INT(fix.args.mode, 0755);
+    CHECK_INT(decode_yaml("name: x\nmode: '1777'\n", &strict, YAML_DIALECT_1_2), 0);
+    CHECK_INT(fix.args.mode, 01777);
+    CHECK_INT(decode_yaml("name: x\nmode: 0755\n", &strict, YAML_DIALECT_1_2), -1);
+    CHECK_STR(messages(&fix.diags),
+              "web.zy:2:7: 'mode' wants a file mode such as \"0644\", got 755\n"
+              "    2 | mode: 0755\n"
+              "      |       ^\n"
+              "      = quote it: \"0755\" (the number 755 is the mode 01363)\n");
+    CHECK_INT(decode_yaml("name: x\nmode: 755\n", &coercing, YAML_DIALECT_1_1), -1);
 }
 
 /* --- golden cases ----------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@
 /* --- words ------------------------------------------------------------------ */
 
 #define WORD_MAX 5
+/* What words begin with: most texts are told apart by it. */
+#define FIRST "~nNtTfFyYoO.+-"
 
 struct word {
     const char *text;
@@ -52,7 +54,7 @@ static const struct word words[] = {
 
 static bool parse_word(struct str text, enum yaml_dialect dialect, struct value *ret)
 {
-    if (text.n > WORD_MAX)
+    if (text.n > WORD_MAX || (text.n > 0 && (text.p[0] == '\0' || !strchr(FIRST, text.p[0]))))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         const struct word *word = &words[i];

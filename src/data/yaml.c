@@ -26,6 +26,9 @@
 /* As many known anchors are listed for an unknown one. */
 #define ANCHORS_SHOWN 5
 
+/* Most maps of a state file have one pair. */
+#define EXPECTED_PAIRS 1
+
 #define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
 
 struct anchor {
@@ -45,8 +48,9 @@ struct reader {
     struct yaml_options options; /* no limit is 0 */
     struct str text;
     struct value_source *source;
-    struct map sources; /* tag -> struct value_source; the same but for the tag */
-    struct map anchors; /* name -> struct anchor */
+    struct map sources;      /* tag -> struct value_source; the same but for the tag */
+    struct map anchors;      /* name -> struct anchor */
+    VEC(struct value) items; /* of the lists that are open, the innermost last */
     struct diags *diags;
     size_t diags_before;
     size_t nodes; /* so far, behind aliases too */
@@ -352,9 +356,20 @@ static uint32_t higher(uint32_t height, const struct node *child)
     return child->height + 1 > height ? child->height + 1 : height;
 }
 
+/* The items from `first` on, in a list that is as long as they are. */
+static struct value_list *take_items(struct reader *r, size_t first)
+{
+    struct value_list *list = value_list_new(r->arena, r->items.n - first);
+
+    for (size_t i = first; i < r->items.n; i++)
+        value_list_push(r->arena, list, r->items.p[i]);
+    r->items.n = first;
+    return list;
+}
+
 static int read_list(struct reader *r, struct node *ret)
 {
-    struct value_list *list = value_list_new(r->arena, 0);
+    const size_t first = r->items.n;
     uint32_t height = 1;
     struct opening opening;
     struct node item;
@@ -365,10 +380,10 @@ static int read_list(struct reader *r, struct node *ret)
     while (r->event.type != YAML_SEQUENCE_END_EVENT) {
         if (read_node(r, &item) < 0 || next_event(r) < 0)
             return -1;
-        value_list_push(r->arena, list, item.value);
+        VEC_PUSH(&r->items, item.value);
         height = higher(height, &item);
     }
-    close_collection(r, &opening, value_list(list), height, ret);
+    close_collection(r, &opening, value_list(take_items(r, first)), height, ret);
     return 0;
 }
 
@@ -534,7 +549,7 @@ static struct value_map *merge_maps(struct reader *r, const struct map_reading *
 
 static int read_map(struct reader *r, struct node *ret)
 {
-    struct map_reading reading = { .own = value_map_new(r->arena, 0) };
+    struct map_reading reading = { .own = value_map_new(r->arena, EXPECTED_PAIRS) };
     uint32_t height = 1;
     struct opening opening;
 
@@ -554,8 +569,7 @@ static int read_node(struct reader *r, struct node *ret)
     case YAML_ALIAS_EVENT: return read_alias(r, ret);
     case YAML_SCALAR_EVENT: return read_scalar(r, ret);
     case YAML_SEQUENCE_START_EVENT: return read_list(r, ret);
-    case YAML_MAPPING_START_EVENT: return read_map(r, ret);
-    default: assert(!"libyaml gives nodes where nodes belong"); return -1;
+    default: assert(r->event.type == YAML_MAPPING_START_EVENT); return read_map(r, ret);
     }
 }
 
@@ -684,6 +698,7 @@ static int parse(struct arena *arena, const char *file, struct str text,
         return diag_add(diags, (struct place){ .file = file }, "out of memory");
     if (start(&r, file, text) == 0 && read(&r, &v) == 0 && diags_count(diags) == r.diags_before)
         *ret = v;
+    vec_done(&r.items);
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);
     return diags_count(diags) == r.diags_before ? 0 : -1;

@@ -468,17 +468,28 @@ static bool explain_block(const struct fault *f)
     return true;
 }
 
+/* The first line that is neither empty nor a comment. */
+static struct str first_line(const struct fault *f, size_t *ret_start)
+{
+    struct str rest = f->text;
+
+    while (rest.p) {
+        struct str line = str_cut(&rest, '\n');
+        struct str content = str_trim(line);
+
+        *ret_start = (size_t)(line.p - f->text.p);
+        if (content.n > 0 && content.p[0] != '#')
+            return line;
+    }
+    return f->text;
+}
+
 static bool explain_document(const struct fault *f)
 {
-    size_t start;
-    struct str first = { NULL, 0 };
+    size_t start = 0;
+    struct str first = first_line(f, &start);
 
-    for (start = 0; start < f->at; start += first.n + 1) {
-        first = yaml_text_line(f->text, start, &start);
-        if (str_trim(first).n > 0 && str_trim(first).p[0] != '#')
-            break;
-    }
-    if (is_first(f, f->at) && first.p && f->at - start > first.n &&
+    if (is_first(f, f->at) && f->at - start > first.n &&
         place_at(f, f->at).column <= yaml_text_indent(first)) {
         COMPLAIN(f, f->at, "bad indentation: this line begins before the first one");
         diag_note(f->diags, place_at(f, start + yaml_text_indent(first)),

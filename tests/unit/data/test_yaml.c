@@ -255,6 +255,22 @@ TEST(the_replacement_character_itself_is_text)
     CHECK_STR(v.s.p, "\xef\xbf\xbd");
 }
 
+/* The first line was looked for without end when the text had windows line ends. */
+TEST(mistakes_in_texts_with_windows_line_ends_are_told)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct diags diags = DIAGS_INIT(&arena);
+    struct value v;
+
+    CHECK_INT(yaml_parse(&arena, "f", STR("\r\n# x\r\n  a: 1\r\nb: 2\r\n"), NULL, &v, &diags), -1);
+    diags_print(&diags, &out);
+    CHECK_STR(buf_text(&out), "f:4:1: bad indentation: this line begins before the first one\n"
+                              "    4 | b: 2\n"
+                              "      | ^\n"
+                              "f:3:3: note: the document begins here\n");
+}
+
 /* --- limits ------------------------------------------------------------------------- */
 
 static void check_refused(struct str text, const struct yaml_options *options, const char *error)

@@ -1,7 +1,6 @@
 #include "base/ksuid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <sodium.h>
 
@@ -70,11 +69,11 @@ int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err)
         return err_set(err, ERR_INVALID, "an id of %zu characters (wants %d)", text.n,
                        KSUID_LENGTH);
     for (size_t i = 0; i < text.n; i++) {
-        const char *digit = memchr(alphabet, text.p[i], BASE);
+        size_t digit = str_find_char((struct str){ alphabet, BASE }, text.p[i], 0);
 
-        if (!digit)
+        if (digit == STR_NONE)
             return err_set(err, ERR_INVALID, "an id with a character other than 0-9A-Za-z");
-        if (multiply(words, (uint32_t)(digit - alphabet)) > 0)
+        if (multiply(words, (uint32_t)digit) > 0)
             return err_set(err, ERR_INVALID, "'%.*s' is beyond the largest id", STR_ARG(text));
     }
     ret_ksuid->seconds = KSUID_EPOCH + words[0];

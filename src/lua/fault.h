@@ -1,0 +1,24 @@
+/*
+ * fault - what Lua says of an error, in our words and with our places.
+ *
+ * Inside, chunks are called "#17", so Lua's messages begin with "#17:3: ". Here
+ * that becomes the line in the document; a name that turned out to be nil gets its
+ * whole path and the nearest name that exists; syntax that only Luau has is named.
+ */
+#ifndef LUA_FAULT_H
+#define LUA_FAULT_H
+
+#include <lua.h>
+
+struct chunk_code;
+struct diags;
+struct sandbox;
+
+/* Message handler: turns any error into a text that says where. */
+int fault_on_error(lua_State *L);
+
+/* Add the error on top of the stack to `diags`. */
+void fault_report(struct sandbox *sandbox, const struct chunk_code *code, int status,
+                  struct diags *diags);
+
+#endif

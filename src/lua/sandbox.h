@@ -1,0 +1,77 @@
+/*
+ * sandbox - one Lua 5.4 state for expressions that people write in their files.
+ *
+ *     sandbox_new -> sandbox_add_function... -> expr_run_script (the top-level chunk, once)
+ *                 -> { sandbox_set..., expr_eval... }... -> sandbox_free
+ *
+ * A script sees base, string, table, math, bit32, utf8, coroutine, json, yaml and
+ * a small os; all of them frozen. It can load no code, reach no file, and read no
+ * clock but the caller's. Memory, instructions and time are limited, also inside
+ * string functions. What the caller sets is read-only and costs nothing until it
+ * is looked at; the table `global` is the one place that scripts share and change.
+ *
+ * The language is Lua 5.4, not Luau. Of Luau's library there are string.split,
+ * table.find, create, clone, clear, freeze and isfrozen, math.clamp, round and
+ * sign, bit32, typeof; its syntax ('+=', 'continue', 'if' as an expression, string
+ * interpolation, types) is not there, and the error message says so.
+ *
+ * Memory: the heap. Threads: one at a time.
+ */
+#ifndef LUA_SANDBOX_H
+#define LUA_SANDBOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "data/value.h"
+
+struct arena;
+struct err;
+struct sandbox;
+
+#define SANDBOX_MEMORY_DEFAULT ((size_t)64 << 20)
+#define SANDBOX_STEPS_DEFAULT  INT64_C(10000000)
+#define SANDBOX_TIME_DEFAULT   INT64_C(2000000000)
+/* Below this a state cannot even be set up. */
+#define SANDBOX_MEMORY_MIN ((size_t)256 << 10)
+/* A script may not call a function of the caller with more. */
+#define SANDBOX_ARGUMENTS_MAX 32
+
+/* What a sandbox may use and where it gets the world from. All may be zero: defaults, no time
+ * limit, os.time and os.date unavailable, print dropped. */
+struct sandbox_options {
+    size_t memory_max;       /* bytes */
+    int64_t steps_max;       /* instructions, and steps of the library, of one evaluation */
+    int64_t nanoseconds_max; /* of one evaluation */
+    uint64_t random_seed;
+    int64_t (*clock)(void *user);                       /* monotonic, in nanoseconds */
+    int64_t (*now)(void *user);                         /* seconds since 1970, UTC */
+    int32_t (*utc_offset)(void *user, int64_t seconds); /* of local time; NULL: UTC */
+    void (*print)(void *user, struct str line);         /* what print() was given */
+    void *user;
+};
+
+/* A function that scripts may call. Arguments are borrowed; `ret` is null unless set, and may live
+ * in the arena, which is cleared afterwards. A failure is raised in the script. */
+typedef int sandbox_fn(void *user, const struct value *args, size_t count, struct arena *arena,
+                       struct value *ret, struct err *err);
+
+/* `options` may be NULL. */
+struct sandbox *sandbox_new(const struct sandbox_options *options);
+void sandbox_free(struct sandbox *sandbox);
+
+/* Make a function known as `name`: "success", or "os.getgroups" for one of a library. A second one
+ * of the same name takes the place of the first. Fails when there is no such library. */
+int sandbox_add_function(struct sandbox *sandbox, const char *name, sandbox_fn *fn, void *user,
+                         struct err *err);
+
+/* Let scripts see `v` as `name`, read-only. Borrows the tree until the name is set again or the
+ * sandbox ends: what a script kept of an older one is refused, not read. NULL: no such name. Fails
+ * when scripts have used up the memory. */
+int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v, struct err *err);
+
+/* Bytes in use by scripts now. */
+size_t sandbox_memory(const struct sandbox *sandbox);
+
+#endif

@@ -57,7 +57,7 @@ static int filter_strftime(struct render *render, const struct bound *bound, str
     struct str wanted;
     struct tm tm;
     time_t moment;
-    int64_t seconds;
+    int64_t seconds = 0;
     size_t n;
 
     if (moment_of(render, &bound->args[0], &seconds) < 0 ||

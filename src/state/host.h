@@ -1,0 +1,36 @@
+/*
+ * host - what the state engine is given from outside: the tree of files, facts and
+ * settings of the machine, how to render, where to keep undo data, when to stop.
+ *
+ * The command line makes one for `--local`; the agent will make one for each job.
+ * Everything a module may ask for goes through here, so that a test can give a
+ * scratch root and nothing else.
+ *
+ * Memory: the caller owns it; it outlives compiling and running.
+ * Threads: read by all workers at once; the parts that change have locks of their own.
+ */
+#ifndef STATE_HOST_H
+#define STATE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/value.h"
+
+struct cancel;
+struct secrets;
+struct tree;
+
+struct state_host {
+    const char *peel_id;       /* this machine */
+    const struct tree *tree;   /* state/tree.h: files of states and templates */
+    const char *data_dir;      /* undo journal, owed work, caches */
+    const struct value *facts; /* maps, never NULL */
+    const struct value *settings;
+    struct secrets *secrets; /* state/secrets.h: texts that are never shown */
+    struct cancel *cancel;   /* sys/cancel.h: somebody wants the run to end */
+    bool strict_params;      /* unknown parameters are errors; else warnings */
+    bool test;               /* dry run */
+};
+
+#endif

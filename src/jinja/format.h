@@ -31,4 +31,7 @@ int format_braces(struct render *render, const struct value *format, const struc
 /* format(v, spec): one value by the format-spec mini-language, appended to `out`. */
 int format_value(struct render *render, const struct value *v, struct str spec, struct buf *out);
 
+/* ascii(v): repr(v) with everything beyond ASCII escaped. */
+int format_ascii(struct render *render, const struct value *v, struct buf *out);
+
 #endif

@@ -1,20 +1,22 @@
 #include "jinja/method.h"
 
-#include <string.h>
-
 #include "base/buf.h"
+#include "jinja/argument.h"
+#include "jinja/env.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
+#include "jinja/signature.h"
 
-#define TABLES_MAX 3
+#define TABLES_MAX 4
 
 /* Which tables a kind of value has. */
 static const struct function *const tables[VALUE_KINDS][TABLES_MAX] = {
     [VALUE_BOOL] = { method_int },
     [VALUE_INT] = { method_int },
     [VALUE_DOUBLE] = { method_float },
-    [VALUE_STR] = { method_str_search, method_str_shape, method_str_class },
+    [VALUE_STR] = { method_str_search, method_str_split, method_str_shape, method_str_class },
+    [VALUE_BYTES] = { method_bytes },
     [VALUE_LIST] = { method_list },
     [VALUE_MAP] = { method_dict },
 };
@@ -45,15 +47,16 @@ const struct function *method_find(const struct value *v, struct str name)
 int method_call(struct render *render, const struct function *method, const struct value *self,
                 const struct call *call, struct value *ret)
 {
-    struct value *args = arena_alloc(render->arena, mem_product(call->count + 1, sizeof(*args)));
-    struct call with_self = *call;
+    const struct signature *signature = render->jinja
+                                            ? signatures_get(&render->jinja->signatures, method)
+                                            : signature_new(render->arena, method->signature);
+    struct value args[SIGNATURE_MAX];
 
-    args[0] = *self;
-    if (call->count > 0)
-        memcpy(args + 1, call->args, call->count * sizeof(*args));
-    with_self.args = args;
-    with_self.count++;
-    return function_call(render, method, NULL, &with_self, ret);
+    if (signature_bind(signature, render, method->name, self, call, args) < 0)
+        return -1;
+
+    const struct bound bound = { .args = args, .count = signature->bound, .name = method->name };
+    return method->call(render, &bound, ret);
 }
 
 struct bound_method {
@@ -93,4 +96,23 @@ struct value method_bind(struct render *render, const struct function *method,
 
     *bound = (struct bound_method){ { &method_type }, method, *self };
     return object_value(&bound->object);
+}
+
+int method_arg_str(struct render *render, const struct bound *bound, size_t i, struct str *ret)
+{
+    const struct value *v = &bound->args[i];
+
+    if (undefined_check(render, v) < 0)
+        return -1;
+    if (v->kind != VALUE_STR)
+        return render_fail(render, RENDER_TYPE, "%s() argument %zu must be str, not %s",
+                           bound->name, i, op_type_name(v));
+    *ret = v->s;
+    return 0;
+}
+
+int method_arg_optional_int(struct render *render, const struct bound *bound, size_t i,
+                            int64_t *ret)
+{
+    return argument_is_none(&bound->args[i]) ? 0 : argument_int(render, &bound->args[i], ret);
 }

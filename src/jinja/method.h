@@ -4,6 +4,9 @@
  * One table for each type, in the shape of function.h; the first argument of
  * every method is the object itself. A method that was looked up but not yet
  * called is a value of its own, bound to its object.
+ *
+ *     method = method_find(&v, STR("upper"));
+ *     method_call(render, method, &v, &call, &ret);
  */
 #ifndef JINJA_METHOD_H
 #define JINJA_METHOD_H
@@ -19,10 +22,18 @@ struct value method_bind(struct render *render, const struct function *method,
 int method_call(struct render *render, const struct function *method, const struct value *self,
                 const struct call *call, struct value *ret);
 
-/* The tables, sorted by name; each ends with a line without name. */
+/* For the methods themselves: argument `i` of the call as text, and as a number that may be left
+ * out, which leaves `ret` as it is. Messages are Python's. */
+int method_arg_str(struct render *render, const struct bound *bound, size_t i, struct str *ret);
+int method_arg_optional_int(struct render *render, const struct bound *bound, size_t i,
+                            int64_t *ret);
+
+/* The tables; each ends with a line without name. */
 extern const struct function method_str_search[];
+extern const struct function method_str_split[];
 extern const struct function method_str_shape[];
 extern const struct function method_str_class[];
+extern const struct function method_bytes[];
 extern const struct function method_list[];
 extern const struct function method_tuple[];
 extern const struct function method_dict[];

@@ -152,8 +152,8 @@ int fence_open(struct fence *fence, enum fence_kind kind, struct err *err)
 {
     struct fence_group *group;
 
-    *fence = (struct fence){ .kind = kind == FENCE_CGROUP ? FENCE_CGROUP : FENCE_REAPER };
-    if (kind != FENCE_CGROUP)
+    *fence = (struct fence){ .kind = kind };
+    if (kind == FENCE_REAPER)
         return 0;
     if (take_group(&group, err) < 0)
         return -1;

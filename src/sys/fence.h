@@ -1,9 +1,11 @@
 /*
  * fence - what keeps the processes of one run together, so that all can be ended.
  *
- * Two kinds. A control group holds whatever the run starts; groups are made
- * below our own group and used again by later runs. Without cgroup v2 the child
- * adopts the orphans below it (sys/family.h).
+ * Two kinds. Either the child adopts the orphans below it, so that the family can
+ * be found (sys/family.h): this costs nothing and works for any user. Or a control
+ * group holds whatever the run starts; groups are made below our own group and
+ * used again by later runs. That is exact even against programs that try to get
+ * away, and makes starting a process about half again as expensive.
  *
  *     fence_open -> fence_apply(spec) -> process_start -> [fence_kill] -> fence_close
  *
@@ -19,9 +21,8 @@ struct process;
 struct process_spec;
 
 enum fence_kind {
-    FENCE_AUTO, /* the cheaper one of those that work here */
-    FENCE_CGROUP,
     FENCE_REAPER,
+    FENCE_CGROUP,
 };
 
 struct fence {

@@ -255,8 +255,8 @@ int fs_mkdirs(const char *path, mode_t mode, struct err *err)
         return 0;
     part = arena_strdup(&arena, path);
     for (char *at = part + 1; part[0] && *at; at++) {
-        if (*at != '/' || at[-1] == '/')
-            continue;
+        if (*at != '/' || at[-1] == '/' || at[strspn(at, "/")] == '\0')
+            continue; /* the last part, with its slashes, is for the end */
         *at = '\0';
         if (fs_stat(part, &info, err) < 0)
             return -1;

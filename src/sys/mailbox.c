@@ -1,0 +1,124 @@
+#include "sys/mailbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "base/err.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/pool.h"
+
+int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    if (fd < 0)
+        return err_sys(err, errno, "make a mailbox");
+    *mailbox = (struct mailbox){ .last = &mailbox->first, .max = max, .fd = fd };
+    (void)pthread_mutex_init(&mailbox->mutex, NULL);
+    (void)pthread_cond_init(&mailbox->room, NULL);
+    return 0;
+}
+
+void mailbox_done(struct mailbox *mailbox)
+{
+    fd_close(&mailbox->fd);
+    (void)pthread_cond_destroy(&mailbox->room);
+    (void)pthread_mutex_destroy(&mailbox->mutex);
+}
+
+static bool is_full(const struct mailbox *mailbox)
+{
+    return mailbox->max > 0 && mailbox->count >= mailbox->max;
+}
+
+/* The wake-up is inside the lock, so that it always agrees with the list; only the first message
+ * pays for it. */
+static void add(struct mailbox *mailbox, struct mail *mail)
+{
+    mail->next = NULL;
+    *mailbox->last = mail;
+    mailbox->last = &mail->next;
+    if (mailbox->count++ == 0)
+        (void)eventfd_write(mailbox->fd, 1);
+}
+
+bool mailbox_post(struct mailbox *mailbox, struct mail *mail)
+{
+    bool fits;
+
+    (void)pthread_mutex_lock(&mailbox->mutex);
+    fits = !mailbox->closed && !is_full(mailbox);
+    if (fits)
+        add(mailbox, mail);
+    (void)pthread_mutex_unlock(&mailbox->mutex);
+    return fits;
+}
+
+bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail)
+{
+    bool open;
+
+    pool_block_begin();
+    (void)pthread_mutex_lock(&mailbox->mutex);
+    while (!mailbox->closed && is_full(mailbox))
+        (void)pthread_cond_wait(&mailbox->room, &mailbox->mutex);
+    open = !mailbox->closed;
+    if (open)
+        add(mailbox, mail);
+    (void)pthread_mutex_unlock(&mailbox->mutex);
+    pool_block_end();
+    return open;
+}
+
+struct mail *mailbox_take(struct mailbox *mailbox)
+{
+    struct mail *all;
+    eventfd_t count;
+
+    (void)pthread_mutex_lock(&mailbox->mutex);
+    all = mailbox->first;
+    if (all && !mailbox->closed)
+        (void)eventfd_read(mailbox->fd, &count);
+    mailbox->first = NULL;
+    mailbox->last = &mailbox->first;
+    mailbox->count = 0;
+    if (all && mailbox->max > 0)
+        (void)pthread_cond_broadcast(&mailbox->room);
+    (void)pthread_mutex_unlock(&mailbox->mutex);
+    return all;
+}
+
+bool mailbox_wait(struct mailbox *mailbox, int64_t deadline)
+{
+    struct pollfd poll_fd = { .fd = mailbox->fd, .events = POLLIN };
+    struct timespec room;
+    int n;
+
+    pool_block_begin();
+    do
+        n = ppoll(&poll_fd, 1, clock_left(deadline, &room), NULL);
+    while (n < 0 && errno == EINTR);
+    pool_block_end();
+    return n > 0;
+}
+
+void mailbox_close(struct mailbox *mailbox)
+{
+    (void)pthread_mutex_lock(&mailbox->mutex);
+    mailbox->closed = true;
+    (void)eventfd_write(mailbox->fd, 1);
+    (void)pthread_cond_broadcast(&mailbox->room);
+    (void)pthread_mutex_unlock(&mailbox->mutex);
+}
+
+bool mailbox_is_closed(struct mailbox *mailbox)
+{
+    bool closed;
+
+    (void)pthread_mutex_lock(&mailbox->mutex);
+    closed = mailbox->closed;
+    (void)pthread_mutex_unlock(&mailbox->mutex);
+    return closed;
+}

@@ -1,0 +1,54 @@
+/*
+ * mailbox - messages from many threads to one.
+ *
+ * A message is a struct mail inside the sender's struct; posting allocates
+ * nothing. The reader takes all that there is at once. `fd` is readable exactly
+ * while there is mail: a loop watches it, a thread calls mailbox_wait.
+ *
+ *     mailbox_init -> { mailbox_post | mailbox_wait, mailbox_take }... -> mailbox_done
+ *
+ * Memory: a posted message belongs to the reader. Threads: any may post; one reads.
+ */
+#ifndef SYS_MAILBOX_H
+#define SYS_MAILBOX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct mail {
+    struct mail *next;
+};
+
+struct mailbox {
+    pthread_mutex_t mutex;
+    pthread_cond_t room; /* for senders that wait */
+    struct mail *first, **last;
+    size_t count, max;
+    bool closed;
+    int fd;
+};
+
+/* At most `max` messages; 0: no limit. */
+int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err);
+/* Nobody may use it any more; mail that was not taken is still its owner's. */
+void mailbox_done(struct mailbox *mailbox);
+
+/* False when the box is full or closed; the message is still the sender's then. */
+bool mailbox_post(struct mailbox *mailbox, struct mail *mail);
+/* Waits for room; false only when the box is closed. */
+bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail);
+
+/* All mail, oldest first, linked by `next`; NULL when there is none. Never blocks. */
+struct mail *mailbox_take(struct mailbox *mailbox);
+/* Wait for mail, or for the end; false at `deadline` of clock_real. */
+bool mailbox_wait(struct mailbox *mailbox, int64_t deadline);
+
+/* From now on nothing can be posted; what is there can be taken. `fd` stays readable. */
+void mailbox_close(struct mailbox *mailbox);
+bool mailbox_is_closed(struct mailbox *mailbox);
+
+#endif

@@ -1,0 +1,220 @@
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/pool.h"
+#include "sys/process.h"
+#include "wait.h"
+
+#define JOBS 10000
+/* Sanitizers make processes and threads several times as expensive. */
+#define SLEEPERS        1000
+#define SLEEPERS_SLOWLY 200
+
+static struct err err;
+static atomic_int count, inside, most;
+static struct pool *pool;
+
+static void enter(void)
+{
+    int now = atomic_fetch_add(&inside, 1) + 1;
+
+    for (int old = atomic_load(&most); now > old;)
+        if (atomic_compare_exchange_weak(&most, &old, now))
+            break;
+}
+
+static void compute(void *arg)
+{
+    (void)arg;
+    enter();
+    atomic_fetch_add(&count, 1);
+    atomic_fetch_sub(&inside, 1);
+}
+
+TEST(small_jobs_all_run_on_a_few_workers)
+{
+    const struct pool_options options = { .active = 3 };
+
+    pool = pool_new(&options, &err);
+    CHECK(pool != NULL);
+    for (int i = 0; i < JOBS; i++)
+        pool_submit(pool, compute, NULL);
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), JOBS);
+    CHECK(atomic_load(&most) <= 3);
+    CHECK(pool_count(pool).peak <= 3);
+    pool_free(pool);
+}
+
+static pthread_barrier_t barrier;
+
+/* Passes only when all jobs block at the same time. */
+static void meet(void *arg)
+{
+    (void)arg;
+    pool_block_begin();
+    pool_block_begin(); /* pairs nest */
+    (void)pthread_barrier_wait(&barrier);
+    pool_block_end();
+    pool_block_end();
+    atomic_fetch_add(&count, 1);
+}
+
+TEST(workers_that_block_make_room_for_others)
+{
+    const struct pool_options options = { .active = 2, .limit = 100 };
+
+    CHECK_INT(pthread_barrier_init(&barrier, NULL, 100), 0);
+    pool = pool_new(&options, &err);
+    for (int i = 0; i < 100; i++)
+        pool_submit(pool, meet, NULL);
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), 100);
+    CHECK(pool_count(pool).peak <= 100);
+    CHECK_INT(pool_count(pool).blocked, 0);
+    pool_free(pool);
+}
+
+static int gate;
+
+static void wait_at_gate(void *arg)
+{
+    eventfd_t n;
+
+    (void)arg;
+    pool_block_begin();
+    enter();
+    (void)eventfd_read(gate, &n);
+    atomic_fetch_sub(&inside, 1);
+    pool_block_end();
+    atomic_fetch_add(&count, 1);
+}
+
+TEST(there_are_never_more_workers_than_the_limit)
+{
+    const struct pool_options options = { .active = 2, .limit = 5 };
+
+    gate = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+    pool = pool_new(&options, &err);
+    for (int i = 0; i < 20; i++)
+        pool_submit(pool, wait_at_gate, NULL);
+    WAIT_FOR(atomic_load(&inside) == 5);
+    CHECK_INT(pool_count(pool).workers, 5);
+    CHECK_INT(eventfd_write(gate, 20), 0);
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), 20);
+    CHECK_INT(atomic_load(&most), 5);
+    pool_free(pool);
+    (void)close(gate);
+}
+
+TEST(idle_workers_end_but_one)
+{
+    const struct pool_options options = { .active = 2, .limit = 50, .idle = 10 * CLOCK_MS };
+
+    CHECK_INT(pthread_barrier_init(&barrier, NULL, 20), 0);
+    pool = pool_new(&options, &err);
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < 20; i++)
+            pool_submit(pool, meet, NULL);
+        pool_drain(pool);
+        CHECK_INT(atomic_load(&count), round * 20);
+        WAIT_FOR(pool_count(pool).workers == 1);
+    }
+    pool_free(pool);
+}
+
+TEST(jobs_that_have_not_begun_can_be_dropped)
+{
+    const struct pool_options options = { .active = 1, .limit = 1 };
+
+    gate = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+    pool = pool_new(&options, &err);
+    for (int i = 0; i < 10; i++)
+        pool_submit(pool, wait_at_gate, NULL);
+    WAIT_FOR(atomic_load(&inside) == 1);
+    CHECK_INT(pool_drop(pool), 9);
+    CHECK_INT(eventfd_write(gate, 1), 0);
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), 1);
+    pool_submit(pool, wait_at_gate, NULL); /* goes on as before */
+    CHECK_INT(eventfd_write(gate, 1), 0);
+    pool_free(pool);
+    (void)close(gate);
+}
+
+static void breed(void *arg)
+{
+    intptr_t depth = (intptr_t)arg;
+
+    atomic_fetch_add(&count, 1);
+    for (int i = 0; depth > 0 && i < 2; i++)
+        pool_submit(pool, breed, (void *)(depth - 1));
+}
+
+TEST(draining_waits_for_jobs_that_jobs_submit)
+{
+    pool = pool_new(NULL, &err);
+    pool_submit(pool, breed, (void *)10);
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), 2047);
+    pool_free(pool);
+    pool_block_begin(); /* outside of a pool: nothing */
+    pool_block_end();
+}
+
+static void sleep_a_second(void *arg)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *const argv[] = { "/bin/sleep", "1", NULL };
+    struct process_result result;
+    struct err e;
+
+    (void)arg;
+    if (process_run(&(struct process_spec){ .argv = argv }, NULL, NULL, &arena, &result, &e) == 0 &&
+        process_status_ok(result.status))
+        atomic_fetch_add(&count, 1);
+    else
+        print_error("%s\n", e.text);
+}
+
+/* Built with a sanitizer? */
+static bool is_slow_build(void)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str maps;
+
+    return fs_read(&arena, "/proc/self/maps", (size_t)64 << 20, &maps, &err) == 0 &&
+           (strstr(maps.p, "libasan") || strstr(maps.p, "libtsan"));
+}
+
+TEST(a_thousand_commands_that_sleep_a_second_take_little_more)
+{
+    const struct pool_options options = { .limit = 1024 };
+    int n = is_slow_build() ? SLEEPERS_SLOWLY : SLEEPERS;
+    int64_t began, took;
+
+    fd_limit_raise();
+    pool = pool_new(&options, &err);
+    began = clock_real();
+    for (int i = 0; i < n; i++)
+        pool_submit(pool, sleep_a_second, NULL);
+    pool_drain(pool);
+    took = clock_real() - began;
+    CHECK_INT(atomic_load(&count), n);
+    print_message("%d commands that sleep 1 s: %.2f s\n", n, (double)took / 1e9);
+    CHECK(took < (n == SLEEPERS ? 3 : 10) * CLOCK_SECOND);
+    pool_free(pool);
+}

@@ -1,0 +1,246 @@
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "sys/cancel.h"
+#include "sys/cgroup.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/process.h"
+#include "wait.h"
+
+static struct arena arena = ARENA_INIT;
+static struct err err;
+
+static struct process_result run(const char *command, struct process_bounds bounds)
+{
+    const struct process_spec spec = { .command = command };
+    struct process_result result = { 0 };
+
+    err.text[0] = '\0';
+    (void)process_run(&spec, &bounds, NULL, &arena, &result, &err);
+    CHECK_STR(err.text, "");
+    return result;
+}
+
+static size_t count_fds(void)
+{
+    struct fs_names names;
+
+    CHECK_INT(fs_list(&arena, "/proc/self/fd", &names, &err), 0);
+    return names.list.n;
+}
+
+static bool has_cgroups(void)
+{
+    const char *home;
+
+    CHECK_INT(cgroup_home(&arena, &home, &err), 0);
+    if (!home)
+        print_message("skipped: no writable cgroup v2\n");
+    return home;
+}
+
+/* A number that a process wrote into a file, once it is there. */
+static pid_t read_pid(const char *path)
+{
+    struct str text = { NULL, 0 };
+
+    WAIT_FOR(fs_read(&arena, path, 100, &text, &err) == 0 && text.n > 0 &&
+             text.p[text.n - 1] == '\n');
+    return (pid_t)strtol(text.p, NULL, 10);
+}
+
+/* Neither running nor about to: gone, or a zombie that its new parent will reap. */
+static bool is_dead(pid_t pid)
+{
+    struct str text;
+
+    if (kill(pid, 0) < 0)
+        return errno == ESRCH;
+    CHECK_INT(fs_read(&arena, arena_printf(&arena, "/proc/%d/stat", pid), 10000, &text, &err), 0);
+    return !text.p || strstr(text.p, ") Z ") || strstr(text.p, ") X ");
+}
+
+TEST(input_is_fed_while_output_is_read)
+{
+    size_t n = 1000000;
+    char *input = mem_alloc(n);
+    struct process_result result;
+
+    memset(input, 'x', n);
+    result = run("cat; echo >&2 done", (struct process_bounds){ .input = { input, n } });
+    CHECK_INT(result.out.n, n);
+    CHECK_STR(result.err.p, "done\n");
+    free(input);
+}
+
+TEST(input_that_nobody_reads_is_no_error)
+{
+    size_t n = 1000000;
+    char *input = mem_zalloc(n);
+    struct process_result result =
+        run("exec 0<&-; echo fine", (struct process_bounds){ .input = { input, n } });
+
+    CHECK_STR(result.out.p, "fine\n");
+    CHECK(process_status_ok(result.status));
+    CHECK_STR(run("cat", (struct process_bounds){ .input = STR("") }).out.p, "");
+    free(input);
+}
+
+TEST(output_beyond_the_limit_is_counted_and_never_blocks_the_child)
+{
+    struct process_result result = run("head -c 1000000 /dev/zero; echo end >&2; exit 4",
+                                       (struct process_bounds){ .output_max = 1000 });
+
+    CHECK_INT(result.out.n, 1000);
+    CHECK_INT(result.out_dropped, 999000);
+    CHECK_STR(result.err.p, "end\n");
+    CHECK_INT(result.err_dropped, 0);
+    CHECK_INT(result.status.code, 4);
+}
+
+TEST(standard_error_can_be_joined_in_order)
+{
+    const struct process_spec spec = { .command = "echo a; echo b >&2; echo c",
+                                       .err = { .kind = PROCESS_STDOUT } };
+    struct process_result result;
+
+    CHECK_INT(process_run(&spec, NULL, NULL, &arena, &result, &err), 0);
+    CHECK_STR(result.out.p, "a\nb\nc\n");
+    CHECK_STR(result.err.p, "");
+}
+
+TEST(a_daemon_in_the_background_does_not_hold_the_run)
+{
+    const char *path = path_join(&arena, test_folder(), "pid");
+    struct process_result result =
+        run(arena_printf(&arena, "sleep 100 & echo $! > %s; echo started", path),
+            (struct process_bounds){ .timeout = 20 * CLOCK_SECOND });
+    pid_t pid = read_pid(path);
+
+    CHECK_STR(result.out.p, "started\n");
+    CHECK(!result.timed_out);
+    CHECK(result.duration < 10 * CLOCK_SECOND);
+    CHECK(!is_dead(pid)); /* left alone */
+    CHECK_INT(kill(pid, SIGKILL), 0);
+}
+
+static enum fs_kind info_kind(const char *path)
+{
+    struct fs_info info;
+
+    CHECK_INT(fs_lstat(path, &info, &err), 0);
+    return info.kind;
+}
+
+/* The grandchild has left the session, lost its parents and tells its number. */
+static void check_timeout_kills(enum fence_kind fence)
+{
+    const char *path = path_join(&arena, test_folder(), "pid");
+    const char *mark = path_join(&arena, test_folder(), "inner");
+    const char *command = arena_printf(
+        &arena,
+        "trap '' TERM; (setsid sh -c 'sh -c \"echo \\$\\$ > %s; exec sleep 100\" & exit' &); "
+        "while ! test -s %s; do sleep 0.01; done; echo seen > %s; sleep 100",
+        path, path, mark);
+    size_t before = count_fds();
+    struct process_result result =
+        run(command, (struct process_bounds){ .timeout = 3 * CLOCK_SECOND, .fence = fence });
+
+    CHECK(result.timed_out);
+    CHECK(!result.canceled);
+    CHECK_INT(result.status.signo, SIGKILL);
+    CHECK_INT(info_kind(mark), FS_FILE);
+    CHECK(is_dead(read_pid(path)));
+    CHECK(result.duration >= 3 * CLOCK_SECOND);
+    CHECK(count_fds() <=
+          before + (fence == FENCE_CGROUP ? 4 : 0)); /* groups are kept for use again */
+}
+
+TEST(a_timeout_kills_a_grandchild_that_left_without_a_control_group)
+{
+    check_timeout_kills(FENCE_REAPER);
+}
+
+TEST(a_timeout_kills_a_grandchild_that_left_with_a_control_group)
+{
+    if (has_cgroups())
+        check_timeout_kills(FENCE_CGROUP);
+}
+
+TEST(groups_are_used_again_and_removed_at_the_end)
+{
+    const struct process_bounds bounds = { .fence = FENCE_CGROUP };
+    const char *first;
+
+    if (!has_cgroups())
+        return;
+    first = run("cat /proc/self/cgroup", bounds).out.p;
+    CHECK_HAS(first, arena_printf(&arena, "zester-%d/run-0", getpid()));
+    CHECK_STR(run("cat /proc/self/cgroup", bounds).out.p, first);
+}
+
+static void *cancel_later(void *arg)
+{
+    struct cancel *cancel = arg;
+    const char *path = path_join(&arena, test_folder(), "pid");
+
+    WAIT_FOR(access(path, F_OK) == 0);
+    cancel_raise(cancel);
+    return NULL;
+}
+
+TEST(canceling_from_another_thread_kills_the_tree)
+{
+    const char *path = path_join(&arena, test_folder(), "pid");
+    const struct process_spec spec = {
+        .command = arena_printf(&arena, "sleep 100 & echo $! > %s.tmp; mv %s.tmp %s; wait", path,
+                                path, path)
+    };
+    struct process_result result;
+    struct cancel cancel;
+    pthread_t thread;
+
+    CHECK_INT(cancel_init(&cancel, &err), 0);
+    CHECK_INT(pthread_create(&thread, NULL, cancel_later, &cancel), 0);
+    CHECK_INT(process_run(&spec, NULL, &cancel, &arena, &result, &err), 0);
+    CHECK(result.canceled);
+    CHECK(!result.timed_out);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK(is_dead(read_pid(path)));
+    /* raised before the start is as good */
+    CHECK_INT(process_run(&(struct process_spec){ .command = "sleep 100" }, NULL, &cancel, &arena,
+                          &result, &err),
+              0);
+    CHECK(result.canceled);
+    cancel_done(&cancel);
+}
+
+TEST(a_fork_storm_is_ended)
+{
+    const char *storm = "f() { while :; do (sleep 0.001; :) & done; }; f & f & sleep 100";
+
+    CHECK(run(storm, (struct process_bounds){ .timeout = 300 * CLOCK_MS }).timed_out);
+    if (has_cgroups())
+        CHECK(
+            run(storm, (struct process_bounds){ .timeout = 300 * CLOCK_MS, .fence = FENCE_CGROUP })
+                .timed_out);
+}
+
+TEST(runs_leak_no_open_file)
+{
+    size_t before = count_fds();
+
+    for (int i = 0; i < 50; i++)
+        (void)run("echo x", (struct process_bounds){ .input = STR("y") });
+    CHECK_INT(count_fds(), before);
+}

@@ -16,7 +16,7 @@
 /* --- words ------------------------------------------------------------------ */
 
 #define WORD_MAX 5
-/* What words begin with: most texts are told apart by it. */
+/* What words begin with, or the end of none: most texts are told apart by it. */
 #define FIRST "~nNtTfFyYoO.+-"
 
 struct word {
@@ -54,12 +54,15 @@ static const struct word words[] = {
 
 static bool parse_word(struct str text, enum yaml_dialect dialect, struct value *ret)
 {
-    if (text.n > WORD_MAX || (text.n > 0 && (text.p[0] == '\0' || !strchr(FIRST, text.p[0]))))
+    const char first = text.n > 0 ? text.p[0] : '\0';
+
+    if (text.n > WORD_MAX || !strchr(FIRST, first))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         const struct word *word = &words[i];
 
-        if (!str_is(text, word->text) || (word->old && dialect != YAML_DIALECT_1_1))
+        if (word->text[0] != first || !str_is(text, word->text) ||
+            (word->old && dialect != YAML_DIALECT_1_1))
             continue;
         *ret = word->kind == VALUE_NULL   ? value_null()
                : word->kind == VALUE_BOOL ? value_bool(word->truth)

@@ -9,6 +9,7 @@
 #include "data/yaml.h"
 
 #include <assert.h>
+#include <string.h>
 #include <yaml.h>
 
 #include "base/buf.h"
@@ -18,6 +19,7 @@
 #include "data/scalar.h"
 #include "data/value.h"
 #include "data/yaml_error.h"
+#include "data/yaml_map.h"
 #include "data/yaml_tag.h"
 #include "data/yaml_text.h"
 
@@ -25,9 +27,6 @@
 #define SHOWN_MAX 60
 /* As many known anchors are listed for an unknown one. */
 #define ANCHORS_SHOWN 5
-
-/* Most maps of a state file have one pair. */
-#define EXPECTED_PAIRS 1
 
 #define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
 
@@ -387,86 +386,17 @@ static int read_list(struct reader *r, struct node *ret)
     return 0;
 }
 
-typedef VEC(const struct value_map *) merge_list;
-
-struct map_reading {
-    struct value_map *own;
-    struct value merge_key; /* the first; kind VALUE_NULL: none */
-    merge_list merges;      /* weakest first */
-};
-
 /* A plain `<<`. */
 static bool is_merge_key(const yaml_event_t *event)
 {
     const char *tag = (const char *)event->data.scalar.tag;
 
-    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
+        event->data.scalar.length != 2)
         return false;
-    return tag ? str_is(str_from(tag), YAML_TAG_CORE "merge")
-               : str_is(str_from((const char *)event->data.scalar.value), "<<");
-}
-
-static void show_key(struct buf *out, const struct value *key)
-{
-    if (key->kind == VALUE_STR)
-        buf_add_str(out, str_slice(key->s, 0, SHOWN_MAX));
-    else if (key->kind == VALUE_BYTES || key->kind == VALUE_TIME)
-        buf_add_text(out, value_describe(key));
-    else
-        scalar_print(out, key);
-}
-
-static void complain_duplicate(struct reader *r, const struct value *key, const struct value *first)
-{
-    AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
-    AUTO_BUF struct buf other = BUF_INIT(BUF_NO_LIMIT);
-
-    show_key(&name, key);
-    show_key(&other, first);
-    value_diag(r->diags, key, "duplicate key '%s'", buf_text(&name));
-    if (str_eq(buf_view(&name), buf_view(&other)))
-        diag_note(r->diags, value_place(first), "first here");
-    else
-        diag_note(r->diags, value_place(first), "first here, as '%s', which is equal",
-                  buf_text(&other));
-}
-
-static void complain_merge(struct reader *r, const struct value *key, const struct value *item)
-{
-    value_diag(r->diags, item, "'<<' merges a map or a list of maps, not %s", value_describe(item));
-    diag_note(r->diags, value_place(key), "merged here");
-}
-
-/* The value of `<<`: a map, or a list of them of which the first is strongest. */
-static void add_merge(struct reader *r, struct map_reading *reading, const struct value *key,
-                      const struct value *value)
-{
-    const struct value *items = value->kind == VALUE_LIST ? value->list->items : value;
-    size_t count = value->kind == VALUE_LIST ? value->list->count : 1;
-
-    if (reading->merge_key.kind != VALUE_NULL) {
-        complain_duplicate(r, key, &reading->merge_key);
-        diag_hint(r->diags, "merge several maps with '<<: [*a, *b]'");
-        return;
-    }
-    reading->merge_key = *key;
-    for (size_t i = count; i-- > 0;) {
-        if (items[i].kind == VALUE_MAP)
-            VEC_PUSH_IN(r->arena, &reading->merges, items[i].map);
-        else
-            complain_merge(r, key, &items[i]);
-    }
-}
-
-static void add_pair(struct reader *r, struct map_reading *reading, const struct value *key,
-                     const struct value *value)
-{
-    const struct value_pair *known = value_map_find_pair(reading->own, key);
-
-    if (known)
-        complain_duplicate(r, key, &known->key);
-    else
-        value_map_set(r->arena, reading->own, *key, *value);
+    if (tag && !str_is(str_from(tag), YAML_TAG_CORE "merge"))
+        return false;
+    return memcmp(event->data.scalar.value, "<<", 2) == 0;
 }
 
 /* A list or a map as a key, or an expression without quotes, which looks like one. */
@@ -502,7 +432,7 @@ static int read_key(struct reader *r, bool is_merge, struct value *ret)
     return 0;
 }
 
-static int read_pair(struct reader *r, struct map_reading *reading, uint32_t *height)
+static int read_pair(struct reader *r, struct yaml_map *map, uint32_t *height)
 {
     const bool is_merge = is_merge_key(&r->event);
     size_t mistakes = diags_count(r->diags);
@@ -517,49 +447,26 @@ static int read_pair(struct reader *r, struct map_reading *reading, uint32_t *he
         return -1;
     *height = higher(*height, &value);
     if (is_merge && diags_count(r->diags) == mistakes)
-        add_merge(r, reading, &key, &value.value);
+        yaml_map_merge(map, &key, &value.value);
     else if (!is_merge && mistakes != SIZE_MAX)
-        add_pair(r, reading, &key, &value.value);
+        yaml_map_add(map, &key, &value.value);
     return next_event(r);
-}
-
-/* Own pairs on top of the merged ones, in the place of what they override. */
-static struct value_map *merge_maps(struct reader *r, const struct map_reading *reading)
-{
-    struct value_map *map;
-
-    if (reading->merges.n == 0)
-        return reading->own;
-    map = value_map_new(r->arena, reading->own->count);
-    for (size_t m = 0; m < reading->merges.n; m++)
-        for (size_t i = 0; i < reading->merges.p[m]->count; i++)
-            value_map_set(r->arena, map, reading->merges.p[m]->pairs[i].key,
-                          reading->merges.p[m]->pairs[i].value);
-    for (size_t i = 0; i < reading->own->count; i++) {
-        const struct value_pair *pair = &reading->own->pairs[i];
-        const struct value_pair *known = value_map_find_pair(map, &pair->key);
-
-        if (known) /* the key too: it tells the place */
-            map->pairs[known - map->pairs] = *pair;
-        else
-            value_map_set(r->arena, map, pair->key, pair->value);
-    }
-    return map;
 }
 
 static int read_map(struct reader *r, struct node *ret)
 {
-    struct map_reading reading = { .own = value_map_new(r->arena, EXPECTED_PAIRS) };
+    struct yaml_map map;
     uint32_t height = 1;
     struct opening opening;
 
     if (open_collection(r, (const char *)r->event.data.mapping_start.tag,
                         r->event.data.mapping_start.anchor, "map", &opening) < 0)
         return -1;
+    yaml_map_init(&map, r->arena, r->diags);
     while (r->event.type != YAML_MAPPING_END_EVENT)
-        if (read_pair(r, &reading, &height) < 0)
+        if (read_pair(r, &map, &height) < 0)
             return -1;
-    close_collection(r, &opening, value_map(merge_maps(r, &reading)), height, ret);
+    close_collection(r, &opening, value_map(yaml_map_finish(&map)), height, ret);
     return 0;
 }
 

@@ -36,6 +36,10 @@ static bool is_printable(uint32_t c)
 static bool is_all_printable(struct str text, const char *besides)
 {
     while (text.n > 0) {
+        if (text.p[0] >= 0x20 && text.p[0] < 0x7f) {
+            text = (struct str){ text.p + 1, text.n - 1 };
+            continue;
+        }
         bool bad = utf8_length_at(text) == 1 && (unsigned char)text.p[0] >= 0x80;
         uint32_t c = utf8_next(&text);
 

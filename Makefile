@@ -48,7 +48,7 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 
 SOURCES  := $(sort $(wildcard src/*/*.c))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
-CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)))
+CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) build/generated/modules.c)
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 # Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
 THREADED := sys state supervise bus
@@ -72,6 +72,10 @@ $(B)/flags: FORCE
 	$(call keep,$(call quote,$(CC) $(CFLAGS_ALL)) $(call quote,$(LINK_ALL) $(PKG_LIBS)))
 $(B)/sources: FORCE
 	$(call keep,$(CORE))
+
+# The table of modules, from the files in src/modules.
+build/generated/modules.c: FORCE
+	@tools/gen-modules $@ src/modules
 
 $(B)/libcore.a: $(CORE) $(B)/sources
 	@rm -f $@

@@ -21,6 +21,7 @@
 
 struct dag;
 struct module;
+struct output_list;
 
 /* What a state may demand of others. The first four are the documented core; every other form is
  * rewritten to one of these by the compiler. */
@@ -43,7 +44,7 @@ struct plan_targets {
     size_t n;
 };
 
-/* A command that decides whether a state may run, check it, or end its retries. */
+/* A command that decides whether a state may run, or that checks what it did. */
 struct plan_guard {
     const char *command; /* for the shell */
     struct place at;
@@ -82,6 +83,8 @@ struct plan_state {
     uint32_t level;
 };
 
+struct map;
+
 struct plan {
     struct plan_state *states;
     uint32_t count;
@@ -90,9 +93,17 @@ struct plan {
     const uint32_t *order;       /* state numbers by level, order, name: as results are listed */
     const uint32_t *level_start; /* level_count + 1 offsets into `order` */
     struct param_strs refs;      /* what was asked for */
+    const struct output_list *outputs; /* what deferred states wait for, see state/output.h */
+    const struct map *names;           /* by full name: number + 1, for plan_find */
 };
 
 /* The number of the state with this full name, or -1. */
 int64_t plan_find(const struct plan *plan, const char *name);
+
+/* Decode the arguments of a state from a body without marks: what the compiler does for all states
+ * that are not deferred, and the runner for those that are, once output_fill has filled the body.
+ * Returns -1 when it added to `diags`. */
+int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
+                bool strict, const void **ret_args, struct diags *diags);
 
 #endif

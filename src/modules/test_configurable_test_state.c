@@ -1,0 +1,49 @@
+/* test.configurable_test_state - a state that does what it is told. */
+#include "base/err.h"
+#include "state/module.h"
+
+#define ARGS struct configurable_args
+
+struct configurable_args {
+    bool result, changes;
+    const char *comment;
+};
+
+static const struct param configurable_params[] = {
+    PARAM("result", BOOL, ARGS, result, "whether it succeeds", .default_text = "true"),
+    PARAM("changes", BOOL, ARGS, changes, "whether it changes", .default_text = "true"),
+    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "configured failure"),
+    { 0 },
+};
+
+static int configurable_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct configurable_args *want = args;
+
+    if (want->changes)
+        state_differs(run, "configured change");
+    else if (!want->result)
+        return err_set(err, ERR_INVALID, "%s", want->comment);
+    return 0;
+}
+
+static int configurable_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct configurable_args *want = args;
+
+    if (!want->result)
+        return err_set(err, ERR_INVALID, "%s", want->comment);
+    if (!want->changes)
+        state_unchanged(run);
+    return 0;
+}
+
+const struct module module_test_configurable_test_state = {
+    .name = "test.configurable_test_state",
+    .summary = "succeed or fail, with or without a change",
+    .example = "result: true\nchanges: true\n",
+    .params = configurable_params,
+    .args_size = sizeof(struct configurable_args),
+    .check = configurable_check,
+    .apply = configurable_apply,
+};

@@ -1,0 +1,31 @@
+/* test.echo - give back what was given. */
+#include "state/module.h"
+
+#define ARGS struct echo_args
+
+struct echo_args {
+    struct str text;
+};
+
+static const struct param echo_params[] = {
+    PARAM("text", TEXT, ARGS, text, "what to give back", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
+          .aliases = "name"),
+    { 0 },
+};
+
+static int echo_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct echo_args *want = args;
+
+    (void)err;
+    *ret = value_str(arena_str(run->arena, want->text));
+    return 0;
+}
+
+const struct module module_test_echo = {
+    .name = "test.echo",
+    .summary = "give back a text",
+    .params = echo_params,
+    .args_size = sizeof(struct echo_args),
+    .call = echo_call,
+};

@@ -1,0 +1,22 @@
+/* test.false - the value false, for templates. */
+#include "state/module.h"
+
+static const struct param false_params[] = {
+    { 0 },
+};
+
+static int false_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    *ret = value_bool(false);
+    return 0;
+}
+
+const struct module module_test_false = {
+    .name = "test.false",
+    .summary = "give false",
+    .params = false_params,
+    .call = false_call,
+};

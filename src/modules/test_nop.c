@@ -1,0 +1,31 @@
+/* test.nop - a state that is always in order. */
+#include "state/module.h"
+
+static const struct param nop_params[] = {
+    { 0 },
+};
+
+static int nop_check(struct state_run *run, const void *args, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    return 0;
+}
+
+static int nop_apply(struct state_run *run, const void *args, struct err *err)
+{
+    (void)args;
+    (void)err;
+    state_unchanged(run); /* forced by a watch: still nothing to do */
+    return 0;
+}
+
+const struct module module_test_nop = {
+    .name = "test.nop",
+    .summary = "do nothing; a point that others can require",
+    .example = "{}\n",
+    .params = nop_params,
+    .check = nop_check,
+    .apply = nop_apply,
+};

@@ -1,0 +1,43 @@
+/* test.ping - the answer of a machine that is there. */
+#include "state/module.h"
+
+static const struct param ping_params[] = {
+    { 0 },
+};
+
+static int ping_check(struct state_run *run, const void *args, struct err *err)
+{
+    (void)args;
+    (void)err;
+    state_differs(run, "would answer");
+    return 0;
+}
+
+static int ping_apply(struct state_run *run, const void *args, struct err *err)
+{
+    (void)args;
+    (void)err;
+    state_detail(run, "result", "true");
+    state_unchanged(run);
+    return 0;
+}
+
+static int ping_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    *ret = value_bool(true);
+    return 0;
+}
+
+const struct module module_test_ping = {
+    .name = "test.ping",
+    .summary = "answer 'true' and change nothing",
+    .example = "{}\n",
+    .params = ping_params,
+    .flags = MODULE_ALWAYS,
+    .check = ping_check,
+    .apply = ping_apply,
+    .call = ping_call,
+};

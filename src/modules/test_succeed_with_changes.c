@@ -1,0 +1,43 @@
+/* test.succeed_with_changes - a state that always reports a change. */
+#include "base/err.h"
+#include "state/module.h"
+
+#define ARGS struct outcome_args
+
+struct outcome_args {
+    const char *comment;
+};
+
+static const struct param outcome_params[] = {
+    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "success with changes"),
+    { 0 },
+};
+
+static int outcome_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct outcome_args *want = args;
+
+    (void)err;
+    state_differs(run, "%s", want->comment);
+    return 0;
+}
+
+static int outcome_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct outcome_args *want = args;
+
+    (void)err;
+    state_detail(run, "comment", "%s", want->comment);
+    return 0;
+}
+
+const struct module module_test_succeed_with_changes = {
+    .name = "test.succeed_with_changes",
+    .summary = "succeed and report a change",
+    .example = "comment: hello\n",
+    .params = outcome_params,
+    .args_size = sizeof(struct outcome_args),
+    .flags = MODULE_ALWAYS,
+    .check = outcome_check,
+    .apply = outcome_apply,
+};

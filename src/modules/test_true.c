@@ -1,0 +1,22 @@
+/* test.true - the value true, for templates. */
+#include "state/module.h"
+
+static const struct param true_params[] = {
+    { 0 },
+};
+
+static int true_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    *ret = value_bool(true);
+    return 0;
+}
+
+const struct module module_test_true = {
+    .name = "test.true",
+    .summary = "give true",
+    .params = true_params,
+    .call = true_call,
+};

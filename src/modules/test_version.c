@@ -1,0 +1,22 @@
+/* test.version - which zester this is. */
+#include "state/module.h"
+
+static const struct param version_params[] = {
+    { 0 },
+};
+
+static int version_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    *ret = value_text(ZESTER_VERSION);
+    return 0;
+}
+
+const struct module module_test_version = {
+    .name = "test.version",
+    .summary = "give the version of zester on this machine",
+    .params = version_params,
+    .call = version_call,
+};

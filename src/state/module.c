@@ -1,0 +1,32 @@
+/* module - finding one in the table that the build made. */
+#include "state/module.h"
+
+#include "base/suggest.h"
+
+const struct module *module_find(struct str name)
+{
+    size_t low = 0, high = module_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = str_compare(name, str_from(module_table[middle]->name));
+
+        if (order == 0)
+            return module_table[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+const char *module_suggest(struct str name)
+{
+    struct suggest best;
+
+    suggest_init(&best, name);
+    for (size_t i = 0; i < module_count; i++)
+        suggest_offer(&best, str_from(module_table[i]->name));
+    return suggest_best(&best).p;
+}

@@ -49,6 +49,19 @@ static bool is_all_printable(struct str text, const char *besides)
     return true;
 }
 
+/* Begins like a time, or a number with a prefix. Other readers fail on such a text where ours sees
+ * that it is none, so it is quoted. */
+static bool is_suspect(struct str text)
+{
+    struct str digits = str_slice(text, strchr("+-", text.p[0]) ? 1 : 0, 2);
+    size_t n = 0;
+
+    while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
+        n++;
+    return (n == 4 && n < text.n && text.p[n] == '-') || str_is(digits, "0b") ||
+           str_is(digits, "0x") || str_is(digits, "0o");
+}
+
 /* Without quotes. The rules of a flow collection are the stricter ones, for keys too. */
 static bool is_plain(struct str text, bool strict)
 {
@@ -64,7 +77,7 @@ static bool is_plain(struct str text, bool strict)
     for (size_t i = 0; strict && i < text.n; i++)
         if (text.p[i] != '\0' && strchr(inside, text.p[i]))
             return false;
-    return is_all_printable(text, "") && scalar_is_text(text);
+    return is_all_printable(text, "") && !is_suspect(text) && scalar_is_text(text);
 }
 
 /* Lines below one another, as they are. What ends in blank lines alone, or holds what a block would

@@ -95,8 +95,9 @@ TEST(what_fails_before_the_program_runs_names_the_step)
     const char *const folder[] = { "/tmp", NULL };
     const char *const fine[] = { "/bin/true", NULL };
     const char *const empty[] = { NULL };
+    const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
 
-    CHECK_STR(failure(&(struct process_spec){ .argv = none }),
+    CHECK_STR(failure(&(struct process_spec){ .argv = none, .env = env }),
               "start 'no-such-program': No such file or directory");
     CHECK_STR(failure(&(struct process_spec){ .argv = folder }), "start '/tmp': Permission denied");
     CHECK_STR(failure(&(struct process_spec){ .argv = fine, .cwd = "/no/where" }),

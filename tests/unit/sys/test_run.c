@@ -189,13 +189,17 @@ TEST(groups_are_used_again_and_removed_at_the_end)
     CHECK_STR(run("cat /proc/self/cgroup", bounds).out.p, first);
 }
 
+struct later {
+    struct cancel cancel;
+    const char *path; /* once this is there */
+};
+
 static void *cancel_later(void *arg)
 {
-    struct cancel *cancel = arg;
-    const char *path = path_join(&arena, test_folder(), "pid");
+    struct later *later = arg;
 
-    WAIT_FOR(access(path, F_OK) == 0);
-    cancel_raise(cancel);
+    WAIT_FOR(access(later->path, F_OK) == 0);
+    cancel_raise(&later->cancel);
     return NULL;
 }
 
@@ -207,22 +211,22 @@ TEST(canceling_from_another_thread_kills_the_tree)
                                 path, path)
     };
     struct process_result result;
-    struct cancel cancel;
+    struct later later = { .path = path };
     pthread_t thread;
 
-    CHECK_INT(cancel_init(&cancel, &err), 0);
-    CHECK_INT(pthread_create(&thread, NULL, cancel_later, &cancel), 0);
-    CHECK_INT(process_run(&spec, NULL, &cancel, &arena, &result, &err), 0);
+    CHECK_INT(cancel_init(&later.cancel, &err), 0);
+    CHECK_INT(pthread_create(&thread, NULL, cancel_later, &later), 0);
+    CHECK_INT(process_run(&spec, NULL, &later.cancel, &arena, &result, &err), 0);
     CHECK(result.canceled);
     CHECK(!result.timed_out);
     CHECK_INT(pthread_join(thread, NULL), 0);
     CHECK(is_dead(read_pid(path)));
     /* raised before the start is as good */
-    CHECK_INT(process_run(&(struct process_spec){ .command = "sleep 100" }, NULL, &cancel, &arena,
-                          &result, &err),
+    CHECK_INT(process_run(&(struct process_spec){ .command = "sleep 100" }, NULL, &later.cancel,
+                          &arena, &result, &err),
               0);
     CHECK(result.canceled);
-    cancel_done(&cancel);
+    cancel_done(&later.cancel);
 }
 
 TEST(a_fork_storm_is_ended)

@@ -102,6 +102,38 @@ static int base_setmetatable(lua_State *L)
     return 1;
 }
 
+/* The error is on top; the handler at 2 turns it into the second result. */
+static int call_handler(lua_State *L)
+{
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -3);
+    (void)lua_pcall(L, 1, 1, 0); /* when the handler fails, its error is the result */
+    return 2;
+}
+
+static int finish_xpcall(lua_State *L, int status, lua_KContext context)
+{
+    (void)context;
+    if (status != LUA_OK && status != LUA_YIELD)
+        return call_handler(L);
+    lua_pushboolean(L, 1);
+    lua_replace(L, 2);
+    return lua_gettop(L) - 1;
+}
+
+/* The original calls the handler where the error is: when that is our hook, hooks are off, and a
+ * handler that loops could not be stopped. This one calls it afterwards. */
+static int base_xpcall(lua_State *L)
+{
+    int count = lua_gettop(L) - 2;
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 1);
+    lua_insert(L, 3);
+    return finish_xpcall(L, lua_pcallk(L, count, LUA_MULTRET, 0, 0, finish_xpcall), 0);
+}
+
 static int base_collectgarbage(lua_State *L)
 {
     const char *what = luaL_optstring(L, 1, "count");
@@ -137,9 +169,9 @@ static int base_print(lua_State *L)
 
 void lib_open_base(lua_State *L)
 {
-    static const char *const kept[] = { "assert", "error",    "getmetatable", "ipairs",
-                                        "pairs",  "pcall",    "xpcall",       "rawequal",
-                                        "select", "tonumber", "tostring",     "_VERSION" };
+    static const char *const kept[] = { "assert",   "error",    "getmetatable", "ipairs",
+                                        "pairs",    "pcall",    "rawequal",     "select",
+                                        "tonumber", "tostring", "_VERSION" };
     static const luaL_Reg own[] = {
         { "type", base_type },
         { "typeof", base_type },
@@ -150,6 +182,7 @@ void lib_open_base(lua_State *L)
         { "setmetatable", base_setmetatable },
         { "collectgarbage", base_collectgarbage },
         { "print", base_print },
+        { "xpcall", base_xpcall },
         { NULL, NULL },
     };
 

@@ -90,39 +90,48 @@ static int read_escape(struct reader *r, uint64_t set[4])
     return 0;
 }
 
-/* A byte of a set, or a range of them. */
-static void read_range(struct reader *r, uint64_t set[4])
+/* The ] that ends the set at `at`. One that comes first, or behind a %, is a byte of the set. */
+static size_t find_set_end(const struct reader *r, size_t at)
 {
-    unsigned first = peek(r), last = first;
+    do {
+        if (at >= r->text.n)
+            return STR_NONE;
+        if (r->text.p[at++] == '%')
+            at++;
+    } while (at >= r->text.n || r->text.p[at] != ']');
+    return at;
+}
 
-    r->at++;
-    if (r->at + 1 < r->text.n && peek(r) == '-' && r->text.p[r->at + 1] != ']') {
-        last = (uint8_t)r->text.p[r->at + 1];
-        r->at += 2;
-    }
+static void set_add_range(uint64_t set[4], unsigned first, unsigned last)
+{
     for (unsigned c = first; c <= last; c++)
         set_add(set, c);
 }
 
-/* After the [. A ] that comes first is a byte of the set. */
+/* After the [. */
 static int read_set(struct reader *r, uint64_t set[4])
 {
     bool inverse = more(r) && peek(r) == '^';
-    size_t first;
+    size_t end;
 
     r->at += inverse;
-    for (first = r->at; more(r) && (peek(r) != ']' || r->at == first);) {
-        if (peek(r) != '%') {
-            read_range(r, set);
-            continue;
-        }
-        r->at++;
-        if (read_escape(r, set) < 0)
-            return -1;
-    }
-    if (!more(r))
+    end = find_set_end(r, r->at);
+    if (end == STR_NONE)
         return bad(r, "missing ']'");
-    r->at++;
+    while (r->at < end) {
+        uint8_t c = peek(r);
+
+        r->at++;
+        if (c == '%') {
+            (void)read_escape(r, set); /* there is something behind it: the end is further on */
+        } else if (r->at + 1 < end && peek(r) == '-') {
+            set_add_range(set, c, (uint8_t)r->text.p[r->at + 1]);
+            r->at += 2;
+        } else {
+            set_add(set, c);
+        }
+    }
+    r->at = end + 1;
     for (size_t i = 0; inverse && i < 4; i++)
         set[i] = ~set[i];
     return 0;

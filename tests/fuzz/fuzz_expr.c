@@ -1,0 +1,44 @@
+/* Any YAML with expressions evaluates to a value that prints, or to mistakes with places. */
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "data/yaml.h"
+#include "lua/expr.h"
+#include "lua/sandbox.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct sandbox_options options = { .memory_max = 1 << 20, .steps_max = 20000 };
+    static const struct yaml_options dialect = { .dialect = YAML_DIALECT_1_2 };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct str text = { (const char *)data, size };
+    struct diags diags = DIAGS_INIT(&arena);
+    struct sandbox *sandbox;
+    struct value v, got;
+    struct err err;
+    int result;
+
+    if (yaml_parse(&arena, "fuzz", text, &dialect, &v, &diags) < 0)
+        return 0;
+    sandbox = sandbox_new(&options);
+    result = sandbox_set(sandbox, "deps", &v, &err);
+    assert(result == 0);
+    if (expr_eval_value(sandbox, &v, &arena, &got, &diags) < 0) {
+        assert(diags_count(&diags) > 0);
+        diags_print(&diags, &out);
+    } else {
+        result = json_print(&out, &got, JSON_STYLE_NAN, &err);
+        assert(result == 0);
+    }
+    sandbox_free(sandbox);
+    return 0;
+}

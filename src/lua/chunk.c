@@ -39,15 +39,25 @@ static const char *read_part(lua_State *L, void *data, size_t *ret_n)
     return NULL;
 }
 
+/* Only functions outlive the run of a chunk. Their exact place has to be found now, since the
+ * document may be gone when they fail; for all others that would be a walk over it for nothing. */
+static void find_lines(const struct chunk_code *code, struct chunk *chunk)
+{
+    if (str_find(text_of(code), STR("function"), 0) == STR_NONE)
+        return;
+    chunk->at = spot_find(code->origin, code->offset);
+    chunk->is_block = spot_is_block(code->origin);
+}
+
 /* Number a new chunk and push its name. */
 static void push_name(lua_State *L, const struct chunk_code *code)
 {
     struct sandbox *sandbox = state_of(L);
-    struct place at = spot_find(code->origin, code->offset);
-    struct chunk chunk = { .at = at, .is_block = spot_is_block(code->origin) };
+    struct chunk chunk = { .at = value_place(code->origin) };
 
-    if (at.file)
-        chunk.at.file = arena_strdup(&sandbox->arena, at.file);
+    find_lines(code, &chunk);
+    if (chunk.at.file)
+        chunk.at.file = arena_strdup(&sandbox->arena, chunk.at.file);
     sandbox->running = sandbox->chunks_before + sandbox->chunks.n;
     lua_pushfstring(L, "=#%d", (int)sandbox->running);
     VEC_PUSH(&sandbox->chunks, chunk);

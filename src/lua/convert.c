@@ -268,6 +268,8 @@ static int take_table(struct pull *pull, int index, int depth, struct value *ret
 static void count_tree(struct pull *pull, const struct value *v, int depth)
 {
     pull->nodes++;
+    if (v->flags & VALUE_SECRET)
+        state_of(pull->L)->secret = true;
     if (pull->nodes > CONVERT_NODES_MAX || depth > VALUE_TREE_DEPTH)
         return;
     if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)

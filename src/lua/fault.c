@@ -132,10 +132,12 @@ static void add(struct fault *fault, struct str text)
     const struct chunk *foreign = foreign_chunk(fault);
     const struct value *origin = fault->code->origin;
     size_t line = foreign || fault->chunk == STR_NONE ? 1 : fault->line;
-    struct place at = spot_find(origin, offset_of_line(fault->code, line));
+    struct place at = value_place(origin);
 
+    if (fault->diags->list.n < DIAGS_MAX) /* nobody reads the places of more */
+        at = spot_find(origin, offset_of_line(fault->code, line));
     (void)diag_add(fault->diags, at, "%.*s", STR_ARG(text));
-    if (origin->source && origin->source->text.p)
+    if (origin->source && origin->source->text.p && fault->diags->dropped == 0)
         diag_source(fault->diags, origin->source->text);
     if (foreign) {
         at = foreign->at;
@@ -197,6 +199,8 @@ static void suggest_name(struct fault *fault)
         offer_keys(fault->sandbox->L, &nearest);
         state_push_base(fault->sandbox->L);
         offer_keys(fault->sandbox->L, &nearest);
+        for (size_t i = 0; state_later_name(i); i++)
+            suggest_offer(&nearest, str_from(state_later_name(i)));
     }
     best = suggest_best(&nearest);
     if (best.p)

@@ -198,13 +198,30 @@ static const struct value *look_up(lua_State *L, const struct value *v, int inde
     return element(v, i);
 }
 
+/* The key on top is not there: raise when the map is guarded. */
+static void check_guard(lua_State *L, const struct proxy *proxy)
+{
+    struct sandbox *sandbox = state_of(L);
+
+    VEC_EACH (&sandbox->guards, guard) {
+        if (proxy->value->kind != VALUE_MAP || guard->map != proxy->value->map || !guard->why)
+            continue;
+        buf_clear(&sandbox->text);
+        proxy_print_path(proxy->variable, proxy->value, &sandbox->text);
+        luaL_error(L, "'%s.%s' is not there: %s", buf_text(&sandbox->text),
+                   luaL_tolstring(L, -1, NULL), guard->why);
+    }
+}
+
 void proxy_get(lua_State *L, int index)
 {
     struct proxy *proxy = get(L, index);
     const struct value *found = look_up(L, proxy->value, -1);
 
-    if (!found)
+    if (!found) {
+        check_guard(L, proxy);
         state_missed(L, proxy->variable, proxy->value, -1);
+    }
     lua_pop(L, 1);
     if (found)
         proxy_push(L, proxy->variable, found);

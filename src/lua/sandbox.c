@@ -64,9 +64,36 @@ void state_missed(lua_State *L, const struct variable *variable, const struct va
     miss->key[name.n] = '\0';
 }
 
+/* Libraries that most scripts do without: opened when their name is first used. */
+static const struct {
+    const char *name;
+    void (*open)(lua_State *L);
+} later[] = {
+    { "coroutine", lib_open_coroutine }, { "utf8", lib_open_utf8 }, { "math", lib_open_math },
+    { "bit32", lib_open_bit32 },         { "os", lib_open_os },     { "json", lib_open_data },
+    { "yaml", lib_open_data },
+};
+
+const char *state_later_name(size_t i)
+{
+    return i < ARRAY_LEN(later) ? later[i].name : NULL;
+}
+
 /* __index of base: a bare name that nobody knows is nil. */
 static int on_unknown_name(lua_State *L)
 {
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+
+    for (size_t i = 0; i < ARRAY_LEN(later); i++) {
+        if (strcmp(later[i].name, name) != 0)
+            continue;
+        lua_settop(L, 2);
+        lua_pushvalue(L, 1);
+        later[i].open(L);
+        lua_pushvalue(L, 2);
+        lua_rawget(L, 1);
+        return 1;
+    }
     state_missed(L, NULL, NULL, 2);
     return 0;
 }
@@ -76,7 +103,7 @@ static int on_global_write(lua_State *L)
 {
     state_push_base(L);
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, -2) != LUA_TNIL)
+    if (lua_gettable(L, -2) != LUA_TNIL)
         return luaL_error(L, "'%s' is read-only", luaL_tolstring(L, 2, NULL));
     lua_settop(L, 3);
     lua_rawset(L, 1);
@@ -132,14 +159,8 @@ static int open_all(lua_State *L)
     open_tables(L); /* leaves base on top */
     proxy_open(L);
     lib_open_base(L);
-    lib_open_coroutine(L);
     lib_open_string(L);
-    lib_open_utf8(L);
     lib_open_table(L);
-    lib_open_math(L);
-    lib_open_bit32(L);
-    lib_open_os(L);
-    lib_open_data(L);
     lua_newtable(L);
     lua_setfield(L, -2, "global");
     return 0;
@@ -174,8 +195,10 @@ struct sandbox *sandbox_new(const struct sandbox_options *options)
         limits->memory_max = SANDBOX_MEMORY_MIN;
     sandbox->L = lua_newstate(limits_alloc, limits);
     *(struct limits **)lua_getextraspace(sandbox->L) = limits;
+    lua_gc(sandbox->L, LUA_GCSTOP); /* there is no garbage yet */
     if (run_protected(sandbox, open_all, NULL) != LUA_OK)
         abort(); /* SANDBOX_MEMORY_MIN is too small: ours to mend */
+    lua_gc(sandbox->L, LUA_GCRESTART);
     limits->steps_max = options->steps_max > 0 ? options->steps_max : SANDBOX_STEPS_DEFAULT;
     limits->nanoseconds_max =
         options->nanoseconds_max > 0 ? options->nanoseconds_max : SANDBOX_TIME_DEFAULT;
@@ -190,6 +213,7 @@ void sandbox_free(struct sandbox *sandbox)
         return;
     lua_close(sandbox->L);
     vec_done(&sandbox->variables);
+    vec_done(&sandbox->guards);
     vec_done(&sandbox->chunks);
     buf_done(&sandbox->text);
     arena_done(&sandbox->scratch);
@@ -250,6 +274,18 @@ int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v
     return err_wrap(err, "set '%s'", name);
 }
 
+void sandbox_guard(struct sandbox *sandbox, const struct value *map, const char *why)
+{
+    struct guard guard = { map->map, why ? arena_strdup(&sandbox->arena, why) : NULL };
+
+    VEC_EACH (&sandbox->guards, known)
+        if (known->map == map->map) {
+            *known = guard;
+            return;
+        }
+    VEC_PUSH(&sandbox->guards, guard);
+}
+
 /* --- functions ------------------------------------------------------------------------- */
 
 static int call_back(lua_State *L)
@@ -284,7 +320,7 @@ static int add_function(lua_State *L)
     state_push_base(L);
     if (dot != STR_NONE) {
         lua_pushlstring(L, name.p, dot);
-        lua_rawget(L, -2);
+        lua_gettable(L, -2);
         if (!frozen_push(L, -1))
             return luaL_error(L, "no such library");
         name = str_from_offset(name, dot + 1);

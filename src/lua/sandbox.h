@@ -71,6 +71,10 @@ int sandbox_add_function(struct sandbox *sandbox, const char *name, sandbox_fn *
  * when scripts have used up the memory. */
 int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v, struct err *err);
 
+/* Reading a name that is not in `map`, a part of the tree of a variable, raises: "'kepler.env.X' is
+ * not there: <why>". Holds until it is said again for the map with NULL. Keeps a copy of `why`. */
+void sandbox_guard(struct sandbox *sandbox, const struct value *map, const char *why);
+
 /* Bytes in use by scripts now. */
 size_t sandbox_memory(const struct sandbox *sandbox);
 

@@ -36,6 +36,12 @@ struct miss {
     char key[STATE_KEY_MAX];
 };
 
+/* A map in which every name that is asked for should be. */
+struct guard {
+    const struct value_map *map;
+    const char *why;
+};
+
 struct callback {
     const char *name;
     sandbox_fn *fn;
@@ -56,6 +62,7 @@ struct sandbox {
     struct arena scratch; /* one call of a C function; survives a raised error */
     struct buf text;      /* the same for text */
     VEC(struct variable *) variables;
+    VEC(struct guard) guards;
     VEC(struct chunk) chunks;
     size_t chunks_before; /* the number of the first one */
     size_t running;       /* the number of the one that is run */
@@ -70,6 +77,9 @@ void state_push_user(lua_State *L);
 void state_push_base(lua_State *L);
 void state_push_cache(lua_State *L);
 void state_clear_cache(lua_State *L);
+
+/* The names of libraries that are opened when they are first used; NULL behind the last. */
+const char *state_later_name(size_t i);
 
 /* Remember that `key` (on the stack) was not in `parent`. */
 void state_missed(lua_State *L, const struct variable *variable, const struct value *parent,

@@ -227,8 +227,33 @@ TEST(a_secret_that_was_read_makes_the_result_secret)
     eval(sandbox, &arena, "p=${{ kepler.password }}$ u=${{ kepler.user }}$", &got);
     CHECK_STR(got.s.p, "p=s3cret u=joe");
     CHECK(got.flags & VALUE_SECRET);
+    eval(sandbox, &arena, "${{ json.stringify(kepler) }}$", &got);
+    CHECK(got.flags & VALUE_SECRET);
     eval(sandbox, &arena, "u=${{ kepler.user }}$", &got);
     CHECK(!(got.flags & VALUE_SECRET));
+    sandbox_free(sandbox);
+}
+
+TEST(a_guarded_map_raises_for_what_is_not_in_it)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct sandbox *sandbox = sandbox_new(NULL);
+    struct value kepler, got;
+    struct err err;
+
+    CHECK(yaml_parse(&arena, NULL, STR("{env: {A: 1}, flags: {}}"), NULL, &kepler, &diags) == 0);
+    CHECK(sandbox_set(sandbox, "kepler", &kepler, &err) == 0);
+    sandbox_guard(sandbox, value_get(&kepler, "env"), "list it under 'autostart'");
+    eval(sandbox, &arena, "${{ kepler.env.A }}$", &got);
+    CHECK_INT(got.i, 1);
+    eval(sandbox, &arena, "${{ kepler.flags.B }}$", &got);
+    CHECK_INT(got.kind, VALUE_NULL);
+    eval(sandbox, &arena, "${{ kepler.env.B }}$", &got);
+    CHECK_HAS(got.s.p, "'kepler.env.B' is not there: list it under 'autostart'");
+    sandbox_guard(sandbox, value_get(&kepler, "env"), NULL);
+    eval(sandbox, &arena, "${{ kepler.env.B }}$", &got);
+    CHECK_INT(got.kind, VALUE_NULL);
     sandbox_free(sandbox);
 }
 

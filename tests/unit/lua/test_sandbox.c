@@ -294,6 +294,9 @@ static const struct {
       "a" },
     { "return math.randomseed()", "number expected" },
     { "string.format = nil", "'string' is read-only" },
+    { "math = nil", "'math' is read-only" },
+    { "json.parse = nil", "'json' is read-only" },
+    { "return type(os) .. type(yaml) .. type(utf8)", "tabletabletable" },
     { "function string.new() end", "'string' is read-only" },
 };
 

@@ -4,7 +4,11 @@
 
 void names_init(struct names *names, struct arena *arena)
 {
+    static const char *const special[] = { "loop", "self", "super", "caller", "kwargs", "varargs" };
+
     *names = (struct names){ .arena = arena, .map = MAP_INIT_IN(arena) };
+    for (size_t i = 0; i < ARRAY_LEN(special); i++)
+        names_get(names, str_from(special[i]))->special = (uint8_t)(1U << i);
 }
 
 struct name *names_get(struct names *names, struct str text)

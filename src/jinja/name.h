@@ -13,8 +13,19 @@
 #include "base/map.h"
 #include "data/value.h"
 
+/* Names that mean something in a loop, macro or block without being assigned. */
+enum name_special {
+    NAME_LOOP = 1,
+    NAME_SELF = 2,
+    NAME_SUPER = 4,
+    NAME_CALLER = 8,
+    NAME_KWARGS = 16,
+    NAME_VARARGS = 32,
+};
+
 struct name {
     struct str text;     /* ends in NUL */
+    uint8_t special;     /* a name_special, or 0 */
     uint64_t serial;     /* the rendering that `found` belongs to */
     struct value found;  /* absent: looked for and not there */
     struct value global; /* of the host or built in; absent: none */

@@ -24,7 +24,8 @@ struct template
     struct str text; /* line ends are \n */
     struct nodes body;
     struct code code; /* of the body, as a function */
-    struct scope *scope;
+    struct scope scope;
+    bool uses_self;
     int32_t self_slot; /* of `self`; -1: not used */
     struct node_block **blocks;
     size_t block_count;

@@ -39,6 +39,6 @@ struct jinja {
 int env_load(struct jinja *jinja, struct str name, struct template **ret, struct diags *diags);
 
 /* What a template finds under a name that neither it nor its context has; absent: nothing. */
-const struct value *env_global(struct jinja *jinja, struct name *name);
+struct value env_global(struct jinja *jinja, struct name *name);
 
 #endif

@@ -1,6 +1,96 @@
 #include "jinja/template.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/utf8.h"
+#include "jinja/compile.h"
+#include "jinja/env.h"
+#include "jinja/parse.h"
+
+/* --- text ----------------------------------------------------------------------------- */
+
+/* \r\n and \r become \n. Returns the text itself when there is nothing to do. */
+static struct str unify_lines(struct arena *arena, struct str text)
+{
+    char *copy;
+    size_t n = 0;
+
+    if (str_find_char(text, '\r', 0) == STR_NONE)
+        return text;
+    copy = arena_alloc(arena, text.n + 1);
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n')
+            continue;
+        copy[n++] = text.p[i] == '\r' ? '\n' : text.p[i];
+    }
+    copy[n] = '\0';
+    return (struct str){ copy, n };
+}
+
+static struct str prepare(struct template *template, struct str text, bool copy)
+{
+    struct str lines = unify_lines(&template->arena, text);
+
+    if (copy && lines.p == text.p)
+        lines = arena_str(&template->arena, text);
+    if (template->jinja->options.drop_trailing_newline && lines.n > 0 &&
+        lines.p[lines.n - 1] == '\n')
+        lines.n--;
+    return lines;
+}
+
+static bool check_size(const struct template *template, struct str text, struct diags *diags)
+{
+    size_t limit = template->jinja->options.limits.template_bytes;
+    struct place place = { .file = template->name };
+
+    if (text.n <= limit)
+        return true;
+    diag_add(diags, place, "the template has %zu bytes, more than the limit of %zu", text.n, limit);
+    return false;
+}
+
+struct template *template_new(struct jinja *jinja, const char *name, struct str text, bool copy,
+                              struct diags *diags)
+{
+    struct template *template = mem_zalloc(sizeof(*template));
+    AUTO_FREE struct parse *parse = mem_alloc(sizeof(*parse));
+
+    template->jinja = jinja;
+    template->name = arena_strdup(&template->arena, name);
+    template->original = text;
+    if (!check_size(template, text, diags)) {
+        template_free(template);
+        return NULL;
+    }
+    template->text = prepare(template, text, copy);
+    if (copy)
+        template->original = str_find_char(text, '\r', 0) == STR_NONE
+                                 ? (struct str){ template->text.p, text.n }
+                                 : arena_str(&template->arena, text);
+    /* unknown filters are worth telling only about a tree that is whole */
+    if (parse_template(parse, template, diags) < 0 || compile_template(template, diags) < 0) {
+        template_free(template);
+        return NULL;
+    }
+    return template;
+}
+
+void template_free(struct template *template)
+{
+    if (!template)
+        return;
+    arena_done(&template->arena);
+    free(template);
+}
+
+bool template_is(const struct template *template, struct str text)
+{
+    return str_eq(template->original, text);
+}
+
+/* --- places ------------------------------------------------------------------------------- */
 
 struct place template_place(const struct template *template, uint32_t at)
 {
@@ -19,13 +109,4 @@ struct place template_place(const struct template *template, uint32_t at)
         .line = line,
         .column = (uint32_t)utf8_count(str_slice(text, line_start, end - line_start)) + 1,
     };
-}
-
-const struct node_block *template_find_block(const struct template *template,
-                                             const struct name *name)
-{
-    for (size_t i = 0; i < template->block_count; i++)
-        if (template->blocks[i]->name == name)
-            return template->blocks[i];
-    return NULL;
 }

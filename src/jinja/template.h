@@ -21,7 +21,8 @@ struct template
 {
     struct jinja *jinja;
     const char *name;
-    struct str text; /* line ends are \n */
+    struct str text;     /* line ends are \n */
+    struct str original; /* as it was given */
     struct nodes body;
     struct code code; /* of the body, as a function */
     struct scope scope;
@@ -40,8 +41,7 @@ struct template *template_new(struct jinja *jinja, const char *name, struct str 
 void template_free(struct template *template);
 
 struct place template_place(const struct template *template, uint32_t at);
-/* The block of that name, or NULL. */
-const struct node_block *template_find_block(const struct template *template,
-                                             const struct name *name);
+/* Whether it was made of exactly this text. */
+bool template_is(const struct template *template, struct str text);
 
 #endif

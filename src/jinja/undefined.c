@@ -111,7 +111,7 @@ struct value undefined_new_item(struct render *render, const struct value *key,
 
 struct value undefined_because(struct render *render, bool lenient, const char *text)
 {
-    return make(render, lenient, (struct undefined){ .text = text });
+    return make(render, lenient || render->options->lenient, (struct undefined){ .text = text });
 }
 
 bool value_is_undefined(const struct value *v)

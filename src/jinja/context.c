@@ -1,0 +1,128 @@
+#include "jinja/context.h"
+
+#include "base/arena.h"
+#include "jinja/env.h"
+#include "jinja/eval.h"
+#include "jinja/function.h"
+#include "jinja/template.h"
+
+struct context *context_new(struct eval *eval, bool base)
+{
+    struct context *context = ARENA_NEW(eval->render.arena, struct context);
+
+    context->base = base ? eval->base : NULL;
+    return context;
+}
+
+static struct variable *find_variable(struct variable *list, size_t n, const struct name *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].name == name)
+            return &list[i];
+    return NULL;
+}
+
+static void hand(struct eval *eval, struct context *context, struct name *name, struct value value)
+{
+    struct variable *old = find_variable(context->handed.p, context->handed.n, name);
+
+    if (old)
+        old->value = value;
+    else
+        VEC_PUSH_IN(eval->render.arena, &context->handed,
+                    (struct variable){ .name = name, .value = value });
+}
+
+struct context *context_derive(struct eval *eval, const struct context *from,
+                               const struct locals *locals)
+{
+    struct context *context = ARENA_NEW(eval->render.arena, struct context);
+
+    context->base = from->base;
+    if (from->vars.n == 0 && locals->count == 0) {
+        context->handed.p = from->handed.p;
+        context->handed.n = from->handed.n;
+        context->handed.cap = from->handed.n; /* full: a push would move, not overwrite */
+        return context;
+    }
+    for (size_t i = 0; i < from->handed.n; i++)
+        VEC_PUSH_IN(eval->render.arena, &context->handed, from->handed.p[i]);
+    for (size_t i = 0; i < from->vars.n; i++)
+        hand(eval, context, from->vars.p[i].name, from->vars.p[i].value);
+    for (uint32_t i = 0; i < locals->count; i++) {
+        struct value value = *eval_slot(eval, locals->items[i].slot);
+
+        if (!value_is_absent(&value))
+            hand(eval, context, locals->items[i].name, value);
+    }
+    return context;
+}
+
+/* The map of the host is asked once a rendering for each name. */
+static struct value find_base(struct eval *eval, struct name *name)
+{
+    if (name->serial != eval->serial) {
+        const struct value *found = value_get_str(eval->base, name->text);
+
+        name->serial = eval->serial;
+        name->found = found ? *found : value_absent();
+    }
+    return name->found;
+}
+
+struct value context_find(struct eval *eval, const struct context *context, struct name *name)
+{
+    const struct variable *variable = find_variable(context->vars.p, context->vars.n, name);
+
+    if (!variable)
+        variable = find_variable(context->handed.p, context->handed.n, name);
+    if (variable)
+        return variable->value;
+    if (context->base) {
+        struct value found = find_base(eval, name);
+
+        if (!value_is_absent(&found))
+            return found;
+    }
+    return env_global(eval->render.jinja, name);
+}
+
+void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
+                 bool exported)
+{
+    struct variable *old = find_variable(context->vars.p, context->vars.n, name);
+
+    exported = exported && name->text.p[0] != '_';
+    if (old) {
+        old->value = value;
+        old->exported = exported;
+        return;
+    }
+    VEC_PUSH_IN(eval->render.arena, &context->vars,
+                (struct variable){ .name = name, .value = value, .exported = exported });
+}
+
+struct block_stack *context_find_blocks(const struct context *context, const struct name *name)
+{
+    for (size_t i = 0; i < context->blocks.n; i++)
+        if (context->blocks.p[i]->name == name)
+            return context->blocks.p[i];
+    return NULL;
+}
+
+void context_add_blocks(struct eval *eval, struct context *context, const struct template *template)
+{
+    struct arena *arena = eval->render.arena;
+
+    for (size_t i = 0; i < template->block_count; i++) {
+        const struct node_block *block = template->blocks[i];
+        struct block_stack *stack = context_find_blocks(context, block->name);
+
+        if (!stack) {
+            stack = ARENA_NEW(arena, struct block_stack);
+            stack->name = block->name;
+            VEC_PUSH_IN(arena, &context->blocks, stack);
+        }
+        VEC_PUSH_IN(arena, &stack->refs, (struct block_ref){ block, template });
+    }
+}

@@ -128,7 +128,7 @@ static int read_spec(const struct braces *braces, struct str text, size_t *at, s
 static int read_field(const struct braces *braces, struct str text, struct field *ret,
                       size_t *ret_size)
 {
-    size_t at;
+    size_t at = 0;
 
     *ret = (struct field){ .spec = STR("") };
     if (read_name(braces, text, &at) < 0)

@@ -238,7 +238,7 @@ static int to_int(struct percent *p, char type, const struct value *v, int64_t *
 static int add_int(struct percent *p, struct format_field *field, const struct value *v,
                    struct buf *out)
 {
-    int64_t i;
+    int64_t i = 0;
 
     if (to_int(p, field->type, v, &i) < 0)
         return -1;

@@ -17,8 +17,8 @@
 #include "jinja/render.h"
 #include "jinja/text.h"
 
-/* A field inside the spec of a field. */
-#define SPEC_DEPTH_MAX 2
+/* A text, the spec of its field, and the spec of the field in that, which must be empty. */
+#define SPEC_DEPTH_MAX 3
 /* Numbers of arguments beyond this are none. */
 #define INDEX_DIGITS_MAX 9
 

@@ -84,7 +84,7 @@ static void add_number(const struct format_field *field, struct str head, struct
     bool zeros = field->align == '=' && str_is(field->fill, "0");
     size_t around = head.n + tail.n;
 
-    if (field->grouping)
+    if (field->grouping && digits.n > 0) /* "inf" has none */
         add_groups(digits, group, field->grouping,
                    zeros && field->width > around ? field->width - around : 0, &body);
     else

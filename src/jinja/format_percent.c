@@ -113,9 +113,10 @@ static int read_number(struct percent *p, int64_t most, int64_t *ret)
         if (v.kind != VALUE_INT && v.kind != VALUE_BOOL)
             return fail(p, "* wants int");
         *ret = v.kind == VALUE_INT ? v.i : v.b;
+    } else {
+        for (; peek(p) >= '0' && peek(p) <= '9' && *ret <= most; p->at++)
+            *ret = *ret * 10 + (peek(p) - '0');
     }
-    for (; peek(p) >= '0' && peek(p) <= '9' && *ret <= most; p->at++)
-        *ret = *ret * 10 + (peek(p) - '0');
     if (*ret > most || *ret < -most)
         return render_fail(p->render, RENDER_LIMIT, "a format may ask for %lld characters at most",
                            (long long)most);
@@ -260,15 +261,23 @@ static int add_double(struct percent *p, struct format_field *field, const struc
     return 0;
 }
 
+static int fail_type(const struct percent *p)
+{
+    struct str rest = str_from_offset(p->text, p->at - 1);
+    size_t index = utf8_count(str_slice(p->text, 0, p->at - 1));
+    uint32_t c = utf8_next(&rest);
+
+    return render_fail(p->render, RENDER_TYPE,
+                       "unsupported format character '%c' (0x%x) at index %zu",
+                       c >= ' ' && c < 0x7f ? (int)c : '?', c, index);
+}
+
 static int add_value(struct percent *p, struct format_field *field, bool zero, struct buf *out)
 {
     struct value v;
 
-    if (!memchr("sraciduoxXeEfFgG", field->type, 16))
-        return render_fail(p->render, RENDER_TYPE,
-                           "unsupported format character '%c' (0x%x) at index %zu", field->type,
-                           (unsigned)(unsigned char)field->type,
-                           utf8_count(str_slice(p->text, 0, p->at - 1)));
+    if (str_find_char(STR("sraciduoxXeEfFgG"), field->type, 0) == STR_NONE)
+        return fail_type(p);
     if (next_arg(p, &v) < 0)
         return -1;
     if (strchr("sra", field->type))
@@ -289,6 +298,11 @@ static int add_field(struct percent *p, const struct value *args, struct buf *ou
     struct format_field field = { .fill = STR(" "), .align = '>', .sign = '-', .precision = -1 };
     bool zero = false;
 
+    if (peek(p) == '%') {
+        p->at++;
+        buf_add_char(out, '%');
+        return 0;
+    }
     if (peek(p) == '(') {
         if (read_key(p, args, &p->args) < 0)
             return -1;
@@ -300,10 +314,6 @@ static int add_field(struct percent *p, const struct value *args, struct buf *ou
     if (p->at >= p->text.n)
         return fail(p, "incomplete format");
     field.type = p->text.p[p->at++];
-    if (field.type == '%') {
-        buf_add_char(out, '%');
-        return 0;
-    }
     return add_value(p, &field, zero, out);
 }
 

@@ -29,7 +29,7 @@ static int fail(const struct target *target, const char *text)
 
 static bool take(struct target *target, const char *chars, char *ret)
 {
-    if (target->rest.n == 0 || !memchr(chars, target->rest.p[0], strlen(chars)))
+    if (target->rest.n == 0 || str_find_char(str_from(chars), target->rest.p[0], 0) == STR_NONE)
         return false;
     *ret = target->rest.p[0];
     target->rest = str_from_offset(target->rest, 1);
@@ -56,7 +56,8 @@ static bool read_align(struct target *target, struct format_field *field)
 {
     size_t n = utf8_length_at(target->rest);
 
-    if (n > 0 && target->rest.n > n && memchr("<>=^", target->rest.p[n], 4)) {
+    if (n > 0 && target->rest.n > n &&
+        str_find_char(STR("<>=^"), target->rest.p[n], 0) != STR_NONE) {
         field->fill = str_slice(target->rest, 0, n);
         target->rest = str_from_offset(target->rest, n);
     }
@@ -100,7 +101,8 @@ static int check_grouping(const struct target *target, const struct format_field
                        field->grouping, field->type);
 }
 
-static int read_field(struct target *target, char align, struct format_field *field)
+/* `align` and `type` are what this kind of value has when nothing is said. */
+static int read_field(struct target *target, char align, char type, struct format_field *field)
 {
     bool aligned, filled;
     char c;
@@ -121,11 +123,11 @@ static int read_field(struct target *target, char align, struct format_field *fi
     if (take_number(target, FORMAT_WIDTH_MAX, &field->width) < 0 ||
         read_grouping(target, field) < 0 || read_precision(target, field) < 0)
         return -1;
-    if (target->rest.n > 1)
+    if (target->rest.n > 1 || (target->rest.n == 1 && target->rest.p[0] == '\0'))
         return render_fail(target->render, RENDER_TYPE,
                            "Invalid format specifier '%.*s' for object of type '%s'",
                            STR_ARG(target->spec), op_type_name(target->v));
-    field->type = target->rest.n > 0 ? target->rest.p[0] : 0;
+    field->type = target->rest.n > 0 ? target->rest.p[0] : type;
     return check_grouping(target, field);
 }
 
@@ -149,7 +151,7 @@ static bool has_sign(const struct target *target, char sign)
 
 static int check_text(const struct target *target, const struct format_field *field)
 {
-    if (field->type != 0 && field->type != 's')
+    if (field->type != 's')
         return fail_type(target, field);
     if (has_sign(target, ' '))
         return fail(target, "Space not allowed in string format specifier");
@@ -159,12 +161,6 @@ static int check_text(const struct target *target, const struct format_field *fi
         return fail(target, "Negative zero coercion (z) not allowed in string format specifier");
     if (field->alternate)
         return fail(target, "Alternate form (#) not allowed in string format specifier");
-    if (field->grouping) {
-        struct format_field named = *field;
-
-        named.type = 's';
-        return check_grouping(target, &named);
-    }
     if (field->align == '=')
         return fail(target, "'=' alignment not allowed in string format specifier");
     return 0;
@@ -175,7 +171,7 @@ static int format_text(struct target *target, struct buf *out)
     struct str text = target->v->s;
     struct format_field field;
 
-    if (read_field(target, '<', &field) < 0 || check_text(target, &field) < 0)
+    if (read_field(target, '<', 's', &field) < 0 || check_text(target, &field) < 0)
         return -1;
     if (field.precision >= 0)
         text = str_slice(text, 0, utf8_offset(text, (size_t)field.precision));
@@ -204,13 +200,13 @@ static int format_integer(struct target *target, struct buf *out)
     int64_t i = target->v->kind == VALUE_BOOL ? target->v->b : target->v->i;
     struct format_field field;
 
-    if (read_field(target, '>', &field) < 0)
+    if (read_field(target, '>', 'd', &field) < 0)
         return -1;
-    if (field.type != 0 && strchr("eEfFgG%", field.type)) {
+    if (strchr("eEfFgG%", field.type)) {
         format_double(&field, (double)i, out);
         return 0;
     }
-    if (field.type != 0 && !strchr("bcdnoxX", field.type))
+    if (!strchr("bcdnoxX", field.type))
         return fail_type(target, &field);
     if (field.precision >= 0)
         return fail(target, "Precision not allowed in integer format specifier");
@@ -226,7 +222,7 @@ static int format_float(struct target *target, struct buf *out)
 {
     struct format_field field;
 
-    if (read_field(target, '>', &field) < 0)
+    if (read_field(target, '>', 0, &field) < 0)
         return -1;
     if (field.type != 0 && !strchr("eEfFgGn%", field.type))
         return fail_type(target, &field);

@@ -98,15 +98,15 @@ struct value method_bind(struct render *render, const struct function *method,
     return object_value(&bound->object);
 }
 
-int method_arg_str(struct render *render, const struct bound *bound, size_t i, struct str *ret)
+int method_arg_str(struct render *render, const struct bound *bound, size_t i, const char *who,
+                   struct str *ret)
 {
     const struct value *v = &bound->args[i];
 
     if (undefined_check(render, v) < 0)
         return -1;
     if (v->kind != VALUE_STR)
-        return render_fail(render, RENDER_TYPE, "%s() argument %zu must be str, not %s",
-                           bound->name, i, op_type_name(v));
+        return render_fail(render, RENDER_TYPE, "%smust be str, not %s", who, op_type_name(v));
     *ret = v->s;
     return 0;
 }

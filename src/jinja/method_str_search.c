@@ -25,6 +25,17 @@ static int64_t clamp_index(int64_t i, int64_t length)
     return i < 0 ? 0 : i;
 }
 
+static int read_bound(struct render *render, const struct value *v, int64_t *ret)
+{
+    if (argument_is_none(v))
+        return 0;
+    if (v->kind != VALUE_INT && v->kind != VALUE_BOOL)
+        return render_fail(render, RENDER_TYPE,
+                           "slice indices must be integers or None or have an __index__ method");
+    *ret = v->kind == VALUE_INT ? v->i : v->b;
+    return 0;
+}
+
 /* Arguments `at` and `at + 1` are start and end. */
 static int window_read(struct render *render, const struct bound *bound, size_t at,
                        struct window *ret)
@@ -34,8 +45,8 @@ static int window_read(struct render *render, const struct bound *bound, size_t 
     int64_t start = 0, end = INT64_MAX;
     size_t from, to;
 
-    if (method_arg_optional_int(render, bound, at, &start) < 0 ||
-        method_arg_optional_int(render, bound, at + 1, &end) < 0)
+    if (read_bound(render, &bound->args[at], &start) < 0 ||
+        read_bound(render, &bound->args[at + 1], &end) < 0)
         return -1;
     start = clamp_index(start, length);
     end = end > length ? length : clamp_index(end, length);
@@ -66,7 +77,8 @@ static int find(struct render *render, const struct bound *bound, bool last, int
     struct str part;
     size_t at;
 
-    if (method_arg_str(render, bound, 1, &part) < 0 || window_read(render, bound, 2, &window) < 0)
+    if (window_read(render, bound, 2, &window) < 0 ||
+        method_arg_str(render, bound, 1, "", &part) < 0)
         return -1;
     *ret = -1;
     if (window.beyond)
@@ -116,7 +128,8 @@ static int str_count(struct render *render, const struct bound *bound, struct va
     struct str part;
     int64_t count = 0;
 
-    if (method_arg_str(render, bound, 1, &part) < 0 || window_read(render, bound, 2, &window) < 0)
+    if (window_read(render, bound, 2, &window) < 0 ||
+        method_arg_str(render, bound, 1, "", &part) < 0)
         return -1;
     if (!window.beyond && part.n == 0)
         count = (int64_t)utf8_count(window.text) + 1;
@@ -175,7 +188,7 @@ static int str_removeprefix(struct render *render, const struct bound *bound, st
     struct str text = bound->args[0].s, prefix;
     bool has;
 
-    if (method_arg_str(render, bound, 1, &prefix) < 0)
+    if (method_arg_str(render, bound, 1, "removeprefix() argument ", &prefix) < 0)
         return -1;
     has = str_starts(text, prefix);
     *ret = text_part(render, &bound->args[0], has ? prefix.n : 0, text.n);
@@ -188,7 +201,7 @@ static int str_removesuffix(struct render *render, const struct bound *bound, st
     struct str text = bound->args[0].s, suffix;
     bool has;
 
-    if (method_arg_str(render, bound, 1, &suffix) < 0)
+    if (method_arg_str(render, bound, 1, "removesuffix() argument ", &suffix) < 0)
         return -1;
     has = suffix.n > 0 && str_ends(text, suffix);
     *ret = text_part(render, &bound->args[0], 0, text.n - (has ? suffix.n : 0));
@@ -237,9 +250,10 @@ static int str_replace(struct render *render, const struct bound *bound, struct 
     int64_t count;
 
     for (size_t i = 0; i < 2; i++) {
+        static const char *const who[] = { "replace() argument 1 ", "replace() argument 2 " };
         struct str text;
 
-        if (method_arg_str(render, bound, i + 1, &text) < 0)
+        if (method_arg_str(render, bound, i + 1, who[i], &text) < 0)
             return -1;
         if (value_is_markup(self) && markup_escape(render, &bound->args[i + 1], &parts[i]) < 0)
             return -1;

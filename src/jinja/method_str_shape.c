@@ -138,8 +138,11 @@ static int strip(struct render *render, const struct bound *bound, bool left, bo
     struct value escaped;
 
     if (!argument_is_none(&bound->args[1])) {
-        if (method_arg_str(render, bound, 1, &chars) < 0)
+        if (undefined_check(render, &bound->args[1]) < 0)
             return -1;
+        if (bound->args[1].kind != VALUE_STR)
+            return render_fail(render, RENDER_TYPE, "%s arg must be None or str", bound->name);
+        chars = bound->args[1].s;
         if (value_is_markup(self)) {
             if (markup_escape(render, &bound->args[1], &escaped) < 0)
                 return -1;
@@ -229,7 +232,7 @@ static int read_encoding(struct render *render, const struct bound *bound, enum 
     };
     struct str name;
 
-    if (method_arg_str(render, bound, 1, &name) < 0)
+    if (method_arg_str(render, bound, 1, "encoding ", &name) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_is(name, names[i].name)) {

@@ -158,8 +158,10 @@ static int split(struct render *render, const struct bound *bound, bool back, st
     if (argument_is_none(&bound->args[1])) {
         (back ? split_blanks_back : split_blanks)(&pieces, (uint64_t)limit);
     } else {
-        if (method_arg_str(render, bound, 1, &separator) < 0)
-            return -1;
+        if (bound->args[1].kind != VALUE_STR)
+            return render_fail(render, RENDER_TYPE, "must be str or None, not %s",
+                               op_type_name(&bound->args[1]));
+        separator = bound->args[1].s;
         if (separator.n == 0)
             return render_fail(render, RENDER_TYPE, "empty separator");
         (back ? split_at_back : split_at)(&pieces, separator, (uint64_t)limit);
@@ -197,9 +199,9 @@ static int str_splitlines(struct render *render, const struct bound *bound, stru
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
     struct str text = bound->args[0].s;
     size_t from = 0;
-    bool keep;
+    int64_t keep;
 
-    if (op_truth(render, &bound->args[1], &keep) < 0 || text_expect(render, text.n) < 0)
+    if (argument_int(render, &bound->args[1], &keep) < 0 || text_expect(render, text.n) < 0)
         return -1;
     for (size_t at = 0; at < text.n;) {
         size_t end = line_end(str_from_offset(text, at));
@@ -225,9 +227,8 @@ static int partition(struct render *render, const struct bound *bound, bool back
     struct value separator = bound->args[1];
     size_t at;
 
-    if (method_arg_str(render, bound, 1, &separator.s) < 0)
-        return -1;
-    if (value_is_markup(self) && markup_escape(render, &bound->args[1], &separator) < 0)
+    if (value_is_markup(self) ? markup_escape(render, &bound->args[1], &separator) < 0
+                              : method_arg_str(render, bound, 1, "", &separator.s) < 0)
         return -1;
     if (separator.s.n == 0)
         return render_fail(render, RENDER_TYPE, "empty separator");
@@ -262,6 +263,8 @@ static int str_join(struct render *render, const struct bound *bound, struct val
     const struct value *self = &bound->args[0];
     const struct value_list *items;
 
+    if (!value_is_markup(self) && !op_is_iterable(&bound->args[1]))
+        return render_fail(render, RENDER_TYPE, "can only join an iterable");
     if (op_list(render, &bound->args[1], &items) < 0)
         return -1;
     for (size_t i = 0; i < items->count && !out.full; i++) {

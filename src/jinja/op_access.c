@@ -70,10 +70,11 @@ static int find_attribute(struct render *render, const struct value *v, struct s
 /* The number as an index into `count` items, or -1. */
 static int64_t find_index(const struct value *key, size_t count)
 {
-    int64_t i = key->kind == VALUE_INT ? key->i : key->b;
+    int64_t i;
 
     if (key->kind != VALUE_INT && key->kind != VALUE_BOOL)
         return -1;
+    i = key->kind == VALUE_INT ? key->i : key->b;
     if (i < 0)
         i += (int64_t)count;
     return i >= 0 && (uint64_t)i < count ? i : -1;

@@ -259,12 +259,14 @@ static int join_lists(struct render *render, const struct value *a, const struct
 static int add_sequences(struct render *render, const struct value *a, const struct value *b,
                          struct value *ret)
 {
-    const char *type = a->kind == VALUE_STR ? "str" : op_type_name(a);
+    const char *type = op_type_name(a);
 
     if (a->kind == VALUE_LIST && b->kind == VALUE_LIST && is_tuple(a) == is_tuple(b))
         return join_lists(render, a, b, ret);
     if (a->kind == b->kind && a->kind != VALUE_LIST)
         return join_texts(render, a, b, ret);
+    if (value_is_markup(a))
+        return unsupported(render, OP_ADD, a, b);
     return render_fail(render, RENDER_TYPE, "can only concatenate %s (not \"%s\") to %s", type,
                        op_type_name(b), type);
 }

@@ -68,6 +68,12 @@ static int list_object(struct render *render, struct object *object, const struc
     return 0;
 }
 
+bool op_is_iterable(const struct value *v)
+{
+    return v->kind == VALUE_LIST || v->kind == VALUE_MAP || v->kind == VALUE_STR ||
+           v->kind == VALUE_BYTES || (v->kind == VALUE_OBJECT && v->object->type->list);
+}
+
 int op_list(struct render *render, const struct value *v, const struct value_list **ret)
 {
     switch ((enum value_kind)v->kind) {
@@ -109,7 +115,7 @@ int op_length(struct render *render, const struct value *v, size_t *ret)
 
 /* A slice brought inside a sequence: `count` items from `start`, `step` apart. */
 struct cut {
-    int64_t start, step;
+    int64_t start, stop, step;
     uint64_t count;
 };
 
@@ -153,6 +159,7 @@ static int cut_read(struct render *render, const struct value *const bounds[3], 
     start = no_start ? (step < 0 ? length - 1 : 0) : clamp(start, length, step < 0);
     stop = no_stop ? (step < 0 ? -1 : length) : clamp(stop, length, step < 0);
     ret->start = start;
+    ret->stop = stop;
     ret->step = step;
     ret->count = 0;
     if (step > 0 && start < stop)
@@ -246,6 +253,6 @@ int op_slice(struct render *render, const struct value *v, const struct value *s
         return slice_list(render, v, &cut, ret);
     if (!range)
         return slice_text(render, v, size, &cut, ret);
-    *ret = range_part(render, range, cut.start, cut.step, cut.count);
+    *ret = range_part(render, range, cut.start, cut.stop, cut.step);
     return 0;
 }

@@ -47,6 +47,7 @@ int op_call(struct render *render, const struct value *callee, const struct call
 /* The items as a list that may not be changed: of a list itself, of a text its characters, of a map
  * its keys, of an object what it says. Fails with "'int' object is not iterable". */
 int op_list(struct render *render, const struct value *v, const struct value_list **ret);
+bool op_is_iterable(const struct value *v);
 int op_length(struct render *render, const struct value *v, size_t *ret);
 
 /* str(v) appended to `out`, and the same as a value; repr(v) for what is inside lists. */

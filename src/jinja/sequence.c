@@ -70,12 +70,13 @@ static int range_subscript(struct render *render, struct object *object, const s
                            struct value *ret, bool *ret_found)
 {
     const struct range *range = (const struct range *)object;
-    int64_t i = key->kind == VALUE_INT ? key->i : key->b;
+    int64_t i;
 
     (void)render;
     *ret_found = false;
     if (key->kind != VALUE_INT && key->kind != VALUE_BOOL)
         return 0;
+    i = key->kind == VALUE_INT ? key->i : key->b;
     if (i < 0 && range->length <= INT64_MAX)
         i += (int64_t)range->length;
     if (i < 0 || (uint64_t)i >= range->length)
@@ -150,19 +151,26 @@ int range_new(struct render *render, int64_t start, int64_t stop, int64_t step, 
     return 0;
 }
 
-/* Python's range allows any stop; ours is kept inside 64 bits when the slice ends beyond. */
-struct value range_part(struct render *render, const struct range *range, int64_t start,
-                        int64_t step, uint64_t count)
+/* Python's ranges have no bounds; what ours would have beyond 64 bits stays at the last number. */
+static int64_t item_beyond(const struct range *range, int64_t i)
 {
-    int64_t first = (int64_t)((uint64_t)range->start + (uint64_t)start * (uint64_t)range->step);
-    int64_t stride, stop;
+    int64_t distance, item;
+    bool up = (range->step > 0) == (i > 0);
+
+    if (__builtin_mul_overflow(i, range->step, &distance) ||
+        __builtin_add_overflow(range->start, distance, &item))
+        return up ? INT64_MAX : INT64_MIN;
+    return item;
+}
+
+struct value range_part(struct render *render, const struct range *range, int64_t start,
+                        int64_t stop, int64_t step)
+{
+    int64_t stride;
 
     if (__builtin_mul_overflow(range->step, step, &stride))
         stride = (range->step > 0) == (step > 0) ? INT64_MAX : INT64_MIN;
-    stop = (int64_t)((uint64_t)first + count * (uint64_t)stride);
-    if (count > 0 && (stride > 0 ? stop < first : stop > first))
-        stop = stride > 0 ? INT64_MAX : INT64_MIN;
-    return make_range(render, first, stop, stride);
+    return make_range(render, item_beyond(range, start), item_beyond(range, stop), stride);
 }
 
 /* --- views ---------------------------------------------------------------------- */

@@ -24,9 +24,9 @@ extern const struct object_type range_type;
 /* range(start, stop, step); fails when step is zero. */
 int range_new(struct render *render, int64_t start, int64_t stop, int64_t step, struct value *ret);
 bool range_has(const struct range *range, const struct value *item);
-/* The range of every `step`-th item from number `start` on, `count` of them; all within it. */
+/* range[start:stop:step], all three already brought inside it as a slice does. */
 struct value range_part(struct render *render, const struct range *range, int64_t start,
-                        int64_t step, uint64_t count);
+                        int64_t stop, int64_t step);
 /* Item number `i`, which must be less than the length. */
 int64_t range_item(const struct range *range, uint64_t i);
 

@@ -202,9 +202,10 @@ static pid_t start_sharing(struct child *child, int *ret_pidfd)
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
 start_in_cgroup(struct child *child, int *ret_pidfd)
 {
+    int pidfd = -1;
     struct clone_args args = {
         .flags = (uint64_t)CLONE_VFORK | (uint64_t)CLONE_PIDFD | CLONE_INTO_CGROUP,
-        .pidfd = (uintptr_t)ret_pidfd,
+        .pidfd = (uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
         .cgroup = (__u64)(unsigned)child->spec->cgroup->fd,
     };
@@ -212,6 +213,7 @@ start_in_cgroup(struct child *child, int *ret_pidfd)
 
     if (pid == 0)
         (void)live(child);
+    *ret_pidfd = pidfd;
     return pid;
 }
 

@@ -213,11 +213,25 @@ static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err 
     return 0;
 }
 
+static int move_into_place(const struct draft *draft)
+{
+    int folder = draft->folder;
+    int rc;
+
+    if (!draft->options.fresh)
+        return renameat(folder, draft->temp, folder, draft->name);
+    rc = renameat2(folder, draft->temp, folder, draft->name, RENAME_NOREPLACE);
+    if (rc == 0 || errno != EINVAL)
+        return rc;
+    /* a file system without that: a second name never replaces either */
+    if (linkat(folder, draft->temp, folder, draft->name, 0) < 0)
+        return -1;
+    return unlinkat(folder, draft->temp, 0);
+}
+
 static int publish(struct draft *draft, struct err *err)
 {
-    unsigned flags = draft->options.fresh ? RENAME_NOREPLACE : 0;
-
-    if (renameat2(draft->folder, draft->temp, draft->folder, draft->name, flags) < 0)
+    if (move_into_place(draft) < 0)
         return err_sys(err, errno, draft->options.fresh ? "create '%s'" : "rename to '%s'",
                        draft->path);
     draft->temp[0] = '\0';

@@ -4,7 +4,8 @@
  * Write to `fd` (or use draft_add, draft_copy), then commit: owner, extended
  * attributes and mode are set, file and folder are synced, and one rename makes
  * it visible. Until then nobody sees a change, and a draft that is dropped, or
- * whose process is killed, leaves the old file as it was.
+ * whose process is killed, leaves the old file as it was. A killed process may
+ * leave the draft behind, a file ".zester-<16 digits>" in the same folder.
  *
  *     draft_open -> write... -> draft_commit -> draft_done (always)
  *

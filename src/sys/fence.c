@@ -30,7 +30,7 @@ struct fence_group {
 /* The groups of this process, all below one. */
 static struct {
     pthread_mutex_t mutex;
-    bool looked;
+    pid_t owner;        /* who looked for a place; 0: nobody yet */
     struct cgroup base; /* path is NULL when there is no place for groups */
     struct fence_group *idle;
     struct fence_group *lingering; /* held a process when their run was over */
@@ -53,6 +53,8 @@ static void remove_list(struct fence_group **list)
 /* At exit: no lock, for nobody else runs and a lock could be held forever. */
 static void remove_all(void)
 {
+    if (groups.owner != getpid())
+        return; /* a fork of the owner: they are not ours */
     remove_list(&groups.idle);
     remove_list(&groups.lingering);
     if (groups.base.path)
@@ -87,7 +89,9 @@ static void look(void)
     char name[NAME_SIZE];
     struct err ignored;
 
-    groups.looked = true;
+    groups.owner = getpid();
+    groups.base = (struct cgroup)CGROUP_NONE;
+    groups.idle = groups.lingering = NULL;
     if (cgroup_home(&arena, &home, &ignored) < 0 || !home)
         return;
     sweep(home);
@@ -135,7 +139,7 @@ static int take_group(struct fence_group **ret_group, struct err *err)
     struct fence_group *group = NULL;
 
     (void)pthread_mutex_lock(&groups.mutex);
-    if (!groups.looked)
+    if (groups.owner != getpid())
         look();
     if (!groups.base.path)
         err_set(err, ERR_UNSUPPORTED, "no control group can be made here");

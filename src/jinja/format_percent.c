@@ -325,7 +325,8 @@ static bool is_left_over(const struct percent *p, const struct value *args)
     if (is_tuple(args))
         return p->next < args->list->count;
     return p->next == 0 && args->kind != VALUE_MAP && args->kind != VALUE_LIST &&
-           args->kind != VALUE_BYTES && !value_is_undefined(args);
+           args->kind != VALUE_BYTES && !value_is_undefined(args) &&
+           !(args->kind == VALUE_OBJECT && args->object->type->item);
 }
 
 int format_percent(struct render *render, const struct value *format, const struct value *args,

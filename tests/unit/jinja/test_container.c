@@ -158,3 +158,21 @@ TEST(containers_that_hold_themselves_print_with_dots)
     CHECK_STR(shown(&scene, &views), "{'l': [[...]]}");
     arena_done(&scene.arena);
 }
+
+TEST(sorting_backwards_keeps_equal_items_in_their_order)
+{
+    struct value_pair reverse = { value_text("reverse"), value_bool(true) };
+    const struct call with = { .named = &reverse, .named_count = 1 };
+    struct value list, ret;
+    struct scene scene;
+
+    scene_init(&scene);
+    list = value_list(container_new_list(&scene.render, 0));
+    for (int64_t i = 0; i < 5; i++) {
+        value_list_push(&scene.arena, list.list, value_int(i));
+        value_list_push(&scene.arena, list.list, value_double((double)i));
+    }
+    CHECK(method_call(&scene.render, method_find(&list, STR("sort")), &list, &with, &ret) == 0);
+    CHECK_STR(shown(&scene, &list), "[4, 4.0, 3, 3.0, 2, 2.0, 1, 1.0, 0, 0.0]");
+    arena_done(&scene.arena);
+}

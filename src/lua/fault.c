@@ -218,7 +218,7 @@ static bool report_nil(struct fault *fault)
         return false;
     buf_add_char(&out, '\'');
     if (miss->variable) {
-        proxy_print_path(miss->variable, miss->parent, &out);
+        (void)proxy_print_path(miss->variable, miss->parent, &out);
         buf_add_char(&out, '.');
     }
     buf_printf(&out, "%s' is nil: ", miss->key);

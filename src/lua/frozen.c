@@ -25,7 +25,7 @@ bool frozen_is(lua_State *L, int index)
     return true;
 }
 
-static int on_write(lua_State *L)
+static int on_frozen_write(lua_State *L)
 {
     const char *name = "a frozen table";
 
@@ -77,7 +77,7 @@ static void push_meta(lua_State *L, const char *name)
     lua_setfield(L, -2, "__index");
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
-    set_function(L, "__newindex", on_write);
+    set_function(L, "__newindex", on_frozen_write);
     set_function(L, "__len", on_length);
     set_function(L, "__pairs", on_pairs);
     if (name) {
@@ -111,12 +111,12 @@ void frozen_seal(lua_State *L, int index)
     lua_setmetatable(L, index);
 }
 
-void frozen_push_env(lua_State *L, lua_CFunction on_env_write)
+void frozen_push_env(lua_State *L, lua_CFunction on_write)
 {
     lua_createtable(L, 0, 3);
     lua_rotate(L, -2, 1);
     lua_setfield(L, -2, "__index");
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
-    set_function(L, "__newindex", on_env_write);
+    set_function(L, "__newindex", on_write);
 }

@@ -162,6 +162,7 @@ static int base_print(lua_State *L)
         struct str text = { NULL, 0 };
 
         text.p = lua_tolstring(L, -1, &text.n);
+        limits_charge(L, text.n); /* somebody keeps it */
         sandbox->options.print(sandbox->options.user, text);
     }
     return 0;

@@ -9,6 +9,8 @@
 
 /* Result of one conversion of os.date; the longest is %c. */
 #define DATE_PIECE_MAX 128
+/* What one of them costs. */
+#define DATE_STEPS 50
 /* Beyond this, years do not fit struct tm on the way back. */
 #define SECONDS_MAX (INT64_C(1) << 40)
 
@@ -134,6 +136,7 @@ static void push_text(lua_State *L, const char *format, struct tm *tm)
             luaL_addchar(&out, *format);
             continue;
         }
+        limits_charge(L, DATE_STEPS);
         conversion[1] = *++format;
         if (!conversion[1] || !strchr(date_letters, conversion[1]))
             luaL_error(L, "invalid conversion specifier '%s' in a date", conversion);

@@ -74,7 +74,6 @@ const struct value *proxy_value(lua_State *L, int index)
 /* --- paths ------------------------------------------------------------------ */
 
 struct search {
-    const struct value *wanted;
     const void *tree; /* two values of one tree are the same place to a script */
     size_t nodes;
 };
@@ -141,12 +140,23 @@ static bool search(struct search *s, const struct value *at, int depth, struct b
     return false;
 }
 
-void proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out)
+size_t proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out)
 {
-    struct search s = { v, tree_of(v), 0 };
+    struct search s = { tree_of(v), 0 };
 
     buf_add_text(out, variable->name);
     (void)search(&s, &variable->value, 0, out);
+    return s.nodes;
+}
+
+/* The path in the sandbox's buffer, paid for: a script may catch the error and go on. */
+static const char *path_of(lua_State *L, const struct proxy *proxy)
+{
+    struct sandbox *sandbox = state_of(L);
+
+    buf_clear(&sandbox->text);
+    limits_charge(L, proxy_print_path(proxy->variable, proxy->value, &sandbox->text));
+    return buf_text(&sandbox->text);
 }
 
 /* --- reading ------------------------------------------------------------------ */
@@ -206,10 +216,8 @@ static void check_guard(lua_State *L, const struct proxy *proxy)
     VEC_EACH (&sandbox->guards, guard) {
         if (proxy->value->kind != VALUE_MAP || guard->map != proxy->value->map || !guard->why)
             continue;
-        buf_clear(&sandbox->text);
-        proxy_print_path(proxy->variable, proxy->value, &sandbox->text);
-        luaL_error(L, "'%s.%s' is not there: %s", buf_text(&sandbox->text),
-                   luaL_tolstring(L, -1, NULL), guard->why);
+        luaL_error(L, "'%s.%s' is not there: %s", path_of(L, proxy),
+                   lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?", guard->why);
     }
 }
 
@@ -296,12 +304,7 @@ static int on_index(lua_State *L)
 
 static int on_write(lua_State *L)
 {
-    struct sandbox *sandbox = state_of(L);
-    const struct proxy *proxy = get(L, 1);
-
-    buf_clear(&sandbox->text);
-    proxy_print_path(proxy->variable, proxy->value, &sandbox->text);
-    return luaL_error(L, "'%s' is read-only", buf_text(&sandbox->text));
+    return luaL_error(L, "'%s' is read-only", path_of(L, get(L, 1)));
 }
 
 static int on_length(lua_State *L)

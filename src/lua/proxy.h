@@ -41,7 +41,8 @@ void proxy_get(lua_State *L, int index);
 bool proxy_next(lua_State *L, int index);
 lua_Integer proxy_length(const struct value *v);
 
-/* "deps.db.outputs": how a script would write the way to `v`. */
-void proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out);
+/* "deps.db.outputs": how a script would write the way to `v`. Returns how many values it looked at.
+ */
+size_t proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out);
 
 #endif

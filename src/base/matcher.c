@@ -1,0 +1,117 @@
+#include "base/matcher.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/* Room for the words of the library about a mistake. */
+#define MESSAGE_SIZE 256
+
+struct matcher {
+    pcre2_code *code;
+    uint32_t groups; /* the whole match included */
+};
+
+static void *take(size_t size, void *arena)
+{
+    return arena_alloc(arena, size);
+}
+
+/* What is in an arena goes with it. */
+static void give_back(void *p, void *arena)
+{
+    (void)p;
+    (void)arena;
+}
+
+static uint32_t options_of(unsigned flags)
+{
+    return PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_MATCH_INVALID_UTF |
+           (flags & MATCHER_IGNORE_CASE ? PCRE2_CASELESS : 0) |
+           (flags & MATCHER_MULTILINE ? PCRE2_MULTILINE : 0) |
+           (flags & MATCHER_DOTALL ? PCRE2_DOTALL : 0) |
+           (flags & MATCHER_VERBOSE ? PCRE2_EXTENDED : 0);
+}
+
+int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
+                const struct matcher **ret_matcher, size_t *reterr_at, struct err *err)
+{
+    struct matcher *matcher = ARENA_NEW(arena, struct matcher);
+    PCRE2_UCHAR message[MESSAGE_SIZE];
+    PCRE2_SIZE at = 0;
+    int problem;
+
+    if (reterr_at)
+        *reterr_at = 0;
+    if (pattern.n > MATCHER_PATTERN_MAX)
+        return err_set(err, ERR_LIMIT, "a pattern has at most %zu bytes", MATCHER_PATTERN_MAX);
+
+    pcre2_general_context *memory = pcre2_general_context_create(take, give_back, arena);
+    pcre2_compile_context *context = pcre2_compile_context_create(memory);
+
+    matcher->code = pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
+                                  options_of(flags), &problem, &at, context);
+    if (!matcher->code) {
+        if (reterr_at)
+            *reterr_at = at < pattern.n ? at : pattern.n;
+        (void)pcre2_get_error_message(problem, message, sizeof(message));
+        return err_set(err, ERR_INVALID, "pattern '%.*s': %s", STR_ARG(pattern),
+                       (const char *)message);
+    }
+    (void)pcre2_pattern_info(matcher->code, PCRE2_INFO_CAPTURECOUNT, &matcher->groups);
+    matcher->groups++;
+    *ret_matcher = matcher;
+    return 0;
+}
+
+static void read_groups(pcre2_match_data *data, uint32_t count, struct matcher_match *ret)
+{
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
+
+    ret->count = count < MATCHER_GROUPS_MAX ? count : MATCHER_GROUPS_MAX;
+    for (size_t i = 0; i < ret->count; i++) {
+        bool took_part = ends[2 * i] != PCRE2_UNSET;
+
+        ret->groups[i].start = took_part ? ends[2 * i] : STR_NONE;
+        ret->groups[i].end = took_part ? ends[2 * i + 1] : STR_NONE;
+    }
+}
+
+int matcher_find(const struct matcher *matcher, struct str text, size_t from,
+                 struct matcher_match *ret_match, bool *ret_found, struct err *err)
+{
+    uint32_t groups = ret_match ? matcher->groups : 1;
+    /* On the heap: the arena of the pattern may be shared by threads. */
+    pcre2_match_data *data = pcre2_match_data_create(groups, NULL);
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    int result;
+
+    if (!data || !limits)
+        abort(); /* out of memory ends the process */
+    (void)pcre2_set_match_limit(limits, MATCHER_STEPS_MAX);
+    (void)pcre2_set_heap_limit(limits, (uint32_t)(MATCHER_MEMORY_MAX >> 10));
+    result = pcre2_match(matcher->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, from, 0, data,
+                         limits);
+    if (result >= 0 && ret_match)
+        read_groups(data, matcher->groups, ret_match);
+    pcre2_match_context_free(limits);
+    pcre2_match_data_free(data);
+    if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+        return err_set(err, ERR_LIMIT,
+                       "a pattern needs more than %d steps or %zu bytes of memory to match",
+                       MATCHER_STEPS_MAX, MATCHER_MEMORY_MAX);
+    *ret_found = result >= 0;
+    return 0;
+}
+
+struct str matcher_text(const struct matcher_match *match, struct str text, size_t group)
+{
+    const struct matcher_group *span = group < match->count ? &match->groups[group] : NULL;
+
+    if (!span || span->start == STR_NONE)
+        return (struct str){ NULL, 0 };
+    return str_slice(text, span->start, span->end - span->start);
+}

@@ -1,0 +1,61 @@
+/*
+ * matcher - regular expressions of Perl and Python, with limits.
+ *
+ *     matcher_new(arena, STR("^web\\d+"), 0, &matcher, &err);
+ *     matcher_find(matcher, text, 0, NULL, &found, &err);
+ *
+ * Text is UTF-8; bytes that are none match nothing but do not stop a search.
+ * Matching ends at MATCHER_STEPS_MAX steps and MATCHER_MEMORY_MAX bytes with
+ * ERR_LIMIT, so that no pattern can hang a program.
+ *
+ * Memory: the compiled pattern is in the arena. Threads: any number may match.
+ */
+#ifndef BASE_MATCHER_H
+#define BASE_MATCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct arena;
+struct err;
+struct matcher;
+
+#define MATCHER_PATTERN_MAX ((size_t)64 << 10) /* bytes of a pattern */
+#define MATCHER_STEPS_MAX   1000000
+#define MATCHER_MEMORY_MAX  ((size_t)16 << 20)
+/* Groups that a match remembers, the whole match included. */
+#define MATCHER_GROUPS_MAX 32
+
+enum matcher_flag {
+    MATCHER_IGNORE_CASE = 1,
+    MATCHER_MULTILINE = 2, /* ^ and $ match at every line */
+    MATCHER_DOTALL = 4,    /* . matches line ends too */
+    MATCHER_VERBOSE = 8,   /* blanks and comments in the pattern mean nothing */
+};
+
+/* Bytes of a text; `start` is STR_NONE for a group that took no part. */
+struct matcher_group {
+    size_t start, end;
+};
+
+struct matcher_match {
+    size_t count; /* groups of the pattern, the whole match included */
+    struct matcher_group groups[MATCHER_GROUPS_MAX];
+};
+
+/* Fails with ERR_INVALID and sets `reterr_at`, which may be NULL, to the byte of the pattern where
+ * it went wrong; with ERR_LIMIT when the pattern is too long. */
+int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
+                const struct matcher **ret_matcher, size_t *reterr_at, struct err *err);
+
+/* The first match at byte `from` or later. `ret_match` may be NULL, and is set only when there is
+ * one. Fails with ERR_LIMIT only. */
+int matcher_find(const struct matcher *matcher, struct str text, size_t from,
+                 struct matcher_match *ret_match, bool *ret_found, struct err *err);
+
+/* The text of a group; a NULL view when it took no part. */
+struct str matcher_text(const struct matcher_match *match, struct str text, size_t group);
+
+#endif

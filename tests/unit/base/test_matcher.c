@@ -1,0 +1,91 @@
+#include "base/matcher.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "test.h"
+
+static bool finds(const char *pattern, unsigned flags, const char *text)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct err err = { 0 };
+    bool found;
+
+    if (matcher_new(&arena, str_from(pattern), flags, &matcher, NULL, &err) < 0 ||
+        matcher_find(matcher, str_from(text), 0, NULL, &found, &err) < 0)
+        fail_msg("%s: %s", pattern, err.text);
+    return found;
+}
+
+TEST(a_matcher_searches_anywhere_unless_anchored)
+{
+    CHECK(finds("b\\d", 0, "ab1"));
+    CHECK(!finds("^b\\d", 0, "ab1"));
+    CHECK(finds("(?<=a)b(?!2)", 0, "ab1"));
+    CHECK(!finds("B", 0, "b"));
+    CHECK(finds("B", MATCHER_IGNORE_CASE, "b"));
+    CHECK(finds("^b", MATCHER_MULTILINE, "a\nb"));
+    CHECK(!finds("a.b", 0, "a\nb"));
+    CHECK(finds("a.b", MATCHER_DOTALL, "a\nb"));
+    CHECK(finds("a b # c", MATCHER_VERBOSE, "ab"));
+    CHECK(finds("", 0, ""));
+}
+
+TEST(bytes_that_are_no_utf8_do_not_stop_a_search)
+{
+    CHECK(finds("web", 0, "\xff\xfeweb"));
+    CHECK(finds("^.$", 0, "\xc3\xa4"));
+}
+
+TEST(groups_are_told_by_bytes)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct matcher_match match;
+    struct str text = STR("port=8080");
+    struct err err;
+    bool found;
+
+    CHECK_INT(matcher_new(&arena, STR("(\\w+)=(\\d+)(x)?"), 0, &matcher, NULL, &err), 0);
+    CHECK_INT(matcher_find(matcher, text, 0, &match, &found, &err), 0);
+    CHECK(found);
+    CHECK_INT(match.count, 4);
+    CHECK(str_is(matcher_text(&match, text, 1), "port"));
+    CHECK(str_is(matcher_text(&match, text, 2), "8080"));
+    CHECK(!matcher_text(&match, text, 3).p);
+    CHECK(!matcher_text(&match, text, 4).p);
+}
+
+TEST(a_pattern_that_is_none_tells_where)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct err err;
+    size_t at;
+
+    CHECK_INT(matcher_new(&arena, STR("web(a"), 0, &matcher, &at, &err), -1);
+    CHECK_INT(err.code, ERR_INVALID);
+    CHECK_INT(at, 5);
+    CHECK_STR(err.text, "pattern 'web(a': missing closing parenthesis");
+}
+
+TEST(limits_of_patterns_are_named)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char *text = arena_alloc(&arena, MATCHER_PATTERN_MAX + 1);
+    const struct matcher *matcher;
+    struct err err;
+    bool found;
+
+    memset(text, 'a', MATCHER_PATTERN_MAX + 1);
+    CHECK_INT(
+        matcher_new(&arena, str_bytes(text, MATCHER_PATTERN_MAX + 1), 0, &matcher, NULL, &err), -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_HAS(err.text, "at most 65536 bytes");
+
+    CHECK_INT(matcher_new(&arena, STR("(a+)+$"), 0, &matcher, NULL, &err), 0);
+    text[60] = 'b';
+    CHECK_INT(matcher_find(matcher, str_bytes(text, 61), 0, NULL, &found, &err), -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_HAS(err.text, "more than 1000000 steps");
+}

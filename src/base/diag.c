@@ -9,15 +9,24 @@
 /* Longer source lines are cut around the caret. */
 #define SOURCE_COLUMNS 100
 
+/* The reader that names the file may be gone when the list is printed. */
+static struct place keep_place(struct diags *diags, struct place at)
+{
+    if (at.file)
+        at.file = arena_strdup(diags->arena, at.file);
+    return at;
+}
+
 int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
 {
-    struct diag diag = { .at = at };
+    struct diag diag = { 0 };
     va_list args;
 
     if (diags->list.n >= DIAGS_MAX) {
         diags->dropped++;
         return -1;
     }
+    diag.at = keep_place(diags, at);
     va_start(args, fmt);
     diag.text = arena_vprintf(diags->arena, fmt, args);
     va_end(args);
@@ -64,11 +73,12 @@ void diag_source(struct diags *diags, struct str text)
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...)
 {
     struct diag *diag = newest(diags);
-    struct diag_note note = { .at = at };
+    struct diag_note note = { 0 };
     va_list args;
 
     if (!diag)
         return;
+    note.at = keep_place(diags, at);
     va_start(args, fmt);
     note.text = arena_vprintf(diags->arena, fmt, args);
     va_end(args);

@@ -1,6 +1,6 @@
 /* zester - states, and later the fleet, from the command line. */
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/commands.h"
 
 static const char details[] =
     "Declare what a machine should be in YAML and Jinja; zester checks what differs,\n"
@@ -9,7 +9,9 @@ static const char details[] =
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
-        completion_command,
+        command_render,
+        command_doc,
+        command_completion,
         { 0 },
     };
     const struct program program = {

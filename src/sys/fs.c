@@ -146,6 +146,12 @@ int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_t
     return read_all(arena, fd, path, max, ret_text, err);
 }
 
+int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
+               struct err *err)
+{
+    return read_all(arena, fd, name, max, ret_text, err);
+}
+
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err)
 {
     char target[PATH_MAX];

@@ -84,6 +84,9 @@ int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err);
  * ERR_LIMIT above `max` bytes. */
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
             struct err *err);
+/* All that comes from an open descriptor, which stays open; `name` is for messages. */
+int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
+               struct err *err);
 /* Where a symbolic link points; NULL when there is none, or no link. */
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err);
 

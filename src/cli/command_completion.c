@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/commands.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     return CLI_OK;
 }
 
-const struct command completion_command = {
+const struct command command_completion = {
     .name = "completion",
     .operands = "bash|zsh",
     .summary = "print the completion script of a shell",

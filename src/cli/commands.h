@@ -1,0 +1,17 @@
+/*
+ * commands - what the programs can do; each is whole in its own file
+ * src/cli/command_<name>.c and put into a program's table by its main().
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/command.h"
+
+/* Shell completion from the command tables, so that there is nothing to keep in step by hand. */
+extern const struct command command_completion;
+/* The manual of template functions. */
+extern const struct command command_doc;
+/* A template by hand, for people who debug a state tree. */
+extern const struct command command_render;
+
+#endif

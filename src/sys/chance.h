@@ -1,0 +1,12 @@
+/*
+ * chance - random numbers from the kernel.
+ */
+#ifndef SYS_CHANCE_H
+#define SYS_CHANCE_H
+
+#include <stdint.h>
+
+/* Any number; blocks only before the machine has gathered chance once. */
+uint64_t chance_number(void);
+
+#endif

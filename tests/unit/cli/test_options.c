@@ -1,0 +1,86 @@
+#include "cli/options.h"
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "test.h"
+
+struct line {
+    const char *dir;
+    bool test;
+    int format;
+    struct param_strs search;
+    int64_t timeout;
+};
+
+#define ARGS struct line
+
+static const struct param table[] = {
+    PARAM("dir", STR, ARGS, dir, "a folder", .aliases = "d"),
+    PARAM("test", BOOL, ARGS, test, "change nothing", .aliases = "t"),
+    PARAM("format", CHOICE, ARGS, format, "how", .choices = "text|json", .default_text = "text"),
+    PARAM("search", STRS, ARGS, search, "where", .aliases = "s"),
+    PARAM("timeout", DURATION, ARGS, timeout, "how long"),
+    { 0 },
+};
+
+#define WORDS(...)                                                                                 \
+    (char *[]){ __VA_ARGS__ }, (int)(sizeof((char *[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static int parse(struct arena *arena, char **words, int count, struct line *line,
+                 struct param_strs *operands, struct buf *errors)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    int result = options_parse(arena, table, count, words, line, operands, &diags);
+
+    diags_print(&diags, errors);
+    return result;
+}
+
+TEST(options_stand_anywhere_and_the_rest_are_operands)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf errors = BUF_INIT(4096);
+    struct line line = { 0 };
+    struct param_strs operands;
+
+    CHECK_INT(parse(&arena,
+                    WORDS("web", "--dir=/srv", "-t", "db", "--format", "json", "-sa", "-s", "b",
+                          "--timeout", "1m", "--", "--dir"),
+                    &line, &operands, &errors),
+              0);
+    CHECK_STR(line.dir, "/srv");
+    CHECK(line.test);
+    CHECK_INT(line.format, 1);
+    CHECK_INT(line.search.n, 2);
+    CHECK_STR(line.search.p[1], "b");
+    CHECK_INT(line.timeout, 60000000000);
+    CHECK_INT(operands.n, 3);
+    CHECK_STR(operands.p[2], "--dir");
+}
+
+TEST(every_mistake_of_a_line_is_told_at_once)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf errors = BUF_INIT(4096);
+    struct line line = { 0 };
+    struct param_strs operands;
+
+    CHECK_INT(
+        parse(&arena,
+              WORDS("--tset", "-x", "--format", "jsno", "--dir", "a", "--dir", "b", "--timeout"),
+              &line, &operands, &errors),
+        -1);
+    CHECK_HAS(buf_text(&errors), "unknown option '--tset'\n      = did you mean '--test'?");
+    CHECK_HAS(buf_text(&errors), "unknown option '-x'");
+    CHECK_HAS(buf_text(&errors), "option '--dir' is given twice");
+    CHECK_HAS(buf_text(&errors), "option '--timeout' wants a value");
+    CHECK_HAS(buf_text(&errors), "jsno");
+}
+
+TEST(a_word_is_found_without_reading_the_rest)
+{
+    char *words[] = { "a", "--help", "--", "--local" };
+
+    CHECK(options_has(4, words, "--help"));
+    CHECK(!options_has(4, words, "--local"));
+}

@@ -4,9 +4,10 @@
  * Each call first puts the before-image of the path into the undo journal, then
  * acts, atomically. So a run that is killed at any point leaves files old or new,
  * never torn, and `state.revert` in a later process finds what was there before.
- * The first image of a path in a run wins; later calls on it save nothing.
+ * The first image of a path in a state wins; later calls on it note only what
+ * they leave. Reverting goes through the states backwards, so the oldest wins.
  *
- * In a dry run these calls are an error of the module: check never changes.
+ * In a dry run, and in check, these calls are an error: check never changes.
  *
  * Paths are absolute. Parents are not made unless a call says so.
  */
@@ -14,12 +15,16 @@
 #define STATE_CHANGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "base/str.h"
 
+struct arena;
 struct err;
 struct state_run;
+struct undo;
 
 /* What a path should be like; CHANGE_KEEP leaves it as it is (or takes the default for new ones).
  */
@@ -52,6 +57,7 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
 int change_rename(struct state_run *run, const char *from, const char *to, struct err *err);
 /* A file, link, or folder with all that is in it; all of it comes back with a revert. */
 int change_remove(struct state_run *run, const char *path, struct err *err);
+/* A mode is that of what a link points to; without one, the owner is that of the link itself. */
 int change_attr(struct state_run *run, const char *path, const struct change_attr *attr,
                 struct err *err);
 /* Times in nanoseconds since the epoch; the file is created when it is not there. */
@@ -59,5 +65,16 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
                  struct err *err);
 /* A path that something else is about to change (a command, a tool): keep its image. */
 int change_save(struct state_run *run, const char *path, struct err *err);
+
+/* --- for the runner ----------------------------------------------------------- */
+
+/* What one state may change and has changed. */
+struct change {
+    struct undo *undo; /* NULL: nothing is kept (a revert) */
+    uint32_t number;   /* of the state in the journal */
+    struct map paths;  /* those with an image, and how much of it */
+};
+/* The state has ended: note what others left at paths of change_save. */
+int change_finish(struct state_run *run, struct err *err);
 
 #endif

@@ -31,6 +31,8 @@ struct state_host {
     struct cancel *cancel;   /* sys/cancel.h: somebody wants the run to end */
     bool strict_params;      /* unknown parameters are errors; else warnings */
     bool test;               /* dry run */
+    unsigned parallel;       /* states that run at once; 0: as many as a level has */
+    int64_t lock_wait;       /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
 
 #endif

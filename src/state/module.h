@@ -81,10 +81,11 @@ struct state_run {
 
     /* What the module has said so far; read by the runner. */
     bool differs;
+    bool unchanged;            /* apply said so */
     struct buf text;           /* the human-readable differences */
     struct value_map *details; /* text to text */
     struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
-    struct change *change;     /* see state/change.h */
+    struct change *change;     /* what it may change by state/change.h; NULL: nothing */
 };
 
 /* --- what check says -------------------------------------------------------- */

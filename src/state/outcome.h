@@ -31,6 +31,7 @@ enum skip_reason {
     SKIP_FAILHARD_ABORT,
     SKIP_CANCELED, /* its text is empty, as documented */
 };
+#define SKIP_REASONS (SKIP_CANCELED + 1)
 
 /* "require_failed", ...; "" for SKIP_NONE and SKIP_CANCELED. */
 const char *skip_reason_text(enum skip_reason reason);
@@ -42,10 +43,17 @@ struct state_result {
     enum skip_reason skip_reason;
     int64_t duration; /* nanoseconds */
     struct str diff;
-    const char *error; /* NULL: none */
-    const char *cause; /* which requisite decided, in words; NULL */
-    const struct value_map *details;
+    const char *error;         /* NULL: none */
+    const char *cause;         /* which requisite decided, in words; NULL */
+    struct value_map *details; /* text to anything; NULL: none */
 };
+
+/* Failed, or skipped because something failed or was cut short: what requires it must not run. A
+ * condition that was not met (onchanges, onfail, prereq) is a success without change. */
+bool state_result_is_broken(const struct state_result *result);
+
+/* What both together are: failed before changed before unchanged before skipped. */
+enum outcome outcome_merge(enum outcome a, enum outcome b);
 
 struct run_result {
     const char *run_id;
@@ -54,6 +62,9 @@ struct run_result {
     int64_t duration;
     VEC(struct state_result) states; /* in the order of execution: level, order, name */
 };
+
+/* Count what `states` holds. */
+void run_result_count(struct run_result *result);
 
 /* No state failed and nothing was cut short. */
 bool run_result_is_success(const struct run_result *result);

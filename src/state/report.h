@@ -1,0 +1,24 @@
+/*
+ * report - the result of a run as a value, for JSON, YAML and the wire.
+ *
+ *     { peel_id, status, success, test?, results: [...], summary: {...}, error? }
+ *
+ * A result has name, level, changed, duration (nanoseconds), and diff, details, error,
+ * skipped, skip_reason and cause when there are any. Everything was masked before.
+ *
+ * Memory: the arena; shares texts with the result. Threads: any.
+ */
+#ifndef STATE_REPORT_H
+#define STATE_REPORT_H
+
+#include "data/value.h"
+
+struct run_result;
+struct state_result;
+
+struct value report_run(struct arena *arena, const char *peel_id, const struct run_result *result);
+struct value report_state(struct arena *arena, const struct state_result *result);
+/* When there was no run: a compile error, a lock that was not to be had. */
+struct value report_error(struct arena *arena, const char *peel_id, const char *error);
+
+#endif

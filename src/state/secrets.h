@@ -1,0 +1,39 @@
+/*
+ * secrets - texts that are never shown.
+ *
+ * Whoever learns of a secret (a setting that was sealed, a parameter marked so)
+ * adds its text; whoever is about to show something masks it first: each secret
+ * in it becomes "********". A secret of several lines is known as a whole and
+ * by its lines, because a diff shows them one by one.
+ *
+ *     secrets_new -> { secrets_add, secrets_mask }... -> secrets_free
+ *
+ * Memory: heap; texts are copied, and wiped at the end. Threads: any.
+ */
+#ifndef STATE_SECRETS_H
+#define STATE_SECRETS_H
+
+#include "base/str.h"
+
+struct arena;
+struct buf;
+struct secrets;
+struct value;
+
+/* Shorter texts are not masked: they would hide half of every output. */
+#define SECRETS_SHORTEST 4
+#define SECRETS_MASK     "********"
+
+struct secrets *secrets_new(void);
+/* NULL is fine, here and below: nothing is secret then. */
+void secrets_free(struct secrets *secrets);
+
+void secrets_add(struct secrets *secrets, struct str text);
+/* Every text in the value. */
+void secrets_add_value(struct secrets *secrets, const struct value *v);
+
+void secrets_mask(struct secrets *secrets, struct buf *text);
+/* A copy in the arena when there is something to hide, else the text as it is. */
+struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct str text);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * Only the types and numbers of curl's header are used; the functions come from
+ * the table below, filled by dlopen. The header's macro around curl_easy_setopt
+ * checks types, so it is taken away.
+ */
+#include "sys/fetch.h"
+
+#include <dlfcn.h>
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+#include "sys/pool.h"
+
+#define LIBRARY "libcurl.so.4"
+
+struct curl_api {
+    void *library;
+    CURLcode (*global_init)(long flags);
+    CURL *(*easy_init)(void);
+    CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
+    CURLcode (*easy_perform)(CURL *easy);
+    CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
+    const char *(*easy_strerror)(CURLcode code);
+    void (*easy_cleanup)(CURL *easy);
+};
+
+static struct curl_api api;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+struct symbol {
+    const char *name;
+    void *place;
+};
+
+static void load(void)
+{
+    const struct symbol symbols[] = {
+        { "curl_global_init", &api.global_init },   { "curl_easy_init", &api.easy_init },
+        { "curl_easy_setopt", &api.easy_setopt },   { "curl_easy_perform", &api.easy_perform },
+        { "curl_easy_getinfo", &api.easy_getinfo }, { "curl_easy_strerror", &api.easy_strerror },
+        { "curl_easy_cleanup", &api.easy_cleanup },
+    };
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    for (size_t i = 0; library && i < ARRAY_LEN(symbols); i++) {
+        void *found = dlsym(library, symbols[i].name);
+
+        if (!found)
+            return;
+        *(void **)symbols[i].place = found; /* as POSIX says that it may be done */
+    }
+    if (library && api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+        api.library = library;
+}
+
+struct transfer {
+    struct buf bytes;
+    const struct cancel *cancel;
+};
+
+static size_t on_bytes(char *bytes, size_t size, size_t count, void *self)
+{
+    struct transfer *transfer = self;
+
+    buf_add(&transfer->bytes, bytes, size * count);
+    return transfer->bytes.full ? 0 : size * count;
+}
+
+static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const struct transfer *transfer = self;
+
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return cancel_is_raised(transfer->cancel);
+}
+
+static void set_options(CURL *easy, const char *url, const struct fetch_options *options,
+                        struct transfer *transfer)
+{
+    (void)api.easy_setopt(easy, CURLOPT_URL, url);
+    (void)api.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)api.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    (void)api.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    (void)api.easy_setopt(easy, CURLOPT_MAXREDIRS, (long)FETCH_REDIRECTS_MAX);
+    (void)api.easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
+    (void)api.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)api.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                          (long)(FETCH_CONNECT_TIMEOUT / CLOCK_MS));
+    (void)api.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(options->timeout / CLOCK_MS));
+    (void)api.easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)options->size_max);
+    (void)api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
+    (void)api.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    (void)api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    (void)api.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+    (void)api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
+static int explain(CURL *easy, CURLcode code, const char *url, const struct transfer *transfer,
+                   struct err *err)
+{
+    long status = 0;
+
+    if (cancel_is_raised(transfer->cancel))
+        return err_set(err, ERR_CANCELED, "fetch '%s': canceled", url);
+    if (transfer->bytes.full || code == CURLE_FILESIZE_EXCEEDED)
+        return err_set(err, ERR_LIMIT, "fetch '%s': more than the limit of %zu bytes", url,
+                       transfer->bytes.max);
+    (void)api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    if (code == CURLE_HTTP_RETURNED_ERROR)
+        return err_set(err, status == 404 || status == 410 ? ERR_NOT_FOUND : ERR_INVALID,
+                       "fetch '%s': the server says %ld", url, status);
+    return err_set(err, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_INVALID,
+                   "fetch '%s': %s", url, api.easy_strerror(code));
+}
+
+static int transfer_all(CURL *easy, const char *url, struct transfer *transfer, struct err *err)
+{
+    CURLcode code;
+
+    pool_block_begin();
+    code = api.easy_perform(easy);
+    pool_block_end();
+    return code == CURLE_OK ? 0 : explain(easy, code, url, transfer, err);
+}
+
+int fetch(struct arena *arena, const char *url, const struct fetch_options *options,
+          struct str *ret_bytes, struct err *err)
+{
+    struct transfer transfer = { .bytes = BUF_INIT(options->size_max), .cancel = options->cancel };
+    CURL *easy;
+    int rc;
+
+    (void)pthread_once(&once, load);
+    easy = api.library ? api.easy_init() : NULL;
+    if (!easy)
+        return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
+                       url, LIBRARY);
+    set_options(easy, url, options, &transfer);
+    rc = transfer_all(easy, url, &transfer, err);
+    api.easy_cleanup(easy);
+    if (rc == 0)
+        *ret_bytes = buf_copy(&transfer.bytes, arena);
+    buf_done(&transfer.bytes);
+    return rc;
+}

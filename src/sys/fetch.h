@@ -1,0 +1,36 @@
+/*
+ * fetch - the bytes behind an http or https address.
+ *
+ * The library that does it is loaded when it is first needed, so that programs
+ * start as fast without it. Redirects are followed, a few of them, and never to
+ * another scheme than these two. What a server says beyond 2xx is an error.
+ *
+ * Memory: the arena. Threads: any; a pool worker is marked as blocked meanwhile.
+ */
+#ifndef SYS_FETCH_H
+#define SYS_FETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct arena;
+struct cancel;
+struct err;
+
+#define FETCH_REDIRECTS_MAX   5
+#define FETCH_CONNECT_TIMEOUT (30 * INT64_C(1000000000))
+
+struct fetch_options {
+    size_t size_max; /* more is ERR_LIMIT */
+    int64_t timeout; /* nanoseconds for all of it */
+    const struct cancel *cancel;
+};
+
+/* Fails with ERR_UNSUPPORTED when the library is not installed, with ERR_CANCELED, ERR_LIMIT and
+ * ERR_TIMEOUT, with ERR_NOT_FOUND when the server says 404 or 410. */
+int fetch(struct arena *arena, const char *url, const struct fetch_options *options,
+          struct str *ret_bytes, struct err *err);
+
+#endif

@@ -86,8 +86,8 @@ static void fail_unknown(struct compile *c, const struct node_apply *node, const
     struct str best = nearest(node->name, kind);
 
     c->mistakes++;
-    diag_add(c->diags, template_place(c->template, node->node.at), "no %s named '%.*s'", kind,
-             STR_ARG(node->name));
+    diag_add(c->diags, template_diag_place(c->template, node->node.at, c->diags),
+             "no %s named '%.*s'", kind, STR_ARG(node->name));
     diag_source(c->diags, c->template->text);
     if (best.p)
         diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(best));
@@ -361,7 +361,7 @@ static void complete_extends(struct compile *c, struct frame *frame, const struc
     if (frame->toplevel)
         return;
     c->mistakes++;
-    diag_add(c->diags, template_place(c->template, node->node.at),
+    diag_add(c->diags, template_diag_place(c->template, node->node.at, c->diags),
              "cannot use extend from a non top-level scope");
     diag_source(c->diags, c->template->text);
 }

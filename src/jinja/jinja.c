@@ -145,6 +145,14 @@ static struct template *given_template(struct jinja *jinja, const char *name, st
     return template;
 }
 
+/* Diagnostics may outlive the environment. */
+static struct place outlive(const struct diags *diags, struct place place)
+{
+    if (place.file)
+        place.file = arena_strdup(diags->arena, place.file);
+    return place;
+}
+
 /* --- running --------------------------------------------------------------------------------- */
 
 static int run(struct jinja *jinja, const struct template *template, const struct value *context,
@@ -175,7 +183,8 @@ int jinja_render_name(struct jinja *jinja, const char *name, const struct value 
     if (env_load(jinja, str_from(name), &template, diags) < 0)
         return -1;
     if (!template)
-        return diag_add(diags, (struct place){ .file = name }, "template '%s' not found", name);
+        return diag_add(diags, outlive(diags, (struct place){ .file = name }),
+                        "template '%s' not found", name);
     return run(jinja, template, context, out, diags);
 }
 
@@ -193,14 +202,15 @@ static int tell(struct eval *eval)
     const struct render *render = &eval->render;
 
     if (render->error_text) {
-        diag_add(eval->diags, render->error_place, "%s", render->error_text);
+        diag_add(eval->diags, outlive(eval->diags, render->error_place), "%s", render->error_text);
         if (render->error_template)
             diag_source(eval->diags, render->error_template->text);
         if (render->error_hint)
             diag_hint(eval->diags, "%s", render->error_hint);
     }
     for (size_t i = 0; i < render->notes.n; i++)
-        diag_note(eval->diags, render->notes.p[i].at, "%s", render->notes.p[i].text);
+        diag_note(eval->diags, outlive(eval->diags, render->notes.p[i].at), "%s",
+                  render->notes.p[i].text);
     return -1;
 }
 

@@ -161,6 +161,7 @@ static int run(struct eval *eval, const struct macro *macro, const struct call *
     bind_caller(eval, macro, &left);
     if (bind_kwargs(eval, macro, &left) < 0 || bind_varargs(eval, macro, call) < 0)
         return -1;
+    eval->render.template = macro->home.template;
     eval_enter(eval, &macro->node->scope);
     if (fill_defaults(eval, macro->node) < 0)
         return -1;

@@ -160,7 +160,7 @@ static struct module *find_module(const struct eval *eval, const struct template
 
 /* Run `template` as a module. `locals` is NULL without context: then it runs once. */
 static int make_module(struct eval *eval, const struct template *template,
-                       const struct locals *locals, struct module **ret)
+                       const struct locals *locals, const char *how, struct module **ret)
 {
     struct module *module = locals ? NULL : find_module(eval, template);
     size_t start = eval->out->n;
@@ -174,7 +174,7 @@ static int make_module(struct eval *eval, const struct template *template,
     module->template = template;
     module->context =
         locals ? context_derive(eval, eval->now.context, locals) : context_new(eval, false);
-    if (run_with(eval, template, module->context, "imported") < 0)
+    if (run_with(eval, template, module->context, how) < 0)
         return -1;
     module->text = eval_capture(eval, start, true);
     if (!locals)
@@ -207,7 +207,7 @@ int eval_include(struct eval *eval, const struct node_include *node)
     if (node->with_context)
         return run_with(eval, template, context_derive(eval, eval->now.context, &node->locals),
                         "included");
-    if (make_module(eval, template, NULL, &module) < 0)
+    if (make_module(eval, template, NULL, "included", &module) < 0)
         return -1;
     return eval_write_text(eval, &module->text);
 }
@@ -223,7 +223,7 @@ static int import_module(struct eval *eval, const struct node *node, const struc
     eval->render.at = node->at;
     if (eval_load(eval, &name, &template) < 0)
         return -1;
-    return make_module(eval, template, locals, ret);
+    return make_module(eval, template, locals, "imported", ret);
 }
 
 int eval_import(struct eval *eval, const struct node_import *node)

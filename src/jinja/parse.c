@@ -88,7 +88,7 @@ static void report(struct parse *parse, uint32_t at, const char *text)
 {
     if (parse->stopped)
         return;
-    diag_add(parse->diags, template_place(parse->template, at), "%s", text);
+    diag_add(parse->diags, template_diag_place(parse->template, at, parse->diags), "%s", text);
     diag_source(parse->diags, parse->template->text);
     if (++parse->mistakes >= MISTAKES_MAX)
         parse->stopped = true;
@@ -213,7 +213,7 @@ static void note_open(struct parse *parse)
 {
     if (!parse->open || parse->stopped)
         return;
-    diag_note(parse->diags, template_place(parse->template, parse->open->at),
+    diag_note(parse->diags, template_diag_place(parse->template, parse->open->at, parse->diags),
               "the innermost block that needs to be closed is '%.*s', which began here",
               STR_ARG(parse->open->tag));
 }
@@ -239,6 +239,7 @@ static void fail_unknown_tag(struct parse *parse, struct token tag)
     if (best.p && !mine)
         parse_hint(parse, "did you mean '%.*s'?", STR_ARG(best));
     note_open(parse);
+    parse->stopped = parse->stopped || mine; /* what belongs to what is a guess from here on */
 }
 
 static void fail_end(struct parse *parse)

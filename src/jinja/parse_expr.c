@@ -343,6 +343,7 @@ static bool parse_argument(struct parse *parse, struct args *args, struct call_l
         return (args->star_star = parse_expression(parse)) != NULL;
     }
     if (parse_at(parse, TOKEN_NAME) && parse_look(parse)->kind == TOKEN_ASSIGN) {
+        uint32_t name_at = parse->current.at;
         struct name *name = parse_take_name(parse);
 
         parse_next(parse);
@@ -354,7 +355,8 @@ static bool parse_argument(struct parse *parse, struct args *args, struct call_l
         }
         for (size_t i = 0; i < lists->names.n; i++)
             if (lists->names.p[i] == name) {
-                parse_fail(parse, at, "keyword argument repeated: %.*s", STR_ARG(name->text));
+                parse_fail(parse, name_at, "keyword argument repeated: '%.*s'",
+                           STR_ARG(name->text));
                 return false;
             }
         if (!(value = parse_expression(parse)))

@@ -152,6 +152,15 @@ static struct node *parse_member(struct parse *parse)
     return node->name ? &node->node : NULL;
 }
 
+/* Whether a `set` that could not be read has a value, and so no body. */
+static bool tag_has_assign(const struct parse *parse, struct token tag)
+{
+    struct str text = parse->lex.text;
+    size_t end = str_find(text, STR("%}"), tag.at);
+
+    return str_find_char(str_slice(text, tag.at, end - tag.at), '=', 0) != STR_NONE;
+}
+
 static struct node *parse_set(struct parse *parse, struct token tag)
 {
     struct node *target;
@@ -160,8 +169,11 @@ static struct node *parse_set(struct parse *parse, struct token tag)
         target = parse_member(parse);
     else
         target = parse_target(parse, NODE_STORE, NULL);
-    if (!target)
+    if (!target) {
+        if (tag_has_assign(parse, tag))
+            parse->closed = tag.at + 1;
         return NULL;
+    }
     if (parse_skip(parse, TOKEN_ASSIGN)) {
         struct node_set *set = PARSE_NODE(parse, NODE_SET, node_set, tag.at);
 

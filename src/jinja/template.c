@@ -43,11 +43,11 @@ static struct str prepare(struct template *template, struct str text, bool copy)
 static bool check_size(const struct template *template, struct str text, struct diags *diags)
 {
     size_t limit = template->jinja->options.limits.template_bytes;
-    struct place place = { .file = template->name };
 
     if (text.n <= limit)
         return true;
-    diag_add(diags, place, "the template has %zu bytes, more than the limit of %zu", text.n, limit);
+    diag_add(diags, template_diag_place(template, 0, diags),
+             "the template has %zu bytes, more than the limit of %zu", text.n, limit);
     return false;
 }
 
@@ -109,4 +109,13 @@ struct place template_place(const struct template *template, uint32_t at)
         .line = line,
         .column = (uint32_t)utf8_count(str_slice(text, line_start, end - line_start)) + 1,
     };
+}
+
+struct place template_diag_place(const struct template *template, uint32_t at,
+                                 const struct diags *diags)
+{
+    struct place place = template_place(template, at);
+
+    place.file = arena_strdup(diags->arena, place.file);
+    return place;
 }

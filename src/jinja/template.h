@@ -41,6 +41,9 @@ struct template *template_new(struct jinja *jinja, const char *name, struct str 
 void template_free(struct template *template);
 
 struct place template_place(const struct template *template, uint32_t at);
+/* The same for a diagnostic, which may outlive the template. */
+struct place template_diag_place(const struct template *template, uint32_t at,
+                                 const struct diags *diags);
 /* Whether it was made of exactly this text. */
 bool template_is(const struct template *template, struct str text);
 

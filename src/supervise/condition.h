@@ -5,6 +5,9 @@
  * the condition of an edge and the status of the dependency alone: whether it
  * holds, whether an exit is only transient, whether it can never hold again, and
  * in which words that is told.
+ *
+ * A dependency that could not be started (failed) or was stopped by hand is not
+ * started again by its policy: policies are about processes that end.
  */
 #ifndef SUPERVISE_CONDITION_H
 #define SUPERVISE_CONDITION_H
@@ -13,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "supervise/policy.h"
 #include "supervise/status.h"
 
@@ -71,7 +75,19 @@ enum condition_verdict condition_judge(enum condition condition,
 /* Does the condition hold now, transient or not? */
 bool condition_holds(enum condition condition, const struct condition_codes *codes,
                      const struct condition_facts *facts);
+/* Has the service ended in a way after which its policy starts it again? */
+bool condition_will_restart(const struct condition_facts *facts);
 /* Can the policy of the dependency never let it come true for good? */
 bool condition_is_unreachable(enum condition condition, const struct policy *policy);
+/* "`redis` has restart policy `always` — it will always restart, so ..." */
+void condition_print_unreachable(enum condition condition, const struct policy *policy,
+                                 const char *name, struct buf *out);
+/* "Dependency timeout: app timed out waiting for db to satisfy condition ServiceHealthy" */
+void condition_print_timeout(enum condition condition, const char *service, const char *dependency,
+                             struct buf *out);
+/* Does the condition speak of health, so that the dependency needs a check? */
+bool condition_needs_health(enum condition condition);
+/* Does the condition look at exit codes? */
+bool condition_has_codes(enum condition condition);
 
 #endif

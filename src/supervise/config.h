@@ -2,8 +2,9 @@
  * config - one orchestrator file, checked and frozen.
  *
  * Loading reads the YAML (1.2 core), refuses unknown keys and wrong types with
- * place and suggestion, all at once, evaluates what the file says must be known
- * at load (edges of depends_on, `kepler.logs`), and finds cycles. What a service
+ * place and suggestion, all at once, captures the environment and the owner,
+ * evaluates what the file says must be known at load (edges of depends_on,
+ * `kepler.logs`, `kepler.autostart.environment`), and finds cycles. What a service
  * may compute (`${{ }}$`, `!lua`) stays a `struct value` here and is evaluated
  * anew at each start of that service: supervise/resolve.h.
  *
@@ -18,23 +19,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/str.h"
 #include "base/vec.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "supervise/condition.h"
+#include "supervise/hook_phase.h"
 #include "supervise/policy.h"
 
 struct arena;
 struct diags;
-struct sandbox;
+struct environment;
+
+/* The release of the original whose files are read here; `version:` is compared with it. */
+#define CONFIG_VERSION "0.15.2"
 
 #define CONFIG_FILE_MAX     ((size_t)10 << 20)
 #define CONFIG_SERVICES_MAX 10000
-
-/* A field that may be dynamic. NULL: not given. */
-typedef const struct value *config_value;
+#define CONFIG_NAME_MAX     128
+#define CONFIG_STEPS_MAX    100 /* of one phase of one service */
 
 enum config_keep { CONFIG_RETAIN, CONFIG_CLEAR };
 
@@ -42,8 +47,11 @@ enum config_keep { CONFIG_RETAIN, CONFIG_CLEAR };
 struct config_logs {
     bool store_stdout, store_stderr;
     enum config_keep on_start, on_stop, on_restart, on_success, on_failure, on_skipped;
-    int64_t flush_interval, retention_period, cleanup_interval; /* nanoseconds; 0: none */
-    int64_t max_size; /* bytes a config may keep; 0: the default of the log store */
+    /* Of the whole config; a service has the same values. Nanoseconds; 0: none. */
+    int64_t flush_interval, retention_period, cleanup_interval;
+    int64_t batch_size; /* lines that are flushed before the interval is over */
+    int64_t max_size;   /* bytes a config may keep; 0: the default of the log store */
+    bool sync;          /* `storage: nfs`: a flush is on disk before it counts */
 };
 
 /* One edge of depends_on. */
@@ -56,92 +64,116 @@ struct config_edge {
     struct place at;
 };
 
-enum hook_phase {
-    HOOK_PRE_START,
-    HOOK_POST_START,
-    HOOK_PRE_STOP,
-    HOOK_POST_STOP,
-    HOOK_PRE_RESTART,
-    HOOK_POST_RESTART,
-    HOOK_POST_EXIT,
-    HOOK_PRE_CLEANUP,
-    HOOK_POST_HEALTHCHECK_SUCCESS,
-    HOOK_POST_HEALTHCHECK_FAIL,
-};
-#define HOOK_PHASES (HOOK_POST_HEALTHCHECK_FAIL + 1)
-const char *hook_phase_name(enum hook_phase phase);
-
 struct config_limits {
-    config_value memory; /* size */
-    int64_t cpu_time;    /* seconds; 0: none */
-    int64_t max_fds;     /* 0: none */
+    int64_t memory;               /* bytes; 0: none */
+    int64_t cpu_time;             /* seconds; 0: none */
+    int64_t max_fds;              /* 0: none */
+    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
+};
+
+/* What is run, where and as whom: the same in a service, a health check and a hook step. Values may
+ * be dynamic; NULL: not given. */
+struct config_program {
+    const struct value *command, *run; /* one of them */
+    const struct value *user, *groups, *working_dir, *environment, *env_file;
+    bool inherit_env, user_identity, no_new_privileges;
+    struct config_limits limits;
 };
 
 struct config_step {
-    config_value condition; /* `if` */
-    config_value command, run;
-    config_value user, groups, working_dir, environment, env_file;
-    bool inherit_env, user_identity, no_new_privileges;
+    const struct value *condition; /* `if`; NULL: not given */
+    struct config_program program;
     const char *output; /* name of the step's outputs, or NULL */
     int64_t timeout;    /* nanoseconds; a hook never hangs a service for ever */
-    struct config_limits limits;
     struct place at;
+};
+
+struct config_steps {
+    struct config_step *p;
+    size_t n;
 };
 
 struct config_health {
     bool given;
-    config_value command, run, user, groups;
-    int64_t interval, timeout, start_period;
+    struct config_program program;
+    int64_t interval, timeout, start_period; /* nanoseconds */
     int64_t retries;
-    bool user_identity, no_new_privileges;
+    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
+};
+
+/* `restart:` */
+struct config_restart {
+    struct policy policy;
+    struct param_strs watch;      /* globs; `!` excludes */
+    const struct value *computed; /* the map, when something in it is dynamic; else NULL */
 };
 
 struct config_service {
     const char *name;
-    config_value condition; /* `if` */
-    config_value command, run, working_dir, environment, env_file, user, groups;
-    bool inherit_env, user_identity, no_new_privileges, output;
-    config_value outputs; /* map name -> text */
+    const struct value *condition; /* `if`; NULL: not given */
+    struct config_program program;
+    bool output;                 /* capture ::output:: lines of the process */
+    const struct value *outputs; /* map name -> text, evaluated after the exit; or NULL */
     struct config_edge *edges;
     size_t edge_count;
-    struct policy policy;    /* restart; dynamic parts as values inside */
-    struct param_strs watch; /* globs; `!` excludes */
+    struct config_restart restart; /* the policy itself is never dynamic */
     struct config_health health;
-    struct {
-        struct config_step *steps;
-        size_t count;
-    } hooks[HOOK_PHASES];
+    struct config_steps hooks[HOOK_PHASES];
     struct config_logs logs;
-    struct config_limits limits;
+    const struct value *logs_computed;               /* the map, when something in it is dynamic */
     int stop_signal;                                 /* SIGTERM */
     int64_t stop_grace_period;                       /* 10 s; 0: kill at once */
-    int64_t start_limit_count, start_limit_interval; /* crash loops end in failed */
+    int64_t start_limit_count, start_limit_interval; /* crash loops end in failed; 0: no limit */
     struct place at;
+};
+
+/* Who loaded the file. Services of one who is not root run as that user. */
+struct config_owner {
+    uid_t uid;
+    gid_t gid;
 };
 
 struct config {
     const char *path; /* canonical */
     const char *folder;
-    struct str text; /* as it was read */
-    const char *lua; /* the top-level chunk, or NULL */
-    struct place lua_at;
+    struct str text;         /* as it was read */
+    const struct value *lua; /* the top-level chunk, or NULL */
+    struct config_owner owner;
+    const struct environment *kepler_env; /* as captured or declared when it was loaded */
+    const struct value *flags;            /* map of texts, for Lua only; never NULL */
     bool default_inherit_env;
     bool autostart;
-    config_value autostart_environment; /* list; NULL: none declared */
     int64_t output_max_size;
     struct config_logs logs;
     struct config_service *services;
     uint32_t service_count;
     const uint32_t *order;      /* topological, dependencies first */
     const uint32_t *levels;     /* of each service */
-    VEC(const char *) warnings; /* conditions that can never hold, and the like */
+    VEC(const char *) warnings; /* conditions that can never hold, and the like, with places */
 };
 
-/* Read and check `text`, the content of `path`. `sandbox` evaluates what must be known now. */
-int config_load(struct arena *arena, const char *path, struct str text, struct sandbox *sandbox,
-                const struct config **ret, struct diags *diags);
+/* What a file is loaded from. All but path and text may be zero. */
+struct config_source {
+    const char *path; /* canonical */
+    struct str text;
+    const struct environment *cli_env;    /* of the caller; NULL: empty */
+    const struct environment *kepler_env; /* of a snapshot, taken as it is; or NULL */
+    const struct value *flags;            /* map of texts, or NULL */
+    struct config_owner owner;
+};
+
+/* Read and check the file. Everything that `source` points to is copied. Returns -1 when it added
+ * to `diags`. */
+int config_load(struct arena *arena, const struct config_source *source, const struct config **ret,
+                struct diags *diags);
 
 /* The index of a service, or -1. */
 int64_t config_find(const struct config *config, const char *name);
+
+/* `kepler` section and services as `inspect` shows them: all defaults filled in, environments as
+ * lists of K=V, expressions as they were written. */
+struct value config_dump_kepler(struct arena *arena, const struct config *config);
+struct value config_dump_service(struct arena *arena, const struct config *config,
+                                 const struct config_service *service);
 
 #endif

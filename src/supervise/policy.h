@@ -2,7 +2,8 @@
  * policy - when a service that ended is started again, and after which pause.
  *
  * Words joined with '|': on-failure, on-success, on-unhealthy; `always` is all
- * three, `no` none. Pure.
+ * three, `no` none and stands alone. Exit code 0 is success, everything else, also
+ * the end by a signal, is failure. Pure.
  */
 #ifndef SUPERVISE_POLICY_H
 #define SUPERVISE_POLICY_H
@@ -27,7 +28,7 @@ struct policy {
     unsigned flags;
     int64_t delay, max_delay; /* nanoseconds; max_delay 0: no cap */
     double backoff;           /* factor, 1.0 and more */
-    int64_t grace_period;     /* of a restart's stop; 0: the service's own */
+    int64_t grace_period;     /* of a restart's stop; -1: the service's own */
 };
 
 int policy_parse(struct str text, unsigned *ret_flags, struct err *err);

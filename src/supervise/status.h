@@ -1,5 +1,5 @@
 /*
- * status - the twelve states of a service, by name.
+ * status - the twelve states of a service, by name. Pure.
  */
 #ifndef SUPERVISE_STATUS_H
 #define SUPERVISE_STATUS_H
@@ -24,7 +24,9 @@ enum status {
 };
 #define STATUSES (STATUS_SKIPPED + 1)
 
-const char *status_name(enum status status); /* "running" */
+/* "running" */
+const char *status_name(enum status status);
+/* -1 when the word is none. */
 int status_parse(struct str name, enum status *ret);
 
 bool status_is_running(enum status status);  /* running, healthy, unhealthy */

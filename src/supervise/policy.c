@@ -48,7 +48,7 @@ static int parse_word(struct str word, unsigned *ret_flags, struct err *err)
 int policy_parse(struct str text, unsigned *ret_flags, struct err *err)
 {
     struct str rest = text;
-    unsigned flags = 0, one;
+    unsigned flags = 0, one = 0;
     bool has_no = false;
     size_t count = 0;
 

@@ -239,7 +239,9 @@ static int filter_round(struct render *render, const struct bound *bound, struct
         return 0;
     }
     power = pow(10, (double)precision);
-    *ret = value_double((str_is(method, "ceil") ? ceil(d * power) : floor(d * power)) / power);
+    d = str_is(method, "ceil") ? ceil(d * power) : floor(d * power);
+    *ret =
+        value_double((d + 0.0) / power); /* in Python the step between is a whole number: no -0 */
     return 0;
 }
 

@@ -80,18 +80,18 @@ static int make_key(struct render *render, const struct value *item, const struc
     return 0;
 }
 
-/* "a,b.c": a list of keys, compared one after the other. */
+/* "a,b.c": a list of keys, compared one after the other; a list of one without a comma. */
 static int make_keys(struct render *render, const struct value *item, const struct value *paths,
                      bool case_sensitive, struct value *ret)
 {
     struct value_list *keys;
     struct str rest;
 
-    if (paths->kind != VALUE_STR)
-        return make_key(render, item, paths, case_sensitive, ret);
-    keys = container_new_list(render, 0);
-    for (rest = paths->s; rest.p;) {
-        struct value path = op_new_str(render, str_cut(&rest, ','));
+    keys = container_new_list(render, 1);
+    rest = paths->kind == VALUE_STR ? paths->s : STR("");
+    while (rest.p) {
+        struct str name = str_cut(&rest, ',');
+        struct value path = paths->kind == VALUE_STR ? op_new_str(render, name) : *paths;
         struct value key;
 
         if (make_key(render, item, &path, case_sensitive, &key) < 0)
@@ -358,7 +358,7 @@ static int filter_unique(struct render *render, const struct bound *bound, struc
         struct value key;
 
         if (make_key(render, &list->items[i], &bound->args[2], case_sensitive, &key) < 0 ||
-            render_step(render, 1) < 0)
+            op_check_key(render, &key) < 0 || render_step(render, 1) < 0)
             return -1;
         if (value_map_find(seen, &key))
             continue;

@@ -121,8 +121,6 @@ static int filter_pprint(struct render *render, const struct bound *bound, struc
 
     if (plain_value(render, &bound->args[0], &plain) < 0)
         return -1;
-    if (bound->args[0].kind == VALUE_LIST)
-        plain.flags = bound->args[0].flags & VALUE_TUPLE;
     sort_maps(&plain);
     if (print(&printer, &plain, 0, 0) < 0)
         return -1;

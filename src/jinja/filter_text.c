@@ -88,7 +88,7 @@ static int filter_title(struct render *render, const struct bound *bound, struct
         begins = c == '-' || c == '(' || c == '{' || c == '[' || c == '<' ||
                  unicode_is(c, UNICODE_SPACE);
     }
-    return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
+    return text_finish(render, &out, 0, ret);
 }
 
 static int filter_format(struct render *render, const struct bound *bound, struct value *ret)
@@ -155,8 +155,12 @@ static int filter_indent(struct render *render, const struct bound *bound, struc
     struct value text, split, newline = value_text("\n");
     bool first, blank;
 
-    if (soft_text(render, &bound->args[0], &text) < 0 ||
-        indent_text(render, &bound->args[1], &indent) < 0 ||
+    text = bound->args[0];
+    if (value_is_undefined(&text))
+        return undefined_fail(render, &text);
+    if (text.kind != VALUE_STR) /* the one filter here that Jinja2 does not soften */
+        return render_fail(render, RENDER_TYPE, "indent wants text, got '%s'", op_type_name(&text));
+    if (indent_text(render, &bound->args[1], &indent) < 0 ||
         op_truth(render, &bound->args[2], &first) < 0 ||
         op_truth(render, &bound->args[3], &blank) < 0)
         return -1;
@@ -181,15 +185,15 @@ static int filter_truncate(struct render *render, const struct bound *bound, str
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     int64_t length, leeway = TRUNCATE_LEEWAY;
-    size_t end_length, keep;
+    size_t size, end_length, keep;
     struct value text, end;
     bool killwords;
     struct str cut;
 
-    if (soft_text(render, &bound->args[0], &text) < 0 ||
-        argument_int(render, &bound->args[1], &length) < 0 ||
+    text = bound->args[0];
+    if (argument_int(render, &bound->args[1], &length) < 0 ||
         op_truth(render, &bound->args[2], &killwords) < 0 ||
-        soft_text(render, &bound->args[3], &end) < 0)
+        soft_text(render, &bound->args[3], &end) < 0 || op_length(render, &text, &size) < 0)
         return -1;
     if (!argument_is_none(&bound->args[4]) && argument_int(render, &bound->args[4], &leeway) < 0)
         return -1;
@@ -201,8 +205,10 @@ static int filter_truncate(struct render *render, const struct bound *bound, str
         return render_fail(render, RENDER_TYPE, "expected leeway >= 0, got %lld",
                            (long long)leeway);
     *ret = text;
-    if (utf8_count(text.s) <= (uint64_t)length + (uint64_t)leeway)
+    if (size <= (uint64_t)length + (uint64_t)leeway)
         return 0;
+    if (text.kind != VALUE_STR)
+        return render_fail(render, RENDER_TYPE, "truncate cannot cut a '%s'", op_type_name(&text));
     keep = utf8_offset(text.s, (size_t)length - end_length);
     cut = str_slice(text.s, 0, keep);
     for (size_t i = cut.n; !killwords && i-- > 0;)

@@ -61,7 +61,7 @@ static size_t break_at(const struct wrap *wrap, struct str chunk, size_t room)
 
     if (!wrap->hyphens)
         return end;
-    for (size_t i = end; i-- > 1;)
+    for (size_t i = end; i > 1 && i-- > 1;)
         if (chunk.p[i] == '-') {
             for (size_t k = 0; k < i; k++)
                 if (chunk.p[k] != '-')
@@ -99,7 +99,8 @@ static size_t fill_line(struct wrap *wrap, size_t next)
 
         if (used + length > wrap->width) {
             if (length > wrap->width && wrap->break_long) {
-                size_t at = break_at(wrap, *chunk, wrap->width > used ? wrap->width - used : 1);
+                /* no room leaves an empty part, and with it the blank before: so does Python */
+                size_t at = break_at(wrap, *chunk, wrap->width - used);
 
                 VEC_PUSH_IN(wrap->render->arena, &wrap->line, str_slice(*chunk, 0, at));
                 *chunk = str_from_offset(*chunk, at);

@@ -54,6 +54,8 @@ int plain_value(struct render *render, const struct value *v, struct value *ret)
         result = plain_map(render, container_map(render, v), ret);
     else
         result = op_list(render, v, &list) < 0 ? -1 : plain_list(render, list, ret);
+    if (result == 0 && v->kind == VALUE_LIST)
+        ret->flags = v->flags & VALUE_TUPLE;
     render_leave(render);
     return result;
 }

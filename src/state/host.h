@@ -30,6 +30,7 @@ struct state_host {
     struct secrets *secrets; /* state/secrets.h: texts that are never shown */
     struct cancel *cancel;   /* sys/cancel.h: somebody wants the run to end */
     bool strict_params;      /* unknown parameters are errors; else warnings */
+    bool strict_templates;   /* an undefined value in a template is an error; else it is empty */
     bool test;               /* dry run */
     unsigned parallel;       /* states that run at once; 0: as many as a level has */
     int64_t lock_wait;       /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */

@@ -94,6 +94,7 @@ struct plan {
     const uint32_t *level_start; /* level_count + 1 offsets into `order` */
     struct param_strs refs;      /* what was asked for */
     const struct output_list *outputs; /* what deferred states wait for, see state/output.h */
+    const struct diags *warnings;      /* unknown parameters, when those are no mistakes */
     const struct map *names;           /* by full name: number + 1, for plan_find */
 };
 
@@ -102,8 +103,9 @@ int64_t plan_find(const struct plan *plan, const char *name);
 
 /* Decode the arguments of a state from a body without marks: what the compiler does for all states
  * that are not deferred, and the runner for those that are, once output_fill has filled the body.
- * Returns -1 when it added to `diags`. */
+ * Unknown parameters are told in `unknown` and are no mistake; NULL: they are. Returns -1 when it
+ * added to `diags`. */
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
-                bool strict, const void **ret_args, struct diags *diags);
+                struct diags *unknown, const void **ret_args, struct diags *diags);
 
 #endif

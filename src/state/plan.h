@@ -95,7 +95,7 @@ struct plan {
     struct param_strs refs;      /* what was asked for */
     const struct output_list *outputs; /* what deferred states wait for, see state/output.h */
     const struct diags *warnings;      /* unknown parameters, when those are no mistakes */
-    const struct map *names;           /* by full name: number + 1, for plan_find */
+    const struct map *names;           /* struct plan_state by full name */
 };
 
 /* The number of the state with this full name, or -1. */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -51,7 +50,7 @@ static uint64_t random_number(void *user)
     uint64_t number = 0;
 
     (void)user;
-    (void)getrandom(&number, sizeof(number), 0);
+    arc4random_buf(&number, sizeof(number));
     return number;
 }
 

@@ -54,6 +54,7 @@ UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/tes
 THREADED := sys state supervise bus
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
+DRIVERS  := $(patsubst %.c,$(B)/%,$(sort $(wildcard bench/driver_*.c)))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -98,6 +99,10 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
 
+$(DRIVERS): $(B)/bench/%: $(B)/bench/%.o $(B)/libcore.a
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
+
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 units: $(UNITS)
@@ -140,7 +145,7 @@ lint: compile_commands.json ## layers, layout, banned calls, sizes, clang-tidy o
 lint-all: compile_commands.json ## the same, with clang-tidy on every file
 	@$(PY) tools/lint --all
 
-bench: all ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
+bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
 	@$(PY) bench/run --build $(B) $(BENCH)
 
 docs: ## write again what is generated: docs/packages.md

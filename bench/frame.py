@@ -61,6 +61,10 @@ class Bench:
             raise Failure(f"{path} is not built")
         return path
 
+    def driver(self, name):
+        """The path of bench/driver_NAME.c as a program: what must be measured inside one process."""
+        return self.program(f"bench/driver_{name}")
+
     @staticmethod
     def peer(name):
         """The path of somebody else's program, or None."""

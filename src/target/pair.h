@@ -1,0 +1,38 @@
+/*
+ * pair - "key:value" over a tree of values, as G@, P@, I@ and J@ ask.
+ *
+ * Keys may lead through maps by ':' as well as by '.', and values may hold colons, so
+ * "a:b:c" is tried as a = b:c, then as a.b = c. Each way is prepared once.
+ *
+ * Memory: in the arena. Threads: any number may match.
+ */
+#ifndef TARGET_PAIR_H
+#define TARGET_PAIR_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct arena;
+struct err;
+struct pair;
+struct value;
+
+/* Ways to cut one text. */
+#define PAIR_CUTS_MAX 16
+
+enum pair_kind {
+    PAIR_WILD,    /* a glob, with an optional operator before it */
+    PAIR_MATCHER, /* a regular expression */
+};
+
+/* Quotes in `text` are taken off. Fails with ERR_INVALID, or ERR_LIMIT; `reterr_at` is the byte of
+ * the text that is to blame. */
+int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
+               const struct pair **ret_pair, size_t *reterr_at, struct err *err);
+
+/* `tree` may be NULL, and then nothing matches. Fails with ERR_LIMIT. */
+int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matches,
+               struct err *err);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * A parsed target is a row of terms, each of which says where to go on when it is
+ * true and when it is false. Matching walks the row: no tree, no recursion, and
+ * never more terms than the answer needs.
+ */
+#include "target/target.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "target/grammar.h"
+
+struct target {
+    uint32_t start, count;
+    struct term terms[];
+};
+
+/* Append the terms of `node`, which go on at `yes` and `no`; returns where to begin. Depth: that of
+ * the tree, which TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
+static uint32_t emit(struct target *target, const struct grammar_node *node, uint32_t yes,
+                     uint32_t no)
+{
+    struct term *term;
+
+    switch (node->kind) {
+    case GRAMMAR_NOT: return emit(target, node->left, no, yes);
+    case GRAMMAR_AND: return emit(target, node->left, emit(target, node->right, yes, no), no);
+    case GRAMMAR_OR: return emit(target, node->left, yes, emit(target, node->right, yes, no));
+    case GRAMMAR_TERM: break;
+    }
+    term = &target->terms[target->count];
+    *term = *node->term;
+    term->next[false] = no;
+    term->next[true] = yes;
+    return target->count++;
+}
+
+int target_parse(struct arena *arena, struct str text, enum target_type type,
+                 const struct target_options *options, const struct target **ret_target,
+                 struct diags *diags)
+{
+    static const struct target_options none = { 0 };
+    struct grammar_tree tree;
+    struct target *target;
+
+    if (grammar_parse(arena, text, type, options ? options : &none, &tree, diags) < 0)
+        return -1;
+    target = arena_zalloc(arena, sizeof(*target) + mem_product(tree.terms, sizeof(struct term)));
+    target->start = emit(target, tree.root, TERM_ACCEPT, TERM_REJECT);
+    *ret_target = target;
+    return 0;
+}
+
+/* The id with dots for underscores, or the other way around; a NULL view when it has neither. */
+static struct str other_form(struct str id, char room[static TARGET_ID_MAX])
+{
+    char from = memchr(id.p, '.', id.n) ? '.' : '_';
+    char to = from == '.' ? '_' : '.';
+
+    if (!memchr(id.p, from, id.n))
+        return (struct str){ NULL, 0 };
+    for (size_t i = 0; i < id.n; i++)
+        room[i] = id.p[i] == from ? to : id.p[i];
+    return (struct str){ room, id.n };
+}
+
+int target_match(const struct target *target, const struct target_subject *subject,
+                 bool *ret_matches, struct err *err)
+{
+    struct term_subject full = { subject->id, { NULL, 0 }, subject->facts, subject->settings };
+    char room[TARGET_ID_MAX];
+    uint32_t at = target->start;
+
+    if (subject->id.n > TARGET_ID_MAX)
+        return err_set(err, ERR_LIMIT, "an id has at most %d bytes", TARGET_ID_MAX);
+    if (subject->id.n > 0)
+        full.other = other_form(subject->id, room);
+    while (at < TERM_REJECT) {
+        const struct term *term = &target->terms[at];
+        bool matches = false;
+
+        if (term_match(term, &full, &matches, err) < 0)
+            return -1;
+        at = term->next[matches];
+    }
+    *ret_matches = at == TERM_ACCEPT;
+    return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * term - one matcher of an expression: a glob, a list, a fact, a subnet.
+ *
+ * The table of prefixes is here: "G@" is TARGET_FACT, and so on.
+ *
+ * Memory: in the arena. Threads: any number may match.
+ */
+#ifndef TARGET_TERM_H
+#define TARGET_TERM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "target/subnet.h"
+#include "target/target.h"
+#include "target/wild.h"
+
+struct arena;
+struct err;
+struct matcher;
+struct pair;
+
+/* What to do after a term: the number of the next one, or one of these. */
+#define TERM_ACCEPT UINT32_MAX
+#define TERM_REJECT (UINT32_MAX - 1)
+
+struct term {
+    enum target_type type; /* never COMPOUND or GROUP */
+    uint32_t next[2];      /* after false, after true */
+    union {
+        struct wild wild;
+        struct map list; /* ids */
+        struct subnet subnet;
+        const struct matcher *matcher;
+        const struct pair *pair;
+    };
+};
+
+/* A subject with the second form of its id: with '.' for '_' or the other way around; a NULL view
+ * when there is none. */
+struct term_subject {
+    struct str id, other;
+    const struct value *facts, *settings;
+};
+
+/* The type of a prefix letter; TARGET_COMPOUND when there is none. */
+enum target_type term_prefix_type(char letter);
+/* "E@ G@ ...", for hints. */
+const char *term_prefixes(void);
+/* Does a backslash or a set in a text of this type belong to a regular expression? */
+bool term_is_regex(enum target_type type);
+
+/* `text` is the word without its prefix. Fails with ERR_INVALID or ERR_LIMIT; `reterr_at` is the
+ * byte of the text that is to blame. */
+int term_parse(struct arena *arena, enum target_type type, struct str text, struct term *ret_term,
+               size_t *reterr_at, struct err *err);
+
+int term_match(const struct term *term, const struct term_subject *subject, bool *ret_matches,
+               struct err *err);
+
+#endif

@@ -106,7 +106,7 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
                const struct pair **ret_pair, size_t *reterr_at, struct err *err)
 {
     struct pair *pair;
-    size_t count;
+    size_t count = 0;
 
     *reterr_at = 0;
     if (check_colons(text, &count, err) < 0)

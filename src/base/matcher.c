@@ -33,7 +33,8 @@ static uint32_t options_of(unsigned flags)
            (flags & MATCHER_IGNORE_CASE ? PCRE2_CASELESS : 0) |
            (flags & MATCHER_MULTILINE ? PCRE2_MULTILINE : 0) |
            (flags & MATCHER_DOTALL ? PCRE2_DOTALL : 0) |
-           (flags & MATCHER_VERBOSE ? PCRE2_EXTENDED : 0);
+           (flags & MATCHER_VERBOSE ? PCRE2_EXTENDED : 0) |
+           (flags & MATCHER_ANCHORED ? PCRE2_ANCHORED : 0);
 }
 
 int matcher_new(struct arena *arena, struct str pattern, unsigned flags,

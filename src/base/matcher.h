@@ -33,6 +33,7 @@ enum matcher_flag {
     MATCHER_MULTILINE = 2, /* ^ and $ match at every line */
     MATCHER_DOTALL = 4,    /* . matches line ends too */
     MATCHER_VERBOSE = 8,   /* blanks and comments in the pattern mean nothing */
+    MATCHER_ANCHORED = 16, /* only right where a search begins */
 };
 
 /* Bytes of a text; `start` is STR_NONE for a group that took no part. */

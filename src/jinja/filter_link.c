@@ -20,18 +20,18 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 struct linker {
     struct render *render;
-    const struct regex *address, *mail, *head, *tail, *blanks;
+    const struct matcher *address, *mail, *head, *tail, *blanks;
     int64_t trim; /* -1: never */
     struct buf attributes;
     const struct value_list *schemes; /* NULL: none */
     struct buf *out;
 };
 
-static int matches(struct linker *linker, const struct regex *regex, struct str text, bool *ret)
+static int matches(struct linker *linker, const struct matcher *regex, struct str text, bool *ret)
 {
-    struct regex_match match;
+    struct matcher_match match;
 
-    return regex_find(linker->render, regex, text, 0, false, &match, ret);
+    return regex_find(linker->render, regex, text, 0, &match, ret);
 }
 
 static size_t count_of(struct str text, struct str part)
@@ -138,16 +138,16 @@ static int add_middle(struct linker *linker, struct str middle)
 static int add_word(struct linker *linker, struct str word)
 {
     struct str middle = word, tail = { NULL, 0 };
-    struct regex_match match;
+    struct matcher_match match;
     bool found;
 
-    if (regex_find(linker->render, linker->head, word, 0, true, &match, &found) < 0)
+    if (regex_find(linker->render, linker->head, word, 0, &match, &found) < 0)
         return -1;
     if (found) {
-        buf_add_str(linker->out, regex_group(&match, word, 0));
+        buf_add_str(linker->out, matcher_text(&match, word, 0));
         middle = str_from_offset(word, match.groups[0].end);
     }
-    if (regex_find(linker->render, linker->tail, middle, 0, false, &match, &found) < 0)
+    if (regex_find(linker->render, linker->tail, middle, 0, &match, &found) < 0)
         return -1;
     if (found) {
         tail = str_from_offset(middle, match.groups[0].start);
@@ -163,18 +163,18 @@ static int add_word(struct linker *linker, struct str word)
 static int add_words(struct linker *linker, struct str text)
 {
     for (size_t at = 0; at < text.n;) {
-        struct regex_match match;
+        struct matcher_match match;
         struct str word;
         bool found;
 
-        if (regex_find(linker->render, linker->blanks, text, at, false, &match, &found) < 0)
+        if (regex_find(linker->render, linker->blanks, text, at, &match, &found) < 0)
             return -1;
         word = str_slice(text, at, (found ? match.groups[0].start : text.n) - at);
         if (add_word(linker, word) < 0)
             return -1;
         if (!found)
             break;
-        buf_add_str(linker->out, regex_group(&match, text, 0));
+        buf_add_str(linker->out, matcher_text(&match, text, 0));
         at = match.groups[0].end;
     }
     return 0;
@@ -233,9 +233,9 @@ static int compile(struct linker *linker)
 {
     struct render *render = linker->render;
 
-    if (regex_new(render, str_from(address_pattern), REGEX_IGNORE_CASE, &linker->address) < 0 ||
+    if (regex_new(render, str_from(address_pattern), MATCHER_IGNORE_CASE, &linker->address) < 0 ||
         regex_new(render, str_from(mail_pattern), 0, &linker->mail) < 0 ||
-        regex_new(render, STR("([(<]|&lt;)+"), 0, &linker->head) < 0 ||
+        regex_new(render, STR("([(<]|&lt;)+"), MATCHER_ANCHORED, &linker->head) < 0 ||
         regex_new(render, STR("([)>.,\\n]|&gt;)+$"), 0, &linker->tail) < 0 ||
         regex_new(render, STR("\\s+"), 0, &linker->blanks) < 0)
         return -1;

@@ -14,8 +14,8 @@
 #include "jinja/text.h"
 
 static int compile(struct render *render, const struct value *pattern,
-                   const struct value *ignorecase, const struct value *multiline,
-                   const struct regex **ret)
+                   const struct value *ignorecase, const struct value *multiline, unsigned flags,
+                   const struct matcher **ret)
 {
     bool ignore, multi;
     struct str text;
@@ -23,30 +23,30 @@ static int compile(struct render *render, const struct value *pattern,
     if (argument_text(render, pattern, &text) < 0 || op_truth(render, ignorecase, &ignore) < 0 ||
         op_truth(render, multiline, &multi) < 0)
         return -1;
-    return regex_new(render, text,
-                     (ignore ? REGEX_IGNORE_CASE : 0u) | (multi ? REGEX_MULTILINE : 0u), ret);
+    flags |= (ignore ? MATCHER_IGNORE_CASE : 0u) | (multi ? MATCHER_MULTILINE : 0u);
+    return regex_new(render, text, flags, ret);
 }
 
 /* The groups of the match as a tuple, or none. */
-static int groups(struct render *render, const struct bound *bound, bool anchored,
+static int groups(struct render *render, const struct bound *bound, unsigned flags,
                   struct value *ret)
 {
-    const struct regex *regex;
-    struct regex_match match;
+    const struct matcher *regex;
+    struct matcher_match match;
     struct value_list *made;
     struct str text;
     bool found;
 
     if (argument_text(render, &bound->args[0], &text) < 0 ||
-        compile(render, &bound->args[1], &bound->args[2], &bound->args[3], &regex) < 0 ||
-        regex_find(render, regex, text, 0, anchored, &match, &found) < 0)
+        compile(render, &bound->args[1], &bound->args[2], &bound->args[3], flags, &regex) < 0 ||
+        regex_find(render, regex, text, 0, &match, &found) < 0)
         return -1;
     *ret = value_null();
     if (!found)
         return 0;
     made = container_new_list(render, match.count);
     for (size_t i = 1; i < match.count; i++) {
-        struct str group = regex_group(&match, text, i);
+        struct str group = matcher_text(&match, text, i);
 
         value_list_push(render->arena, made, group.p ? op_new_str(render, group) : value_null());
     }
@@ -57,16 +57,16 @@ static int groups(struct render *render, const struct bound *bound, bool anchore
 
 static int filter_match(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return groups(render, bound, true, ret);
+    return groups(render, bound, MATCHER_ANCHORED, ret);
 }
 
 static int filter_search(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return groups(render, bound, false, ret);
+    return groups(render, bound, 0, ret);
 }
 
 /* `\1`, `\g<1>`, `\n`, `\\`: as re.sub reads a replacement. Returns the bytes read. */
-static size_t add_escape(struct str rest, struct str text, const struct regex_match *match,
+static size_t add_escape(struct str rest, struct str text, const struct matcher_match *match,
                          struct buf *out)
 {
     static const char letters[] = "nrtabfv", meanings[] = "\n\r\t\a\b\f\v";
@@ -87,14 +87,15 @@ static size_t add_escape(struct str rest, struct str text, const struct regex_ma
             group = group * 10 + (size_t)(rest.p[2] - '0');
             n = 3;
         }
-        buf_add_str(out, regex_group(match, text, group));
+        buf_add_str(out, matcher_text(match, text, group));
         return n;
     }
     if (rest.p[1] == 'g' && rest.n > 3 && rest.p[2] == '<') {
-        for (n = 3; n < rest.n && rest.p[n] >= '0' && rest.p[n] <= '9' && group < REGEX_GROUPS; n++)
+        for (n = 3;
+             n < rest.n && rest.p[n] >= '0' && rest.p[n] <= '9' && group < MATCHER_GROUPS_MAX; n++)
             group = group * 10 + (size_t)(rest.p[n] - '0');
         if (n < rest.n && rest.p[n] == '>' && n > 3) {
-            buf_add_str(out, regex_group(match, text, group));
+            buf_add_str(out, matcher_text(match, text, group));
             return n + 1;
         }
         n = 2;
@@ -105,7 +106,7 @@ static size_t add_escape(struct str rest, struct str text, const struct regex_ma
     return n;
 }
 
-static void add_replacement(struct str with, struct str text, const struct regex_match *match,
+static void add_replacement(struct str with, struct str text, const struct matcher_match *match,
                             struct buf *out)
 {
     for (size_t i = 0; i < with.n;) {
@@ -119,18 +120,18 @@ static void add_replacement(struct str with, struct str text, const struct regex
 static int filter_replace(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
-    const struct regex *regex;
-    struct regex_match match;
+    const struct matcher *regex;
+    struct matcher_match match;
     struct str text, with;
     size_t at = 0, copied = 0;
     bool found = true;
 
     if (argument_text(render, &bound->args[0], &text) < 0 ||
         argument_text(render, &bound->args[2], &with) < 0 ||
-        compile(render, &bound->args[1], &bound->args[3], &bound->args[4], &regex) < 0)
+        compile(render, &bound->args[1], &bound->args[3], &bound->args[4], 0, &regex) < 0)
         return -1;
     while (at <= text.n) {
-        if (regex_find(render, regex, text, at, false, &match, &found) < 0)
+        if (regex_find(render, regex, text, at, &match, &found) < 0)
             return -1;
         if (!found)
             break;

@@ -223,8 +223,8 @@ static int filter_truncate(struct render *render, const struct bound *bound, str
 
 static int filter_wordcount(struct render *render, const struct bound *bound, struct value *ret)
 {
-    const struct regex *word;
-    struct regex_match match;
+    const struct matcher *word;
+    struct matcher_match match;
     struct value text;
     int64_t count = 0;
     size_t at = 0;
@@ -234,7 +234,7 @@ static int filter_wordcount(struct render *render, const struct bound *bound, st
         regex_new(render, STR("\\w+"), 0, &word) < 0)
         return -1;
     for (;; count++) {
-        if (regex_find(render, word, text.s, at, false, &match, &found) < 0)
+        if (regex_find(render, word, text.s, at, &match, &found) < 0)
             return -1;
         if (!found)
             break;

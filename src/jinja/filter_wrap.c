@@ -24,7 +24,7 @@ static const char without_hyphens[] = BLANKS "+|" SOLID "+";
 
 struct wrap {
     struct render *render;
-    const struct regex *chunk;
+    const struct matcher *chunk;
     size_t width;
     bool break_long, hyphens;
     struct str between; /* lines */
@@ -35,16 +35,16 @@ struct wrap {
 
 static int cut_chunks(struct wrap *wrap, struct str text)
 {
-    struct regex_match match;
+    struct matcher_match match;
     bool found = true;
 
     vec_clear(&wrap->chunks);
     for (size_t at = 0; at < text.n; at = match.groups[0].end) {
-        if (regex_find(wrap->render, wrap->chunk, text, at, false, &match, &found) < 0)
+        if (regex_find(wrap->render, wrap->chunk, text, at, &match, &found) < 0)
             return -1;
         if (!found || match.groups[0].end == match.groups[0].start)
             break;
-        VEC_PUSH_IN(wrap->render->arena, &wrap->chunks, regex_group(&match, text, 0));
+        VEC_PUSH_IN(wrap->render->arena, &wrap->chunks, matcher_text(&match, text, 0));
     }
     return 0;
 }

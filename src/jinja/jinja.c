@@ -9,7 +9,6 @@
 #include "jinja/env.h"
 #include "jinja/eval.h"
 #include "jinja/function.h"
-#include "jinja/regex.h"
 #include "jinja/template.h"
 
 static const struct jinja_limits default_limits = {
@@ -229,7 +228,6 @@ int eval_run(struct jinja *jinja, const struct template *template, const struct 
     context_add_blocks(&eval, eval.now.context, template);
     rc = eval_template(&eval, template);
     out->max = max;
-    regex_done(&eval.render);
     if (rc >= 0)
         return 0;
     buf_cut(out, start);

@@ -3,12 +3,15 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 
 /* Room for the words of the library about a mistake. */
 #define MESSAGE_SIZE 256
+/* The library knows no longer names. */
+#define GROUP_NAME_MAX 32
 
 struct matcher {
     pcre2_code *code;
@@ -115,4 +118,22 @@ struct str matcher_text(const struct matcher_match *match, struct str text, size
     if (!span || span->start == STR_NONE)
         return (struct str){ NULL, 0 };
     return str_slice(text, span->start, span->end - span->start);
+}
+
+size_t matcher_groups(const struct matcher *matcher)
+{
+    return matcher->groups;
+}
+
+size_t matcher_group_named(const struct matcher *matcher, struct str name)
+{
+    char text[GROUP_NAME_MAX + 1];
+    int number;
+
+    if (name.n == 0 || name.n > GROUP_NAME_MAX || memchr(name.p, '\0', name.n))
+        return STR_NONE;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    number = pcre2_substring_number_from_name(matcher->code, (PCRE2_SPTR)text);
+    return number > 0 ? (size_t)number : STR_NONE;
 }

@@ -56,6 +56,11 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err);
 
+/* How many groups it has, the whole match included; those beyond MATCHER_GROUPS_MAX count too. */
+size_t matcher_groups(const struct matcher *matcher);
+/* The number of a named group; STR_NONE when there is none. */
+size_t matcher_group_named(const struct matcher *matcher, struct str name);
+
 /* The text of a group; a NULL view when it took no part. */
 struct str matcher_text(const struct matcher_match *match, struct str text, size_t group);
 

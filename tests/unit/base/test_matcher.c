@@ -89,3 +89,17 @@ TEST(limits_of_patterns_are_named)
     CHECK_INT(err.code, ERR_LIMIT);
     CHECK_HAS(err.text, "more than 1000000 steps");
 }
+
+TEST(groups_have_numbers_and_names)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct err err;
+
+    CHECK_INT(matcher_new(&arena, STR("(a)(?<second>b)(?P<third>c)"), 0, &matcher, NULL, &err), 0);
+    CHECK_INT(matcher_groups(matcher), 4);
+    CHECK_INT(matcher_group_named(matcher, STR("second")), 2);
+    CHECK_INT(matcher_group_named(matcher, STR("third")), 3);
+    CHECK(matcher_group_named(matcher, STR("fourth")) == STR_NONE);
+    CHECK(matcher_group_named(matcher, STR("")) == STR_NONE);
+}

@@ -1,0 +1,484 @@
+#include "supervise/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "data/time_text.h"
+#include "data/value.h"
+#include "supervise/config.h"
+#include "supervise/edge.h"
+#include "supervise/routine.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+struct engine {
+    struct arena arena; /* services and edges */
+    const struct config *config;
+    struct world *world;
+    struct event_sink sink;
+    struct service *services;
+    struct service *queue, **queue_end;
+    bool stepping; /* a sink that asks for something is not a new step */
+    bool dirty;    /* something happened since EVENT_SETTLED */
+};
+
+/* --- making ------------------------------------------------------------------------------ */
+
+void engine_plan(const struct config_service *config, struct world_plan *ret_plan)
+{
+    const struct config_health *health = &config->health;
+
+    *ret_plan = (struct world_plan){
+        .policy = config->restart.policy,
+        .check = { health->given, health->interval, health->timeout, health->start_period,
+                   health->retries },
+        .logs = config->logs,
+        .has_watch = config->restart.watch.n > 0,
+    };
+}
+
+static void init_service(struct engine *engine, uint32_t index)
+{
+    const struct config_service *config = &engine->config->services[index];
+    struct service *service = &engine->services[index];
+
+    service->engine = engine;
+    service->index = index;
+    service->config = config;
+    service->reason.max = service->cause.max = SERVICE_REASON_MAX;
+    service->hook.error.max = HOOK_ERROR_MAX;
+    service->edge_count = config->edge_count;
+    service->edges = ARENA_ARRAY(&engine->arena, struct service_edge, config->edge_count);
+    engine_plan(config, &service->plan);
+    for (size_t i = 0; i < config->edge_count; i++) {
+        struct service_edge *edge = &service->edges[i];
+
+        edge->owner = service;
+        edge->config = &config->edges[i];
+        edge->target = &engine->services[config->edges[i].service];
+        edge->target->dependent_count++;
+    }
+}
+
+static void link_dependents(struct engine *engine)
+{
+    uint32_t count = engine->config->service_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct service *service = &engine->services[i];
+
+        service->dependents =
+            ARENA_ARRAY(&engine->arena, struct service_edge *, service->dependent_count);
+        service->dependent_count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (size_t j = 0; j < engine->services[i].edge_count; j++) {
+            struct service_edge *edge = &engine->services[i].edges[j];
+
+            edge->target->dependents[edge->target->dependent_count++] = edge;
+        }
+}
+
+/* --- what the world says -------------------------------------------------------------------- */
+
+static void on_exited(void *self, uint32_t index, struct process_status status)
+{
+    struct engine *engine = self;
+    struct service *service = &engine->services[index];
+    struct service_record *record = &service->record;
+
+    if (!service->alive || service->exited)
+        return;
+    service->exited = true;
+    record->pid = 0;
+    record->has_exit_code = status.signo == 0;
+    record->exit_code = status.signo == 0 ? status.code : 0;
+    record->signal = status.signo;
+    if (service_status(service) != STATUS_STOPPING && !service->going_down) {
+        AUTO_BUF struct buf text = BUF_INIT(SERVICE_REASON_MAX);
+
+        process_status_print(status, &text);
+        service_because(service, "its process ended: %s", buf_text(&text));
+    }
+    service_handle(service, EV_EXITED);
+}
+
+static void on_emptied(void *self, uint32_t index)
+{
+    struct engine *engine = self;
+    struct service *service = &engine->services[index];
+
+    if (!service->alive)
+        return;
+    service->alive = false;
+    service_changed(service);
+    service_handle(service, EV_EMPTY);
+}
+
+static void on_task_ended(void *self, uint32_t index, enum world_task kind,
+                          struct process_status status)
+{
+    struct engine *engine = self;
+
+    if (kind == WORLD_HOOK)
+        hook_task_ended(&engine->services[index], status);
+    else
+        health_task_ended(&engine->services[index], status);
+}
+
+static void on_files_changed(void *self, uint32_t index, const char *path)
+{
+    struct engine *engine = self;
+    struct service *service = &engine->services[index];
+
+    if (!service->up || service->exited || service->goal == GOAL_DOWN)
+        return;
+    service_because(service, "a watched file changed: %s", path);
+    service_handle(service, EV_FILES);
+}
+
+struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink)
+{
+    struct engine *engine = mem_zalloc(sizeof(*engine));
+
+    engine->config = config;
+    engine->world = world;
+    engine->sink = sink;
+    engine->queue_end = &engine->queue;
+    engine->services = ARENA_ARRAY(&engine->arena, struct service, config->service_count);
+    for (uint32_t i = 0; i < config->service_count; i++)
+        init_service(engine, i);
+    link_dependents(engine);
+    world->events = (struct world_events){ .self = engine,
+                                           .exited = on_exited,
+                                           .emptied = on_emptied,
+                                           .task_ended = on_task_ended,
+                                           .files_changed = on_files_changed };
+    return engine;
+}
+
+static void done_service(struct engine *engine, struct service *service)
+{
+    struct timers *timers = engine->world->timers;
+
+    edge_end(service);
+    timer_clear(timers, &service->pause);
+    timer_clear(timers, &service->grace);
+    timer_clear(timers, &service->hook.timer);
+    timer_clear(timers, &service->health.timer);
+    hook_done(&service->hook);
+    buf_done(&service->reason);
+    buf_done(&service->cause);
+}
+
+void engine_free(struct engine *engine)
+{
+    if (!engine)
+        return;
+    for (uint32_t i = 0; i < engine->config->service_count; i++)
+        done_service(engine, &engine->services[i]);
+    arena_done(&engine->arena);
+    free(engine);
+}
+
+/* --- telling, and the queue ------------------------------------------------------------------- */
+
+void engine_tell(struct engine *engine, const struct service *service, struct event *event)
+{
+    if (!engine->sink.fn)
+        return;
+    event->service = service->index;
+    event->name = service->config->name;
+    event->wall = engine->world->ops->wall(engine->world);
+    if (!event->cause)
+        event->cause = "";
+    if (!event->reason)
+        event->reason = "";
+    engine->sink.fn(engine->sink.self, event);
+}
+
+void engine_queue(struct engine *engine, struct service *service)
+{
+    engine->dirty = true;
+    if (service->queued)
+        return;
+    service->queued = true;
+    service->queue_next = NULL;
+    *engine->queue_end = service;
+    engine->queue_end = &service->queue_next;
+}
+
+static struct service *take(struct engine *engine)
+{
+    struct service *service = engine->queue;
+
+    engine->queue = service->queue_next;
+    if (!engine->queue)
+        engine->queue_end = &engine->queue;
+    service->queued = false;
+    return service;
+}
+
+/* A dependent that is not active learns of the new state when it is started. */
+static void pass_restart_on(struct service_edge *edge)
+{
+    struct service *dependent = edge->owner;
+    enum status status = service_status(dependent);
+
+    if (!edge->config->restart || dependent->goal == GOAL_DOWN || !status_is_active(status) ||
+        (status == STATUS_WAITING && dependent->no_deps))
+        return;
+    edge->wait = EDGE_CONDITION;
+    if (status_is_running(status))
+        service_because(dependent, "its dependency %s restarts", edge->target->config->name);
+    service_handle(dependent, EV_DEP_RESTART);
+}
+
+static void tell_neighbours(struct service *service)
+{
+    bool restarted = service->told_restart;
+
+    service->told_restart = false;
+    for (size_t i = 0; i < service->dependent_count; i++) {
+        struct service_edge *edge = service->dependents[i];
+
+        if (restarted)
+            pass_restart_on(edge);
+        service_handle(edge->owner, EV_EDGE);
+    }
+    for (size_t i = 0; i < service->edge_count; i++)
+        service_handle(service->edges[i].target, EV_TURN);
+    service_handle(service, EV_EDGE);
+    service_handle(service, EV_TURN);
+}
+
+void engine_step(struct engine *engine)
+{
+    const struct event settled = { .kind = EVENT_SETTLED, .cause = "", .reason = "" };
+
+    if (engine->stepping)
+        return;
+    engine->stepping = true;
+    while (engine->dirty) {
+        while (engine->queue)
+            tell_neighbours(take(engine));
+        engine->dirty = false;
+        if (engine->sink.fn)
+            engine->sink.fn(engine->sink.self, &settled);
+    }
+    engine->stepping = false;
+}
+
+/* --- requests ----------------------------------------------------------------------------------
+ */
+
+static size_t set_count(const struct engine *engine, struct engine_set set)
+{
+    return set.count > 0 ? set.count : engine->config->service_count;
+}
+
+static struct service *set_get(const struct engine *engine, struct engine_set set, size_t i)
+{
+    return &engine->services[set.count > 0 ? set.services[i] : i];
+}
+
+void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        struct service *service = set_get(engine, set, i);
+
+        service->goal = GOAL_UP;
+        if (status_is_active(service_status(service)) && service_status(service) != STATUS_STOPPING)
+            continue;
+        service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
+        service->ignore_if = (flags & ENGINE_NAMED) != 0;
+        service_because(service, "start was asked for");
+        service_handle(service, EV_START);
+    }
+    engine_step(engine);
+}
+
+static void clear_stopped_logs(struct engine *engine, struct service *service)
+{
+    struct event event = { .kind = EVENT_CLEAR_LOGS };
+
+    if (!status_is_active(service_status(service)) && service->plan.logs.on_stop == CONFIG_CLEAR)
+        engine_tell(engine, service, &event);
+}
+
+/* All are marked before the first one moves, so that each waits for its dependents. */
+void engine_stop(struct engine *engine, struct engine_set set, const struct engine_stop *options)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        struct service *service = set_get(engine, set, i);
+
+        service->goal = GOAL_DOWN;
+        service->start_due = false;
+        service->stop_signal = options ? options->signal : 0;
+        service->leaving = status_is_active(service_status(service));
+        clear_stopped_logs(engine, service);
+    }
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        struct service *service = set_get(engine, set, i);
+
+        service_handle(service, EV_STOP);
+        if (options && options->clean && service->record.initialized &&
+            service_status(service) != STATUS_SKIPPED)
+            service_handle(service, EV_CLEAN);
+    }
+    engine_step(engine);
+}
+
+static bool is_restartable(const struct service *service)
+{
+    return status_is_running(service_status(service)) && service->goal == GOAL_UP;
+}
+
+/* Edges among those that restart together keep their order: up again before the dependent is. */
+static void keep_order(struct service *service)
+{
+    for (size_t i = 0; i < service->edge_count; i++) {
+        struct service_edge *edge = &service->edges[i];
+
+        if (edge->target->leaving && edge->target->goal == GOAL_UP)
+            edge->wait = EDGE_ORDER;
+    }
+}
+
+size_t engine_restart(struct engine *engine, struct engine_set set, unsigned flags)
+{
+    bool ordered = (flags & ENGINE_NO_DEPS) == 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        struct service *service = set_get(engine, set, i);
+
+        if (is_restartable(service))
+            service->leaving = true;
+    }
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        struct service *service = set_get(engine, set, i);
+
+        if (!is_restartable(service))
+            continue;
+        edge_end(service);
+        if (ordered)
+            keep_order(service);
+        service->ignore_if = (flags & ENGINE_NAMED) != 0;
+        service_handle(service, EV_RESTART);
+        count++;
+    }
+    engine_step(engine);
+    return count;
+}
+
+/* --- asking --------------------------------------------------------------------------------------
+ */
+
+size_t engine_count(const struct engine *engine)
+{
+    return engine->config->service_count;
+}
+
+const struct service *engine_get(const struct engine *engine, uint32_t index)
+{
+    return &engine->services[index];
+}
+
+const struct service *engine_find(const struct engine *engine, const char *name)
+{
+    for (uint32_t i = 0; i < engine->config->service_count; i++)
+        if (strcmp(engine->config->services[i].name, name) == 0)
+            return &engine->services[i];
+    return NULL;
+}
+
+const struct config *engine_config(const struct engine *engine)
+{
+    return engine->config;
+}
+
+struct world *engine_world(const struct engine *engine)
+{
+    return engine->world;
+}
+
+void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
+                    const char *reason)
+{
+    struct service *service = &engine->services[index];
+
+    service->record = *record;
+    service->record.pid = 0;
+    service->record.started_at = 0;
+    service->record.restarts = service->record.restarts_since_healthy = 0;
+    if (status_is_active(record->status))
+        service->record.status = STATUS_STOPPED;
+    service_set_reason(service, "%s", reason ? reason : "");
+}
+
+bool engine_is_down(const struct engine *engine, struct engine_set set)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        const struct service *service = set_get(engine, set, i);
+
+        if (status_is_active(service_status(service)) || !service_is_idle(service))
+            return false;
+    }
+    return true;
+}
+
+bool engine_is_settled(const struct engine *engine, struct engine_set set)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        const struct service *service = set_get(engine, set, i);
+
+        if (service->routine || service->queued || service->start_due || service->leaving)
+            return false;
+    }
+    return true;
+}
+
+static void print_now(const struct service *service, struct buf *out)
+{
+    const struct service_record *record = &service->record;
+
+    buf_printf(out, "%s: %s", service->config->name, status_name(record->status));
+    if (service->reason.n > 0)
+        buf_printf(out, " (%s)", buf_text(&service->reason));
+    if (record->has_exit_code)
+        buf_printf(out, ", exit code %d", record->exit_code);
+    if (record->signal) {
+        buf_add_text(out, ", ended by ");
+        signal_print(record->signal, out);
+    }
+    if (record->restarts > 0)
+        buf_printf(out, ", restarts: %u", record->restarts);
+    buf_add_char(out, '\n');
+    if (routine_waits_for_edges(service)) {
+        buf_add_text(out, "  waits for ");
+        edge_print(service, out);
+        buf_add_char(out, '\n');
+    }
+    if (routine_waits_for_pause(service))
+        buf_add_text(out, "  pauses before the next start\n");
+    if (service->hook.active)
+        buf_printf(out, "  runs its hook %s\n", hook_phase_name(service->hook.phase));
+}
+
+void engine_why(const struct engine *engine, uint32_t index, struct buf *out)
+{
+    const struct service *service = &engine->services[index];
+    const struct history_entry *entry;
+
+    print_now(service, out);
+    for (size_t back = 0; (entry = history_find(&service->history, back)); back++) {
+        buf_add_text(out, "  ");
+        time_print(out, (struct value_time){ entry->wall / CLOCK_SECOND,
+                                             (uint32_t)(entry->wall % CLOCK_SECOND) });
+        buf_printf(out, " %s -> %s: %s\n", status_name(entry->from), status_name(entry->to),
+                   entry->cause);
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * health - the checks of a running service.
+ *
+ * The first check runs `start_period` after the service is up, the next ones
+ * `interval` after the end of the one before. A check that takes longer than
+ * `timeout` dies with its whole tree and has failed. A pass sets the count of
+ * failures to zero; `retries` failures in a row make the service unhealthy.
+ *
+ *     health_begin -> { EV_HEALTHY or EV_UNHEALTHY -> health_next }... -> health_end
+ *
+ * An event means a change; the next check is set by health_next then, because
+ * hooks come first. Threads: the loop's.
+ */
+#ifndef SUPERVISE_HEALTH_H
+#define SUPERVISE_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/process.h"
+#include "sys/timers.h"
+
+struct service;
+
+struct health {
+    bool on;        /* checks are wanted */
+    bool running;   /* one is going on, wanted or not */
+    bool stale;     /* the one that goes on belongs to an earlier run */
+    bool timed_out; /* the one that goes on */
+    bool answered;  /* an event was told; the next check waits for health_next */
+    struct timer timer;
+};
+
+/* The service is up. Does nothing without a health check. */
+void health_begin(struct service *service);
+/* Go on after an event. */
+void health_next(struct service *service);
+/* No more checks; one that runs is killed. */
+void health_end(struct service *service);
+/* The world says that the check ended. */
+void health_task_ended(struct service *service, struct process_status status);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * The life of a service.
+ *
+ *            start           edges met            spawned
+ *   inactive ----> waiting ----------> starting ----------> running <-> healthy
+ *      ^              |                    |  ^                |   <-> unhealthy
+ *      |              | skip, late         |  | policy         |
+ *      +--------------+--------------------+  +----------------+ the process ends
+ *      |                                                       |
+ *      +---- exited, killed <----------------------------------+
+ *      +---- stopped <---- stopping <--------------------------+ stop
+ *                                      running <-- restarting <+ restart
+ *
+ * Inactive are stopped, exited, killed, failed and skipped. A process that ended
+ * and will be started again never shows as exited: the service goes to `starting`
+ * at once, and the pause before the restart is part of that. So whoever sees an
+ * inactive status may rely on it: nothing happens to the service by itself.
+ *
+ * `restarting` is a restart by hand, for changed files, for a failed health check,
+ * or because a dependency restarts. It has two halves. In the first (`going_down`)
+ * the old process ends; a second cause that arrives then changes nothing. In the
+ * second the edges that passed a restart on are waited for, and a new one starts.
+ *
+ * Whatever a service is doing is a routine (routine.c); none is running when it is
+ * inactive, or in the running family with nothing to do. The table says which
+ * event may break into which.
+ *
+ *   goal      where the service is to end up. Only engine_start and engine_stop
+ *             set it. With GOAL_DOWN no restart begins, whatever the cause, and
+ *             every routine ends in `stopped`: a stop wins.
+ *   alive     something of the process tree is left. A stop is over when it is not.
+ *   leaving   on its way down. Dependencies that go down too wait until it is over,
+ *             so a stop runs in parallel and yet in reverse order.
+ *
+ * Invariants: a spawn happens only when `alive` is false. Checks and watches are on
+ * only in the running family (`up`), and are taken off where the status changes.
+ * Edges have timers only while a routine waits for them.
+ */
+#include "supervise/service.h"
+
+#include <stdarg.h>
+
+#include "supervise/edge.h"
+#include "supervise/engine.h"
+#include "supervise/routine.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+typedef void action_fn(struct service *service);
+
+/* --- words ------------------------------------------------------------------------------ */
+
+void service_because(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&service->cause);
+    va_start(args, fmt);
+    buf_vprintf(&service->cause, fmt, args);
+    va_end(args);
+}
+
+void service_set_reason(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&service->reason);
+    va_start(args, fmt);
+    buf_vprintf(&service->reason, fmt, args);
+    va_end(args);
+}
+
+/* --- the status --------------------------------------------------------------------------- */
+
+static void take_off(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    service->up = false;
+    health_end(service);
+    if (service->files_on)
+        world->ops->watch_stop(world, service->index);
+    service->files_on = false;
+}
+
+/* Skipped and failed keep the words that were set for them; all others have none. */
+static void note_status(struct service *service, enum status status, int64_t wall)
+{
+    struct service_record *record = &service->record;
+
+    record->status = status;
+    if (status != STATUS_SKIPPED && status != STATUS_FAILED)
+        buf_clear(&service->reason);
+    if (status_is_active(status))
+        return;
+    record->pid = 0;
+    record->started_at = 0;
+    record->stopped_at = wall;
+    service->leaving = service->going_down = false;
+    service->stop_signal = 0;
+}
+
+void service_enter(struct service *service, enum status status)
+{
+    struct world *world = engine_world(service->engine);
+    enum status from = service->record.status;
+    int64_t wall = world->ops->wall(world);
+    struct event event = { .kind = EVENT_STATUS, .from = from, .to = status };
+
+    history_add(&service->history, from, status, wall, buf_text(&service->cause));
+    if (service->up && !status_is_running(status))
+        take_off(service);
+    note_status(service, status, wall);
+    event.cause = buf_text(&service->cause);
+    event.reason = buf_text(&service->reason);
+    if (from != status)
+        engine_tell(service->engine, service, &event);
+    service_changed(service);
+}
+
+void service_changed(struct service *service)
+{
+    engine_queue(service->engine, service);
+}
+
+bool service_is_idle(const struct service *service)
+{
+    return !service->routine && !service->alive && !service->hook.active &&
+           !service->health.running && !service->start_due && !service->clean_due;
+}
+
+struct condition_facts service_facts(const struct service *service)
+{
+    const struct service_record *record = &service->record;
+
+    return (struct condition_facts){ .status = record->status,
+                                     .has_exit_code = record->has_exit_code,
+                                     .exit_code = record->exit_code,
+                                     .signal = record->signal,
+                                     .was_healthy = record->was_healthy,
+                                     .policy = &service->plan.policy,
+                                     .name = service->config->name };
+}
+
+/* --- asked for ---------------------------------------------------------------------------- */
+
+static void start(struct service *service)
+{
+    if (service->routine) { /* cleaning up */
+        service->start_due = true;
+        return;
+    }
+    service->record.restarts = service->record.restarts_since_healthy = 0;
+    service->window_count = 0;
+    routine_begin(service, &routine_start);
+}
+
+static void start_later(struct service *service)
+{
+    service->start_due = true;
+}
+
+/* Its process, if there is one, runs on until its turn has come. */
+static void stop(struct service *service)
+{
+    service_because(service, "stop was asked for");
+    routine_begin(service, &routine_stop);
+}
+
+/* Nothing runs yet, or the old process is going already. */
+static void stop_early(struct service *service)
+{
+    service_because(service, "stop was asked for");
+    if (service->going_down) {
+        service->leaving = true;
+        service_enter(service, STATUS_STOPPING);
+    } else if (service->alive) {
+        routine_begin(service, &routine_stop);
+    } else if (service->hook.active) {
+        service->leaving = true;
+        service_enter(service, STATUS_STOPPING);
+        routine_begin(service, &routine_halt);
+    } else {
+        routine_begin(service, &routine_halt);
+    }
+}
+
+/* Asked again, perhaps with a signal that does more. */
+static void hasten(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    if (service->stop_signal != 0 && routine_waits_for_end(service))
+        world->ops->signal(world, service->index, service->stop_signal);
+}
+
+static void restart(struct service *service)
+{
+    service_because(service, "restart was asked for");
+    service->restart_cause = RESTART_MANUAL;
+    routine_begin(service, &routine_restart);
+}
+
+static void restart_for_files(struct service *service)
+{
+    service->restart_cause = RESTART_WATCH; /* the cause names the file */
+    routine_begin(service, &routine_restart);
+}
+
+static void clean(struct service *service)
+{
+    if (service->routine)
+        service->clean_due = true;
+    else
+        routine_begin(service, &routine_cleanup);
+}
+
+static void clean_later(struct service *service)
+{
+    service->clean_due = true;
+}
+
+/* --- neighbours ----------------------------------------------------------------------------- */
+
+static bool is_blocked(const struct service *service)
+{
+    for (size_t i = 0; i < service->dependent_count; i++)
+        if (service->dependents[i]->owner->leaving)
+            return true;
+    return false;
+}
+
+static void take_turn(struct service *service)
+{
+    if (routine_waits_for_turn(service) && !is_blocked(service))
+        routine_continue(service);
+}
+
+static void judge_edges(struct service *service)
+{
+    enum edge_result result;
+
+    if (!routine_waits_for_edges(service))
+        return;
+    result = edge_judge(service);
+    if (result == EDGE_RESULT_GO) {
+        routine_continue(service);
+    } else if (result != EDGE_RESULT_WAIT) {
+        service_because(service, "%s", buf_text(&service->reason));
+        routine_settle(service, result == EDGE_RESULT_SKIP ? STATUS_SKIPPED : STATUS_FAILED);
+    }
+}
+
+/* The edge has been marked as one to wait for; its timeout runs from now. */
+static void wait_again(struct service *service)
+{
+    edge_begin(service);
+}
+
+static void follow_restart(struct service *service)
+{
+    service->restart_cause = RESTART_PROPAGATED;
+    routine_begin(service, &routine_restart);
+}
+
+/* On its way up: what is already past its edges goes back to them. */
+static void follow_restart_early(struct service *service)
+{
+    if (routine_waits_for_edges(service))
+        edge_begin(service);
+    else if (service->going_down || routine_will_wait_for_edges(service))
+        return;
+    else if (service->alive)
+        follow_restart(service);
+    else
+        routine_begin(service, &routine_rewait);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* It ended by itself, and what it left behind goes too. */
+static void sweep(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    world->ops->kill(world, service->index);
+}
+
+/* In a stop, what is left may use the rest of the grace. */
+static void sweep_unless_leaving(struct service *service)
+{
+    if (!service->going_down)
+        sweep(service);
+}
+
+static void emptied(struct service *service)
+{
+    if (routine_waits_for_end(service)) {
+        timer_clear(engine_world(service->engine)->timers, &service->grace);
+        routine_continue(service);
+    } else if (!service->routine) {
+        routine_begin(service, &routine_exit);
+    }
+}
+
+static void force(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    world->ops->kill(world, service->index);
+}
+
+/* --- health ------------------------------------------------------------------------------------
+ */
+
+static void become_healthy(struct service *service)
+{
+    service_because(service, "its health check passed");
+    service->record.was_healthy = true;
+    service_enter(service, STATUS_HEALTHY);
+    routine_begin(service, &routine_passed);
+}
+
+static void become_unhealthy(struct service *service)
+{
+    service_because(service, "its health check failed %u times in a row",
+                    service->record.check_failures);
+    service_enter(service, STATUS_UNHEALTHY);
+    routine_begin(service, &routine_sick);
+}
+
+/* --- the table ----------------------------------------------------------------------------------
+ */
+
+/* A cell that is not there is an event that means nothing in that state. Actions change their own
+ * service only. */
+/* clang-format off */
+#define INACTIVE                                                                                   \
+    { [EV_START] = start,                [EV_CLEAN] = clean,                                       \
+      [EV_HOOK_DONE] = routine_continue }
+#define RUNNING                                                                                    \
+      [EV_STOP] = stop,                  [EV_RESTART] = restart,                                   \
+      [EV_CLEAN] = clean_later,          [EV_DEP_RESTART] = follow_restart,                        \
+      [EV_HOOK_DONE] = routine_continue,  [EV_EXITED] = sweep,                                      \
+      [EV_EMPTY] = emptied,              [EV_FILES] = restart_for_files
+
+static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
+    [STATUS_STOPPED] = INACTIVE,
+    [STATUS_EXITED]  = INACTIVE,
+    [STATUS_KILLED]  = INACTIVE,
+    [STATUS_FAILED]  = INACTIVE,
+    [STATUS_SKIPPED] = INACTIVE,
+
+    [STATUS_WAITING] = {
+        [EV_STOP]        = stop_early,           [EV_EDGE]      = judge_edges,
+        [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE] = judge_edges,
+        [EV_CLEAN]       = clean_later,          [EV_HOOK_DONE] = routine_continue },
+
+    [STATUS_STARTING] = {
+        [EV_STOP]        = stop_early,           [EV_EDGE]      = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE] = judge_edges,
+        [EV_CLEAN]       = clean_later,          [EV_HOOK_DONE] = routine_continue,
+        [EV_PAUSE_OVER]  = routine_continue,      [EV_EXITED]    = sweep,
+        [EV_EMPTY]       = emptied },
+
+    [STATUS_RUNNING]   = { RUNNING, [EV_HEALTHY] = become_healthy, [EV_UNHEALTHY] = become_unhealthy },
+    [STATUS_HEALTHY]   = { RUNNING, [EV_UNHEALTHY] = become_unhealthy },
+    [STATUS_UNHEALTHY] = { RUNNING, [EV_HEALTHY] = become_healthy },
+
+    [STATUS_STOPPING] = {
+        [EV_START]       = start_later,          [EV_STOP]       = hasten,
+        [EV_CLEAN]       = clean_later,          [EV_TURN]       = take_turn,
+        [EV_HOOK_DONE]   = routine_continue,      [EV_EMPTY]      = emptied,
+        [EV_GRACE_OVER]  = force },
+
+    [STATUS_RESTARTING] = {
+        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
+        [EV_CLEAN]       = clean_later,          [EV_TURN]       = take_turn,
+        [EV_HOOK_DONE]   = routine_continue,      [EV_PAUSE_OVER] = routine_continue,
+        [EV_EXITED]      = sweep_unless_leaving, [EV_EMPTY]      = emptied,
+        [EV_GRACE_OVER]  = force },
+};
+/* clang-format on */
+
+/* With GOAL_DOWN these no longer count. */
+static const bool wants_up[SERVICE_EVENTS] = {
+    [EV_RESTART] = true,
+    [EV_DEP_RESTART] = true,
+    [EV_FILES] = true,
+};
+
+void service_handle(struct service *service, enum service_event event)
+{
+    action_fn *action = actions[service->record.status][event];
+
+    if (!action || (wants_up[event] && service->goal == GOAL_DOWN))
+        return;
+    action(service);
+}

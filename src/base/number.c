@@ -13,6 +13,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* "-9223372036854775808" */
+#define INT_DIGITS_MAX 20
+
 #define MODE_MAX 07777U
 /* More digits of a fraction than this change no nanosecond, and fewer fit 64 bits. */
 #define FRACTION_DIGITS 18
@@ -395,6 +398,21 @@ static void print_plain(const char *digits, int exponent, struct buf *out)
         buf_fill(out, '0', before - n);
         buf_add_text(out, ".0");
     }
+}
+
+void number_print_int(int64_t value, struct buf *out)
+{
+    char digits[INT_DIGITS_MAX];
+    size_t at = sizeof(digits);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    buf_add(out, digits + at, sizeof(digits) - at);
 }
 
 void number_print_double(double value, struct buf *out)

@@ -44,6 +44,8 @@ int number_parse_size(struct str text, uint64_t *ret_bytes, struct err *err);
 /* An octal file mode up to 7777: "644", "0644", "0o644". */
 int number_parse_mode(struct str text, unsigned *ret_mode, struct err *err);
 
+/* Decimal, without the price of printf. */
+void number_print_int(int64_t value, struct buf *out);
 /* The shortest text that reads back as the same value, as Python writes it: "1.0", "0.1", "1e-05",
  * "1e+16", "inf", "nan". */
 void number_print_double(double value, struct buf *out);

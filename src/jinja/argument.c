@@ -1,9 +1,11 @@
 #include "jinja/argument.h"
 
 #include "base/buf.h"
-#include "base/number.h"
 #include "base/err.h"
+#include "base/number.h"
+#include "jinja/env.h"
 #include "jinja/function.h"
+#include "jinja/method.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
@@ -105,12 +107,29 @@ int argument_fold(struct render *render, const struct value *v, struct value *re
     return argument_method(render, v, "lower", NULL, 0, ret);
 }
 
+/* `method` is a literal: its address stands for its text. */
+static const struct function *find_method(struct render *render, const struct value *v,
+                                          const char *method)
+{
+    struct env_method *known;
+
+    if (!render->jinja || v->flags & VALUE_TUPLE)
+        return method_find(v, str_from(method));
+    known = &render->jinja->methods[((uintptr_t)method ^ v->kind) % ENV_METHODS];
+    if (known->literal != method || known->kind != v->kind)
+        *known = (struct env_method){ method, v->kind, method_find(v, str_from(method)) };
+    return known->method;
+}
+
 int argument_method(struct render *render, const struct value *v, const char *method,
                     const struct value *args, size_t count, struct value *ret)
 {
     const struct call call = { .args = args, .count = count };
+    const struct function *known = find_method(render, v, method);
     struct value callee;
 
+    if (known)
+        return method_call(render, known, v, &call, ret);
     if (op_attribute_only(render, v, str_from(method), &callee) < 0)
         return -1;
     return op_call(render, &callee, &call, ret);

@@ -27,7 +27,7 @@ int argument_follow(struct render *render, const struct value *v, const struct v
 /* For comparisons that ignore case: text in lower case, everything else as it is. */
 int argument_fold(struct render *render, const struct value *v, struct value *ret);
 
-/* Call a method of `v` by name. */
+/* Call a method of `v` by name, which is a literal: its address is remembered. */
 int argument_method(struct render *render, const struct value *v, const char *method,
                     const struct value *args, size_t count, struct value *ret);
 

@@ -22,6 +22,15 @@ struct diags;
 struct err;
 struct template;
 
+/* Methods that filters call by a literal name: found once for each place that says it. */
+#define ENV_METHODS 64
+
+struct env_method {
+    const char *literal;
+    uint8_t kind;
+    const struct function *method;
+};
+
 struct jinja {
     struct jinja_options options;
     struct arena arena;
@@ -32,6 +41,8 @@ struct jinja {
     VEC(struct template *) retired; /* replaced while a rendering ran */
     uint32_t running;               /* renderings under way: a host function may start another */
     uint64_t serial;                /* of the newest rendering */
+    struct env_method methods[ENV_METHODS]; /* by the address of the name */
+    struct arena values; /* of the outermost rendering; kept between renderings */
 };
 
 /* The template of that name through the loader. `ret` is NULL when there is none. Fails when it

@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "jinja/container.h"
 #include "jinja/eval.h"
+#include "jinja/method.h"
 #include "jinja/name.h"
 #include "jinja/ops.h"
 #include "jinja/signature.h"
@@ -114,18 +115,43 @@ int eval_arguments(struct eval *eval, const struct args *args, const struct valu
 
 /* --- calls -------------------------------------------------------------------------------- */
 
+/* `value.method(...)`: no value is made of the method. `*ret_method` is NULL when it is none, and
+ * `callee` is what to call instead. */
+static int find_callee(struct eval *eval, const struct node *node, struct value *callee,
+                       const struct function **ret_method)
+{
+    const struct node_attribute *attribute = (const struct node_attribute *)node;
+
+    *ret_method = NULL;
+    if (node->kind != NODE_ATTRIBUTE)
+        return eval_expression(eval, node, callee);
+    if (eval_expression(eval, attribute->value, callee) < 0)
+        return -1;
+    *ret_method = name_method(attribute->name, callee);
+    if (*ret_method)
+        return 0;
+
+    struct value object = *callee;
+
+    eval->render.at = node->at;
+    return op_attribute(&eval->render, &object, attribute->name->text, callee);
+}
+
 int eval_call(struct eval *eval, const struct node_call *node, const struct value_pair *extra,
               struct value *ret)
 {
+    const struct function *method;
     struct value callee;
     struct eval_args args;
 
-    if (eval_expression(eval, node->callee, &callee) < 0 ||
+    if (find_callee(eval, node->callee, &callee, &method) < 0 ||
         eval_arguments(eval, &node->args, extra, &args) < 0)
         return -1;
     eval->render.at = node->node.at;
     if (render_step(&eval->render, 1) < 0)
         return -1;
+    if (method)
+        return method_call(&eval->render, method, &callee, &args.call, ret);
     return op_call(&eval->render, &callee, &args.call, ret);
 }
 

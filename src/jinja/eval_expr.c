@@ -159,6 +159,17 @@ APART static int eval_attribute(struct eval *eval, const struct node_attribute *
     if (eval_expression(eval, node->value, &value) < 0)
         return -1;
     eval->render.at = node->node.at;
+    /* the common case by a shorter way: a key of a map that hides no method */
+    if (value.kind == VALUE_MAP && !node->name->methods[VALUE_MAP] &&
+        node->name->text.p[0] != '_') {
+        const struct value key = value_str(node->name->text);
+        const struct value *found = value_map_find(container_map(&eval->render, &value), &key);
+
+        if (found) {
+            *ret = *found;
+            return 0;
+        }
+    }
     return op_attribute(&eval->render, &value, node->name->text, ret);
 }
 

@@ -71,22 +71,29 @@ static int filter_string(struct render *render, const struct bound *bound, struc
 }
 
 /* A letter after a blank, a dash or an opening bracket becomes large, the others small. */
+/* A character after which a word begins. */
+static bool is_word_edge(uint32_t c)
+{
+    return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || unicode_is(c, UNICODE_SPACE);
+}
+
 static int filter_title(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
-    bool begins = true;
     struct value text;
     struct str rest;
 
     if (soft_text(render, &bound->args[0], &text) < 0)
         return -1;
+    /* a letter in upper case, then all up to the next edge in lower case */
     for (rest = text.s; rest.n > 0;) {
-        struct str letter = str_slice(rest, 0, utf8_length_at(rest));
-        uint32_t c = utf8_next(&rest);
+        struct str begin = rest, word;
 
-        (begins ? unicode_upper : unicode_lower)(letter, &out);
-        begins = c == '-' || c == '(' || c == '{' || c == '[' || c == '<' ||
-                 unicode_is(c, UNICODE_SPACE);
+        uint32_t c = utf8_next(&rest);
+        unicode_upper(str_slice(begin, 0, begin.n - rest.n), &out);
+        for (word = rest; rest.n > 0 && !is_word_edge(c);)
+            c = utf8_next(&rest);
+        unicode_lower(str_slice(word, 0, word.n - rest.n), &out);
     }
     return text_finish(render, &out, 0, ret);
 }

@@ -67,6 +67,7 @@ void jinja_free(struct jinja *jinja)
     free_templates(&jinja->loaded);
     free_templates(&jinja->given);
     free_retired(jinja);
+    arena_done(&jinja->values);
     arena_done(&jinja->arena);
     free(jinja);
 }
@@ -196,7 +197,7 @@ int jinja_check(struct jinja *jinja, const char *name, struct str text, struct d
 }
 
 /* What went wrong, and the way to it. */
-static int tell(struct eval *eval)
+static void tell(struct eval *eval)
 {
     const struct render *render = &eval->render;
 
@@ -210,27 +211,29 @@ static int tell(struct eval *eval)
     for (size_t i = 0; i < render->notes.n; i++)
         diag_note(eval->diags, outlive(eval->diags, render->notes.p[i].at), "%s",
                   render->notes.p[i].text);
-    return -1;
 }
 
 int eval_run(struct jinja *jinja, const struct template *template, const struct value *base,
              struct buf *out, struct diags *diags)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_ARENA struct arena inner = ARENA_INIT; /* of a rendering that a host function started */
+    struct arena *arena = jinja->running > 1 ? &inner : &jinja->values;
     struct eval eval = { .out = out, .base = base, .diags = diags, .serial = ++jinja->serial };
     size_t start = out->n, max = out->max;
     int rc;
 
-    render_init(&eval.render, jinja, &jinja->options, &arena);
+    render_init(&eval.render, jinja, &jinja->options, arena);
     if (max - start > jinja->options.limits.output_bytes)
         out->max = start + jinja->options.limits.output_bytes;
     eval.now.context = context_new(&eval, true);
     context_add_blocks(&eval, eval.now.context, template);
     rc = eval_template(&eval, template);
     out->max = max;
-    if (rc >= 0)
-        return 0;
-    buf_cut(out, start);
-    out->full = false;
-    return tell(&eval);
+    if (rc < 0) {
+        buf_cut(out, start);
+        out->full = false;
+        tell(&eval);
+    }
+    arena_clear(arena);
+    return rc;
 }

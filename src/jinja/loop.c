@@ -323,9 +323,12 @@ static int run_turns(struct eval *eval, struct loop *loop)
 static int run_loop(struct eval *eval, const struct node_for *node, const struct value *iterable,
                     int64_t depth0)
 {
-    struct loop *loop = ARENA_NEW(eval->render.arena, struct loop);
+    struct loop unseen; /* nobody can hold on to a loop that is never named */
+    struct loop *loop =
+        node->loop_slot < 0 ? &unseen : arena_alloc(eval->render.arena, sizeof(*loop));
     int rc;
 
+    *loop = (struct loop){ 0 };
     eval->render.at = node->iter->at;
     if (op_list(&eval->render, iterable, &loop->items) < 0)
         return -1;

@@ -1,5 +1,7 @@
 #include "jinja/method.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "jinja/argument.h"
 #include "jinja/env.h"
@@ -24,7 +26,8 @@ static const struct function *const tables[VALUE_KINDS][TABLES_MAX] = {
 static const struct function *find_in(const struct function *table, struct str name)
 {
     for (; table->name; table++)
-        if (table->name[0] == name.p[0] && str_is(name, table->name))
+        if (table->name[0] == name.p[0] && strncmp(table->name, name.p, name.n) == 0 &&
+            table->name[name.n] == '\0')
             return table;
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include "jinja/name.h"
 
 #include "base/arena.h"
+#include "jinja/method.h"
 
 void names_init(struct names *names, struct arena *arena)
 {
@@ -19,6 +20,15 @@ struct name *names_get(struct names *names, struct str text)
         return name;
     name = ARENA_NEW(names->arena, struct name);
     name->text = arena_str(names->arena, text);
+    for (uint8_t kind = 0; kind < VALUE_OBJECT; kind++)
+        name->methods[kind] = method_find(&(struct value){ .kind = kind }, text);
     map_set(&names->map, name->text, name);
     return name;
+}
+
+const struct function *name_method(const struct name *name, const struct value *v)
+{
+    if (v->flags & VALUE_TUPLE) /* has fewer than a list */
+        return method_find(v, name->text);
+    return name->methods[v->kind];
 }

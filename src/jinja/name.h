@@ -13,6 +13,8 @@
 #include "base/map.h"
 #include "data/value.h"
 
+struct function;
+
 /* Names that mean something in a loop, macro or block without being assigned. */
 enum name_special {
     NAME_LOOP = 1,
@@ -24,11 +26,12 @@ enum name_special {
 };
 
 struct name {
-    struct str text;     /* ends in NUL */
-    uint8_t special;     /* a name_special, or 0 */
-    uint64_t serial;     /* the rendering that `found` belongs to */
-    struct value found;  /* absent: looked for and not there */
-    struct value global; /* of the host or built in; absent: none */
+    struct str text;                             /* ends in NUL */
+    const struct function *methods[VALUE_KINDS]; /* of that name */
+    uint8_t special;                             /* a name_special, or 0 */
+    uint64_t serial;                             /* the rendering that `found` belongs to */
+    struct value found;                          /* absent: looked for and not there */
+    struct value global;                         /* of the host or built in; absent: none */
     bool global_known;
 };
 
@@ -40,5 +43,7 @@ struct names {
 void names_init(struct names *names, struct arena *arena);
 /* The one with this text, made when it is new. */
 struct name *names_get(struct names *names, struct str text);
+/* The method of that name, or NULL: method_find without the search. */
+const struct function *name_method(const struct name *name, const struct value *v);
 
 #endif

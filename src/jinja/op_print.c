@@ -282,7 +282,7 @@ static int print_plain(struct render *render, const struct value *v, struct buf 
     switch ((enum value_kind)v->kind) {
     case VALUE_NULL: buf_add_text(out, "None"); break;
     case VALUE_BOOL: buf_add_text(out, v->b ? "True" : "False"); break;
-    case VALUE_INT: buf_printf(out, "%lld", (long long)v->i); break;
+    case VALUE_INT: number_print_int(v->i, out); break;
     case VALUE_DOUBLE: number_print_double(v->d, out); break;
     case VALUE_BYTES: quote_bytes(v->s, out); break;
     case VALUE_TIME: print_time(v->t, false, out); break;

@@ -238,9 +238,31 @@ static int bind_places(const struct signature *signature, struct render *render,
     return 0;
 }
 
+/* The common call: all by place, nothing left over. */
+static int bind_plain(const struct signature *signature, struct render *render, const char *name,
+                      const struct value *first, const struct call *call, struct value *args)
+{
+    uint32_t at = 0;
+
+    if (first)
+        args[at++] = *first;
+    for (size_t i = 0; i < call->count; i++)
+        args[at++] = call->args[i];
+    for (uint32_t i = at; i < signature->count; i++)
+        args[i] = signature->params[i].value;
+    if (at >= signature->required)
+        return 0;
+    for (uint32_t i = at; i < signature->count; i++)
+        args[i] = value_absent();
+    return fail_missing(signature, render, name, args);
+}
+
 int signature_bind(const struct signature *signature, struct render *render, const char *name,
                    const struct value *first, const struct call *call, struct value *args)
 {
+    if (signature->bound == signature->count && call->named_count == 0 &&
+        call->count + (first ? 1 : 0) <= signature->count)
+        return bind_plain(signature, render, name, first, call, args);
     if (bind_places(signature, render, name, first, call, args) < 0)
         return -1;
     if ((call->named_count > 0 || signature->named) &&

@@ -8,11 +8,17 @@
 #define CAPITAL_SIGMA 0x3a3U
 #define SMALL_SIGMA   0x3c3U
 #define FINAL_SIGMA   0x3c2U
+#define ASCII_END     0x80U
 
 static bool in_runs(const struct unicode_runs *table, uint32_t c)
 {
     size_t low = 0, high = table->count;
 
+    if (c < ASCII_END) { /* the first few runs, one after the other, are sooner found */
+        while (low < high && table->runs[low].last < c)
+            low++;
+        return low < high && table->runs[low].first <= c;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct unicode_run *run = &table->runs[middle];

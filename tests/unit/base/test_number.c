@@ -351,3 +351,17 @@ TEST(ages_have_one_unit)
         CHECK_STR(buf_text(&out), cases[i].text);
     }
 }
+
+TEST(integers_are_printed_to_their_last_digit)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    number_print_int(0, &out);
+    buf_add_char(&out, ' ');
+    number_print_int(-7, &out);
+    buf_add_char(&out, ' ');
+    number_print_int(INT64_MAX, &out);
+    buf_add_char(&out, ' ');
+    number_print_int(INT64_MIN, &out);
+    CHECK_STR(buf_text(&out), "0 -7 9223372036854775807 -9223372036854775808");
+}

@@ -20,8 +20,8 @@ struct name *names_get(struct names *names, struct str text)
         return name;
     name = ARENA_NEW(names->arena, struct name);
     name->text = arena_str(names->arena, text);
-    for (uint8_t kind = 0; kind < VALUE_OBJECT; kind++)
-        name->methods[kind] = method_find(&(struct value){ .kind = kind }, text);
+    for (int kind = 0; kind < VALUE_OBJECT; kind++)
+        name->methods[kind] = method_find(&(struct value){ .kind = (uint8_t)kind }, text);
     map_set(&names->map, name->text, name);
     return name;
 }

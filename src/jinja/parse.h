@@ -1,8 +1,8 @@
 /*
  * parse - the tree of a template, and all mistakes in its text.
  *
- * A recursive descent with Jinja2's grammar, in three files: parse.c (tokens,
- * mistakes, bodies), parse_expr.c, parse_stmt.c with parse_load.c (tags that
+ * A recursive descent with Jinja2's grammar, in several files: parse.c (tokens,
+ * mistakes, bodies), parse_expr.c and parse_postfix.c, parse_stmt.c with parse_load.c (tags that
  * name other templates or read data). A function that finds a mistake reports it
  * and returns NULL; parse_body then leaves the tag and goes on behind it, so
  * that one pass finds the mistakes of all tags.
@@ -99,11 +99,22 @@ struct name *parse_name(struct parse *parse, struct str text);
 /* Take a name. NULL: there is none, which is reported. */
 struct name *parse_take_name(struct parse *parse);
 
+/* NULL when a part is NULL or the tree is too deep, which has been reported. */
+struct node *parse_unary_node(struct parse *parse, enum node_kind kind, uint8_t op, uint32_t at,
+                              struct node *operand);
+struct node *parse_binary_node(struct parse *parse, enum node_kind kind, uint8_t op, uint32_t at,
+                               struct node *left, struct node *right);
+struct node *parse_list_node(struct parse *parse, enum node_kind kind, uint32_t at,
+                             const struct parse_list *items);
+
 /* --- expressions --------------------------------------------------------------------------- */
 
 struct node *parse_expression(struct parse *parse);
 struct node *parse_expression_without_if(struct parse *parse);
 struct node *parse_primary(struct parse *parse);
+/* `node`, which may be NULL, with what stands behind it: . [] (), then | and `is`. */
+struct node *parse_postfix(struct parse *parse, struct node *node);
+struct node *parse_filter_expr(struct parse *parse, struct node *node);
 
 enum {
     TUPLE_SIMPLE = 1,     /* names and literals only: a target */

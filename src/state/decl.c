@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/suggest.h"
+#include "data/scalar.h"
 #include "data/words.h"
 #include "state/module.h"
 #include "state/output.h"
@@ -30,15 +32,33 @@ void decl_set_init(struct decl_set *set, struct arena *arena)
     };
 }
 
+/* A number as its document writes it, also before the colon of a key: 1.10 is not 1.1. */
+static struct str written_number(const struct value *v)
+{
+    struct words_cursor cursor = { 0 };
+    struct str words = words_own(v, &cursor);
+    struct value again;
+    struct err ignored; /* then it is not the same number */
+
+    if (words.p || (v->kind != VALUE_INT && v->kind != VALUE_DOUBLE))
+        return words;
+    words = words_written(v, &cursor);
+    if (words.n > 1 && words.p[words.n - 1] == ':')
+        words.n--;
+    if (words.n > 0 && scalar_parse(words, YAML_DIALECT_1_1, &again, &ignored) == 0 &&
+        again.kind == v->kind && value_equal(&again, v))
+        return words;
+    return (struct str){ NULL, 0 };
+}
+
 struct str decl_text(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf out = BUF_INIT(SCALAR_TEXT_MAX);
-    struct words_cursor cursor = { 0 };
 
     if (v->kind == VALUE_STR)
         return v->s;
 
-    const struct str written = words_own(v, &cursor);
+    const struct str written = written_number(v);
     if (written.p)
         return arena_str(arena, written);
     if (!words_print(&out, v))

@@ -110,9 +110,10 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
         value_map_set(arena, own, value_at(value_text("arguments"), &decl->where),
                       value_at(value_map(target), &decl->where));
     } else {
-        *module = decl_module(name, dotted ? &dotted->key : &decl->where, diags);
-        if (!*module)
+        found = decl_module(name, dotted ? &dotted->key : &decl->where, diags);
+        if (!found)
             return -1;
+        *module = found;
         for (size_t i = 0; i < target->count; i++)
             value_map_set(arena, own, target->pairs[i].key, target->pairs[i].value);
     }

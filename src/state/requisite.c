@@ -9,7 +9,8 @@
 #include "state/lookup.h"
 
 /* So many unknown targets get a suggestion: each looks at every state. */
-#define SUGGESTIONS_MAX 20
+#define SUGGESTIONS_MAX       20
+#define SUGGESTION_LENGTH_MIN 3
 
 /* clang-format off */
 static const struct requisite_form forms[] = {
@@ -175,32 +176,43 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
     return 0;
 }
 
+/* What might have been meant. */
+static void suggest_target(struct requisites *requisites, bool is_file, struct str id)
+{
+    const struct lookup *lookup = requisites->lookup;
+    struct plan_targets found = lookup_id(lookup, id);
+    struct str near;
+
+    if (is_file) {
+        diag_hint(requisites->diags, "a file must be part of the run: include it");
+        return;
+    }
+    if (found.n > 0) {
+        diag_hint(requisites->diags, "there is '%s'", requisites->states[found.p[0]].name);
+        return;
+    }
+    /* Of very short names everything is near. */
+    if (id.n < SUGGESTION_LENGTH_MIN || diags_count(requisites->diags) > SUGGESTIONS_MAX)
+        return;
+    near = lookup_suggest_id(lookup, id);
+    found = near.p ? lookup_id(lookup, near) : found;
+    if (found.n > 0)
+        diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
+}
+
 static int tell_unknown(struct requisites *requisites, uint32_t state,
-                        const struct requisite_form *form, const struct value *where, struct str id,
+                        const struct requisite_form *form, const struct value *where,
                         const char *text)
 {
-    const struct plan_state *states = requisites->states;
-    struct diags *diags = requisites->diags;
-    const struct plan_targets same_id = lookup_id(requisites->lookup, id);
+    const char *name = requisites->states[state].name;
 
     if (form->inverse)
-        (void)value_diag(diags, where,
-                         "compiler: inverse requisite \"%s\": state \"%s\" has %s an unknown state",
-                         text, states[state].name, form->name);
-    else
-        (void)value_diag(diags, where, "dag: state \"%s\" requires unknown state \"%s\"",
-                         states[state].name, text);
-    if (same_id.n > 0) {
-        diag_hint(diags, "there is '%s'", states[same_id.p[0]].name);
-    } else if (diags_count(diags) <= SUGGESTIONS_MAX) {
-        struct str near = lookup_suggest(requisites->lookup, requisites->arena, str_from(text));
-
-        if (!near.p)
-            near = lookup_suggest_id(requisites->lookup, id);
-        if (near.p)
-            diag_hint(diags, "did you mean '%.*s'?", STR_ARG(near));
-    }
-    return -1;
+        return value_diag(requisites->diags, where,
+                          "compiler: inverse requisite \"%s\": unknown state, named by %s of "
+                          "state \"%s\"",
+                          text, form->name, name);
+    return value_diag(requisites->diags, where, "dag: state \"%s\" requires unknown state \"%s\"",
+                      name, text);
 }
 
 /* One target that was written: `key` is NULL for a text alone. */
@@ -217,8 +229,11 @@ static int read_target(struct requisites *requisites, uint32_t state,
         return value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
                           requisites->states[state].name, form->name,
                           text.p && text.n == 0 ? "an empty text" : value_describe(id));
-    if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0)
-        return tell_unknown(requisites, state, form, key ? key : id, text, unknown);
+    if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
+        (void)tell_unknown(requisites, state, form, key ? key : id, unknown);
+        suggest_target(requisites, key && str_is(key->s, "sls"), text);
+        return -1;
+    }
 
     /* Who names a group that it belongs to means the others. */
     many = found.n > 1 || !glob_is_plain(text) || (key && str_is(key->s, "sls"));

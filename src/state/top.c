@@ -165,7 +165,7 @@ static int find_file(struct top *top, const char **ret)
 
 static int read_top(struct top *top)
 {
-    const char *path;
+    const char *path = top_files[0];
     struct value doc;
 
     if (find_file(top, &path) < 0 || load_document(&top->load, "top", path, &doc) < 0 ||

@@ -33,47 +33,47 @@ static int echo_call(struct state_run *run, const void *args, struct value *ret,
     return 0;
 }
 
-#define NAMED(key, kind, field, ...) PARAM(key, kind, struct any_args, field, "", ##__VA_ARGS__)
+#define NAMED(key, kind, field, ...) PARAM(key, kind, struct any_args, field, __VA_ARGS__)
 
 /* clang-format off */
 static const struct param cmd_params[] = {
-    NAMED("command", STR, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED, .aliases = "name,cmd"),
-    NAMED("creates", STRS, creates),
-    NAMED("runas", STR, user),
+    NAMED("command", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED, .aliases = "name,cmd"),
+    NAMED("creates", STRS, creates, ""),
+    NAMED("runas", STR, user, ""),
     { 0 },
 };
 static const struct param file_params[] = {
-    NAMED("path", PATH, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED, .aliases = "name"),
-    NAMED("source", STR, source),
-    NAMED("content", STR, content, .aliases = "contents"),
-    NAMED("mode", MODE, mode),
-    NAMED("user", STR, user),
+    NAMED("path", PATH, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED, .aliases = "name"),
+    NAMED("source", STR, source, ""),
+    NAMED("content", STR, content, "", .aliases = "contents"),
+    NAMED("mode", MODE, mode, ""),
+    NAMED("user", STR, user, ""),
     { 0 },
 };
 static const struct param pkg_params[] = {
-    NAMED("name", STR, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED),
-    NAMED("version", STR, content),
-    NAMED("refresh", BOOL, flag),
+    NAMED("name", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED),
+    NAMED("version", STR, content, ""),
+    NAMED("refresh", BOOL, flag, ""),
     { 0 },
 };
 static const struct param service_params[] = {
-    NAMED("service", STR, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED),
-    NAMED("enable", BOOL, flag),
+    NAMED("service", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED),
+    NAMED("enable", BOOL, flag, ""),
     { 0 },
 };
 static const struct param user_params[] = {
-    NAMED("name", STR, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED),
-    NAMED("password", STR, content, .flags = PARAM_SECRET),
+    NAMED("name", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED),
+    NAMED("password", STR, content, "", .flags = PARAM_SECRET),
     { 0 },
 };
 static const struct param echo_params[] = {
-    NAMED("text", STR, name, .flags = PARAM_PRIMARY | PARAM_REQUIRED),
-    NAMED("fail", BOOL, flag),
+    NAMED("text", STR, name, "", .flags = PARAM_PRIMARY | PARAM_REQUIRED),
+    NAMED("fail", BOOL, flag, ""),
     { 0 },
 };
 static const struct param run_params[] = {
-    NAMED("function", STR, function),
-    NAMED("arguments", MAP, map),
+    NAMED("function", STR, function, ""),
+    NAMED("arguments", MAP, map, ""),
     { 0 },
 };
 static const struct param no_params[] = {

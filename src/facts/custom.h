@@ -1,0 +1,21 @@
+/*
+ * custom - facts that the administrator wrote: /etc/zester/facts below a root.
+ *
+ * A map in YAML; no file means no facts. Threads: any; writers one at a time.
+ */
+#ifndef FACTS_CUSTOM_H
+#define FACTS_CUSTOM_H
+
+struct arena;
+struct diags;
+struct value;
+
+#define CUSTOM_FILE_MAX ((size_t)1 << 20)
+/* Parts of the path of one fact. */
+#define CUSTOM_DEPTH_MAX 32
+
+/* `root` may be "". Sets a map, empty when there is no file. Returns -1 when it added to `diags`.
+ */
+int custom_read(struct arena *arena, const char *root, struct value *ret_map, struct diags *diags);
+
+#endif

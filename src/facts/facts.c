@@ -1,0 +1,60 @@
+#include "facts/facts.h"
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "facts/custom.h"
+#include "facts/scan.h"
+
+/* In this order: names come before the network, which repeats them. */
+static const struct {
+    enum facts_family family;
+    void (*collect)(struct scan *scan);
+} families[] = {
+    { FACTS_OS, facts_os },     { FACTS_HOST, facts_host },     { FACTS_HARDWARE, facts_hardware },
+    { FACTS_CPU, facts_cpu },   { FACTS_MEMORY, facts_memory }, { FACTS_NETWORK, facts_network },
+    { FACTS_DISK, facts_disk },
+};
+
+int facts_collect(struct arena *arena, const struct facts_options *options,
+                  const struct value **ret_facts, struct diags *diags)
+{
+    unsigned wanted = options->families ? options->families : FACTS_ALL;
+    struct value *facts = ARENA_NEW(arena, struct value);
+    struct value custom;
+    struct scan scan;
+    struct err err;
+    int status = 0;
+
+    if (scan_open(&scan, arena, options->root, &err) < 0)
+        return diag_err(diags, (struct place){ 0 }, &err);
+    scan.id = options->id;
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        if (wanted & families[i].family)
+            families[i].collect(&scan);
+    *facts = value_map(scan.facts);
+    if (wanted & FACTS_CUSTOM) {
+        status = custom_read(arena, scan.root, &custom, diags);
+        if (status == 0)
+            *facts = value_merge(arena, facts, &custom, VALUE_MERGE_REPLACE);
+    }
+    scan_close(&scan);
+    if (status == 0)
+        *ret_facts = facts;
+    return status;
+}
+
+const struct value *facts_grains(struct arena *arena, const struct value *facts)
+{
+    const struct value *os = value_get(facts, "os");
+    const struct value *title = value_is(os, VALUE_MAP) ? value_get(os, "title") : NULL;
+    struct value_map *map = value_map_new(arena, 1);
+    struct value over = value_map(map);
+    struct value *grains;
+
+    if (!title)
+        return facts;
+    value_map_set(arena, map, value_text("os"), *title);
+    grains = ARENA_NEW(arena, struct value);
+    *grains = value_merge(arena, facts, &over, VALUE_MERGE_REPLACE);
+    return grains;
+}

@@ -1,0 +1,72 @@
+/*
+ * scan - one look at a machine: its files, and the facts found so far.
+ *
+ *     scan_open -> { facts_os(scan), ... } -> scan_close
+ *
+ * Paths are relative to the root ("etc/os-release"). With a root of its own, links
+ * are followed inside of it only. A file that is not there, or not for us to read,
+ * reads as nothing. Files of the kernel have no size, so only a part of a
+ * long one may be wanted: reading ends at the limit and that is no error.
+ *
+ * Memory: everything is in the arena. Threads: one.
+ */
+#ifndef FACTS_SCAN_H
+#define FACTS_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "data/value.h"
+
+struct err;
+
+#define SCAN_LINE_MAX 4096
+
+struct scan {
+    struct arena *arena;
+    const char *root; /* "" for this machine */
+    int folder;
+    const char *id; /* or NULL */
+    struct value_map *facts;
+};
+
+int scan_open(struct scan *scan, struct arena *arena, const char *root, struct err *err);
+void scan_close(struct scan *scan);
+
+/* An open file, or -1. */
+int scan_open_file(const struct scan *scan, const char *path, int flags);
+/* The first `max` bytes; a NULL view when there is no such file. */
+struct str scan_read(const struct scan *scan, const char *path, size_t max);
+/* The first line, without blanks around it; a NULL view when it is empty or not there. */
+struct str scan_line(const struct scan *scan, const char *path);
+bool scan_exists(const struct scan *scan, const char *path);
+
+/* The value of `key` in lines such as "MemTotal:  16 kB" or "ID=debian"; without blanks and one
+ * pair of quotes around it. A NULL view when there is none. */
+struct str scan_field(const struct scan *scan, struct str text, const char *key, char separator);
+/* The number at the start of the text; 0 when there is none. */
+int64_t scan_number(struct str text);
+/* Without what is in front of and behind blanks: the next word of `rest`, a NULL view at its end.
+ */
+struct str scan_word(struct str *rest);
+
+/* Add a fact, or one of a nested map. Texts are copied; a NULL view adds nothing. */
+void scan_add(const struct scan *scan, struct value_map *map, const char *key, struct value value);
+void scan_add_text(const struct scan *scan, struct value_map *map, const char *key,
+                   struct str text);
+void scan_add_int(const struct scan *scan, struct value_map *map, const char *key, int64_t number);
+/* A nested map, which is filled later. */
+struct value_map *scan_add_map(const struct scan *scan, struct value_map *map, const char *key);
+struct value_list *scan_add_list(const struct scan *scan, struct value_map *map, const char *key);
+void scan_push_text(const struct scan *scan, struct value_list *list, struct str text);
+
+/* The families; each adds to scan->facts. */
+void facts_os(struct scan *scan);
+void facts_host(struct scan *scan);
+void facts_hardware(struct scan *scan);
+void facts_cpu(struct scan *scan);
+void facts_memory(struct scan *scan);
+void facts_network(struct scan *scan);
+void facts_disk(struct scan *scan);
+
+#endif

@@ -14,7 +14,6 @@
 #include "data/value.h"
 #include "jinja/function.h"
 
-struct arena;
 struct output_list;
 struct state_host;
 
@@ -27,7 +26,7 @@ struct builtin_context {
 /* The globals; end with a line without name. */
 extern const struct function builtin_globals[];
 
-/* The value of `salt`: salt['a.b'](...) and salt.a.b(...). */
-struct value builtin_salt(struct arena *arena, struct builtin_context *context);
+/* Those behind `salt`, by their whole name; see state/salt.h. Ends alike. */
+extern const struct function builtin_salt_functions[];
 
 #endif

@@ -10,6 +10,7 @@
 #include "jinja/jinja.h"
 #include "state/builtin.h"
 #include "state/host.h"
+#include "state/salt.h"
 #include "state/tree.h"
 #include "sys/clock.h"
 #include "sys/path.h"
@@ -69,7 +70,8 @@ static void make_environment(struct renderer *renderer)
     renderer->relative_names = false;
     renderer->jinja = jinja_new(&options);
     jinja_add_functions(renderer->jinja, builtin_globals, &renderer->context);
-    jinja_add_global(renderer->jinja, "salt", builtin_salt(&renderer->arena, &renderer->context));
+    jinja_add_functions(renderer->jinja, salt_globals, &renderer->context);
+    jinja_add_global(renderer->jinja, "salt", salt_value(&renderer->arena, &renderer->context));
 }
 
 struct renderer *renderer_new(struct state_host *host, struct output_list *outputs)

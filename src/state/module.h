@@ -7,7 +7,8 @@
  *     check   records differences (state_differs, state_diff) and touches nothing;
  *     apply   runs when there are some, or when it is forced; every change of the
  *             file system goes through state/change.h, which keeps the before-image;
- *     revert  undoes what apply noted with state_note; files come back without it.
+ *     revert  undoes what apply noted with state_note; files come back without it. It
+ *             counts as a change unless it calls state_unchanged.
  *
  * A function module answers: `call` gives a value. A module may be both; the
  * command line then uses the state, a template the function.

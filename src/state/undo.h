@@ -32,6 +32,7 @@
 #include "data/value.h"
 #include "state/image.h"
 #include "state/outcome.h"
+#include "state/plan.h"
 
 struct arena;
 struct err;
@@ -51,6 +52,7 @@ struct undo_state {
     const char *name, *module, *id;
     const struct value *body; /* for the module's revert; NULL: it has none */
     uint32_t level;
+    struct plan_retry retry;
     bool secret;
 };
 
@@ -96,7 +98,9 @@ struct undo_entry {
     const char *name, *module, *id;
     struct value body; /* null: none */
     uint32_t level;
-    bool secret, ended, restored;
+    struct plan_retry retry;
+    bool secret, restored;
+    bool unchanged;                /* apply ended and found nothing to do */
     VEC(struct undo_image) images; /* in the order of the changes */
     struct value_map *notes;
     uint64_t sequence; /* of its last image, or of its beginning */

@@ -33,14 +33,20 @@ static bool get_bool(const struct value *v, const char *key)
     return found && found->kind == VALUE_BOOL && found->b;
 }
 
+static int64_t get_int(const struct value *v, const char *key)
+{
+    const struct value *found = value_get(v, key);
+
+    return found && found->kind == VALUE_INT ? found->i : -1;
+}
+
 static struct undo_entry *find_state(const struct reader *reader, const struct value *record)
 {
-    const struct value *number = value_get(record, "state");
+    int64_t number = get_int(record, "state");
 
-    if (!number || number->kind != VALUE_INT || number->i < 0 ||
-        (size_t)number->i >= reader->run->states.n)
+    if (number < 0 || (size_t)number >= reader->run->states.n)
         return NULL;
-    return &reader->run->states.p[number->i];
+    return &reader->run->states.p[number];
 }
 
 static bool on_run(struct reader *reader, const struct value *record)
@@ -63,7 +69,8 @@ static bool on_run(struct reader *reader, const struct value *record)
 
 static bool on_begin(struct reader *reader, const struct value *record)
 {
-    const struct value *level = value_get(record, "level"), *body = value_get(record, "body");
+    const struct value *body = value_get(record, "body");
+    int64_t level = get_int(record, "level");
     struct undo_entry entry = {
         .name = get_text(record, "name"),
         .module = get_text(record, "module"),
@@ -71,13 +78,14 @@ static bool on_begin(struct reader *reader, const struct value *record)
         .secret = get_bool(record, "secret"),
         .body = body ? *body : value_null(),
         .notes = value_map_new(reader->arena, 0),
+        .retry = { get_int(record, "attempts"), get_int(record, "interval") },
         .sequence = reader->sequence,
     };
 
-    if (!entry.name || !entry.module || !entry.id || !level || level->kind != VALUE_INT ||
-        level->i < 0 || level->i > STATES_MAX || reader->run->states.n == STATES_MAX)
+    if (!entry.name || !entry.module || !entry.id || level < 0 || level > STATES_MAX ||
+        reader->run->states.n == STATES_MAX)
         return false;
-    entry.level = (uint32_t)level->i;
+    entry.level = (uint32_t)level;
     VEC_PUSH_IN(reader->arena, &reader->run->states, entry);
     return true;
 }
@@ -128,7 +136,7 @@ static bool on_end(struct reader *reader, const struct value *record)
     struct undo_entry *entry = find_state(reader, record);
 
     if (entry)
-        entry->ended = true;
+        entry->unchanged = get_int(record, "outcome") == OUTCOME_UNCHANGED;
     return entry != NULL;
 }
 

@@ -49,7 +49,7 @@ static int excuse(struct step *step, int rc)
 static int find_args(struct step *step, struct err *err)
 {
     struct arena *arena = step->attempt->run.arena;
-    struct diags diags = DIAGS_INIT(arena);
+    struct diags diags = DIAGS_INIT(arena), unknown = DIAGS_INIT(arena);
     struct value *filled;
 
     step->args = step->state->args;
@@ -61,8 +61,8 @@ static int find_args(struct step *step, struct err *err)
                     err) < 0)
         return -1;
     step->body = filled;
-    if (plan_decode(arena, step->state, filled, step->world->host->strict_params, &step->args,
-                    &diags) == 0)
+    if (plan_decode(arena, step->state, filled, step->world->host->strict_params ? NULL : &unknown,
+                    &step->args, &diags) == 0)
         return 0;
     (void)diags_to_err(&diags, err);
     return excuse(step, -1);

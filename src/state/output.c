@@ -121,7 +121,10 @@ static int look_up(const struct filling *filling, const struct output *output,
     if (!details)
         return err_set(filling->err, ERR_NOT_FOUND, "outputs('%s'): that state has not run",
                        output->target);
-    *ret = output->path.n == 0 ? details : value_path(details, output->path, '.');
+    if (output->path.n == 0 || details->kind != VALUE_MAP)
+        *ret = details;
+    else
+        *ret = value_path(details, output->path, '.');
     if (!*ret)
         return err_set(filling->err, ERR_NOT_FOUND, "outputs('%s') has no '%.*s'", output->target,
                        STR_ARG(output->path));

@@ -55,7 +55,8 @@ typedef void output_found_fn(void *user, struct output *output);
 void output_each(struct output_list *outputs, const struct value *v, output_found_fn *found,
                  void *user);
 
-/* The details of the state an output names; NULL when it has none (it did not run). */
+/* The details of the state an output names; NULL when it has none (it did not run). A text instead
+ * of a map stands for every detail: a dry run does not know them yet. */
 typedef const struct value *output_details_fn(void *user, uint32_t state);
 /* A copy of `v` in which every mark is replaced. A detail that is not there is an error that names
  * it. */

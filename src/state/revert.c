@@ -158,18 +158,18 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
 /* --- one state ---------------------------------------------------------------------------- */
 
 static int decode_args(struct state_run *run, const struct undo_entry *entry,
-                       const struct module *module, bool strict, const void **ret, struct err *err)
+                       const struct module *module, const void **ret, struct err *err)
 {
-    struct diags diags = DIAGS_INIT(run->arena);
+    struct diags diags = DIAGS_INIT(run->arena), unknown = DIAGS_INIT(run->arena);
     const struct plan_state state = { .name = entry->name, .id = entry->id, .module = module };
 
-    if (plan_decode(run->arena, &state, &entry->body, strict, ret, &diags) == 0)
+    if (plan_decode(run->arena, &state, &entry->body, &unknown, ret, &diags) == 0)
         return 0;
     return diags_to_err(&diags, err);
 }
 
-static int revert_module(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
-                         bool *changed, struct err *err)
+static int revert_module(struct state_run *run, const struct undo_entry *entry, bool *changed,
+                         struct err *err)
 {
     const struct module *module = module_find(str_from(entry->module));
     const void *args;
@@ -183,7 +183,7 @@ static int revert_module(struct reverting *r, struct state_run *run, const struc
             state_say(run, "%s cannot be reverted", module->name);
         return 0;
     }
-    if (decode_args(run, entry, module, r->host->strict_params, &args, err) < 0)
+    if (decode_args(run, entry, module, &args, err) < 0)
         return -1;
     if (module->revert(run, args, err) < 0)
         return -1;
@@ -194,7 +194,7 @@ static int revert_module(struct reverting *r, struct state_run *run, const struc
 static int revert_once(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
                        bool *changed, struct err *err)
 {
-    if (revert_module(r, run, entry, changed, err) < 0)
+    if (revert_module(run, entry, changed, err) < 0)
         return -1;
     for (size_t i = entry->images.n; i-- > 0;)
         if (restore_path(r, run, &entry->images.p[i], changed, err) < 0)

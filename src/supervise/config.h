@@ -32,6 +32,7 @@
 struct arena;
 struct diags;
 struct environment;
+struct map;
 
 /* The release of the original whose files are read here; `version:` is compared with it. */
 #define CONFIG_VERSION "0.15.2"
@@ -147,6 +148,7 @@ struct config {
     struct config_logs logs;
     struct config_service *services;
     uint32_t service_count;
+    const struct map *names;    /* of the services, for config_find */
     const uint32_t *order;      /* topological, dependencies first */
     const uint32_t *levels;     /* of each service */
     VEC(const char *) warnings; /* conditions that can never hold, and the like, with places */

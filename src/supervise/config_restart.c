@@ -1,0 +1,93 @@
+/* `restart:` - a policy, or a map with one and what goes with it. */
+#include "base/diag.h"
+#include "base/err.h"
+#include "lua/expr.h"
+#include "supervise/config_read.h"
+
+/* A day is a pause that nobody means. */
+#define DELAY_MAX (INT64_C(86400) * 1000000000)
+
+struct restart_args {
+    const struct value *policy;
+    struct param_strs watch;
+    int64_t grace_period, delay, max_delay;
+    double backoff;
+    bool grace_given;
+};
+
+#define ARGS struct restart_args
+static const struct param restart_params[] = {
+    PARAM("policy", ANY, ARGS, policy, "when it is started again"),
+    PARAM("watch", STRS, ARGS, watch, "globs of files whose change restarts it"),
+    PARAM("grace_period", DURATION, ARGS, grace_period, "between the signal and the kill",
+          PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DELAY_MAX)),
+    PARAM("delay", DURATION, ARGS, delay, "pause before a restart", .default_text = "0s",
+          PARAM_RANGE(0, DELAY_MAX)),
+    PARAM("backoff", DOUBLE, ARGS, backoff, "factor from one pause to the next",
+          .default_text = "1.0"),
+    PARAM("max_delay", DURATION, ARGS, max_delay, "longest pause; 0s: none", .default_text = "0s",
+          PARAM_RANGE(0, DELAY_MAX)),
+    { 0 },
+};
+#undef ARGS
+
+static int read_policy(const struct value *v, unsigned *ret_flags, struct diags *diags)
+{
+    struct err err;
+
+    if (expr_is_dynamic(v)) {
+        (void)value_diag(diags, v, "the restart policy cannot be computed");
+        diag_hint(diags, "it decides at load which conditions can hold; 'delay', 'backoff', "
+                         "'max_delay', 'grace_period' and 'watch' can be");
+        return -1;
+    }
+    if (v->kind != VALUE_STR)
+        return value_diag(diags, v,
+                          "'restart' wants a policy such as 'on-failure' or a map, got %s",
+                          value_describe(v));
+    if (policy_parse(v->s, ret_flags, &err) < 0)
+        return value_diag(diags, v, "%s", err.text);
+    return 0;
+}
+
+static int read_map(struct arena *arena, const struct value *v, const char *owner,
+                    struct config_restart *ret, struct diags *diags)
+{
+    struct params_policy policy = config_policy(arena_printf(arena, "'restart' of %s", owner));
+    const struct value *raw = config_given(value_get(v, "policy"));
+    struct restart_args args = { 0 };
+    int result = 0;
+
+    if (params_decode(arena, restart_params, &policy, config_static(arena, v), &args, diags) < 0)
+        result = -1;
+    if (raw && read_policy(raw, &ret->policy.flags, diags) < 0)
+        result = -1;
+    if (args.backoff < 1.0)
+        result = value_diag(diags, value_get(v, "backoff"), "'backoff' wants at least 1.0");
+    ret->policy.delay = args.delay;
+    ret->policy.backoff = args.backoff;
+    ret->policy.max_delay = args.max_delay;
+    ret->policy.grace_period = args.grace_given ? args.grace_period : -1;
+    ret->watch = args.watch;
+    return result;
+}
+
+int config_restart_read(struct arena *arena, const struct value *v, const char *owner,
+                        struct config_restart *ret, struct diags *diags)
+{
+    *ret = (struct config_restart){ .policy = { .backoff = 1.0, .grace_period = -1 } };
+    if (!v)
+        return 0;
+    if (v->kind != VALUE_MAP)
+        return read_policy(v, &ret->policy.flags, diags);
+    ret->computed = expr_is_dynamic(v) ? v : NULL;
+    if (read_map(arena, v, owner, ret, diags) < 0)
+        return -1;
+    if (value_get(v, "watch") && ret->policy.flags == POLICY_NO) {
+        (void)value_diag(diags, value_get(v, "watch"),
+                         "%s: 'watch' needs a restart policy other than 'no'", owner);
+        diag_hint(diags, "say 'policy: on-failure' or another");
+        return -1;
+    }
+    return 0;
+}

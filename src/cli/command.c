@@ -76,14 +76,14 @@ static int unknown_command(struct cli *cli, const char *word)
     struct suggest near;
     struct str best;
 
-    if (cli->program->unknown)
-        return cli->program->unknown(cli, word);
     suggest_init(&near, str_from(word));
     for (const struct command *c = cli->program->commands; c->name; c++)
         suggest_offer(&near, str_from(c->name));
     best = suggest_best(&near);
     if (best.p)
         return cli_usage(cli, "unknown command '%s' (did you mean '%.*s'?)", word, STR_ARG(best));
+    if (cli->program->unknown)
+        return cli->program->unknown(cli, word);
     return cli_usage(cli, "unknown command '%s'", word);
 }
 

@@ -1,11 +1,16 @@
-/* zester doc: the manual of what templates can call, from its tables. */
+/* zester doc: the manual, from the tables of modules and of templates. */
 #include "cli/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "data/json.h"
+#include "data/value.h"
 #include "jinja/function.h"
+#include "state/manual.h"
+#include "state/module.h"
 
 #define MANUAL_MAX ((size_t)4 << 20)
 
@@ -35,24 +40,81 @@ static void add_kind(struct buf *out, const char *kind, const char *heading)
     buf_add_char(out, '\n');
 }
 
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN };
+
+struct doc_args {
+    int format;
+};
+
+static const struct param options[] = {
+    PARAM("format", CHOICE, struct doc_args, format, "how it is printed; markdown is for modules",
+          .choices = "text|json|markdown", .default_text = "text"),
+    { 0 },
+};
+
+static void add_jinja(struct buf *out)
+{
+    add_kind(out, "filter", "filters, used as value|name(...); the first argument is the value");
+    add_kind(out, "test", "tests, used as value is name(...); the first argument is the value");
+    add_kind(out, "global", "functions");
+}
+
+static int print_json(struct cli *cli, const char *name)
+{
+    struct value list = value_list(value_list_new(cli->arena, 0));
+    AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
+    struct err err;
+
+    for (size_t i = 0; i < module_count; i++)
+        if (!name || strcmp(name, module_table[i]->name) == 0)
+            value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
+    if (name && list.list->count == 0)
+        return cli_error(cli, "no module is called '%s'", name);
+    if (json_print(&out, &list, JSON_STYLE_PRETTY, &err) < 0)
+        return cli_err(cli, &err);
+    printf("%s\n", buf_text(&out));
+    return CLI_OK;
+}
+
+static int unknown(struct cli *cli, const char *name)
+{
+    const char *near = module_suggest(str_from(name));
+
+    if (near)
+        return cli_error(cli, "no module is called '%s' (did you mean '%s'?)", name, near);
+    return cli_error(cli, "no module is called '%s'; 'zester doc' lists them", name);
+}
+
 static int run(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
+    const struct doc_args *how = args;
+    const char *name = operands.n > 0 ? operands.p[0] : NULL;
 
-    (void)args;
-    if (operands.n > 0 && strcmp(operands.p[0], "jinja") != 0)
-        return cli_usage(cli, "nothing is known of '%s': there is 'jinja'", operands.p[0]);
-    add_kind(&out, "filter", "filters, used as value|name(...); the first argument is the value");
-    add_kind(&out, "test", "tests, used as value is name(...); the first argument is the value");
-    add_kind(&out, "global", "functions");
+    if (how->format == FORMAT_JSON)
+        return print_json(cli, name);
+    if (how->format == FORMAT_MARKDOWN)
+        manual_print_markdown(&out);
+    else if (name && strcmp(name, "jinja") == 0)
+        add_jinja(&out);
+    else if (!name)
+        manual_print_index(&out);
+    else if (!manual_print(str_from(name), &out))
+        return unknown(cli, name);
     (void)fputs(buf_text(&out), stdout);
+    if (!name && how->format == FORMAT_TEXT)
+        printf("\n'zester doc NAME' tells more of each; 'zester doc jinja' lists what templates "
+               "can use\n");
     return CLI_OK;
 }
 
 const struct command command_doc = {
     .name = "doc",
-    .operands = "[jinja]",
-    .summary = "what templates can use: filters, tests, functions",
+    .operands = "[NAME|FAMILY|jinja]",
+    .summary = "the manual of modules, and of what templates can use",
+    .examples = "  zester doc\n  zester doc file.managed\n  zester doc jinja\n",
+    .options = options,
+    .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
     .run = run,

@@ -9,8 +9,10 @@
 
 /* Shell completion from the command tables, so that there is nothing to keep in step by hand. */
 extern const struct command command_completion;
-/* The manual of template functions. */
+/* The manual of modules and of what templates can use. */
 extern const struct command command_doc;
+/* States and modules on this machine: `zester --local`. */
+extern const struct command command_local;
 /* A template by hand, for people who debug a state tree. */
 extern const struct command command_render;
 

@@ -1,0 +1,534 @@
+/* zester --local: states and modules on this machine. */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/suggest.h"
+#include "cli/graph_print.h"
+#include "cli/progress.h"
+#include "cli/report_text.h"
+#include "cli/session.h"
+#include "data/json.h"
+#include "data/yaml.h"
+#include "data/yaml_print.h"
+#include "state/call.h"
+#include "state/compile.h"
+#include "state/manual.h"
+#include "state/module.h"
+#include "state/outcome.h"
+#include "state/plan.h"
+#include "state/report.h"
+#include "state/revert.h"
+#include "state/run.h"
+#include "state/secrets.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
+
+struct local_args {
+    struct session_options session;
+    int format;
+    bool local, no_color, quiet, force;
+};
+
+#define ARGS struct local_args
+
+/* clang-format off */
+static const struct param options[] = {
+    PARAM("local",        BOOL,     ARGS, local, "work on this machine, without a master"),
+    PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states)"),
+    PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings)"),
+    PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester)"),
+    PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name"),
+    PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
+    PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
+    PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run after this time, with all that it started"),
+    PARAM("parallel",     INT,      ARGS, session.parallel, "at most so many states at once", PARAM_RANGE(0, 4096)),
+    PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
+    PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
+    PARAM("force",        BOOL,     ARGS, force, "state.revert: also what somebody else has changed since"),
+    PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, also on a terminal"),
+    PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
+    { 0 },
+};
+/* clang-format on */
+
+/* Everything that a function of this command works with. */
+struct local {
+    struct cli *cli;
+    const struct local_args *args;
+    struct session session;
+    struct diags diags;
+    const char *function;
+    struct param_strs words; /* after the function, without key=value */
+    struct value given;      /* the key=value words as a map */
+};
+
+/* --- printing ------------------------------------------------------------------------- */
+
+static int print_value(struct local *local, const struct value *v)
+{
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct err err;
+    int result;
+
+    if (local->args->format == FORMAT_YAML)
+        result = yaml_print(&out, v, &err);
+    else
+        result = json_print(&out, v, JSON_STYLE_PRETTY, &err);
+    if (result < 0)
+        return cli_err(local->cli, &err);
+    if (out.n > 0 && out.p[out.n - 1] != '\n')
+        buf_add_char(&out, '\n');
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+/* Records are lists of one machine, so that the fleet's look the same. */
+static int print_record(struct local *local, struct value record)
+{
+    struct value list = value_list(value_list_new(&local->session.arena, 1));
+
+    value_list_push(&local->session.arena, list.list, record);
+    return print_value(local, &list);
+}
+
+static bool wants_record(const struct local *local)
+{
+    return local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML;
+}
+
+/* Nothing ran: say why, in the form that was asked for. */
+static int refuse(struct local *local)
+{
+    AUTO_BUF struct buf text = BUF_INIT(OUTPUT_MAX);
+
+    if (!wants_record(local))
+        return cli_diags(local->cli, &local->diags);
+    diags_print(&local->diags, &text);
+    (void)fputs(buf_text(&text), stderr);
+    (void)print_record(
+        local, report_error(&local->session.arena,
+                            local->session.host.peel_id ? local->session.host.peel_id : "local",
+                            str_trim_right(buf_view(&text)).n > 0 ? buf_text(&text) : "failed"));
+    return CLI_ERROR;
+}
+
+static int refuse_err(struct local *local, const struct err *err)
+{
+    (void)diag_err(&local->diags, (struct place){ 0 }, err);
+    return refuse(local);
+}
+
+static int print_result(struct local *local, const struct run_result *result)
+{
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    int status = run_result_is_success(result) ? CLI_OK : CLI_FAILED;
+
+    if (wants_record(local)) {
+        int printed = print_record(
+            local, report_run(&local->session.arena, local->session.host.peel_id, result));
+
+        return printed == CLI_OK ? status : printed;
+    }
+    report_text(result, local->cli->color && !local->args->no_color, &out);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return status;
+}
+
+/* --- running -------------------------------------------------------------------------- */
+
+static int run_plan_here(struct local *local, const struct plan *plan, struct run_result *result)
+{
+    struct progress progress;
+    struct err err;
+    int rc;
+
+    progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
+    rc = run_plan(&local->session.arena, &local->session.host, plan,
+                  local->session.host.test ? RUN_TEST : RUN_APPLY, progress_sink(&progress), result,
+                  &err);
+    progress_done(&progress);
+    return rc < 0 ? refuse_err(local, &err) : CLI_OK;
+}
+
+static int compile(struct local *local, const struct plan **plan)
+{
+    struct arena *arena = &local->session.arena;
+    struct state_host *host = &local->session.host;
+
+    if (local->words.n == 0)
+        return compile_top(arena, host, plan, &local->diags);
+    return compile_refs(arena, host, local->words, plan, &local->diags);
+}
+
+static int state_apply(struct local *local)
+{
+    struct run_result result;
+    const struct plan *plan;
+
+    if (compile(local, &plan) < 0)
+        return refuse(local);
+    if (run_plan_here(local, plan, &result) != CLI_OK)
+        return CLI_ERROR;
+    return print_result(local, &result);
+}
+
+static int state_highstate(struct local *local)
+{
+    if (local->words.n > 0)
+        return cli_usage(local->cli, "state.highstate takes no reference: the top file decides");
+    return state_apply(local);
+}
+
+static int state_revert(struct local *local)
+{
+    struct revert_options how = { .force = local->args->force };
+    struct progress progress;
+    struct run_result result;
+    struct err err;
+    int rc;
+
+    if (local->words.n != 1)
+        return cli_usage(local->cli, "state.revert wants a reference or the id of a run");
+    how.target = local->words.p[0];
+    progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
+    rc = revert_run(&local->session.arena, &local->session.host, &how, progress_sink(&progress),
+                    &result, &err);
+    progress_done(&progress);
+    if (rc < 0)
+        return refuse_err(local, &err);
+    return print_result(local, &result);
+}
+
+static struct value show_state(struct arena *arena, const struct plan *plan,
+                               const struct plan_state *state)
+{
+    struct value map = value_map(value_map_new(arena, 8));
+
+    value_map_set(arena, map.map, value_text("name"), value_text(state->name));
+    value_map_set(arena, map.map, value_text("file"), value_text(state->ref ? state->ref : ""));
+    value_map_set(arena, map.map, value_text("level"), value_int(state->level));
+    value_map_set(arena, map.map, value_text("order"), value_int(state->order));
+    value_map_set(arena, map.map, value_text("arguments"), state->body);
+    for (unsigned kind = 0; kind < REQUISITES; kind++) {
+        struct value_list *names = value_list_new(arena, state->requisites[kind].n);
+
+        for (size_t i = 0; i < state->requisites[kind].n; i++)
+            value_list_push(arena, names,
+                            value_text(plan->states[state->requisites[kind].p[i]].name));
+        if (names->count > 0)
+            value_map_set(arena, map.map, value_text(requisite_name((enum requisite)kind)),
+                          value_list(names));
+    }
+    return map;
+}
+
+static int state_show(struct local *local)
+{
+    struct arena *arena = &local->session.arena;
+    struct value list = value_list(value_list_new(arena, 0));
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    const struct plan *plan;
+    struct err err;
+
+    if (compile(local, &plan) < 0)
+        return refuse(local);
+    for (uint32_t i = 0; i < plan->count; i++)
+        value_list_push(arena, list.list, show_state(arena, plan, &plan->states[plan->order[i]]));
+    if ((local->args->format == FORMAT_JSON ? json_print(&out, &list, JSON_STYLE_PRETTY, &err)
+                                            : yaml_print(&out, &list, &err)) < 0)
+        return cli_err(local->cli, &err);
+    secrets_mask(local->session.host.secrets, &out);
+    printf("%s%s", buf_text(&out), local->args->format == FORMAT_JSON ? "\n" : "");
+    return CLI_OK;
+}
+
+static int state_graph(struct local *local)
+{
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    const struct plan *plan;
+
+    if (compile(local, &plan) < 0)
+        return refuse(local);
+    if (local->args->format == FORMAT_DOT)
+        graph_print_dot(plan, &out);
+    else if (local->args->format == FORMAT_SVG)
+        graph_print_svg(plan, &out);
+    else if (local->args->format == FORMAT_TEXT)
+        graph_print_text(plan, &out);
+    else
+        return state_show(local);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+static int state_check(struct local *local)
+{
+    const struct plan *plan;
+
+    if (compile(local, &plan) < 0)
+        return refuse(local);
+    if (wants_record(local))
+        return state_show(local);
+    printf("%u states in %u levels, no mistakes found\n", plan->count, plan->level_count);
+    return CLI_OK;
+}
+
+/* --- modules by hand --------------------------------------------------------------------- */
+
+/* What a function gave: text as it is, anything else as data. */
+static int print_answer(struct local *local, const struct value *answer)
+{
+    struct run_result result = { 0 };
+    struct state_result one = { .name = local->function, .outcome = OUTCOME_UNCHANGED };
+    struct arena *arena = &local->session.arena;
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct err err;
+
+    if (wants_record(local)) {
+        one.details = value_map_new(arena, 1);
+        value_map_set(arena, one.details, value_text("result"), *answer);
+        VEC_PUSH_IN(arena, &result.states, one);
+        return print_record(local, report_run(arena, local->session.host.peel_id, &result));
+    }
+    if (answer->kind == VALUE_STR)
+        buf_add_str(&out, answer->s);
+    else if (yaml_print(&out, answer, &err) < 0)
+        return cli_err(local->cli, &err);
+    if (out.n > 0 && out.p[out.n - 1] != '\n')
+        buf_add_char(&out, '\n');
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+static int call_by_hand(struct local *local, const struct module *module)
+{
+    struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
+    struct value answer;
+
+    if (local->words.n > 1)
+        return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
+                         module->name);
+    if (call_function(&local->session.arena, &local->session.host, module, &local->given,
+                      local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
+        return refuse(local);
+    return print_answer(local, &answer);
+}
+
+/* A command by hand is asked for its output, not for a report. */
+static bool print_streams(struct local *local, const struct run_result *result)
+{
+    const struct state_result *state = result->states.n == 1 ? &result->states.p[0] : NULL;
+    const struct value details = value_map(state ? state->details : NULL);
+    const struct value *out, *err, *answer;
+
+    if (!state || !state->details || wants_record(local) || result->test)
+        return false;
+    answer = value_get(&details, "result");
+    out = value_get(&details, "stdout");
+    err = value_get(&details, "stderr");
+    if (value_is(answer, VALUE_STR))
+        printf("%s\n", answer->s.p);
+    if (!out && !answer)
+        return false;
+    if (value_is(out, VALUE_STR) && out->s.n > 0)
+        printf("%s%s", out->s.p, out->s.p[out->s.n - 1] == '\n' ? "" : "\n");
+    if (value_is(err, VALUE_STR) && err->s.n > 0)
+        (void)fprintf(stderr, "%s%s", err->s.p, err->s.p[err->s.n - 1] == '\n' ? "" : "\n");
+    if (state->error)
+        (void)fprintf(stderr, "%s: %s\n", state->name, state->error);
+    return true;
+}
+
+static int apply_by_hand(struct local *local, const struct module *module)
+{
+    const char *id = local->words.n > 0 ? local->words.p[0] : "ad-hoc";
+    struct run_result result;
+    const struct plan *plan;
+
+    if (local->words.n > 1)
+        return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
+                         module->name);
+    if (compile_single(&local->session.arena, &local->session.host, module->name, id, &local->given,
+                       &plan, &local->diags) < 0)
+        return refuse(local);
+    if (run_plan_here(local, plan, &result) != CLI_OK)
+        return CLI_ERROR;
+    if (print_streams(local, &result))
+        return run_result_is_success(&result) ? CLI_OK : CLI_FAILED;
+    return print_result(local, &result);
+}
+
+/* --- dispatch ---------------------------------------------------------------------------- */
+
+struct function_entry {
+    const char *name;
+    int (*run)(struct local *local);
+    enum session_need need;
+};
+
+/* clang-format off */
+static const struct function_entry functions[] = {
+    { "state.apply",     state_apply,     SESSION_TREE },
+    { "state.sls",       state_apply,     SESSION_TREE },
+    { "state.highstate", state_highstate, SESSION_TREE },
+    { "state.revert",    state_revert,    SESSION_NOTHING },
+    { "state.show",      state_show,      SESSION_TREE },
+    { "state.graph",     state_graph,     SESSION_TREE },
+    { "state.check",     state_check,     SESSION_TREE },
+};
+/* clang-format on */
+
+static const struct function_entry *find_function(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
+}
+
+static int unknown_function(struct local *local)
+{
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, str_from(local->function));
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        suggest_offer(&near, str_from(functions[i].name));
+    for (size_t i = 0; i < module_count; i++)
+        suggest_offer(&near, str_from(module_table[i]->name));
+    best = suggest_best(&near);
+    (void)diag_add(&local->diags, (struct place){ 0 }, "unknown function '%s'", local->function);
+    if (best.p)
+        diag_hint(&local->diags, "did you mean '%.*s'?", STR_ARG(best));
+    else
+        diag_hint(&local->diags, "'zester doc' lists all modules");
+    return refuse(local);
+}
+
+/* "key=value": the key looks like a name. */
+static bool is_pair(const char *word)
+{
+    const char *equals = strchr(word, '=');
+
+    if (!equals || equals == word)
+        return false;
+    for (const char *p = word; p < equals; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+              *p == '_' || *p == '-'))
+            return false;
+    return true;
+}
+
+/* Lists and maps are written as YAML; everything else is text, which the tables coerce. */
+static int read_pair(struct local *local, const char *word)
+{
+    struct arena *arena = &local->session.arena;
+    const char *equals = strchr(word, '=');
+    struct value key = value_str(arena_str(arena, (struct str){ word, (size_t)(equals - word) }));
+    struct value v = value_text(equals + 1);
+
+    if ((equals[1] == '[' || equals[1] == '{') &&
+        yaml_parse(arena, key.s.p, v.s, NULL, &v, &local->diags) < 0)
+        return -1;
+    value_map_set(arena, local->given.map, key, v);
+    return 0;
+}
+
+static bool is_true_word(const struct value *v)
+{
+    static const char *const words[] = { "true", "yes", "1", "on" };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (v->kind == VALUE_STR && strcasecmp(v->s.p, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Split the words behind the function; `test=True` is Salt's way to ask for a dry run. */
+static int read_words(struct local *local, struct param_strs operands)
+{
+    struct arena *arena = &local->session.arena;
+    VEC(const char *) words = VEC_INIT;
+    struct value test = value_text("test");
+    const struct value *asked;
+
+    local->given = value_map(value_map_new(arena, 0));
+    for (size_t i = 1; i < operands.n; i++) {
+        if (!is_pair(operands.p[i]))
+            VEC_PUSH_IN(arena, &words, operands.p[i]);
+        else if (read_pair(local, operands.p[i]) < 0)
+            return -1;
+    }
+    local->words = (struct param_strs){ words.n, words.p };
+    asked = value_map_find(local->given.map, &test);
+    if (asked && is_true_word(asked))
+        local->session.host.test = true;
+    if (asked)
+        (void)value_map_remove(local->given.map, &test);
+    return 0;
+}
+
+static int dispatch(struct local *local, struct param_strs operands)
+{
+    const struct function_entry *entry = find_function(local->function);
+    const struct module *module = module_find(str_from(local->function));
+    enum session_need need = entry ? entry->need : SESSION_NOTHING;
+
+    if (session_init(&local->session, &local->args->session, need, &local->diags) < 0 ||
+        read_words(local, operands) < 0)
+        return refuse(local);
+    if (entry)
+        return entry->run(local);
+    if (!module)
+        return unknown_function(local);
+    return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);
+}
+
+static int run(struct cli *cli, const void *args, struct param_strs operands)
+{
+    struct local local = {
+        .cli = cli,
+        .args = args,
+        .diags = DIAGS_INIT(cli->arena),
+        .function = operands.p[0],
+    };
+    int status = dispatch(&local, operands);
+
+    session_done(&local.session);
+    return status;
+}
+
+const struct command command_local = {
+    .name = "--local",
+    .operands = "FUNCTION [WORD...] [NAME=VALUE...]",
+    .summary = "apply states, or call one module, on this machine",
+    .details =
+        "functions of states:\n"
+        "  state.apply [REF...]      bring the machine to the states of REF; without REF as the "
+        "top file says\n"
+        "  state.highstate           the same, always by the top file\n"
+        "  state.revert REF|RUN-ID   take back what was changed\n"
+        "  state.show REF            the states as compiled\n"
+        "  state.graph REF           the levels in which they run; --format dot or svg draws them\n"
+        "  state.check REF           only look for mistakes\n"
+        "Every module can be called by hand as well: 'zester doc' lists them.\n"
+        "\n"
+        "exit status: 0 all good; 1 wrong usage or input, nothing ran; 2 a state failed\n",
+    .examples = "  zester --local state.apply web --test\n"
+                "  zester --local --states-dir ./states state.graph web --format svg > web.svg\n"
+                "  zester --local cmd.run 'uptime'\n"
+                "  zester --local file.managed /etc/motd contents='hello' --test\n",
+    .options = options,
+    .args_size = sizeof(struct local_args),
+    .least = 1,
+    .most = COMMAND_MANY,
+    .run = run,
+};

@@ -1,0 +1,157 @@
+#include "cli/report_text.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/number.h"
+#include "cli/color.h"
+#include "data/value.h"
+#include "state/outcome.h"
+
+/* States that are named as the slowest, and what is too quick to be named. */
+#define SLOWEST_SHOWN    3
+#define SLOWEST_LEAST    (100 * NUMBER_NS_PER_MS)
+#define DETAIL_SHOWN_MAX 4000
+
+struct printer {
+    struct buf *out;
+    bool color, test;
+};
+
+static void print_indented(struct printer *printer, struct str text, bool diff)
+{
+    struct str rest = str_trim_right(text);
+
+    while (rest.p && rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        enum color color = !diff || line.n == 0 ? COLOR_NONE
+                           : line.p[0] == '+'   ? COLOR_GREEN
+                           : line.p[0] == '-'   ? COLOR_RED
+                                                : COLOR_NONE;
+
+        buf_add_text(printer->out, "    ");
+        color_begin(printer->out, color, printer->color);
+        buf_add_str(printer->out, line);
+        color_end(printer->out, color, printer->color);
+        buf_add_char(printer->out, '\n');
+    }
+}
+
+static void print_head(struct printer *printer, const char *word, enum color color,
+                       const struct state_result *state)
+{
+    color_begin(printer->out, color, printer->color);
+    buf_printf(printer->out, "%-13s", word);
+    color_end(printer->out, color, printer->color);
+    buf_printf(printer->out, " %s  ", state->name);
+    number_print_duration(state->duration, printer->out);
+    buf_add_char(printer->out, '\n');
+}
+
+/* What a command printed belongs to its failure. */
+static void print_streams(struct printer *printer, const struct state_result *state)
+{
+    static const char *const streams[] = { "stdout", "stderr" };
+    const struct value details = value_map(state->details);
+
+    for (size_t i = 0; state->details && i < ARRAY_LEN(streams); i++) {
+        const struct value *text = value_get(&details, streams[i]);
+
+        if (!value_is(text, VALUE_STR) || str_trim(text->s).n == 0)
+            continue;
+        buf_printf(printer->out, "    %s:\n", streams[i]);
+        print_indented(printer, str_slice(text->s, 0, DETAIL_SHOWN_MAX), false);
+    }
+}
+
+static void print_failed(struct printer *printer, const struct state_result *state)
+{
+    print_head(printer, "failed", COLOR_RED, state);
+    if (state->error)
+        print_indented(printer, str_from(state->error), false);
+    print_streams(printer, state);
+    print_indented(printer, state->diff, true);
+}
+
+static void print_changed(struct printer *printer, const struct state_result *state)
+{
+    print_head(printer, printer->test ? "would change" : "changed", COLOR_GREEN, state);
+    if (state->cause)
+        buf_printf(printer->out, "    because %s\n", state->cause);
+    print_indented(printer, state->diff, true);
+}
+
+static void print_skipped(struct printer *printer, const struct state_result *state)
+{
+    const char *reason = skip_reason_text(state->skip_reason);
+
+    color_begin(printer->out, COLOR_YELLOW, printer->color);
+    buf_printf(printer->out, "%-13s", "skipped");
+    color_end(printer->out, COLOR_YELLOW, printer->color);
+    buf_printf(printer->out, " %s  %s%s%s\n", state->name, reason[0] ? reason : "canceled",
+               state->cause ? ": " : "", state->cause ? state->cause : "");
+}
+
+static void print_all(struct printer *printer, const struct run_result *result,
+                      enum outcome outcome,
+                      void (*print)(struct printer *printer, const struct state_result *state))
+{
+    VEC_EACH (&result->states, state)
+        if (state->outcome == outcome)
+            print(printer, state);
+}
+
+static int by_duration(const void *a, const void *b)
+{
+    const struct state_result *const *left = a, *const *right = b;
+
+    return ((*left)->duration < (*right)->duration) - ((*left)->duration > (*right)->duration);
+}
+
+static void print_slowest(struct printer *printer, const struct run_result *result)
+{
+    const struct state_result **sorted = mem_alloc(mem_product(result->states.n, sizeof(*sorted)));
+    size_t n = 0;
+
+    VEC_EACH (&result->states, state)
+        sorted[n++] = state;
+    if (n > 1)
+        qsort(sorted, n, sizeof(*sorted), by_duration);
+    for (size_t i = 0; i < n && i < SLOWEST_SHOWN && sorted[i]->duration >= SLOWEST_LEAST; i++) {
+        buf_printf(printer->out, "%s%s ", i == 0 ? "slowest: " : ", ", sorted[i]->name);
+        number_print_duration(sorted[i]->duration, printer->out);
+    }
+    if (n > 0 && sorted[0]->duration >= SLOWEST_LEAST)
+        buf_add_char(printer->out, '\n');
+    free(sorted);
+}
+
+static void print_summary(struct printer *printer, const struct run_result *result)
+{
+    size_t other = result->states.n - result->changed - result->failed - result->skipped;
+    enum color color = run_result_is_success(result) ? COLOR_GREEN : COLOR_RED;
+
+    color_begin(printer->out, color, printer->color);
+    buf_printf(printer->out, "%zu state%s: %u %s, %u failed, %u skipped, %zu as they should be",
+               result->states.n, result->states.n == 1 ? "" : "s", result->changed,
+               printer->test ? "would change" : "changed", result->failed, result->skipped, other);
+    color_end(printer->out, color, printer->color);
+    buf_add_text(printer->out, "; took ");
+    number_print_duration(result->duration, printer->out);
+    buf_add_text(printer->out, result->canceled ? "; canceled\n" : "\n");
+    if (result->run_id && !result->test && result->changed > 0)
+        buf_printf(printer->out, "run %s\n", result->run_id);
+}
+
+void report_text(const struct run_result *result, bool color, struct buf *out)
+{
+    struct printer printer = { out, color, result->test };
+
+    print_all(&printer, result, OUTCOME_FAILED, print_failed);
+    print_all(&printer, result, OUTCOME_CHANGED, print_changed);
+    print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
+    if (out->n > 0)
+        buf_add_char(out, '\n');
+    print_summary(&printer, result);
+    print_slowest(&printer, result);
+}

@@ -1,0 +1,17 @@
+/*
+ * report_text - what became of a run, for people.
+ *
+ * Failures in full, changes with their differences, what was skipped and why, and
+ * a summary with the slowest states. Colour only when the caller says so.
+ */
+#ifndef CLI_REPORT_TEXT_H
+#define CLI_REPORT_TEXT_H
+
+#include <stdbool.h>
+
+struct buf;
+struct run_result;
+
+void report_text(const struct run_result *result, bool color, struct buf *out);
+
+#endif

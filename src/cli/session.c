@@ -1,0 +1,131 @@
+#include "cli/session.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "facts/facts.h"
+#include "state/secrets.h"
+#include "state/tree.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define STATES_DIR "/srv/zester/states"
+#define DATA_DIR   "/var/lib/zester"
+
+/* A signal handler can only find what is global. */
+static struct cancel *signal_cancel;
+
+static void on_signal(int signo)
+{
+    (void)signo;
+    if (signal_cancel)
+        cancel_raise(signal_cancel);
+}
+
+/* Ctrl-C, a polite kill and the time limit all end a run in the same way: what runs is killed with
+ * its children, the rest is skipped. A second Ctrl-C ends the program at once. */
+static void watch_signals(struct cancel *cancel, int64_t timeout)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
+    const struct itimerval timer = {
+        .it_value = { (time_t)(timeout / CLOCK_SECOND),
+                      (suseconds_t)(timeout % CLOCK_SECOND / CLOCK_US) },
+    };
+    struct sigaction action = { .sa_handler = on_signal,
+                                .sa_flags = SA_RESTART | (int)SA_RESETHAND };
+
+    signal_cancel = cancel;
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        (void)sigaction(signals[i], &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+    if (timeout > 0)
+        (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Root keeps its data where system programs do, anybody else at home. */
+static const char *default_data_dir(struct arena *arena)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (geteuid() == 0)
+        return DATA_DIR;
+    if (state && state[0] == '/')
+        return path_join(arena, state, "zester");
+    return path_join(arena, home ? home : "/tmp", ".local/state/zester");
+}
+
+static int open_tree(struct session *session, const struct session_options *options,
+                     enum session_need need, struct diags *diags)
+{
+    const char *root = options->states_dir ? options->states_dir : STATES_DIR;
+    struct fs_info info;
+    struct err err;
+
+    if (fs_stat(root, &info, &err) < 0)
+        return diag_err(diags, (struct place){ 0 }, &err);
+    if (info.kind == FS_FOLDER) {
+        session->tree = tree_new(root, &err);
+        return session->tree ? 0 : diag_err(diags, (struct place){ 0 }, &err);
+    }
+    if (!(need & SESSION_TREE) && !options->states_dir)
+        return 0;
+    (void)diag_add(diags, (struct place){ 0 }, "the folder of states '%s' is not there", root);
+    diag_hint(diags, "say where it is with --states-dir");
+    return -1;
+}
+
+static int learn_machine(struct session *session, const struct session_options *options,
+                         struct diags *diags)
+{
+    const struct facts_options how = { .id = options->id };
+    const struct value *id;
+
+    if (facts_collect(&session->arena, &how, &session->host.facts, diags) < 0)
+        return -1;
+    id = value_get(session->host.facts, "id");
+    session->host.peel_id = value_is(id, VALUE_STR) ? id->s.p : "local";
+    session->settings = value_map(value_map_new(&session->arena, 0));
+    session->host.settings = &session->settings;
+    return 0;
+}
+
+int session_init(struct session *session, const struct session_options *options,
+                 enum session_need need, struct diags *diags)
+{
+    struct err err;
+
+    *session = (struct session){ .arena = ARENA_INIT };
+    session->host = (struct state_host){
+        .data_dir = options->data_dir ? options->data_dir : default_data_dir(&session->arena),
+        .secrets = secrets_new(),
+        .cancel = &session->cancel,
+        .strict_params = !options->loose,
+        .strict_templates = !options->lenient,
+        .test = options->test,
+        .parallel = (unsigned)options->parallel,
+    };
+    if (cancel_init(&session->cancel, &err) < 0)
+        return diag_err(diags, (struct place){ 0 }, &err);
+    watch_signals(&session->cancel, options->timeout);
+    fd_limit_raise();
+    if (learn_machine(session, options, diags) < 0 || open_tree(session, options, need, diags) < 0)
+        return -1;
+    session->host.tree = session->tree;
+    return 0;
+}
+
+void session_done(struct session *session)
+{
+    signal_cancel = NULL;
+    tree_free(session->tree);
+    secrets_free(session->host.secrets);
+    cancel_done(&session->cancel);
+    arena_done(&session->arena);
+}

@@ -1,0 +1,47 @@
+/*
+ * session - one machine, this one, as the state engine wants to see it.
+ *
+ * Made from the options of `zester --local`: the tree of state files, facts,
+ * settings, where undo data is kept, and when to stop (Ctrl-C, a time limit).
+ *
+ * Memory: session_done releases all of it. Threads: one; the engine's own are its
+ * own matter. One session a process, since signals belong to the process.
+ */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "base/arena.h"
+#include "data/params.h"
+#include "data/value.h"
+#include "state/host.h"
+#include "sys/cancel.h"
+
+struct diags;
+struct tree;
+
+struct session_options {
+    const char *states_dir, *settings_dir, *data_dir, *id;
+    int64_t timeout; /* nanoseconds; 0: none */
+    int64_t parallel;
+    bool test, lenient, loose;
+};
+
+struct session {
+    struct arena arena;
+    struct state_host host;
+    struct value settings;
+    struct cancel cancel;
+    struct tree *tree; /* NULL: no states folder is needed */
+};
+
+/* What a function needs of the machine. */
+enum session_need {
+    SESSION_NOTHING = 0,
+    SESSION_TREE = 1, /* the folder of states must be there */
+};
+
+int session_init(struct session *session, const struct session_options *options,
+                 enum session_need need, struct diags *diags);
+void session_done(struct session *session);
+
+#endif

@@ -1,0 +1,109 @@
+#include "state/manual.h"
+
+#include "base/buf.h"
+#include "state/module.h"
+
+static struct str family_of(const struct module *module)
+{
+    struct str rest = str_from(module->name);
+
+    return str_cut(&rest, '.');
+}
+
+static bool is_state(const struct module *module)
+{
+    return module->apply != NULL;
+}
+
+void manual_print_index(struct buf *out)
+{
+    for (size_t i = 0; i < module_count; i++) {
+        const struct module *module = module_table[i];
+
+        if (module->flags & MODULE_HIDDEN)
+            continue;
+        if (i > 0 && !str_eq(family_of(module), family_of(module_table[i - 1])))
+            buf_add_char(out, '\n');
+        buf_printf(out, "  %-32s %s\n", module->name, module->summary);
+    }
+}
+
+/* An example as it stands in a state file: arguments two levels deep. */
+static void print_example(const struct module *module, struct buf *out)
+{
+    struct str rest = str_from(module->example);
+
+    buf_printf(out, "example:\n  my_state:\n    %s:\n", module->name);
+    while (rest.p && rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        bool nested = line.n > 0 && (line.p[0] == ' ' || line.p[0] == '-');
+
+        buf_printf(out, "      %s%.*s\n", nested ? "  " : "- ", STR_ARG(line));
+    }
+}
+
+static void print_module(const struct module *module, struct buf *out)
+{
+    buf_printf(out, "%s - %s\n\n", module->name, module->summary);
+    if (module->details)
+        buf_printf(out, "%s\n", module->details);
+    if (module->params && module->params->name) {
+        buf_add_text(out, "parameters:\n");
+        params_print_doc(module->params, out);
+        buf_add_char(out, '\n');
+    }
+    if (is_state(module) && module->example)
+        print_example(module, out);
+}
+
+bool manual_print(struct str name, struct buf *out)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < module_count; i++) {
+        const struct module *module = module_table[i];
+
+        if (!str_is(name, module->name) && !str_eq(name, family_of(module)))
+            continue;
+        if (found)
+            buf_add_char(out, '\n');
+        print_module(module, out);
+        found = true;
+    }
+    return found;
+}
+
+static void put(struct arena *arena, struct value_map *map, const char *key, const char *text)
+{
+    if (text)
+        value_map_set(arena, map, value_text(key), value_text(text));
+}
+
+struct value manual_value(struct arena *arena, const struct module *module)
+{
+    struct value_map *map = value_map_new(arena, 6);
+
+    put(arena, map, "name", module->name);
+    put(arena, map, "kind", is_state(module) ? "state" : "function");
+    put(arena, map, "summary", module->summary);
+    put(arena, map, "details", module->details);
+    put(arena, map, "example", module->example);
+    value_map_set(arena, map, value_text("parameters"), params_doc_value(arena, module->params));
+    return value_map(map);
+}
+
+void manual_print_markdown(struct buf *out)
+{
+    buf_add_text(out, "# Modules\n\nMade from the modules' own tables by `zester doc --format "
+                      "markdown`.\n");
+    for (size_t i = 0; i < module_count; i++) {
+        const struct module *module = module_table[i];
+
+        if (module->flags & MODULE_HIDDEN)
+            continue;
+        buf_printf(out, "\n## %s\n\n%s%s", module->name, module->summary, ".\n\n");
+        buf_add_text(out, "```text\n");
+        print_module(module, out);
+        buf_add_text(out, "```\n");
+    }
+}

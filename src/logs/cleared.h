@@ -1,0 +1,52 @@
+/*
+ * cleared - which lines of a service are gone: all up to a number.
+ *
+ * To clear a service is to append one record to the file "cleared" of the store; the
+ * lines stay where they are until the room is worth taking back. Readers hide them.
+ *
+ *     | check 8 | seq 8 | length 1 | name of the service |   little-endian
+ *
+ * The last record of a service counts. A record that is not whole ends the file. One
+ * without a name speaks of no service: it keeps numbers from being used again.
+ *
+ * Memory: the heap, until cleared_done. Threads: one at a time for each struct;
+ * one process writes.
+ */
+#ifndef LOGS_CLEARED_H
+#define LOGS_CLEARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+struct err;
+
+/* Bytes of the file; it is rewritten long before. */
+#define CLEARED_FILE_MAX ((size_t)16 << 20)
+
+/* Zero is: nothing was cleared. */
+struct cleared {
+    struct arena arena;
+    struct map seqs;
+};
+
+/* What the file says now, in place of what was there. No file: nothing was cleared. */
+int cleared_load(struct cleared *cleared, int folder, struct err *err);
+void cleared_done(struct cleared *cleared);
+
+/* The number of the last line of `service` that is gone; 0: none. */
+uint64_t cleared_find(const struct cleared *cleared, const char *service);
+/* The highest of all numbers. */
+uint64_t cleared_highest(const struct cleared *cleared);
+
+/* From now on the lines of `service` up to `seq` are gone. */
+int cleared_add(struct cleared *cleared, int folder, const char *service, uint64_t seq, mode_t mode,
+                struct err *err);
+/* Write the file anew, without what speaks only of lines before `oldest`. */
+int cleared_rewrite(struct cleared *cleared, int folder, uint64_t oldest, mode_t mode,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * log_line - one stored line, and the ways to show it.
+ *
+ *     plain   2026-01-31 13:00:00 [INFO] web.pre_start | text       local time
+ *     raw     text
+ *     json    {"timestamp":"2026-01-31T12:00:00.000Z","level":"info","msg":"text",
+ *              "service":"web","hook":"pre_start", ...attributes}
+ *
+ * A line that is a JSON object shows its own message, level and time, but in raw.
+ * Lines may hold any bytes. Plain shows control characters as \xNN, since nothing that
+ * a service writes may steer a terminal or forge a line; json shows bytes that are no
+ * UTF-8 as U+FFFD; raw gives every byte as it came, line ends included: the pieces
+ * of a line that was cut are one line there.
+ *
+ * Memory: views, which live as long as the reader says. Threads: any.
+ */
+#ifndef LOGS_LOG_LINE_H
+#define LOGS_LOG_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "logs/jsonline.h"
+#include "logs/segment.h"
+
+struct arena;
+struct buf;
+
+struct log_line {
+    uint64_t seq;
+    int64_t time;               /* when it came, wall time, nanoseconds */
+    const char *service, *hook; /* `hook` is "" for the service itself */
+    enum segment_stream stream;
+    bool lost;            /* no line of the service: it tells how many are missing */
+    bool continues, open; /* pieces of one line */
+    struct str text;      /* without its end */
+};
+
+enum log_line_form {
+    LOG_LINE_PLAIN,
+    LOG_LINE_RAW,
+    LOG_LINE_JSON,
+};
+
+/* What the line says of itself; else stdout is info, stderr is error. */
+void log_line_details(struct arena *arena, const struct log_line *line, struct jsonline *ret);
+/* The level alone: quick for lines that are no JSON. */
+enum jsonline_level log_line_level(const struct log_line *line);
+
+/* Append the line with its end. */
+void log_line_print(const struct log_line *line, enum log_line_form form, struct buf *out);
+
+#endif

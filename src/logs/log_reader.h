@@ -1,0 +1,44 @@
+/*
+ * log_reader - stored lines in order, from a folder of segments.
+ *
+ *     log_reader_open -> [log_reader_tail] -> { log_reader_next }... -> log_reader_free
+ *
+ * The end is the end for now: after more lines were written, log_reader_next goes on.
+ * Who follows waits for log_reader_watch to be readable, calls log_reader_woken, and
+ * reads; inside the process that writes, log_store_on_data tells the same for less.
+ *
+ * The folder may be written, cleaned and removed from meanwhile, by any process. What
+ * is damaged is passed over. For the first N lines, stop after N.
+ *
+ * Memory: one window of a file. A line is valid until the next call.
+ * Threads: one at a time for each reader.
+ */
+#ifndef LOGS_LOG_READER_H
+#define LOGS_LOG_READER_H
+
+#include <stdint.h>
+
+#include "logs/log_filter.h"
+#include "logs/log_line.h"
+
+struct err;
+struct log_reader;
+
+/* The filter is copied, what it points to is borrowed; NULL wants all. A folder that is not there
+ * has no lines, and cannot be followed. */
+int log_reader_open(const char *folder, const struct log_filter *filter,
+                    struct log_reader **ret_reader, struct err *err);
+/* NULL is fine. */
+void log_reader_free(struct log_reader *reader);
+
+/* Go to the last `count` lines that are wanted; all of them when there are fewer. */
+int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err);
+
+/* The next line that is wanted; NULL when there is none now. */
+int log_reader_next(struct log_reader *reader, const struct log_line **ret_line, struct err *err);
+
+/* A descriptor that is readable when something may have been written. */
+int log_reader_watch(struct log_reader *reader, int *ret_fd, struct err *err);
+void log_reader_woken(struct log_reader *reader);
+
+#endif

@@ -1,0 +1,270 @@
+#include "logs/segment_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+
+enum {
+    NAME_DIGITS = 16,
+    WINDOW_SIZE = 256 << 10, /* bytes that are read at once */
+};
+
+static const char *const suffixes[] = {
+    [SEGMENT_PART_LOG] = "log",
+    [SEGMENT_PART_INDEX] = "idx",
+    [SEGMENT_PART_TEMP] = "tmp",
+};
+
+void segment_file_name(uint64_t first, enum segment_part part,
+                       char out[static SEGMENT_FILE_NAME_SIZE])
+{
+    (void)snprintf(out, SEGMENT_FILE_NAME_SIZE, "%016" PRIx64 ".%s", first, suffixes[part]);
+}
+
+/* "00000000000000ff.log" */
+static bool parse_name(const char *name, uint64_t *ret_first)
+{
+    char again[SEGMENT_FILE_NAME_SIZE];
+    uint64_t first = strtoull(name, NULL, 16);
+
+    segment_file_name(first, SEGMENT_PART_LOG, again);
+    if (strcmp(name, again) != 0)
+        return false;
+    *ret_first = first;
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+int segment_file_list(int folder, struct segment_list *list, struct err *err)
+{
+    AUTO_FD int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    uint64_t first;
+
+    if (!dir)
+        return err_sys(err, errno, "list the segments of the log");
+    (void)fd_take(&fd);
+    vec_clear(&list->firsts);
+    while ((entry = readdir(dir)))
+        if (parse_name(entry->d_name, &first))
+            VEC_PUSH(&list->firsts, first);
+    (void)closedir(dir);
+    if (list->firsts.n)
+        qsort(list->firsts.p, list->firsts.n, sizeof(uint64_t), compare);
+    return 0;
+}
+
+/* --- the window ----------------------------------------------------------------------- */
+
+void segment_file_forget(struct segment_file *file)
+{
+    file->window_n = 0;
+}
+
+static int fill(struct segment_file *file, uint64_t offset, size_t n, struct err *err)
+{
+    const size_t want = n > WINDOW_SIZE ? n : WINDOW_SIZE;
+    ssize_t got;
+
+    if (file->window_cap < want) {
+        file->window = mem_realloc(file->window, want);
+        file->window_cap = want;
+    }
+    file->window_at = offset;
+    file->window_n = 0;
+    while (file->window_n < want) {
+        got = pread(file->fd, file->window + file->window_n, want - file->window_n,
+                    (off_t)(offset + file->window_n));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_sys(err, errno, "read segment %016" PRIx64, file->header.first);
+        if (got == 0)
+            break;
+        file->window_n += (size_t)got;
+    }
+    return 0;
+}
+
+/* `n` bytes at `offset`; NULL when the file ends before. */
+static int view(struct segment_file *file, uint64_t offset, size_t n, const unsigned char **ret,
+                struct err *err)
+{
+    const uint64_t end = file->window_at + file->window_n;
+
+    if (offset < file->window_at || offset + n > end) {
+        if (fill(file, offset, n, err) < 0)
+            return -1;
+    }
+    *ret = file->window_n - (offset - file->window_at) >= n
+               ? file->window + (offset - file->window_at)
+               : NULL;
+    return 0;
+}
+
+/* --- blocks --------------------------------------------------------------------------- */
+
+/* The next magic behind `*offset`. */
+static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_found, struct err *err)
+{
+    const unsigned char *bytes, *hit;
+    uint64_t at = *offset + 1;
+
+    for (;;) {
+        size_t there;
+
+        if (view(file, at, SEGMENT_MAGIC_SIZE, &bytes, err) < 0)
+            return -1;
+        if (!bytes)
+            break;
+        there = file->window_n - (size_t)(at - file->window_at);
+        hit = memmem(bytes, there, segment_block_magic, SEGMENT_MAGIC_SIZE);
+        if (hit) {
+            *offset = at + (uint64_t)(hit - bytes);
+            *ret_found = true;
+            return 0;
+        }
+        at += there - (SEGMENT_MAGIC_SIZE - 1);
+    }
+    *ret_found = false;
+    return 0;
+}
+
+/* The block at exactly `offset`; `ret_body->p` is NULL when there is none that is whole. */
+static int block_at(struct segment_file *file, uint64_t offset, bool verify,
+                    struct segment_block *ret_block, struct str *ret_body, struct err *err)
+{
+    const unsigned char *bytes;
+    struct segment_block block;
+
+    *ret_body = (struct str){ NULL, 0 };
+    if (view(file, offset, SEGMENT_BLOCK_HEAD, &bytes, err) < 0)
+        return -1;
+    if (!bytes || !segment_block_decode(bytes, file->header.salt, &block))
+        return 0;
+    if (view(file, offset, SEGMENT_BLOCK_HEAD + block.length, &bytes, err) < 0)
+        return -1;
+    if (!bytes)
+        return 0;
+    bytes += SEGMENT_BLOCK_HEAD;
+    if (verify && !segment_block_is_whole(&block, file->header.salt, bytes))
+        return 0;
+    *ret_block = block;
+    *ret_body = str_bytes(bytes, block.length);
+    return 0;
+}
+
+static int next_block(struct segment_file *file, uint64_t *offset, bool verify,
+                      struct segment_block *ret_block, struct str *ret_body, struct err *err)
+{
+    uint64_t at = *offset;
+    bool found;
+
+    for (;;) {
+        if (block_at(file, at, verify, ret_block, ret_body, err) < 0)
+            return -1;
+        if (ret_body->p) {
+            *offset = at;
+            return 0;
+        }
+        if (find_magic(file, &at, &found, err) < 0)
+            return -1;
+        if (!found)
+            break;
+    }
+    segment_file_forget(file); /* a writer may put something else there */
+    return 0;
+}
+
+int segment_file_next(struct segment_file *file, uint64_t *offset, struct segment_block *ret_block,
+                      struct str *ret_body, struct err *err)
+{
+    return next_block(file, offset, true, ret_block, ret_body, err);
+}
+
+int segment_file_scan(struct segment_file *file, struct err *err)
+{
+    uint64_t offset = segment_index_end(&file->index);
+    struct segment_block block;
+    struct str body;
+
+    for (;;) {
+        if (next_block(file, &offset, false, &block, &body, err) < 0)
+            return -1;
+        if (!body.p)
+            return 0;
+        segment_index_add(&file->index, offset, &block);
+        offset = segment_index_end(&file->index);
+    }
+}
+
+/* --- opening -------------------------------------------------------------------------- */
+
+/* An index that cannot be read is none: the heads of the blocks say the same. */
+static void load_index(int folder, struct segment_file *file)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char name[SEGMENT_FILE_NAME_SIZE];
+    struct str bytes = { NULL, 0 };
+    struct stat st;
+    struct err err;
+
+    segment_file_name(file->header.first, SEGMENT_PART_INDEX, name);
+    AUTO_FD int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(file->fd, &st) < 0)
+        return;
+    if (fs_read_fd(&arena, fd, name, SEGMENT_FILE_INDEX_MAX, &bytes, &err) < 0)
+        return;
+    segment_index_decode(&file->index, bytes, file->header.salt, (uint64_t)st.st_size);
+}
+
+int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file, struct err *err)
+{
+    struct segment_file file = SEGMENT_FILE_NONE;
+    unsigned char bytes[SEGMENT_HEADER_SIZE];
+    char name[SEGMENT_FILE_NAME_SIZE];
+    size_t n = 0;
+
+    segment_file_name(first, SEGMENT_PART_LOG, name);
+    AUTO_FD int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_NOT_FOUND, "segment '%s' is gone", name);
+    if (fd < 0)
+        return err_sys(err, errno, "open segment '%s'", name);
+    if (fd_read(fd, bytes, sizeof(bytes), &n, err) < 0)
+        return err_wrap(err, "read segment '%s'", name);
+    if (n < sizeof(bytes) || !segment_header_decode(bytes, &file.header) ||
+        file.header.first != first)
+        return err_set(err, ERR_INVALID, "'%s' has no header of a segment", name);
+    file.fd = fd_take(&fd);
+    load_index(folder, &file);
+    *ret_file = file;
+    return 0;
+}
+
+void segment_file_close(struct segment_file *file)
+{
+    fd_close(&file->fd);
+    segment_index_done(&file->index);
+    free(file->window);
+    *file = (struct segment_file)SEGMENT_FILE_NONE;
+}

@@ -19,12 +19,12 @@ static struct dag *make_dag(struct arena *arena, const struct plan *plan)
     struct dag *dag = dag_new(arena, plan->count);
 
     for (uint32_t i = 0; i < plan->count; i++)
-        for (uint8_t kind = 0; kind < REQUISITES; kind++) {
+        for (unsigned kind = 0; kind < REQUISITES; kind++) {
             /* Targets of a prereq come later; they require it, which is its edge. */
             if (kind == REQUISITE_PREREQ)
                 continue;
             VEC_EACH (&plan->states[i].requisites[kind], target)
-                dag_edge(dag, *target, i, kind);
+                dag_edge(dag, *target, i, (uint8_t)kind);
         }
     dag_seal(dag);
     return dag;

@@ -42,7 +42,6 @@ static const struct param generic_params[] = {
 
 struct retry_args {
     int64_t attempts, interval;
-    bool has_attempts;
 };
 
 static const struct param retry_params[] = {
@@ -147,24 +146,29 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
     return 0;
 }
 
+/* Salt's way to say what is done anyway; any other value would do nothing. */
+static int check_until(const struct value *v, struct diags *diags)
+{
+    const struct value *until = value_get(v, "until");
+
+    if (!until || (until->kind == VALUE_BOOL && until->b))
+        return 0;
+    (void)value_diag(diags, until, "retry: 'until' can only be true");
+    diag_hint(diags, "a state is tried again while it fails");
+    return -1;
+}
+
 static int read_retry(struct arena *arena, const struct value *v, struct plan_retry *ret,
                       struct diags *diags)
 {
-    const struct params_policy policy = { .owner = "retry" };
+    static const char *const checked[] = { "until", NULL };
+    const struct params_policy policy = { .owner = "retry", .allowed = checked };
     struct retry_args args = { 0 };
     struct value map = { 0 };
 
     if (!v || v->kind == VALUE_NULL)
         return 0;
     if (v->kind == VALUE_MAP) {
-        static const char *const missing[] = { "until", "splay" };
-
-        for (size_t i = 0; i < ARRAY_LEN(missing); i++)
-            if (value_get(v, missing[i])) {
-                (void)value_diag(diags, v, "retry: '%s' is not supported", missing[i]);
-                diag_hint(diags, "a state is tried again while it fails, after 'interval' seconds");
-                return -1;
-            }
         map = *v;
     } else if (v->kind == VALUE_INT || v->kind == VALUE_STR) {
         map = value_at(value_map(value_map_new(arena, 1)), v);
@@ -172,7 +176,8 @@ static int read_retry(struct arena *arena, const struct value *v, struct plan_re
     } else {
         return value_diag(diags, v, "'retry' wants a number, or a map with 'attempts'");
     }
-    if (params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
+    if (check_until(&map, diags) < 0 ||
+        params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
         return -1;
     *ret = (struct plan_retry){ args.attempts, args.interval };
     return 0;

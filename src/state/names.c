@@ -11,7 +11,7 @@
 
 /* One entry of a list of names. */
 struct entry {
-    const struct value *name;
+    struct value name;
     const struct value *overrides; /* or NULL */
 };
 
@@ -64,8 +64,8 @@ static struct value_map *entry_args(struct arena *arena, const struct decl *decl
         if (!str_is(pair->key.s, "names") && !is_primary(decl->module, pair->key.s))
             value_map_set(arena, args, pair->key, pair->value);
     }
-    value_map_set(arena, args, value_at(value_text(primary ? primary->name : "name"), entry->name),
-                  *entry->name);
+    value_map_set(arena, args, value_at(value_text(primary ? primary->name : "name"), &entry->name),
+                  entry->name);
     if (more && more->kind == VALUE_MAP)
         override(arena, args, more);
     for (size_t i = 0; more && more->kind == VALUE_LIST && i < more->list->count; i++)
@@ -86,20 +86,20 @@ static bool are_overrides(const struct value *v)
 static int add_entry(struct arena *arena, const struct decl *decl, const struct value *item,
                      struct names *names, struct diags *diags)
 {
-    struct entry entry = { .name = item };
+    struct entry entry = { .name = *item };
 
     if (item->kind == VALUE_MAP && item->map->count == 1) {
-        entry.name = &item->map->pairs[0].key;
+        entry.name = item->map->pairs[0].key;
         entry.overrides = &item->map->pairs[0].value;
     }
-    const struct str id = decl_text(arena, entry.name);
+    const struct str id = decl_text(arena, &entry.name);
     if (!id.p || id.n == 0 || (entry.overrides && !are_overrides(entry.overrides))) {
         (void)value_diag(diags, item, "state \"%s\": names wants texts, not %s", decl->name,
                          id.p && id.n == 0 ? "an empty one" : value_describe(item));
         diag_hint(diags, "arguments for one name alone: '- name: {argument: value}'");
         return -1;
     }
-    if (output_has_mark(entry.name))
+    if (output_has_mark(&entry.name))
         return value_diag(diags, item, "state \"%s\": names must be known before anything runs",
                           decl->name);
 

@@ -172,8 +172,8 @@ static int read_top(struct top *top)
         read_environments(top, &doc) < 0)
         return -1;
     if (top->refs.n == 0)
-        return diag_add(top->load.diags, (struct place){ 0 },
-                        "highstate: no states matched in %s", path);
+        return diag_add(top->load.diags, (struct place){ 0 }, "highstate: no states matched in %s",
+                        path);
     return 0;
 }
 

@@ -106,10 +106,16 @@ static void complete_apply(struct compile *c, struct frame *frame, struct node_a
     complete_args(c, frame, &node->args);
 }
 
-static void complete_cond(struct compile *c, struct frame *frame, const struct node_cond *node)
+static void complete_cond(struct compile *c, struct frame *frame, struct node_cond *node)
 {
     struct frame soft = *frame;
 
+    if (!node->otherwise)
+        node->missing =
+            arena_printf(c->arena,
+                         "the inline if-expression on line %u in '%s' evaluated to "
+                         "false and no else section was defined",
+                         template_place(c->template, node->node.at).line, c->template->name);
     soft.soft = true;
     complete(c, &soft, node->test);
     complete(c, &soft, node->then);
@@ -402,7 +408,7 @@ static bool complete_expression(struct compile *c, struct frame *frame, struct n
         return true;
     case NODE_FILTER:
     case NODE_TEST: complete_apply(c, frame, (struct node_apply *)node); return true;
-    case NODE_COND: complete_cond(c, frame, (const struct node_cond *)node); return true;
+    case NODE_COND: complete_cond(c, frame, (struct node_cond *)node); return true;
     default: return false;
     }
 }

@@ -7,7 +7,6 @@
 #include "jinja/eval.h"
 #include "jinja/name.h"
 #include "jinja/ops.h"
-#include "jinja/template.h"
 
 #define APART __attribute__((noinline))
 
@@ -208,15 +207,7 @@ APART static int eval_cond(struct eval *eval, const struct node_cond *node, stru
         return eval_expression(eval, node->then, ret);
     if (node->otherwise)
         return eval_expression(eval, node->otherwise, ret);
-
-    struct place place = template_place(eval->now.template, node->node.at);
-
-    *ret = undefined_because(
-        &eval->render, true,
-        arena_printf(eval->render.arena,
-                     "the inline if-expression on line %u in '%s' evaluated to false and no else "
-                     "section was defined",
-                     place.line, place.file));
+    *ret = undefined_because(&eval->render, true, node->missing);
     return 0;
 }
 

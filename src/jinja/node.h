@@ -200,7 +200,8 @@ struct node_apply { /* filter, test */
 
 struct node_cond {
     struct node node;
-    struct node *test, *then, *otherwise; /* otherwise may be NULL */
+    struct node *test, *then, *otherwise; /* otherwise may be NULL: */
+    const char *missing;                  /* then this is what the result says of itself */
 };
 
 struct node_member {

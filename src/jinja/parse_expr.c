@@ -314,6 +314,22 @@ struct node_name *parse_target_name(struct parse *parse, enum node_use use)
 
 /* --- operators -------------------------------------------------------------------------------- */
 
+/* `-1` is a number, not a sum to do each time. */
+static struct node *negate(struct parse *parse, uint32_t at, struct node *operand)
+{
+    struct node_const *number = (struct node_const *)operand;
+
+    if (operand && operand->kind == NODE_CONST && number->value.kind == VALUE_INT) {
+        number->value.i = -number->value.i; /* literals are not negative: no overflow */
+        return operand;
+    }
+    if (operand && operand->kind == NODE_CONST && number->value.kind == VALUE_DOUBLE) {
+        number->value.d = -number->value.d;
+        return operand;
+    }
+    return parse_unary_node(parse, NODE_UNARY, OP_NEG, at, operand);
+}
+
 static struct node *parse_unary(struct parse *parse, bool with_filter)
 {
     uint32_t at = parse->current.at;
@@ -322,7 +338,7 @@ static struct node *parse_unary(struct parse *parse, bool with_filter)
     if (!parse_enter(parse))
         return NULL;
     if (parse_skip(parse, TOKEN_SUB))
-        node = parse_unary_node(parse, NODE_UNARY, OP_NEG, at, parse_unary(parse, false));
+        node = negate(parse, at, parse_unary(parse, false));
     else if (parse_skip(parse, TOKEN_ADD))
         node = parse_unary_node(parse, NODE_UNARY, OP_POS, at, parse_unary(parse, false));
     else

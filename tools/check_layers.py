@@ -22,7 +22,7 @@ DOORS = {
     "msgpack.h": {"data"},
     "msgpack/": {"data"},
     "openssl/": {"enroll", "nats"},
-    "pcre2.h": {"jinja", "lua", "target", "modules"},
+    "pcre2.h": {"base", "jinja"},
     "sodium.h": {"base"},
     "sodium/": {"base"},
     "sqlite3.h": {"supervise"},

@@ -1,0 +1,23 @@
+/*
+ * ask - what templates of settings can ask: facts_get('os.family'),
+ * pillar_get('ports:http', 80), settings_get('ports.http'), and Salt's
+ * salt['grains.get']('roles', []). Nothing here runs a program.
+ *
+ * Memory and threads: those of the environment.
+ */
+#ifndef SETTINGS_ASK_H
+#define SETTINGS_ASK_H
+
+struct arena;
+struct jinja;
+struct value;
+
+/* What is asked; may change between renderings. */
+struct ask {
+    const struct value *facts, *grains, *settings;
+};
+
+/* Add the functions. `ask` is borrowed, what is made for it is in the arena. */
+void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask);
+
+#endif

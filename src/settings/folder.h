@@ -1,0 +1,42 @@
+/*
+ * folder - the files of settings: references and paths below one folder.
+ *
+ *     a.b  ->  a/b.zy, a/b/init.zy, a/b.sls, a/b/init.sls    the first that is there
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef SETTINGS_FOLDER_H
+#define SETTINGS_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct arena;
+struct err;
+
+struct folder_file {
+    const char *path; /* below the folder */
+    struct str text;
+    bool is_init; /* a/b/init.zy */
+};
+
+/* The file of a reference; `path` is NULL when there is none. Fails with ERR_INVALID for a text
+ * that is no reference. */
+int folder_find(struct arena *arena, const char *root, struct str ref, struct folder_file *ret_file,
+                struct err *err);
+
+/* A reference with slashes, without an ending. */
+const char *folder_path(struct arena *arena, struct str ref);
+
+/* The nearest reference to one that is not there, or NULL. */
+const char *folder_suggest(struct arena *arena, const char *root, struct str ref);
+
+/* A file by its path below the folder; a NULL view when it is not there or leads out. */
+int folder_read(struct arena *arena, const char *root, struct str path, struct str *ret_text,
+                struct err *err);
+
+/* True when there is a file of settings right in the folder. */
+bool folder_has_files(struct arena *arena, const char *root);
+
+#endif

@@ -1,0 +1,422 @@
+/*
+ * One load: read the top file, then each reference in its order. A file is rendered
+ * before its includes are known, so it sees the settings of the files before it; its
+ * includes are merged first, then it is merged on top of them.
+ */
+#include "settings/settings.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "data/value.h"
+#include "data/yaml.h"
+#include "jinja/jinja.h"
+#include "settings/folder.h"
+#include "settings/ask.h"
+#include "settings/seal.h"
+#include "sys/chance.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "target/top.h"
+
+struct loader {
+    struct arena *arena;
+    struct diags *diags;
+    const struct settings_options *options;
+    struct jinja *jinja;
+    struct ask ask;
+    struct value facts, settings; /* settings: merged so far */
+    struct map seen;              /* reference and key -> itself */
+    size_t files;
+};
+
+/* A file that is wanted: by the top file or by another one. */
+struct wish {
+    struct str ref;
+    const struct value *where;    /* who names it */
+    const struct value *defaults; /* more names for its template, or NULL */
+    struct str key;               /* where its settings go, with colons; empty: the root */
+    bool optional;
+    const struct wish *outer; /* who includes it, or NULL */
+    bool is_init;             /* set when it has been found */
+};
+
+/* --- rendering --------------------------------------------------------------------------- */
+
+static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
+                         struct err *err)
+{
+    const struct loader *loader = user;
+
+    return folder_read(arena, loader->options->folder, name, ret_text, err);
+}
+
+static int64_t now(void *user)
+{
+    (void)user;
+    return clock_now();
+}
+
+static uint64_t random_number(void *user)
+{
+    (void)user;
+    return chance_number();
+}
+
+static void set(struct loader *loader, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(loader->arena, map, value_text(key), v);
+}
+
+static struct value context_of(struct loader *loader, const struct value *defaults, struct str ref)
+{
+    struct value_map *map = value_map_new(loader->arena, 8);
+    struct value_map *opts = value_map_new(loader->arena, 1);
+    struct value context = value_map(map);
+
+    set(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
+    set(loader, map, "facts", loader->facts);
+    set(loader, map, "grains", *loader->ask.grains);
+    set(loader, map, "settings", loader->settings);
+    set(loader, map, "pillar", loader->settings);
+    set(loader, map, "opts", value_map(opts));
+    set(loader, map, "saltenv", value_text("base"));
+    set(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
+    if (defaults)
+        context = value_merge(loader->arena, &context, defaults, VALUE_MERGE_REPLACE);
+    return context;
+}
+
+/* "#!yaml" asks for no template, "#!jinja|yaml" for what happens anyway. */
+static int read_shebang(struct loader *loader, const char *path, struct str text, bool *ret_render)
+{
+    struct str line = str_line_at(text, 0), rest = str_from_offset(line, 2);
+    const struct place at = { path, 1, 1 };
+
+    *ret_render = true;
+    if (!str_starts(line, STR("#!")))
+        return 0;
+    *ret_render = false;
+    while (rest.p) {
+        struct str word = str_trim(str_cut(&rest, '|'));
+
+        *ret_render |= str_is(word, "jinja");
+        if (str_is(word, "jinja") || str_is(word, "yaml"))
+            continue;
+        (void)diag_add(loader->diags, at, "no renderer '%.*s'", STR_ARG(word));
+        diag_source(loader->diags, text);
+        diag_hint(loader->diags, "files are rendered by 'jinja|yaml'");
+        return -1;
+    }
+    return 0;
+}
+
+static int render(struct loader *loader, const char *path, struct str text,
+                  const struct value *context, struct buf *out)
+{
+    bool wanted;
+
+    if (read_shebang(loader, path, text, &wanted) < 0)
+        return -1;
+    if (!wanted)
+        buf_add_str(out, text);
+    else if (jinja_render(loader->jinja, path, text, context, out, loader->diags) < 0)
+        return -1;
+    if (out->full)
+        return diag_add(loader->diags, (struct place){ .file = path },
+                        "settings: the rendered file is over %zu bytes", SETTINGS_RENDERED_MAX);
+    return 0;
+}
+
+/* The document of a file, with its secrets marked. */
+static int read_document(struct loader *loader, const char *path, struct str text,
+                         const struct value *context, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
+    size_t before = loader->diags->list.n;
+    const char *name = path;
+    int result;
+
+    result = render(loader, path, text, context, &out);
+    /* Without its last line end, which templates may drop, it is still the same text. */
+    if (!str_eq(str_trim_right(text), str_trim_right(buf_view(&out))))
+        name = arena_printf(loader->arena, "%s (rendered)", path);
+    if (result == 0)
+        result = yaml_parse(loader->arena, name, buf_view(&out), NULL, ret, loader->diags);
+    if (result == 0)
+        result = seal_mark(loader->arena, ret, loader->diags);
+    seal_hide(loader->diags, before);
+    return result;
+}
+
+/* --- merging -------------------------------------------------------------------------------- */
+
+/* `doc` as the value of `key`, "a:b" from outside in. */
+static struct value nest(struct loader *loader, struct str key, struct value doc)
+{
+    size_t at = key.n;
+
+    while (key.n > 0) {
+        struct value_map *map = value_map_new(loader->arena, 1);
+        struct str part;
+
+        for (at = key.n; at > 0 && key.p[at - 1] != ':'; at--)
+            continue;
+        part = str_from_offset(key, at);
+        value_map_set(loader->arena, map, value_str(arena_str(loader->arena, part)), doc);
+        doc = value_map(map);
+        key = str_slice(key, 0, at > 0 ? at - 1 : 0);
+    }
+    return doc;
+}
+
+static void merge(struct loader *loader, struct str key, const struct value *doc)
+{
+    struct value_map *map = value_map_new(loader->arena, doc->map->count);
+    struct value own = value_map(map);
+
+    for (size_t i = 0; i < doc->map->count; i++) {
+        const struct value_pair *pair = &doc->map->pairs[i];
+
+        if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, "include"))
+            value_map_set(loader->arena, map, pair->key, pair->value);
+    }
+    own = nest(loader, key, own);
+    loader->settings = value_merge(loader->arena, &loader->settings, &own, VALUE_MERGE_REPLACE);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int load_file(struct loader *loader, struct wish *wish);
+
+/* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
+static int absolute_ref(struct loader *loader, const struct wish *from, struct wish *wish)
+{
+    struct str base = from->ref;
+    size_t dots = 0;
+
+    while (dots < wish->ref.n && wish->ref.p[dots] == '.')
+        dots++;
+    if (dots == 0)
+        return 0;
+    for (size_t up = from->is_init ? 1 : 0; up < dots; up++) {
+        if (base.n == 0)
+            return value_diag(loader->diags, wish->where,
+                              "include '%.*s' leads out of the folder of settings",
+                              STR_ARG(wish->ref));
+        while (base.n > 0 && base.p[base.n - 1] != '.')
+            base.n--;
+        base.n -= base.n > 0;
+    }
+    wish->ref = str_from(arena_printf(loader->arena, "%.*s%s%.*s", STR_ARG(base),
+                                      base.n > 0 && dots < wish->ref.n ? "." : "",
+                                      STR_ARG(str_from_offset(wish->ref, dots))));
+    return 0;
+}
+
+/* What stands behind a reference: {key: 'a:b', defaults: {...}}. */
+static int read_rules(struct loader *loader, const struct value *rules, struct wish *wish)
+{
+    if (rules->kind == VALUE_NULL)
+        return 0;
+    if (rules->kind != VALUE_MAP)
+        return value_diag(loader->diags, rules, "include wants 'key' and 'defaults' here, not %s",
+                          value_describe(rules));
+    for (size_t i = 0; i < rules->map->count; i++) {
+        const struct value_pair *pair = &rules->map->pairs[i];
+        bool is_text = pair->key.kind == VALUE_STR;
+
+        if (is_text && str_is(pair->key.s, "key") && pair->value.kind == VALUE_STR)
+            wish->key = pair->value.s;
+        else if (is_text && str_is(pair->key.s, "defaults") && pair->value.kind == VALUE_MAP)
+            wish->defaults = &pair->value;
+        else
+            return value_diag(loader->diags, &pair->key,
+                              "include wants a text as 'key' or a map as 'defaults' here");
+    }
+    return 0;
+}
+
+static int read_include(struct loader *loader, const struct wish *from, const struct value *item)
+{
+    struct wish wish = { .where = item, .key = from->key, .outer = from };
+    const struct value *name = item;
+
+    if (item->kind == VALUE_MAP && item->map->count == 1) {
+        name = &item->map->pairs[0].key;
+        if (read_rules(loader, &item->map->pairs[0].value, &wish) < 0)
+            return -1;
+    }
+    if (name->kind != VALUE_STR || name->s.n == 0)
+        return value_diag(loader->diags, item, "include wants references, not %s",
+                          value_describe(item));
+    wish.where = name;
+    wish.ref = name->s;
+    if (absolute_ref(loader, from, &wish) < 0)
+        return -1;
+    return load_file(loader, &wish);
+}
+
+static int read_includes(struct loader *loader, const struct wish *from, const struct value *doc)
+{
+    const struct value *list = value_get(doc, "include");
+    int result = 0;
+
+    if (!list || list->kind == VALUE_NULL)
+        return 0;
+    if (list->kind != VALUE_LIST)
+        return value_diag(loader->diags, list, "include wants a list of references, not %s",
+                          value_describe(list));
+    for (size_t i = 0; i < list->list->count; i++)
+        result |= read_include(loader, from, &list->list->items[i]);
+    return result;
+}
+
+static int missing_file(struct loader *loader, const struct wish *wish)
+{
+    const char *near = folder_suggest(loader->arena, loader->options->folder, wish->ref);
+    const char *path = folder_path(loader->arena, wish->ref);
+
+    if (wish->optional)
+        return 0;
+    (void)value_diag(loader->diags, wish->where, "no settings file '%.*s'", STR_ARG(wish->ref));
+    if (near)
+        diag_hint(loader->diags, "did you mean '%s'?", near);
+    else
+        diag_hint(loader->diags, "there is neither '%s.zy' nor '%s/init.zy'", path, path);
+    return -1;
+}
+
+/* True when the file has been merged already, or is on its way. */
+static bool is_seen(struct loader *loader, const struct wish *wish)
+{
+    char *name = arena_printf(loader->arena, "%.*s %.*s", STR_ARG(wish->ref), STR_ARG(wish->key));
+
+    return map_set(&loader->seen, str_from(name), loader) != NULL;
+}
+
+static int check_limits(struct loader *loader, const struct wish *wish)
+{
+    size_t depth = 0;
+
+    for (const struct wish *outer = wish->outer; outer; outer = outer->outer)
+        depth++;
+    if (depth > SETTINGS_DEPTH_MAX)
+        return value_diag(loader->diags, wish->where, "files include one another at most %d deep",
+                          SETTINGS_DEPTH_MAX);
+    if (++loader->files > SETTINGS_FILES_MAX)
+        return value_diag(loader->diags, wish->where, "settings have at most %d files",
+                          SETTINGS_FILES_MAX);
+    return 0;
+}
+
+/* Includes that form a circle end by themselves: each file is merged once for each key. */
+static int load_file(struct loader *loader, struct wish *wish)
+{
+    struct folder_file file;
+    struct value context, doc;
+    struct err err;
+
+    if (is_seen(loader, wish))
+        return 0;
+    if (check_limits(loader, wish) < 0)
+        return -1;
+    if (folder_find(loader->arena, loader->options->folder, wish->ref, &file, &err) < 0)
+        return value_diag(loader->diags, wish->where, "settings: %s", err.text);
+    if (!file.path)
+        return missing_file(loader, wish);
+    wish->is_init = file.is_init;
+    context = context_of(loader, wish->defaults, wish->ref);
+    if (read_document(loader, file.path, file.text, &context, &doc) < 0)
+        return -1;
+    if (doc.kind == VALUE_NULL)
+        return 0;
+    if (doc.kind != VALUE_MAP)
+        return value_diag(loader->diags, &doc, "settings are a map, this is %s",
+                          value_describe(&doc));
+    if (read_includes(loader, wish, &doc) < 0)
+        return -1;
+    merge(loader, wish->key, &doc);
+    return 0;
+}
+
+/* --- the top file --------------------------------------------------------------------------------
+ */
+
+static int find_top(struct loader *loader, const char **ret_path, struct str *ret_text)
+{
+    static const char *const names[] = { "top.zy", "top.sls" };
+    struct err err;
+
+    ret_text->p = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !ret_text->p; i++) {
+        *ret_path = names[i];
+        if (folder_read(loader->arena, loader->options->folder, str_from(names[i]), ret_text,
+                        &err) < 0)
+            return diag_add(loader->diags, (struct place){ 0 }, "settings: %s", err.text);
+    }
+    if (ret_text->p || !folder_has_files(loader->arena, loader->options->folder))
+        return 0;
+    (void)diag_add(loader->diags, (struct place){ 0 }, "settings: there is no top.zy in '%s'",
+                   loader->options->folder);
+    diag_hint(loader->diags, "it says which files belong to which machine: base: {'*': [NAME]}");
+    return -1;
+}
+
+static int load_all(struct loader *loader)
+{
+    struct value context = context_of(loader, NULL, STR("top")), doc;
+    struct top_refs refs = { VEC_INIT };
+    const char *path;
+    struct str text;
+    int result = 0;
+
+    if (find_top(loader, &path, &text) < 0)
+        return -1;
+    if (!text.p)
+        return 0;
+    if (read_document(loader, path, text, &context, &doc) < 0 ||
+        top_read(loader->arena, &doc, &loader->options->subject, loader->options->groups, &refs,
+                 loader->diags) < 0)
+        return -1;
+    VEC_EACH (&refs.list, ref) {
+        struct wish wish = { .ref = ref->name->s, .where = ref->name, .optional = ref->optional };
+
+        result |= load_file(loader, &wish);
+    }
+    return result;
+}
+
+int settings_load(struct arena *arena, const struct settings_options *options,
+                  const struct value **ret_settings, struct diags *diags)
+{
+    struct loader loader = { .arena = arena, .diags = diags, .options = options };
+    struct jinja_options jinja = {
+        .lenient = !options->strict_templates,
+        .load = load_template,
+        .now = now,
+        .random = random_number,
+        .user = &loader,
+    };
+    struct value *settings;
+    int result;
+
+    loader.seen = (struct map)MAP_INIT_IN(arena);
+    loader.facts =
+        options->subject.facts ? *options->subject.facts : value_map(value_map_new(arena, 0));
+    loader.settings = value_map(value_map_new(arena, 0));
+    loader.ask = (struct ask){ .facts = &loader.facts, .settings = &loader.settings };
+    loader.ask.grains = options->grains ? options->grains : &loader.facts;
+    loader.jinja = jinja_new(&jinja);
+    ask_add(loader.jinja, arena, &loader.ask);
+    result = load_all(&loader);
+    jinja_free(loader.jinja);
+    if (result < 0)
+        return -1;
+    settings = ARENA_NEW(arena, struct value);
+    *settings = loader.settings;
+    *ret_settings = settings;
+    return 0;
+}

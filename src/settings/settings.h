@@ -1,0 +1,50 @@
+/*
+ * settings - what a machine is told: Salt's pillar.
+ *
+ * A folder of files with a top file, which says what belongs to whom:
+ *
+ *     top.zy            base: {'*': [common], 'web*': [web.nginx]}
+ *     common.zy         ports: {http: 80}
+ *     web/nginx.zy      ports: {https: 443}
+ *
+ * A reference is a path with dots: web.nginx is web/nginx.zy or web/nginx/init.zy, or
+ * the same with .sls. Files are rendered as templates, in the order of the top file,
+ * with facts and the settings so far; maps are merged deeply, anything else is
+ * replaced by the later file. A file may include others, which come before it:
+ *
+ *     include:
+ *       - users
+ *       - users.bob: {key: 'accounts:bob', defaults: {shell: /bin/sh}}
+ *
+ * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
+ * !encrypted is an error: there is no key on one machine alone.
+ *
+ * All mistakes of all files are told at once. Memory: the arena. Threads: any.
+ */
+#ifndef SETTINGS_SETTINGS_H
+#define SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target/target.h"
+
+#define SETTINGS_FILE_MAX     ((size_t)4 << 20)
+#define SETTINGS_RENDERED_MAX ((size_t)16 << 20)
+#define SETTINGS_FILES_MAX    5000 /* rendered for one machine */
+#define SETTINGS_DEPTH_MAX    32   /* files that include one another */
+
+struct settings_options {
+    const char *folder;            /* need not be there: then there are no settings */
+    struct target_subject subject; /* the machine: id and facts */
+    const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
+    const struct value *groups;    /* of targets, or NULL */
+    bool strict_templates;         /* an undefined name is an error, not nothing */
+};
+
+/* Sets a map. Returns -1 when it added to `diags`. A folder that has files but no top file is a
+ * mistake. */
+int settings_load(struct arena *arena, const struct settings_options *options,
+                  const struct value **ret_settings, struct diags *diags);
+
+#endif

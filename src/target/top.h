@@ -1,0 +1,37 @@
+/*
+ * top - top files: which references belong to a machine.
+ *
+ *     base:
+ *       'web*':
+ *         - web
+ *       'os_family:Debian':
+ *         - match: grain
+ *         - common
+ *
+ * Environments are labels: all are read, in the order of the document. References
+ * come in the order in which they are first named, each once. `match` says how the
+ * target is meant (any expression, if it is not there), `ignore_missing: true`
+ * that a reference may lead nowhere.
+ *
+ * Memory: views of the document. Threads: any.
+ */
+#ifndef TARGET_TOP_H
+#define TARGET_TOP_H
+
+#include "base/vec.h"
+#include "target/target.h"
+
+struct top_ref {
+    const struct value *name; /* a text */
+    bool optional;
+};
+
+struct top_refs {
+    VEC(struct top_ref) list;
+};
+
+/* Returns -1 when it added to `diags`; all mistakes are told. `groups` may be NULL. */
+int top_read(struct arena *arena, const struct value *doc, const struct target_subject *subject,
+             const struct value *groups, struct top_refs *ret_refs, struct diags *diags);
+
+#endif

@@ -22,7 +22,7 @@ DOORS = {
     "msgpack.h": {"data"},
     "msgpack/": {"data"},
     "openssl/": {"enroll", "nats"},
-    "pcre2.h": {"base", "jinja"},
+    "pcre2.h": {"base"},
     "sodium.h": {"base"},
     "sodium/": {"base"},
     "sqlite3.h": {"supervise"},

@@ -213,12 +213,17 @@ static void resolve(struct compiling *c)
 
 static void decode(struct compiling *c)
 {
+    struct diags *unknown = c->host->strict_params ? NULL : c->warnings;
+
     for (size_t i = 0; i < c->states.n; i++) {
         struct plan_state *state = &c->states.p[i];
 
-        if (!c->origins.p[i].broken && !state->deferred)
-            (void)plan_decode(c->arena, state, &state->body,
-                              c->host->strict_params ? NULL : c->warnings, &state->args, c->diags);
+        if (c->origins.p[i].broken)
+            continue;
+        if (state->deferred)
+            (void)plan_check_deferred(c->arena, state, unknown, c->diags);
+        else
+            (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, c->diags);
     }
 }
 

@@ -1,8 +1,10 @@
 #include "state/plan.h"
 
 #include "base/map.h"
+#include "base/suggest.h"
 #include "state/generic.h"
 #include "state/module.h"
+#include "state/output.h"
 
 int64_t plan_find(const struct plan *plan, const char *name)
 {
@@ -30,4 +32,41 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
         return -1;
     *ret_args = args;
     return 0;
+}
+
+static int refuse_unknown(const struct module *module, const struct value *key, struct diags *diags)
+{
+    struct suggest best;
+
+    (void)value_diag(diags, key, "%s has no parameter '%s'", module->name, key->s.p);
+    suggest_init(&best, key->s);
+    for (const struct param *p = module->params; p->name; p++)
+        suggest_offer(&best, str_from(p->name));
+    for (const char *const *k = generic_keys(); *k; k++)
+        suggest_offer(&best, str_from(*k));
+    if (suggest_best(&best).p)
+        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
+    return -1;
+}
+
+int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                        struct diags *diags)
+{
+    const struct params_policy policy = { .owner = state->module->name };
+    const struct value_map *body = state->body.map;
+    void *scratch = arena_zalloc(arena, state->module->args_size + 1);
+    int result = 0;
+
+    for (size_t i = 0; i < body->count; i++) {
+        const struct value_pair *pair = &body->pairs[i];
+        const struct param *param = params_find(state->module->params, pair->key.s);
+
+        if (!param && unknown)
+            (void)refuse_unknown(state->module, &pair->key, unknown);
+        else if (!param)
+            result |= refuse_unknown(state->module, &pair->key, diags);
+        else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value))
+            result |= params_decode_one(arena, param, &policy, &pair->value, scratch, diags);
+    }
+    return result;
 }

@@ -108,4 +108,9 @@ int64_t plan_find(const struct plan *plan, const char *name);
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
                 struct diags *unknown, const void **ret_args, struct diags *diags);
 
+/* What can be told of the arguments of a deferred state before it starts: unknown parameters, and
+ * values that do not fit. */
+int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                        struct diags *diags);
+
 #endif

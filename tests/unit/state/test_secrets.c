@@ -1,0 +1,77 @@
+#include "test.h"
+
+#include "base/arena.h"
+#include "data/value.h"
+#include "state/secrets.h"
+
+static const char *mask(struct secrets *secrets, struct buf *text, const char *words)
+{
+    buf_clear(text);
+    buf_add_text(text, words);
+    secrets_mask(secrets, text);
+    return buf_text(text);
+}
+
+TEST(every_occurrence_is_masked_the_longest_first)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    CHECK_STR(mask(secrets, &text, "nothing is secret"), "nothing is secret");
+    secrets_add(secrets, STR("pass"));
+    secrets_add(secrets, STR("password"));
+    secrets_add(secrets, STR("password"));
+    CHECK_STR(mask(secrets, &text, "a password, a pass, pass"), "a ********, a ********, ********");
+    secrets_free(secrets);
+}
+
+TEST(short_texts_are_not_masked)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("abc"));
+    secrets_add(secrets, STR(""));
+    CHECK_STR(mask(secrets, &text, "abcd"), "abcd");
+    secrets_free(secrets);
+}
+
+TEST(lines_of_a_secret_are_masked_one_by_one)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("BEGIN KEY\nabcdef\nEND KEY\n"));
+    CHECK_STR(mask(secrets, &text, "+BEGIN KEY\n+abcdef\n+END KEY\n"),
+              "+********\n+********\n+********\n");
+    secrets_free(secrets);
+}
+
+TEST(texts_inside_values_are_secret_too)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct value_list *list = value_list_new(&arena, 1);
+    struct value_map *map = value_map_new(&arena, 1);
+    struct secrets *secrets = secrets_new();
+    const struct value v = value_map(map);
+    struct str same = STR("plain"), hidden;
+
+    value_list_push(&arena, list, value_text("inner"));
+    value_map_set(&arena, map, value_text("visible"), value_list(list));
+    secrets_add_value(secrets, &v);
+    CHECK_STR(mask(secrets, &text, "visible inner"), "visible ********");
+    CHECK(secrets_masked(secrets, &arena, same).p == same.p);
+    hidden = secrets_masked(secrets, &arena, STR("the inner one"));
+    CHECK_STR(hidden.p, "the ******** one");
+    secrets_free(secrets);
+}
+
+TEST(nothing_is_secret_without_a_registry)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    secrets_add(NULL, STR("text"));
+    CHECK_STR(mask(NULL, &text, "text"), "text");
+    secrets_free(NULL);
+}

@@ -13,7 +13,7 @@ from csource import Problem, main
 DOORS = {
     "archive.h": {"modules"},
     "archive_entry.h": {"modules"},
-    "curl/": {"modules"},
+    "curl/": {"sys"},
     "jansson.h": {"data"},
     "lauxlib.h": {"lua"},
     "lua.h": {"lua"},

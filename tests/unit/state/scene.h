@@ -251,8 +251,7 @@ static inline void scene_load(struct scene *scene, const char *text)
     if (compile_refs(&scene->arena, &scene->host, (struct param_strs){ 1, refs }, &scene->plan,
                      &diags) < 0) {
         diags_print(&diags, &out);
-        (void)fprintf(stderr, "%s\n", buf_text(&out));
-        CHECK(!"compiles");
+        CHECK_STR(buf_text(&out), "");
     }
 }
 

@@ -328,6 +328,7 @@ TEST(a_limit_of_states_at_once_is_kept)
 static bool somebody_runs(const char *word)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *self = arena_printf(&arena, "%d", getpid());
     DIR *dir = opendir("/proc");
     bool found = false;
 
@@ -335,7 +336,7 @@ static bool somebody_runs(const char *word)
         struct str line = { NULL, 0 };
         struct err err;
 
-        if (e->d_name[0] < '0' || e->d_name[0] > '9' || atol(e->d_name) == getpid())
+        if (e->d_name[0] < '0' || e->d_name[0] > '9' || strcmp(e->d_name, self) == 0)
             continue;
         if (fs_read(&arena, arena_printf(&arena, "/proc/%s/cmdline", e->d_name), 1 << 20, &line,
                     &err) == 0 &&

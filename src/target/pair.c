@@ -219,15 +219,20 @@ static bool text_hits(struct walk *walk, struct str text)
     return false;
 }
 
-static bool scalar_hits(struct walk *walk, const struct value *v)
+static bool printed_hits(struct walk *walk, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
+    return words_print(&text, v) && text_hits(walk, buf_view(&text));
+}
+
+static bool scalar_hits(struct walk *walk, const struct value *v)
+{
     if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
         return text_hits(walk, v->s);
     if (v->kind == VALUE_NULL)
         return text_hits(walk, STR("none")) || text_hits(walk, STR("null"));
-    return words_print(&text, v) && text_hits(walk, buf_view(&text));
+    return printed_hits(walk, v);
 }
 
 /* A key that is a name, or the name that the map itself has. */
@@ -255,6 +260,14 @@ static void judge(struct walk *walk, const struct value *v)
         walk->hit = v->kind == VALUE_MAP ? map_hits(walk, v) : scalar_hits(walk, v);
 }
 
+/* The value of a key, which may be a number. */
+static const struct value *member(const struct value *map, struct str key)
+{
+    const struct value *found = value_get_str(map, key);
+
+    return found || !is_digit(key.p[0]) ? found : value_path(map, key, '\0');
+}
+
 /* Depth: each step goes one level down the tree, whose reader has limited its depth. */
 static void follow(struct walk *walk, const struct value *v, struct str path)
 {
@@ -273,11 +286,11 @@ static void follow(struct walk *walk, const struct value *v, struct str path)
     }
     if (v->kind != VALUE_MAP)
         return;
-    next = value_path(v, path, '\0');
+    next = path.n > 0 ? member(v, path) : NULL;
     if (next)
         judge(walk, next);
     for (; at != STR_NONE; at = str_find_char(path, '.', at + 1)) {
-        next = value_path(v, str_slice(path, 0, at), '\0');
+        next = at > 0 ? member(v, str_slice(path, 0, at)) : NULL;
         if (next)
             follow(walk, next, str_from_offset(path, at + 1));
     }

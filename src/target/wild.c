@@ -1,5 +1,7 @@
 #include "target/wild.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/glob.h"
@@ -44,53 +46,62 @@ struct wild wild_new(struct arena *arena, struct str pattern, unsigned flags)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct wild wild = { .fold = flags & WILD_FOLD };
-    bool special = false;
+    size_t stars = 0;
+    bool others = false;
 
     for (size_t i = 0; i < pattern.n; i++) {
         char c = pattern.p[i];
 
         if (c == '\\' && i + 1 < pattern.n) {
-            special |= copy_escaped(pattern.p[++i], &out);
+            others |= copy_escaped(pattern.p[++i], &out);
         } else if (c == '[') {
             i = copy_set(pattern, i, &out);
-            special = true;
+            others = true;
         } else {
             buf_add_char(&out, c);
-            special |= c == '*' || c == '?';
+            stars += c == '*';
+            others |= c == '?';
         }
     }
     for (size_t i = 0; wild.fold && i < out.n; i++)
         out.p[i] = lower(out.p[i]);
     wild.pattern = buf_copy(&out, arena);
-    wild.plain = !special;
+    wild.plain = !others && stars == 0;
     wild.all = str_is(wild.pattern, "*");
+    wild.prefix = stars == 1 && !others && out.n > 0 && out.p[out.n - 1] == '*';
     return wild;
 }
 
-static bool equal(const struct wild *wild, struct str text)
+/* `text` begins with the first `n` bytes of the pattern. */
+static bool begins(const struct wild *wild, struct str text, size_t n)
 {
-    if (text.n != wild->pattern.n)
+    if (text.n < n)
         return false;
-    if (!wild->fold)
-        return str_eq(text, wild->pattern);
-    for (size_t i = 0; i < text.n; i++)
-        if (lower(text.p[i]) != wild->pattern.p[i])
+    if (memcmp(text.p, wild->pattern.p, n) == 0)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if ((wild->fold ? lower(text.p[i]) : text.p[i]) != wild->pattern.p[i])
             return false;
     return true;
 }
 
-bool wild_match(const struct wild *wild, struct str text)
+static bool match_folded(const struct wild *wild, struct str text)
 {
     AUTO_BUF struct buf folded = BUF_INIT(BUF_NO_LIMIT);
 
-    if (wild->all)
-        return true;
-    if (wild->plain)
-        return equal(wild, text);
-    if (!wild->fold)
-        return glob_match(wild->pattern, text);
     buf_add_str(&folded, text);
     for (size_t i = 0; i < folded.n; i++)
         folded.p[i] = lower(folded.p[i]);
     return glob_match(wild->pattern, buf_view(&folded));
+}
+
+bool wild_match(const struct wild *wild, struct str text)
+{
+    if (wild->all)
+        return true;
+    if (wild->plain)
+        return text.n == wild->pattern.n && begins(wild, text, text.n);
+    if (wild->prefix)
+        return begins(wild, text, wild->pattern.n - 1);
+    return wild->fold ? match_folded(wild, text) : glob_match(wild->pattern, text);
 }

@@ -19,8 +19,9 @@ enum wild_flag {
 };
 
 struct wild {
-    struct str pattern; /* in lower case when folding */
-    bool plain, all, fold;
+    struct str pattern;    /* in lower case when folding */
+    bool plain, all, fold; /* without special characters; "*"; either case */
+    bool prefix;           /* "web*" */
 };
 
 struct wild wild_new(struct arena *arena, struct str pattern, unsigned flags);

@@ -60,10 +60,15 @@ static void put_duration(struct dump *d, const char *key, int64_t ns)
 static struct value pair_text(struct arena *arena, const struct value_pair *pair)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct words_cursor cursor = { 0 };
+    struct str own = words_own(&pair->value, &cursor);
 
     (void)words_print(&out, &pair->key);
     buf_add_char(&out, '=');
-    (void)words_print(&out, &pair->value); /* null is nothing */
+    if (own.p)
+        buf_add_str(&out, own); /* 1.10 is not 1.1 */
+    else
+        (void)words_print(&out, &pair->value); /* null is nothing */
     return value_str(buf_copy(&out, arena));
 }
 

@@ -174,11 +174,14 @@ static int check_environment(const struct value *v, const char *key, struct diag
 
 int config_check_condition(const struct value *v, struct diags *diags)
 {
-    if (v->kind == VALUE_BOOL || is_computed(v))
+    if (v->kind == VALUE_BOOL || value_tag(v))
+        return 0;
+    if (v->kind == VALUE_STR && str_starts(str_trim(v->s), STR(EXPR_OPEN)) &&
+        str_ends(str_trim(v->s), STR(EXPR_CLOSE)))
         return 0;
     (void)value_diag(diags, v, "'if' wants true, false or an expression, got %s",
                      value_describe(v));
-    if (v->kind == VALUE_STR)
+    if (v->kind == VALUE_STR && !expr_is_dynamic(v))
         diag_hint(diags, "write '${{ %.*s }}$'", STR_ARG(str_slice(v->s, 0, 100)));
     return -1;
 }

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "facts/facts.h"
+#include "settings/settings.h"
 #include "state/secrets.h"
 #include "state/tree.h"
 #include "sys/clock.h"
@@ -15,8 +16,9 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-#define STATES_DIR "/srv/zester/states"
-#define DATA_DIR   "/var/lib/zester"
+#define SETTINGS_DIR "/srv/zester/settings"
+#define STATES_DIR   "/srv/zester/states"
+#define DATA_DIR     "/var/lib/zester"
 
 /* A signal handler can only find what is global. */
 static struct cancel *signal_cancel;
@@ -81,18 +83,42 @@ static int open_tree(struct session *session, const struct session_options *opti
     return -1;
 }
 
+/* Every text that its author marked !secret. */
+static void hide_secrets(struct secrets *secrets, const struct value *v)
+{
+    if (v->flags & VALUE_SECRET)
+        secrets_add_value(secrets, v);
+    else if (v->kind == VALUE_LIST)
+        for (size_t i = 0; i < v->list->count; i++)
+            hide_secrets(secrets, &v->list->items[i]);
+    else if (v->kind == VALUE_MAP)
+        for (size_t i = 0; i < v->map->count; i++)
+            hide_secrets(secrets, &v->map->pairs[i].value);
+}
+
 static int learn_machine(struct session *session, const struct session_options *options,
                          struct diags *diags)
 {
-    const struct facts_options how = { .id = options->id };
+    const struct facts_options about = { .id = options->id };
+    struct settings_options where = {
+        .folder = options->settings_dir ? options->settings_dir : SETTINGS_DIR,
+        .strict_templates = !options->lenient,
+    };
     const struct value *id;
 
-    if (facts_collect(&session->arena, &how, &session->host.facts, diags) < 0)
+    if (facts_collect(&session->arena, &about, &session->host.facts, diags) < 0)
         return -1;
+    session->host.grains = facts_grains(&session->arena, session->host.facts);
     id = value_get(session->host.facts, "id");
     session->host.peel_id = value_is(id, VALUE_STR) ? id->s.p : "local";
-    session->settings = value_map(value_map_new(&session->arena, 0));
-    session->host.settings = &session->settings;
+    where.grains = session->host.grains;
+    where.subject = (struct target_subject){
+        .id = str_from(session->host.peel_id),
+        .facts = session->host.facts,
+    };
+    if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0)
+        return -1;
+    hide_secrets(session->host.secrets, session->host.settings);
     return 0;
 }
 

@@ -29,7 +29,6 @@ struct session_options {
 struct session {
     struct arena arena;
     struct state_host host;
-    struct value settings;
     struct cancel cancel;
     struct tree *tree; /* NULL: no states folder is needed */
 };

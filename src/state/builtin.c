@@ -79,9 +79,17 @@ static int call_pillar_get(struct render *render, const struct bound *bound, str
     return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
 }
 
+/* Salt's form of a fact first: `os` is a text there and a map here. */
 static int call_grains_get(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get_path(render, bound, context_of(bound)->host->facts, ":.", value_text(""), ret);
+    const struct state_host *host = context_of(bound)->host;
+    struct str path;
+
+    if (argument_text(render, &bound->args[0], &path) < 0)
+        return -1;
+    return get_path(render, bound,
+                    host->grains && follow(host->grains, path, ":.") ? host->grains : host->facts,
+                    ":.", value_text(""), ret);
 }
 
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
@@ -89,10 +97,19 @@ static int call_settings_get(struct render *render, const struct bound *bound, s
     return get_path(render, bound, context_of(bound)->host->settings, ":.", value_text(""), ret);
 }
 
-static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_facts_items(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
     *ret = *context_of(bound)->host->facts;
+    return 0;
+}
+
+static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct state_host *host = context_of(bound)->host;
+
+    (void)render;
+    *ret = host->grains ? *host->grains : *host->facts;
     return 0;
 }
 
@@ -159,6 +176,14 @@ static const struct value *pick(struct render *render, const struct value *looku
     const struct value_map *map = container_map(render, lookup);
     const struct value *found = fact ? value_map_find(map, fact) : NULL;
 
+    /* formulas of Salt write Debian, our fact says debian */
+    for (size_t i = 0; value_is(fact, VALUE_STR) && !found && i < map->count; i++) {
+        const struct value *key = &map->pairs[i].key;
+
+        if (key->kind == VALUE_STR && key->s.n == fact->s.n &&
+            strncasecmp(key->s.p, fact->s.p, key->s.n) == 0)
+            found = &map->pairs[i].value;
+    }
     return found ? found : value_map_find(map, fallback);
 }
 
@@ -436,8 +461,8 @@ const struct function builtin_salt_functions[] = {
     { "file.directory_exists", "path", call_directory_exists, "whether a folder is there" },
     { "file.dirname", "path", call_dirname, "all but the last part of a path" },
     { "file.file_exists", "path", call_file_exists, "whether a file is there" },
-    { "facts.get", "key, default?", call_grains_get, "a fact by path" },
-    { "facts.items", "", call_grains_items, "all facts" },
+    { "facts.get", "key, default?", call_facts_get, "a fact by path" },
+    { "facts.items", "", call_facts_items, "all facts" },
     { "grains.filter_by", "lookup_dict, grain='os.family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that fits this machine" },
     { "grains.get", "key, default?", call_grains_get, "a fact by path" },

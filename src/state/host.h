@@ -22,10 +22,11 @@ struct secrets;
 struct tree;
 
 struct state_host {
-    const char *peel_id;       /* this machine */
-    const struct tree *tree;   /* state/tree.h: files of states and templates */
-    const char *data_dir;      /* undo journal, owed work, caches */
-    const struct value *facts; /* maps, never NULL */
+    const char *peel_id;        /* this machine */
+    const struct tree *tree;    /* state/tree.h: files of states and templates */
+    const char *data_dir;       /* undo journal, owed work, caches */
+    const struct value *facts;  /* maps, never NULL */
+    const struct value *grains; /* facts in Salt's form; NULL: the facts */
     const struct value *settings;
     struct secrets *secrets; /* state/secrets.h: texts that are never shown */
     struct cancel *cancel;   /* sys/cancel.h: somebody wants the run to end */

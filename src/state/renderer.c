@@ -145,7 +145,7 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
     set(arena, opts, "id", value_text(host->peel_id ? host->peel_id : ""));
     set(arena, opts, "test", value_bool(host->test));
     set(arena, map, "facts", *host->facts);
-    set(arena, map, "grains", *host->facts);
+    set(arena, map, "grains", host->grains ? *host->grains : *host->facts);
     set(arena, map, "settings", *host->settings);
     set(arena, map, "pillar", *host->settings);
     set(arena, map, "opts", value_map(opts));

@@ -143,33 +143,6 @@ static int refuse_unknown(struct decoding *d, const struct value *key)
     return d->policy->unknown ? 0 : -1;
 }
 
-/* The parameter that takes what nobody else reads, or NULL. */
-static const struct param *find_rest(const struct param *table)
-{
-    for (const struct param *p = table; p->name; p++)
-        if (p->flags & PARAM_REST)
-            return p;
-    return NULL;
-}
-
-static int take_unknown(struct decoding *d, const struct value_pair *pair)
-{
-    const struct param *rest = find_rest(d->table);
-    const struct value **field;
-    struct value *all;
-
-    if (!rest)
-        return refuse_unknown(d, &pair->key);
-    field = (const struct value **)(void *)(d->args + rest->offset);
-    if (!*field) {
-        all = ARENA_NEW(d->arena, struct value);
-        *all = value_at(value_map(value_map_new(d->arena, d->map->map->count)), d->map);
-        *field = all;
-    }
-    value_map_set(d->arena, (*field)->map, pair->key, pair->value);
-    return 0;
-}
-
 /* --- decoding ------------------------------------------------------------- */
 
 static int read_param(struct decoding *d, const struct param *param, struct str key,
@@ -212,8 +185,8 @@ static int decode_pair(struct decoding *d, const struct value_pair *pair)
         return diag_add(d->diags, value_place(&pair->key), "a key here is text, not %s",
                         value_describe(&pair->key));
     param = params_find(d->table, pair->key.s);
-    if (!param || (param->flags & PARAM_REST))
-        return is_allowed(d->policy, pair->key.s) ? 0 : take_unknown(d, pair);
+    if (!param)
+        return is_allowed(d->policy, pair->key.s) ? 0 : refuse_unknown(d, &pair->key);
 
     slot = &d->pairs[param - d->table];
     if (*slot)

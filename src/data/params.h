@@ -62,7 +62,6 @@ enum param_flag {
     PARAM_PRIMARY = 4, /* takes policy->primary when it is not given; one a table */
     PARAM_HIDDEN = 8,  /* not in the manual */
     PARAM_FILLED = 16, /* text, list or map may not be empty when given */
-    PARAM_REST = 32,   /* a MAP that takes every key which nobody else reads; one a table */
 };
 
 enum param_tristate { PARAM_IS_UNSET, PARAM_IS_FALSE, PARAM_IS_TRUE };

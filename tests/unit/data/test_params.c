@@ -462,35 +462,3 @@ TEST(the_table_is_its_own_manual)
 {
     test_golden("params/doc.txt", run_doc);
 }
-
-struct open_args {
-    const char *name;
-    const struct value *rest;
-};
-
-TEST(a_rest_takes_every_key_that_nobody_else_reads)
-{
-    static const struct param open_table[] = {
-        PARAM("name", STR, struct open_args, name, "a name"),
-        PARAM("arguments", MAP, struct open_args, rest, "all others", .flags = PARAM_REST),
-        { 0 },
-    };
-    static const char *const allowed[] = { "require", NULL };
-    static const struct params_policy policy = { .allowed = allowed };
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct diags diags = DIAGS_INIT(&arena);
-    struct open_args args = { 0 };
-    struct value map;
-    struct err err;
-
-    CHECK_INT(params_check(open_table, &err), 0);
-    CHECK_INT(json_parse(&arena, NULL,
-                         STR("{\"name\":\"n\",\"x\":1,\"require\":2,\"y\":{\"z\":3}}"), &map,
-                         &diags),
-              0);
-    CHECK_INT(params_decode(&arena, open_table, &policy, &map, &args, &diags), 0);
-    CHECK_STR(args.name, "n");
-    CHECK_INT(args.rest->map->count, 2);
-    CHECK_INT(value_get(args.rest, "x")->i, 1);
-    CHECK(value_get(args.rest, "y")->kind == VALUE_MAP);
-}

@@ -21,6 +21,7 @@ struct engine {
     struct service *services;
     struct service *queue, **queue_end;
     bool stepping; /* a sink that asks for something is not a new step */
+    bool cleaning; /* pre_cleanup hooks are due once all is down */
     bool dirty;    /* something happened since EVENT_SETTLED */
 };
 
@@ -254,6 +255,28 @@ static void tell_neighbours(struct service *service)
     service_handle(service, EV_TURN);
 }
 
+/* Once nothing of what was stopped runs any more: until then somebody may still need what the
+ * hooks remove. */
+static void clean_when_down(struct engine *engine)
+{
+    bool due = false;
+
+    if (!engine->cleaning)
+        return;
+    for (uint32_t i = 0; i < engine->config->service_count; i++) {
+        const struct service *service = &engine->services[i];
+
+        due = due || service->clean_due;
+        if (service->goal == GOAL_DOWN &&
+            (service->routine || service->alive || status_is_active(service_status(service))))
+            return;
+    }
+    engine->cleaning = false;
+    for (uint32_t i = 0; due && i < engine->config->service_count; i++)
+        if (engine->services[i].clean_due)
+            service_handle(&engine->services[i], EV_CLEAN);
+}
+
 void engine_step(struct engine *engine)
 {
     const struct event settled = { .kind = EVENT_SETTLED, .cause = "", .reason = "" };
@@ -264,6 +287,9 @@ void engine_step(struct engine *engine)
     while (engine->dirty) {
         while (engine->queue)
             tell_neighbours(take(engine));
+        clean_when_down(engine);
+        if (engine->queue)
+            continue;
         engine->dirty = false;
         if (engine->sink.fn)
             engine->sink.fn(engine->sink.self, &settled);
@@ -290,6 +316,7 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
         struct service *service = set_get(engine, set, i);
 
         service->goal = GOAL_UP;
+        service->clean_due = false;
         if (status_is_active(service_status(service)) && service_status(service) != STATUS_STOPPING)
             continue;
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
@@ -323,10 +350,11 @@ void engine_stop(struct engine *engine, struct engine_set set, const struct engi
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 
+        service->clean_due = options && options->clean && service->record.initialized &&
+                             service_status(service) != STATUS_SKIPPED;
+        engine->cleaning = engine->cleaning || service->clean_due;
+        engine->dirty = true;
         service_handle(service, EV_STOP);
-        if (options && options->clean && service->record.initialized &&
-            service_status(service) != STATUS_SKIPPED)
-            service_handle(service, EV_CLEAN);
     }
     engine_step(engine);
 }

@@ -495,10 +495,6 @@ static const struct routine *find_next(struct service *service)
         return service->alive ? NULL : &routine_exit;
     if (status_is_active(status))
         return NULL;
-    if (service->clean_due) {
-        service->clean_due = false;
-        return &routine_cleanup;
-    }
     if (service->start_due) {
         service->start_due = false;
         return &routine_start;

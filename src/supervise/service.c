@@ -209,15 +209,8 @@ static void restart_for_files(struct service *service)
 
 static void clean(struct service *service)
 {
-    if (service->routine)
-        service->clean_due = true;
-    else
-        routine_begin(service, &routine_cleanup);
-}
-
-static void clean_later(struct service *service)
-{
-    service->clean_due = true;
+    service->clean_due = false;
+    routine_begin(service, &routine_cleanup);
 }
 
 /* --- neighbours ----------------------------------------------------------------------------- */
@@ -340,9 +333,9 @@ static void become_unhealthy(struct service *service)
       [EV_HOOK_DONE] = routine_continue }
 #define RUNNING                                                                                    \
       [EV_STOP] = stop,                  [EV_RESTART] = restart,                                   \
-      [EV_CLEAN] = clean_later,          [EV_DEP_RESTART] = follow_restart,                        \
-      [EV_HOOK_DONE] = routine_continue,  [EV_EXITED] = sweep,                                      \
-      [EV_EMPTY] = emptied,              [EV_FILES] = restart_for_files
+      [EV_DEP_RESTART] = follow_restart, [EV_FILES] = restart_for_files,                           \
+      [EV_EXITED] = sweep,               [EV_EMPTY] = emptied,                                     \
+      [EV_HOOK_DONE] = routine_continue
 
 static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
     [STATUS_STOPPED] = INACTIVE,
@@ -352,16 +345,14 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
     [STATUS_SKIPPED] = INACTIVE,
 
     [STATUS_WAITING] = {
-        [EV_STOP]        = stop_early,           [EV_EDGE]      = judge_edges,
-        [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE] = judge_edges,
-        [EV_CLEAN]       = clean_later,          [EV_HOOK_DONE] = routine_continue },
+        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE]  = judge_edges },
 
     [STATUS_STARTING] = {
-        [EV_STOP]        = stop_early,           [EV_EDGE]      = judge_edges,
-        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE] = judge_edges,
-        [EV_CLEAN]       = clean_later,          [EV_HOOK_DONE] = routine_continue,
-        [EV_PAUSE_OVER]  = routine_continue,      [EV_EXITED]    = sweep,
-        [EV_EMPTY]       = emptied },
+        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
+        [EV_HOOK_DONE]   = routine_continue,     [EV_PAUSE_OVER] = routine_continue,
+        [EV_EXITED]      = sweep,                [EV_EMPTY]      = emptied },
 
     [STATUS_RUNNING]   = { RUNNING, [EV_HEALTHY] = become_healthy, [EV_UNHEALTHY] = become_unhealthy },
     [STATUS_HEALTHY]   = { RUNNING, [EV_UNHEALTHY] = become_unhealthy },
@@ -369,17 +360,15 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
 
     [STATUS_STOPPING] = {
         [EV_START]       = start_later,          [EV_STOP]       = hasten,
-        [EV_CLEAN]       = clean_later,          [EV_TURN]       = take_turn,
-        [EV_HOOK_DONE]   = routine_continue,      [EV_EMPTY]      = emptied,
-        [EV_GRACE_OVER]  = force },
+        [EV_TURN]        = take_turn,            [EV_HOOK_DONE]  = routine_continue,
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
 
     [STATUS_RESTARTING] = {
-        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
-        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
-        [EV_CLEAN]       = clean_later,          [EV_TURN]       = take_turn,
-        [EV_HOOK_DONE]   = routine_continue,      [EV_PAUSE_OVER] = routine_continue,
-        [EV_EXITED]      = sweep_unless_leaving, [EV_EMPTY]      = emptied,
-        [EV_GRACE_OVER]  = force },
+        [EV_STOP]        = stop_early,           [EV_TURN]       = take_turn,
+        [EV_EDGE]        = judge_edges,          [EV_EDGE_LATE]  = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_PAUSE_OVER] = routine_continue,
+        [EV_HOOK_DONE]   = routine_continue,     [EV_EXITED]     = sweep_unless_leaving,
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
 };
 /* clang-format on */
 

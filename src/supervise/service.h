@@ -39,7 +39,7 @@ enum service_event {
     EV_START,       /* asked for */
     EV_STOP,        /* asked for */
     EV_RESTART,     /* asked for */
-    EV_CLEAN,       /* asked for: run pre_cleanup */
+    EV_CLEAN,       /* all that were to go down are: run pre_cleanup */
     EV_TURN,        /* a dependent that went down first is down */
     EV_EDGE,        /* a dependency changed */
     EV_EDGE_LATE,   /* the timeout of an edge is over */
@@ -125,7 +125,7 @@ struct service {
     bool leaving;      /* on its way down: its dependencies wait for that */
     bool going_down;   /* a restart has not come to its turning point */
     bool start_due;    /* start once it is down */
-    bool clean_due;    /* run pre_cleanup once it is down */
+    bool clean_due;    /* run pre_cleanup once all that are stopped with it are down */
     bool spawn_failed; /* the last try to restart did not even get a process */
     bool no_deps;      /* of the start that is going on */
     bool ignore_if;    /* likewise */

@@ -34,10 +34,6 @@
 /* How long a killed process may take to be gone, as in a stuck disk. */
 #define DEATH_MAX (30 * CLOCK_SECOND)
 
-struct pids {
-    VEC(pid_t) list;
-};
-
 struct kin {
     pid_t pid, parent;
 };
@@ -68,7 +64,7 @@ static bool read_stat(struct arena *arena, pid_t pid, char *ret_state, pid_t *re
     return true;
 }
 
-static void add_numbers(struct arena *arena, struct str text, struct pids *pids)
+static void add_numbers(struct arena *arena, struct str text, struct family_pids *pids)
 {
     while (text.p) {
         struct str word = str_cut(&text, ' ');
@@ -96,7 +92,7 @@ static void load_table(struct arena *arena, struct table *table)
     }
 }
 
-static void scan_children(struct arena *arena, pid_t parent, struct table *table, struct pids *pids)
+static void scan_children(struct arena *arena, pid_t parent, struct table *table, struct family_pids *pids)
 {
     if (!table->loaded)
         load_table(arena, table);
@@ -106,7 +102,7 @@ static void scan_children(struct arena *arena, pid_t parent, struct table *table
 }
 
 /* Each thread has its own list. */
-static void read_children(struct arena *arena, pid_t parent, struct pids *pids)
+static void read_children(struct arena *arena, pid_t parent, struct family_pids *pids)
 {
     char folder[PROC_PATH_MAX];
     struct fs_names threads;
@@ -124,7 +120,7 @@ static void read_children(struct arena *arena, pid_t parent, struct pids *pids)
     }
 }
 
-static void add_children(struct arena *arena, pid_t parent, struct table *table, struct pids *pids)
+static void add_children(struct arena *arena, pid_t parent, struct table *table, struct family_pids *pids)
 {
     if (access("/proc/thread-self/children", F_OK) == 0)
         read_children(arena, parent, pids);
@@ -133,7 +129,7 @@ static void add_children(struct arena *arena, pid_t parent, struct table *table,
 }
 
 /* Everybody below `root`; the list is its own queue. */
-static void find_family(struct arena *arena, pid_t root, struct pids *pids)
+static void find_family(struct arena *arena, pid_t root, struct family_pids *pids)
 {
     struct table table = { 0 };
 
@@ -176,7 +172,7 @@ static int kill_one(struct arena *arena, pid_t pid, bool *found, struct err *err
 static int kill_round(pid_t root, bool *ret_found, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct pids pids = { VEC_INIT };
+    struct family_pids pids = { VEC_INIT };
     bool found = false;
 
     find_family(&arena, root, &pids);
@@ -201,6 +197,20 @@ static int kill_descendants(pid_t root, struct err *err)
     if (empty < EMPTY_ROUNDS)
         return err_set(err, ERR_LIMIT, "the family of process %d grows faster than it dies", root);
     return 0;
+}
+
+void family_list(pid_t root, struct arena *arena, struct family_pids *ret_pids)
+{
+    *ret_pids = (struct family_pids){ VEC_INIT };
+    find_family(arena, root, ret_pids);
+}
+
+void family_children(pid_t parent, struct arena *arena, struct family_pids *ret_pids)
+{
+    struct table table = { 0 };
+
+    *ret_pids = (struct family_pids){ VEC_INIT };
+    add_children(arena, parent, &table, ret_pids);
 }
 
 int family_kill(const struct process *root, struct err *err)

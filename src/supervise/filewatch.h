@@ -1,0 +1,62 @@
+/*
+ * filewatch - tell when files that match a pattern are made, changed or removed.
+ *
+ * One inotify instance serves all (a user may have few of them): each folder below
+ * the roots of a pattern is watched once, for all who want it. New folders are
+ * picked up, with what is in them by then. The first change of a burst starts a
+ * window of FILEWATCH_WINDOW, at the end of which the callback comes, once, with
+ * the path that began it. When the kernel dropped changes everything is looked at
+ * anew and counts as changed.
+ *
+ *     filewatch_hub_init -> filewatch_start -> fn... -> filewatch_stop -> filewatch_hub_done
+ *
+ * Links are not followed. Memory: watches live in their owner's struct; the hub owns
+ * the rest. Threads: the loop's.
+ */
+#ifndef SUPERVISE_FILEWATCH_H
+#define SUPERVISE_FILEWATCH_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "supervise/pathglob.h"
+#include "sys/loop.h"
+
+struct err;
+struct filewatch;
+struct filewatch_folder;
+
+#define FILEWATCH_WINDOW      (500 * INT64_C(1000000))
+#define FILEWATCH_FOLDERS_MAX 100000
+
+struct filewatch_hub {
+    struct loop *loop;
+    int fd; /* -1: nobody watches */
+    struct watch watch;
+    struct map folders; /* by watch descriptor */
+    VEC(struct filewatch *) watches;
+};
+
+typedef void filewatch_fn(struct filewatch *watch, const char *path);
+
+struct filewatch {
+    struct filewatch_hub *hub; /* NULL: off */
+    filewatch_fn *fn;
+    struct arena arena;
+    struct pathglob_set globs;
+    struct timer timer;
+    const char *path; /* that began the window */
+};
+
+void filewatch_hub_init(struct filewatch_hub *hub, struct loop *loop);
+void filewatch_hub_done(struct filewatch_hub *hub);
+
+/* Call `fn` after changes of what matches `patterns`, taken from `folder`. */
+int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub, const char *folder,
+                    const char *const *patterns, size_t count, filewatch_fn *fn, struct err *err);
+/* Not started is fine. */
+void filewatch_stop(struct filewatch *watch);
+
+#endif

@@ -1,0 +1,319 @@
+#include "supervise/proctree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "sys/family.h"
+#include "sys/fd.h"
+
+struct proctree_member {
+    struct proctree *tree;
+    pid_t pid;
+    int pidfd;
+    struct watch watch;
+};
+
+static const struct process no_process = { .pidfd = -1, .in = -1, .out = -1, .err = -1 };
+
+int proctree_home_init(struct proctree_home *home, struct loop *loop, const char *cgroup,
+                       struct err *err)
+{
+    *home = (struct proctree_home){ .loop = loop, .cgroup = cgroup };
+    if (!cgroup && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return err_sys(err, errno, "adopt what services leave behind");
+    return 0;
+}
+
+void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_exited_fn *on_exited,
+                   proctree_empty_fn *on_empty)
+{
+    *tree = (struct proctree){ .home = home,
+                               .on_exited = on_exited,
+                               .on_empty = on_empty,
+                               .process = no_process,
+                               .cgroup = CGROUP_NONE };
+}
+
+/* --- which trees are busy -------------------------------------------------------------- */
+
+static void enlist(struct proctree *tree)
+{
+    tree->busy = true;
+    tree->next = tree->home->trees;
+    tree->back = &tree->home->trees;
+    if (tree->next)
+        tree->next->back = &tree->next;
+    tree->home->trees = tree;
+}
+
+static void delist(struct proctree *tree)
+{
+    if (!tree->busy)
+        return;
+    tree->busy = false;
+    *tree->back = tree->next;
+    if (tree->next)
+        tree->next->back = tree->back;
+}
+
+static bool is_known(const struct proctree_home *home, pid_t pid)
+{
+    for (const struct proctree *tree = home->trees; tree; tree = tree->next) {
+        if (!tree->exited && tree->process.pid == pid)
+            return true;
+        VEC_EACH (&tree->members, member)
+            if ((*member)->pid == pid)
+                return true;
+    }
+    return false;
+}
+
+/* --- members: only without control groups ------------------------------------------------ */
+
+static int send_to(int pidfd, int signo)
+{
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
+}
+
+static void free_member(struct proctree_member *member)
+{
+    watch_stop(&member->watch);
+    fd_close(&member->pidfd);
+    free(member);
+}
+
+static void drop_member(struct proctree_member *member)
+{
+    struct proctree *tree = member->tree;
+
+    for (size_t i = 0; i < tree->members.n; i++)
+        if (tree->members.p[i] == member) {
+            tree->members.p[i] = tree->members.p[--tree->members.n];
+            break;
+        }
+    free_member(member);
+}
+
+static void look(struct proctree *tree);
+
+static void on_member(struct watch *watch, uint32_t events)
+{
+    struct proctree_member *member = container_of(watch, struct proctree_member, watch);
+    struct proctree *tree = member->tree;
+    struct process_status status;
+    struct err ignored; /* not a child of ours: its parent reaps it */
+    bool ended;
+
+    (void)events;
+    (void)process_reap(member->pidfd, &ended, &status, &ignored);
+    drop_member(member);
+    look(tree);
+}
+
+static void add_member(struct proctree *tree, pid_t pid)
+{
+    struct proctree_member *member;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct err ignored;
+
+    if (pidfd < 0)
+        return; /* gone */
+    member = mem_zalloc(sizeof(*member));
+    *member = (struct proctree_member){ .tree = tree, .pid = pid, .pidfd = pidfd };
+    if (watch_start(&member->watch, tree->home->loop, pidfd, WATCH_READ, on_member, &ignored) < 0) {
+        free_member(member);
+        return;
+    }
+    VEC_PUSH(&tree->members, member);
+    if (tree->killing)
+        (void)send_to(pidfd, SIGKILL);
+}
+
+/* Who descends from the main process while it lives; who was left to us once it has ended. */
+static void find_members(struct proctree *tree)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct family_pids pids;
+
+    if (tree->exited)
+        family_children(getpid(), &arena, &pids);
+    else
+        family_list(tree->process.pid, &arena, &pids);
+    VEC_EACH (&pids.list, pid)
+        if (!is_known(tree->home, *pid))
+            add_member(tree, *pid);
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+static bool is_empty(struct proctree *tree)
+{
+    bool populated = true;
+    struct err ignored;
+
+    if (!tree->exited)
+        return false;
+    if (tree->cgroup.path)
+        return cgroup_is_populated(&tree->cgroup, &populated, &ignored) == 0 && !populated;
+    find_members(tree);
+    return tree->members.n == 0;
+}
+
+/* Is it over? The last thing that is done with a tree: the callback may start it again. */
+static void look(struct proctree *tree)
+{
+    if (!tree->busy || !is_empty(tree))
+        return;
+    watch_stop(&tree->events);
+    delist(tree);
+    tree->on_empty(tree);
+}
+
+static void on_cgroup(struct watch *watch, uint32_t events)
+{
+    (void)events;
+    look(container_of(watch, struct proctree, events));
+}
+
+static void on_main(struct watch *watch, uint32_t events)
+{
+    struct proctree *tree = container_of(watch, struct proctree, main);
+    struct process_status status = { .code = -1, .signo = SIGKILL };
+    struct err ignored; /* somebody else reaped it: how it ended is lost */
+    bool ended = true;
+
+    (void)events;
+    if (process_reap(tree->process.pidfd, &ended, &status, &ignored) == 0 && !ended)
+        return; /* woken for nothing */
+    watch_stop(&tree->main);
+    fd_close(&tree->process.pidfd);
+    tree->exited = true;
+    tree->process.pid = 0;
+    tree->on_exited(tree, status);
+    look(tree);
+}
+
+/* --- public ---------------------------------------------------------------------------------- */
+
+static int open_group(struct proctree *tree, const char *name, struct err *err)
+{
+    if (!tree->home->cgroup || tree->cgroup.path)
+        return 0;
+    return cgroup_create(&tree->cgroup, tree->home->cgroup, name, err);
+}
+
+static int watch_tree(struct proctree *tree, struct err *err)
+{
+    struct loop *loop = tree->home->loop;
+    bool populated;
+
+    if (watch_start(&tree->main, loop, tree->process.pidfd, WATCH_READ, on_main, err) < 0)
+        return -1;
+    if (!tree->cgroup.path)
+        return 0;
+    if (cgroup_is_populated(&tree->cgroup, &populated, err) < 0) /* arms the event */
+        return -1;
+    return watch_start(&tree->events, loop, tree->cgroup.events, WATCH_PRI, on_cgroup, err);
+}
+
+int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
+                   struct err *err)
+{
+    if (open_group(tree, name, err) < 0)
+        return -1;
+    spec->group = PROCESS_GROUP_SESSION;
+    spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
+    spec->reaper = !tree->cgroup.path;
+    if (process_start(spec, &tree->process, err) < 0)
+        return -1;
+    tree->exited = tree->killing = false;
+    enlist(tree);
+    if (watch_tree(tree, err) == 0)
+        return 0;
+    /* nobody would learn of its end */
+    watch_stop(&tree->main);
+    proctree_kill(tree);
+    (void)process_wait(&tree->process, INT64_MAX, &(struct process_status){ 0 },
+                       &(struct err){ 0 });
+    process_done(&tree->process);
+    delist(tree);
+    return -1;
+}
+
+static void signal_group(struct proctree *tree, int signo)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct cgroup_pids pids;
+    struct err ignored;
+
+    if (cgroup_list(&tree->cgroup, &arena, &pids, &ignored) < 0)
+        return;
+    VEC_EACH (&pids.list, pid) {
+        AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, *pid, 0);
+
+        if (pidfd >= 0)
+            (void)send_to(pidfd, signo);
+    }
+}
+
+static void signal_members(struct proctree *tree, int signo)
+{
+    find_members(tree);
+    if (!tree->exited)
+        (void)send_to(tree->process.pidfd, signo);
+    VEC_EACH (&tree->members, member)
+        (void)send_to((*member)->pidfd, signo);
+}
+
+void proctree_signal(struct proctree *tree, int signo)
+{
+    if (!tree->busy)
+        return;
+    if (tree->cgroup.path)
+        signal_group(tree, signo);
+    else
+        signal_members(tree, signo);
+}
+
+/* Without a group the main process is stopped first, so that it neither forks nor ends before its
+ * descendants are known. */
+void proctree_kill(struct proctree *tree)
+{
+    struct err ignored;
+
+    if (!tree->busy)
+        return;
+    tree->killing = true;
+    if (tree->cgroup.path && cgroup_kill(&tree->cgroup, &ignored) == 0)
+        return;
+    if (tree->cgroup.path) {
+        signal_group(tree, SIGKILL);
+        return;
+    }
+    if (!tree->exited)
+        (void)send_to(tree->process.pidfd, SIGSTOP);
+    signal_members(tree, SIGKILL);
+}
+
+void proctree_done(struct proctree *tree)
+{
+    struct err ignored;
+
+    watch_stop(&tree->main);
+    watch_stop(&tree->events);
+    VEC_EACH (&tree->members, member)
+        free_member(*member);
+    vec_done(&tree->members);
+    delist(tree);
+    process_done(&tree->process);
+    if (tree->cgroup.path)
+        (void)cgroup_remove(&tree->cgroup, &ignored);
+    cgroup_done(&tree->cgroup);
+}

@@ -1,0 +1,157 @@
+#include "supervise/filewatch.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "test.h"
+
+struct seen {
+    struct filewatch watch;
+    struct loop *loop;
+    int count;
+    char path[PATH_MAX];
+};
+
+static void on_change(struct filewatch *watch, const char *path)
+{
+    struct seen *seen = container_of(watch, struct seen, watch);
+
+    seen->count++;
+    (void)snprintf(seen->path, sizeof(seen->path), "%s", path);
+}
+
+static const char *in(const char *name)
+{
+    static char paths[2][PATH_MAX];
+    static int turn; /* rename takes two */
+    char *path = paths[turn++ % 2];
+
+    (void)snprintf(path, PATH_MAX, "%s/%s", test_folder(), name);
+    return path;
+}
+
+static void touch(const char *name)
+{
+    AUTO_FD int fd = open(in(name), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+
+    CHECK(fd >= 0);
+    CHECK(write(fd, "x", 1) == 1);
+}
+
+/* What has happened is in the queue already; the window is over when the clock is turned. */
+static int changes(struct seen *seen)
+{
+    int before = seen->count;
+
+    for (int i = 0; i < 5; i++)
+        loop_turn(seen->loop);
+    CHECK_INT(seen->count, before);
+    clock_turn(FILEWATCH_WINDOW);
+    (void)timers_run(loop_timers(seen->loop), clock_now());
+    return seen->count - before;
+}
+
+static void begin(struct seen *seen, struct filewatch_hub *hub, const char *const *patterns,
+                  size_t count)
+{
+    struct err err;
+
+    clock_fake(1000 * CLOCK_SECOND, 0);
+    *seen = (struct seen){ .loop = loop_new(&err) };
+    CHECK(seen->loop != NULL);
+    filewatch_hub_init(hub, seen->loop);
+    CHECK(filewatch_start(&seen->watch, hub, test_folder(), patterns, count, on_change, &err) == 0);
+}
+
+static void done(struct seen *seen, struct filewatch_hub *hub)
+{
+    filewatch_stop(&seen->watch);
+    CHECK_INT(map_count(&hub->folders), 0);
+    filewatch_hub_done(hub);
+    loop_free(seen->loop);
+    clock_restore();
+}
+
+TEST(changes_are_told_once_for_a_burst)
+{
+    static const char *const patterns[] = { "**/*.conf", "!**/skip/*" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    CHECK(mkdir(in("skip"), 0700) == 0);
+    begin(&seen, &hub, patterns, 2);
+    CHECK_INT(changes(&seen), 0);
+    touch("a.txt");
+    CHECK_INT(changes(&seen), 0);
+    touch("a.conf");
+    touch("b.conf");
+    touch("a.conf");
+    CHECK_INT(changes(&seen), 1);
+    CHECK_STR(seen.path, in("a.conf"));
+    touch("skip/a.conf");
+    CHECK_INT(changes(&seen), 0);
+    CHECK(unlink(in("b.conf")) == 0);
+    CHECK_INT(changes(&seen), 1);
+    CHECK(rename(in("a.txt"), in("c.conf")) == 0);
+    CHECK_INT(changes(&seen), 1);
+    CHECK_STR(seen.path, in("c.conf"));
+    done(&seen, &hub);
+}
+
+TEST(new_folders_are_picked_up_with_what_is_in_them)
+{
+    static const char *const patterns[] = { "**/*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    begin(&seen, &hub, patterns, 1);
+    CHECK(mkdir(in("x"), 0700) == 0);
+    CHECK(mkdir(in("x/y"), 0700) == 0);
+    touch("x/y/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    touch("x/y/b.conf");
+    CHECK_INT(changes(&seen), 1);
+    CHECK(rename(in("x"), in("z")) == 0);
+    CHECK_INT(changes(&seen), 1); /* its files are new under their new names */
+    touch("z/y/b.conf");
+    CHECK_INT(changes(&seen), 1);
+    CHECK_STR(seen.path, in("z/y/b.conf"));
+    done(&seen, &hub);
+}
+
+TEST(a_stopped_watch_is_silent_and_others_go_on)
+{
+    static const char *const patterns[] = { "*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen, other = { .count = 0 };
+    struct err err;
+
+    begin(&seen, &hub, patterns, 1);
+    CHECK(filewatch_start(&other.watch, &hub, test_folder(), patterns, 1, on_change, &err) == 0);
+    touch("a.conf");
+    filewatch_stop(&other.watch);
+    CHECK_INT(changes(&seen), 1);
+    CHECK_INT(other.count, 0);
+    done(&seen, &hub);
+}
+
+TEST(a_root_that_is_not_there_is_an_error)
+{
+    static const char *const patterns[] = { "/nowhere/at/all/*.conf" };
+    struct filewatch_hub hub;
+    struct filewatch watch = { 0 };
+    struct err err;
+    struct loop *loop = loop_new(&err);
+
+    filewatch_hub_init(&hub, loop);
+    CHECK(filewatch_start(&watch, &hub, "/", patterns, 1, on_change, &err) == -1);
+    CHECK_HAS(err.text, "/nowhere/at/all");
+    filewatch_hub_done(&hub);
+    loop_free(loop);
+}

@@ -193,7 +193,7 @@ static int fn_success(void *user, const struct value *args, size_t count, struct
                       struct value *ret, struct err *err)
 {
     struct resolver *r = user;
-    const struct resolve_facts *dep;
+    const struct resolve_facts *dep = NULL;
 
     (void)arena;
     if (count == 0) {
@@ -210,7 +210,7 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
                       struct value *ret, struct err *err)
 {
     struct resolver *r = user;
-    const struct resolve_facts *dep;
+    const struct resolve_facts *dep = NULL;
 
     (void)arena;
     if (count == 0) {
@@ -227,7 +227,7 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
 static int fn_skipped(void *user, const struct value *args, size_t count, struct arena *arena,
                       struct value *ret, struct err *err)
 {
-    const struct resolve_facts *dep;
+    const struct resolve_facts *dep = NULL;
 
     (void)arena;
     if (find_dep(user, "skipped", args, count, &dep, err) < 0)

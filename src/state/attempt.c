@@ -8,6 +8,7 @@
 #include "state/host.h"
 #include "state/output.h"
 #include "state/plan.h"
+#include "state/secrets.h"
 #include "state/undo.h"
 #include "sys/fs.h"
 
@@ -61,6 +62,8 @@ static int find_args(struct step *step, struct err *err)
                     err) < 0)
         return -1;
     step->body = filled;
+    if (secrets_add_body(step->world->host->secrets, step->state->module->params, filled))
+        step->attempt->run.secret = true;
     if (plan_decode(arena, step->state, filled, step->world->host->strict_params ? NULL : &unknown,
                     &step->args, &diags) == 0)
         return 0;
@@ -205,6 +208,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .name = state->name,
         .test = !world->undo,
         .forced = forced,
+        .secret = state->secret,
         .host = world->host,
         .text = text,
     };

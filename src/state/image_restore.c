@@ -66,11 +66,27 @@ static int clear_way(const struct image *image, enum fs_kind now, struct err *er
     return 0;
 }
 
+/* What a run that was killed left of a file in the making. */
+static void clear_drafts(const char *folder)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_names names = { 0 };
+    struct err ignored;
+
+    if (fs_list(&arena, folder, &names, &ignored) < 0)
+        return;
+    VEC_EACH (&names.list, name)
+        if (fs_is_temp_name(*name))
+            (void)fs_unlink(path_join(&arena, folder, *name), &ignored);
+}
+
 static int restore_none(const struct image *image, const struct fs_info *now, struct buf *out,
                         bool *ret_changed, struct err *err)
 {
     if (now->kind == FS_NONE)
         return 0;
+    if (now->kind == FS_FOLDER)
+        clear_drafts(image->path);
     if (now->kind == FS_FOLDER && rmdir(image->path) < 0) {
         if (errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
             return err_sys(err, errno, "remove the folder '%s'", image->path);

@@ -78,6 +78,7 @@ struct state_run {
     const char *name;        /* "file.managed:/etc/motd" */
     bool test;               /* dry run: apply is never called */
     bool forced;             /* apply without check: a watched state changed, or prereq */
+    bool secret;             /* has secrets among its arguments: contents are not shown */
     struct state_host *host; /* files, templates, commands: what the caller supplies */
 
     /* What the module has said so far; read by the runner. */
@@ -96,7 +97,7 @@ void state_differs(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3
 /* The same for one attribute: "mode: 0644 -> 0600". NULL: not there. */
 void state_diff(struct state_run *run, const char *what, const char *old, const char *now);
 /* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and
- * content over a named limit is told in a sentence. */
+ * content over a named limit is told in a sentence, and content of a state with secrets. */
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
 /* A remark that is no difference: "already installed". */
 void state_say(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -22,8 +22,7 @@
 #include "sys/clock.h"
 #include "sys/lock.h"
 
-#define NOTHING   "nothing to revert (no apply recorded)"
-#define NOT_SHOWN "(not shown: secret)"
+#define NOTHING "nothing to revert (no apply recorded)"
 
 struct reverting {
     struct arena *arena;
@@ -233,19 +232,28 @@ static struct state_result *result_for(struct reverting *r, const struct undo_en
     return &r->result->states.p[at - 1];
 }
 
-static void add_words(struct reverting *r, struct state_result *result, const struct undo_entry *e,
-                      struct state_run *run)
+static void add_words(struct reverting *r, struct state_result *result, struct state_run *run)
 {
     struct str text;
 
     secrets_mask(r->host->secrets, &run->text);
-    text = e->secret && run->text.n > 0 ? STR(NOT_SHOWN) : str_trim_right(buf_view(&run->text));
+    text = str_trim_right(buf_view(&run->text));
     if (text.n == 0)
         return;
     result->diff =
         str_from(result->diff.n == 0
                      ? arena_printf(r->arena, "%.*s", STR_ARG(text))
                      : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
+}
+
+/* Marks of values are not in the journal: when no parameter tells what is secret, all of it is. */
+static void hide(struct reverting *r, const struct undo_entry *entry)
+{
+    const struct module *module = module_find(str_from(entry->module));
+
+    if (entry->secret && module && entry->body.kind == VALUE_MAP &&
+        !secrets_add_body(r->host->secrets, module->params, &entry->body))
+        secrets_add_value(r->host->secrets, &entry->body);
 }
 
 static int revert_state(struct reverting *r, uint32_t number, struct err *err)
@@ -258,6 +266,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
                              .host = r->host,
                              .text = BUF_INIT(ATTEMPT_TEXT_MAX),
                              .notes = entry->notes,
+                             .secret = entry->secret,
                              .change = &change };
     struct state_result *result = result_for(r, entry);
     int64_t began = clock_real();
@@ -266,8 +275,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     int rc;
 
     emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = entry->name });
-    if (entry->secret)
-        secrets_add_value(r->host->secrets, &entry->body);
+    hide(r, entry);
     rc = revert_with_retry(r, &run, entry, &changed, &why);
     if (rc < 0)
         result->error =
@@ -275,7 +283,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     result->outcome = outcome_merge(result->outcome, rc < 0    ? OUTCOME_FAILED
                                                      : changed ? OUTCOME_CHANGED
                                                                : OUTCOME_UNCHANGED);
-    add_words(r, result, entry, &run);
+    add_words(r, result, &run);
     buf_done(&run.text);
     result->duration += clock_real() - began;
     emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });

@@ -138,9 +138,12 @@ static void make_run_id(char *text)
 
 static void hide_secrets(const struct runner *runner)
 {
-    for (uint32_t s = 0; s < runner->plan->count; s++)
-        if (runner->plan->states[s].secret)
-            secrets_add_value(runner->host->secrets, &runner->plan->states[s].body);
+    for (uint32_t s = 0; s < runner->plan->count; s++) {
+        const struct plan_state *state = &runner->plan->states[s];
+
+        if (state->secret)
+            (void)secrets_add_body(runner->host->secrets, state->module->params, &state->body);
+    }
 }
 
 static void init_results(struct runner *runner)

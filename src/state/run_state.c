@@ -13,7 +13,6 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 
-#define NOT_SHOWN         "(not shown: secret)"
 #define DETAILS_DEPTH_MAX 200
 
 struct runner_spare {
@@ -92,15 +91,12 @@ static struct value copy_details(struct runner *runner, struct value_map *detail
     return value_copy(runner->arena, &all);
 }
 
-static struct str shown_diff(struct runner *runner, const struct plan_state *state,
-                             struct state_run *run)
+static struct str shown_diff(struct runner *runner, struct state_run *run)
 {
     struct str text;
 
     if (run->text.n == 0)
         return (struct str){ "", 0 };
-    if (state->secret)
-        return STR(NOT_SHOWN);
     secrets_mask(runner->host->secrets, &run->text);
     text = buf_view(&run->text);
     if (text.n > 0 && text.p[text.n - 1] == '\n')
@@ -112,11 +108,10 @@ static struct str shown_diff(struct runner *runner, const struct plan_state *sta
 static void keep_words(struct runner *runner, uint32_t number, struct attempt *attempt,
                        const struct err *err)
 {
-    const struct plan_state *state = &runner->plan->states[number];
     struct state_result *result = result_of(runner, number);
     struct state_run *run = &attempt->run;
 
-    result->diff = shown_diff(runner, state, run);
+    result->diff = shown_diff(runner, run);
     if (err) {
         struct str text = secrets_masked(runner->host->secrets, runner->arena, str_from(err->text));
 

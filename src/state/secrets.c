@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "data/params.h"
 #include "data/value.h"
 
 /* Lists and maps inside one another; documents are never as deep. */
@@ -116,6 +117,42 @@ void secrets_add_value(struct secrets *secrets, const struct value *v)
 {
     if (secrets)
         add_deep(secrets, v, 0);
+}
+
+/* The parts that are marked, wherever they are. */
+static bool add_marked(struct secrets *secrets, const struct value *v, unsigned depth)
+{
+    bool any = v->flags & VALUE_SECRET;
+
+    if (any)
+        add_deep(secrets, v, depth);
+    if (any || depth > DEPTH_MAX)
+        return any;
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        any |= add_marked(secrets, &v->list->items[i], depth + 1);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        any |= add_marked(secrets, &v->map->pairs[i].value, depth + 1);
+    return any;
+}
+
+bool secrets_add_body(struct secrets *secrets, const struct param *params, const struct value *body)
+{
+    bool any = false;
+
+    if (!secrets || body->kind != VALUE_MAP)
+        return false;
+    for (size_t i = 0; i < body->map->count; i++) {
+        const struct value_pair *pair = &body->map->pairs[i];
+        const struct param *param =
+            pair->key.kind == VALUE_STR ? params_find(params, pair->key.s) : NULL;
+
+        any |= add_marked(secrets, &pair->value, 0);
+        if (param && param->flags & PARAM_SECRET) {
+            add_deep(secrets, &pair->value, 0);
+            any = true;
+        }
+    }
+    return any;
 }
 
 /* --- hiding ------------------------------------------------------------------- */

@@ -13,10 +13,13 @@
 #ifndef STATE_SECRETS_H
 #define STATE_SECRETS_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 struct arena;
 struct buf;
+struct param;
 struct secrets;
 struct value;
 
@@ -31,6 +34,10 @@ void secrets_free(struct secrets *secrets);
 void secrets_add(struct secrets *secrets, struct str text);
 /* Every text in the value. */
 void secrets_add_value(struct secrets *secrets, const struct value *v);
+/* What is secret among the arguments of a state: values marked so, and those of secret parameters.
+ * False when nothing is. */
+bool secrets_add_body(struct secrets *secrets, const struct param *params,
+                      const struct value *body);
 
 void secrets_mask(struct secrets *secrets, struct buf *text);
 /* A copy in the arena when there is something to hide, else the text as it is. */

@@ -48,14 +48,16 @@ void state_diff(struct state_run *run, const char *what, const char *old, const 
     state_differs(run, "%s: %s -> %s", what, old ? old : "(none)", now ? now : "(none)");
 }
 
-static const char *content_word(struct str text)
+static const char *content_word(const struct state_run *run, struct str text)
 {
+    if (run->secret)
+        return "secret";
     return text.n > CONTENT_DIFF_MAX ? "large" : "binary";
 }
 
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now)
 {
-    bool shown = old.n <= CONTENT_DIFF_MAX && now.n <= CONTENT_DIFF_MAX &&
+    bool shown = !run->secret && old.n <= CONTENT_DIFF_MAX && now.n <= CONTENT_DIFF_MAX &&
                  !textdiff_is_binary(old) && !textdiff_is_binary(now);
 
     run->differs = true;
@@ -68,7 +70,7 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
         state_differs(run, "file %s goes, %zu bytes", path, old.n);
     } else {
         state_differs(run, "%s content of %s changes: %zu -> %zu bytes",
-                      content_word(old.n > now.n ? old : now), path, old.n, now.n);
+                      content_word(run, old.n > now.n ? old : now), path, old.n, now.n);
     }
 }
 

@@ -19,6 +19,9 @@
 
 /* What a file without a size (as in /proc) is first given room for. */
 #define FIRST_ROOM 4096
+/* Of names for files in the making. */
+#define TEMP_PREFIX ".zester-"
+#define TEMP_DIGITS 16
 
 static const char *const kind_names[] = {
     [FS_NONE] = "nothing",       [FS_FILE] = "file",        [FS_FOLDER] = "folder",
@@ -204,7 +207,15 @@ void fs_temp_name(char name[FS_TEMP_NAME_SIZE])
     (void)!getrandom(&random, sizeof(random), GRND_NONBLOCK); /* O_EXCL guards against repeats */
     if (random == 0)
         random = (uint64_t)clock_real();
-    (void)snprintf(name, FS_TEMP_NAME_SIZE, ".zester-%016llx", (unsigned long long)random);
+    (void)snprintf(name, FS_TEMP_NAME_SIZE, TEMP_PREFIX "%016llx", (unsigned long long)random);
+}
+
+bool fs_is_temp_name(const char *name)
+{
+    const size_t prefix = strlen(TEMP_PREFIX);
+
+    return strncmp(name, TEMP_PREFIX, prefix) == 0 && strlen(name) == prefix + TEMP_DIGITS &&
+           strspn(name + prefix, "0123456789abcdef") == TEMP_DIGITS;
 }
 
 int fs_symlink(const char *target, const char *path, struct err *err)

@@ -128,6 +128,8 @@ int fs_sync_folder(const char *path, struct err *err);
 /* A name that nobody else uses for a file in the making. */
 #define FS_TEMP_NAME_SIZE 32
 void fs_temp_name(char name[FS_TEMP_NAME_SIZE]);
+/* Was it made by that? A process that was killed may have left one. */
+bool fs_is_temp_name(const char *name);
 /* For those who walk: what fstatat found. */
 struct stat;
 void fs_info_from(const struct stat *st, struct fs_info *ret_info);

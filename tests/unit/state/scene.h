@@ -72,13 +72,14 @@ struct file_args {
     const char *path;
     struct str content;
     bool fails;
-    bool secret;
+    const char *password;
 };
 
 static const struct param file_params[] = {
     PARAM("path", PATH, struct file_args, path, "where", .flags = PARAM_PRIMARY),
     PARAM("content", TEXT, struct file_args, content, "what"),
     PARAM("fails", BOOL, struct file_args, fails, "check fails"),
+    PARAM("password", STR, struct file_args, password, "hidden", .flags = PARAM_SECRET),
     { 0 },
 };
 

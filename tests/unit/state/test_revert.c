@@ -232,6 +232,7 @@ TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
         CHECK_INT(scene.result.failed, 0);
         for (int i = 0; i < KILL_FILES; i++)
             CHECK_STR(file_now(&scene, i), file_before(&scene, i));
+        CHECK(access(scene_path(&scene, "d0"), F_OK) < 0); /* drafts of killed runs and all */
         scene_done(&scene);
     }
     CHECK(cut > 0);

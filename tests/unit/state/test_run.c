@@ -452,6 +452,25 @@ TEST(secrets_are_masked_in_diff_details_and_error)
     scene_done(&scene);
 }
 
+TEST(a_secret_parameter_hides_contents_and_itself_but_nothing_else)
+{
+    struct scene scene;
+    const char *diff;
+
+    scene_init(&scene);
+    scene_write(&scene, "f", "old key\n");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: 'new key'}, "
+                        "{password: correcthorse}]}\n"
+                        "g: {cmd.run: [{command: 'echo correcthorse ROOT'}]}\n");
+    diff = scene_result(&scene, "file.managed:f")->diff.p;
+    CHECK(!strstr(diff, "old key") && !strstr(diff, "new key"));
+    CHECK_STR(diff, arena_printf(&scene.arena, "secret content of %s/f changes: 8 -> 7 bytes",
+                                 scene.root));
+    diff = scene_result(&scene, "cmd.run:g")->diff.p;
+    CHECK_STR(diff, arena_printf(&scene.arena, "would run echo ******** %s", scene.root));
+    scene_done(&scene);
+}
+
 TEST(a_thousand_states_without_a_change_need_few_workers_and_little_time)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

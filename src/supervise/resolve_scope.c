@@ -148,18 +148,20 @@ static int provide(void *user, struct sandbox *sandbox, struct err *err)
 /* --- status functions ---------------------------------------------------------------------------
  */
 
-static int find_dep(struct resolver *r, const char *function, const struct value *args,
-                    size_t count, const struct resolve_facts **ret, struct err *err)
+/* NULL, and an error, when there is no such dependency. */
+static const struct resolve_facts *find_dep(struct resolver *r, const char *function,
+                                            const struct value *args, size_t count, struct err *err)
 {
-    if (count != 1 || args[0].kind != VALUE_STR)
-        return err_set(err, ERR_INVALID, "'%s' wants the name of a dependency", function);
+    if (count != 1 || args[0].kind != VALUE_STR) {
+        (void)err_set(err, ERR_INVALID, "'%s' wants the name of a dependency", function);
+        return NULL;
+    }
     for (size_t i = 0; i < r->context->dep_count; i++)
-        if (str_is(args[0].s, r->context->deps[i].name)) {
-            *ret = &r->context->deps[i];
-            return 0;
-        }
-    return err_set(err, ERR_NOT_FOUND, "'%s': '%.*s' is no dependency of '%s'", function,
-                   STR_ARG(args[0].s), r->service->name);
+        if (str_is(args[0].s, r->context->deps[i].name))
+            return &r->context->deps[i];
+    (void)err_set(err, ERR_NOT_FOUND, "'%s': '%.*s' is no dependency of '%s'", function,
+                  STR_ARG(args[0].s), r->service->name);
+    return NULL;
 }
 
 static bool has_failed(const struct resolve_facts *facts)
@@ -193,14 +195,15 @@ static int fn_success(void *user, const struct value *args, size_t count, struct
                       struct value *ret, struct err *err)
 {
     struct resolver *r = user;
-    const struct resolve_facts *dep = NULL;
+    const struct resolve_facts *dep;
 
     (void)arena;
     if (count == 0) {
         *ret = value_bool(!r->context->had_failure);
         return 0;
     }
-    if (find_dep(r, "success", args, count, &dep, err) < 0)
+    dep = find_dep(r, "success", args, count, err);
+    if (!dep)
         return -1;
     *ret = value_bool(has_succeeded(dep));
     return 0;
@@ -210,7 +213,7 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
                       struct value *ret, struct err *err)
 {
     struct resolver *r = user;
-    const struct resolve_facts *dep = NULL;
+    const struct resolve_facts *dep;
 
     (void)arena;
     if (count == 0) {
@@ -218,7 +221,8 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
         *ret = value_bool(r->context->had_failure);
         return 0;
     }
-    if (find_dep(r, "failure", args, count, &dep, err) < 0)
+    dep = find_dep(r, "failure", args, count, err);
+    if (!dep)
         return -1;
     *ret = value_bool(has_failed(dep));
     return 0;
@@ -227,10 +231,11 @@ static int fn_failure(void *user, const struct value *args, size_t count, struct
 static int fn_skipped(void *user, const struct value *args, size_t count, struct arena *arena,
                       struct value *ret, struct err *err)
 {
-    const struct resolve_facts *dep = NULL;
+    const struct resolve_facts *dep;
 
     (void)arena;
-    if (find_dep(user, "skipped", args, count, &dep, err) < 0)
+    dep = find_dep(user, "skipped", args, count, err);
+    if (!dep)
         return -1;
     *ret = value_bool(dep->status == STATUS_SKIPPED);
     return 0;

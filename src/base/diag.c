@@ -1,6 +1,7 @@
 #include "base/diag.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,19 +18,35 @@ static struct place keep_place(struct diags *diags, struct place at)
     return at;
 }
 
+static bool is_known(const struct diags *diags, struct place at, const char *text)
+{
+    VEC_EACH (&diags->list, known)
+        if (at.line > 0 && known->at.line == at.line && known->at.column == at.column &&
+            strcmp(known->text, text) == 0 && at.file && known->at.file &&
+            strcmp(known->at.file, at.file) == 0)
+            return true;
+    return false;
+}
+
 int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
 {
     struct diag diag = { 0 };
     va_list args;
 
-    if (diags->list.n >= DIAGS_MAX) {
+    diags->mute = diags->list.n >= DIAGS_MAX;
+    if (diags->mute) {
         diags->dropped++;
         return -1;
     }
-    diag.at = keep_place(diags, at);
     va_start(args, fmt);
     diag.text = arena_vprintf(diags->arena, fmt, args);
     va_end(args);
+    if (is_known(diags, at, diag.text)) {
+        diags->mute = true;
+        diags->repeated++;
+        return -1;
+    }
+    diag.at = keep_place(diags, at);
     VEC_PUSH_IN(diags->arena, &diags->list, diag);
     return -1;
 }
@@ -37,7 +54,7 @@ int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
 /* The entry that hints and notes speak of; NULL when it was dropped. */
 static struct diag *newest(struct diags *diags)
 {
-    if (diags->list.n == 0 || diags->dropped > 0)
+    if (diags->list.n == 0 || diags->mute)
         return NULL;
     return &diags->list.p[diags->list.n - 1];
 }
@@ -92,7 +109,7 @@ int diag_err(struct diags *diags, struct place at, const struct err *err)
 
 size_t diags_count(const struct diags *diags)
 {
-    return diags->list.n + diags->dropped;
+    return diags->list.n + diags->dropped + diags->repeated;
 }
 
 void place_print(struct place at, struct buf *out)

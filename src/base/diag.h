@@ -57,6 +57,8 @@ struct diags {
     struct arena *arena;
     VEC(struct diag) list;
     size_t dropped;
+    size_t repeated; /* same place, same words: a loop in a template says it again and again */
+    bool mute;       /* the newest was not kept: hints and notes of it are not either */
 };
 
 #define DIAGS_INIT(where)                                                                          \

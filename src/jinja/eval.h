@@ -60,11 +60,12 @@ struct eval {
     uint32_t levels;
     struct str captured;          /* the text that a filter without a value works on */
     VEC(struct module *) modules; /* imported without context: run once */
+    struct trace *trace;          /* where the output comes from; NULL: nobody asks */
 };
 
 /* Run `template` with the map `base`; appends to `out`. */
 int eval_run(struct jinja *jinja, const struct template *template, const struct value *base,
-             struct buf *out, struct diags *diags);
+             struct buf *out, struct trace *trace, struct diags *diags);
 
 /* The evaluator behind a rendering. */
 struct eval *eval_of(struct render *render);

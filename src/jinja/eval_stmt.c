@@ -6,6 +6,7 @@
 #include "jinja/eval.h"
 #include "jinja/ops.h"
 #include "jinja/template.h"
+#include "jinja/trace.h"
 
 /* --- functions and scopes ----------------------------------------------------------------- */
 
@@ -89,6 +90,8 @@ struct value eval_capture(struct eval *eval, size_t start, bool safe)
     struct str text = str_from_offset(buf_view(eval->out), start);
     struct value value = value_str(arena_str(eval->render.arena, text));
 
+    if (eval->trace)
+        trace_cut(eval->trace, start);
     buf_cut(eval->out, start);
     if (safe)
         value.flags |= VALUE_SAFE;
@@ -129,6 +132,9 @@ static int eval_data(struct eval *eval, const struct node_data *node)
 {
     if (node->checked && *eval->now.parent)
         return 0;
+    if (eval->trace)
+        trace_add(eval->trace, eval->out->n, eval->now.template,
+                  (uint32_t)(node->text.p - eval->now.template->text.p), node->text.n);
     buf_add_str(eval->out, node->text);
     return check_output(eval);
 }

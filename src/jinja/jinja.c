@@ -156,12 +156,12 @@ static struct place outlive(const struct diags *diags, struct place place)
 /* --- running --------------------------------------------------------------------------------- */
 
 static int run(struct jinja *jinja, const struct template *template, const struct value *context,
-               struct buf *out, struct diags *diags)
+               struct buf *out, struct trace *trace, struct diags *diags)
 {
     int rc;
 
     jinja->running++;
-    rc = eval_run(jinja, template, context, out, diags);
+    rc = eval_run(jinja, template, context, out, trace, diags);
     if (--jinja->running == 0)
         free_retired(jinja);
     return rc;
@@ -170,9 +170,16 @@ static int run(struct jinja *jinja, const struct template *template, const struc
 int jinja_render(struct jinja *jinja, const char *name, struct str text,
                  const struct value *context, struct buf *out, struct diags *diags)
 {
+    return jinja_render_traced(jinja, name, text, context, out, NULL, diags);
+}
+
+int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
+                        const struct value *context, struct buf *out, struct trace *trace,
+                        struct diags *diags)
+{
     const struct template *template = given_template(jinja, name, text, diags);
 
-    return template ? run(jinja, template, context, out, diags) : -1;
+    return template ? run(jinja, template, context, out, trace, diags) : -1;
 }
 
 int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
@@ -185,7 +192,7 @@ int jinja_render_name(struct jinja *jinja, const char *name, const struct value 
     if (!template)
         return diag_add(diags, outlive(diags, (struct place){ .file = name }),
                         "template '%s' not found", name);
-    return run(jinja, template, context, out, diags);
+    return run(jinja, template, context, out, NULL, diags);
 }
 
 int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags)
@@ -214,11 +221,13 @@ static void tell(struct eval *eval)
 }
 
 int eval_run(struct jinja *jinja, const struct template *template, const struct value *base,
-             struct buf *out, struct diags *diags)
+             struct buf *out, struct trace *trace, struct diags *diags)
 {
     AUTO_ARENA struct arena inner = ARENA_INIT; /* of a rendering that a host function started */
     struct arena *arena = jinja->running > 1 ? &inner : &jinja->values;
-    struct eval eval = { .out = out, .base = base, .diags = diags, .serial = ++jinja->serial };
+    struct eval eval = {
+        .out = out, .base = base, .diags = diags, .serial = ++jinja->serial, .trace = trace
+    };
     size_t start = out->n, max = out->max;
     int rc;
 

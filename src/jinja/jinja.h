@@ -33,6 +33,7 @@ struct diags;
 struct err;
 struct function;
 struct jinja;
+struct trace;
 struct value;
 
 /* Named limits; 0 takes the default. Reaching one is an error that names it. */
@@ -81,6 +82,11 @@ int jinja_render(struct jinja *jinja, const char *name, struct str text,
 /* The same with a template that comes through the loader, which is parsed once. */
 int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
                       struct buf *out, struct diags *diags);
+
+/* The same, and `trace` (jinja/trace.h) learns where the output comes from. */
+int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
+                        const struct value *context, struct buf *out, struct trace *trace,
+                        struct diags *diags);
 
 /* Only parse: all syntax errors that can be found without running. */
 int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags);

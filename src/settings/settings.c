@@ -13,6 +13,8 @@
 #include "data/value.h"
 #include "data/yaml.h"
 #include "jinja/jinja.h"
+#include "jinja/relocate.h"
+#include "jinja/trace.h"
 #include "settings/folder.h"
 #include "settings/ask.h"
 #include "settings/seal.h"
@@ -114,7 +116,7 @@ static int read_shebang(struct loader *loader, const char *path, struct str text
 }
 
 static int render(struct loader *loader, const char *path, struct str text,
-                  const struct value *context, struct buf *out)
+                  const struct value *context, struct buf *out, struct trace *trace)
 {
     bool wanted;
 
@@ -122,7 +124,7 @@ static int render(struct loader *loader, const char *path, struct str text,
         return -1;
     if (!wanted)
         buf_add_str(out, text);
-    else if (jinja_render(loader->jinja, path, text, context, out, loader->diags) < 0)
+    else if (jinja_render_traced(loader->jinja, path, text, context, out, trace, loader->diags) < 0)
         return -1;
     if (out->full)
         return diag_add(loader->diags, (struct place){ .file = path },
@@ -134,17 +136,19 @@ static int render(struct loader *loader, const char *path, struct str text,
 static int read_document(struct loader *loader, const char *path, struct str text,
                          const struct value *context, struct value *ret)
 {
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
+    struct trace trace = TRACE_INIT(&scratch);
     size_t before = loader->diags->list.n;
-    const char *name = path;
     int result;
 
-    result = render(loader, path, text, context, &out);
-    /* Without its last line end, which templates may drop, it is still the same text. */
-    if (!str_eq(str_trim_right(text), str_trim_right(buf_view(&out))))
-        name = arena_printf(loader->arena, "%s (rendered)", path);
-    if (result == 0)
-        result = yaml_parse(loader->arena, name, buf_view(&out), NULL, ret, loader->diags);
+    result = render(loader, path, text, context, &out, &trace);
+    if (result == 0) {
+        result = yaml_parse(loader->arena, path, buf_view(&out), NULL, ret, loader->diags);
+        if (!str_eq(text, buf_view(&out)))
+            relocate(loader->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, loader->diags,
+                     before);
+    }
     if (result == 0)
         result = seal_mark(loader->arena, ret, loader->diags);
     seal_hide(loader->diags, before);

@@ -6,8 +6,10 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "data/yaml.h"
+#include "jinja/trace.h"
 #include "state/compile.h"
 #include "state/host.h"
+#include "jinja/relocate.h"
 #include "state/renderer.h"
 #include "state/tree.h"
 
@@ -40,22 +42,25 @@ static int read_text(struct load *load, const char *path, struct str *ret)
 
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
 {
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
-    const char *name = path;
+    struct trace trace = TRACE_INIT(&scratch);
+    size_t before = load->diags->list.n;
     struct str text;
+    int result;
 
     if (read_text(load, path, &text) < 0)
         return -1;
-    if (renderer_run_state(load->renderer, ref, path, text, &out, load->diags) < 0)
+    if (renderer_run_state(load->renderer, ref, path, text, &out, &trace, load->diags) < 0)
         return -1;
     if (out.full)
         return diag_add(load->diags, (struct place){ .file = path },
                         "compiler: render %s: the result is over %zu bytes", path,
                         LOAD_RENDERED_MAX);
-    /* Without its last line end, which templates may drop, it is still the same text. */
-    if (!str_eq(str_trim_right(text), str_trim_right(buf_view(&out))))
-        name = arena_printf(load->arena, "%s (rendered)", path);
-    return yaml_parse(load->arena, name, buf_view(&out), NULL, ret, load->diags);
+    result = yaml_parse(load->arena, path, buf_view(&out), NULL, ret, load->diags);
+    if (!str_eq(text, buf_view(&out)))
+        relocate(load->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, load->diags, before);
+    return result;
 }
 
 /* --- includes ------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
  * mistake; a diamond is none. `extend` and `exclude` of all files are applied at
  * the end, when everything is known.
  *
- * A file that is changed by its template is called "x.zy (rendered)" in messages:
- * lines count in what came out of the template, which is also what is shown.
+ * Places in messages are those of the file that a person edits, also when a mistake
+ * is in what its template made (jinja/relocate.h).
  *
  * Memory: the arena. Threads: one at a time.
  */

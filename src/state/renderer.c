@@ -155,24 +155,24 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
 }
 
 static int run(struct renderer *renderer, struct arena *arena, const char *path, struct str text,
-               struct value_map *context, struct buf *out, struct diags *diags)
+               struct value_map *context, struct buf *out, struct trace *trace, struct diags *diags)
 {
     const struct value value = value_map(context);
 
     if (renderer->relative_names)
         make_environment(renderer); /* "./x" meant something else in the file before */
     renderer->folder = path_dirname(arena, path);
-    return jinja_render(renderer->jinja, path, text, &value, out, diags);
+    return jinja_render_traced(renderer->jinja, path, text, &value, out, trace, diags);
 }
 
 int renderer_run_state(struct renderer *renderer, const char *ref, const char *path,
-                       struct str text, struct buf *out, struct diags *diags)
+                       struct str text, struct buf *out, struct trace *trace, struct diags *diags)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *context = new_context(&arena, renderer->host, path);
 
     set_state_place(&arena, context, ref, path);
-    return run(renderer, &arena, path, text, context, out, diags);
+    return run(renderer, &arena, path, text, context, out, trace, diags);
 }
 
 int renderer_run(struct renderer *renderer, const char *path, struct str text,
@@ -184,5 +184,5 @@ int renderer_run(struct renderer *renderer, const char *path, struct str text,
     if (extra && extra->kind == VALUE_MAP)
         for (size_t i = 0; i < extra->map->count; i++)
             value_map_set(&arena, context, extra->map->pairs[i].key, extra->map->pairs[i].value);
-    return run(renderer, &arena, path, text, context, out, diags);
+    return run(renderer, &arena, path, text, context, out, NULL, diags);
 }

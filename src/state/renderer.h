@@ -26,15 +26,17 @@ struct diags;
 struct output_list;
 struct renderer;
 struct state_host;
+struct trace;
 struct value;
 
 /* `outputs` may be NULL: then outputs() is an error. Both are borrowed. */
 struct renderer *renderer_new(struct state_host *host, struct output_list *outputs);
 void renderer_free(struct renderer *renderer);
 
-/* Render a state file: `ref` is its reference, `path` its place in the tree. */
+/* Render a state file: `ref` is its reference, `path` its place in the tree. `trace` learns where
+ * the output comes from, and may be NULL. */
 int renderer_run_state(struct renderer *renderer, const char *ref, const char *path,
-                       struct str text, struct buf *out, struct diags *diags);
+                       struct str text, struct buf *out, struct trace *trace, struct diags *diags);
 
 /* Render any text called `path`, with `extra` (a map, or NULL) on top of everything. */
 int renderer_run(struct renderer *renderer, const char *path, struct str text,

@@ -1,0 +1,128 @@
+#include "jinja/relocate.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/utf8.h"
+#include "data/value.h"
+#include "jinja/trace.h"
+
+#define COLUMN_MAX 65535
+/* As deep as a document may be; an alias cannot lead deeper. */
+#define DEPTH_MAX 1000
+
+struct map {
+    struct arena *arena;
+    struct str rendered;
+    const struct trace *trace;
+    VEC(size_t) lines; /* where each line of the rendered text begins */
+    VEC(struct value_source *) sources;
+};
+
+static void find_lines(struct map *map)
+{
+    VEC_PUSH_IN(map->arena, &map->lines, 0);
+    for (size_t at = 0; (at = str_find_char(map->rendered, '\n', at)) != STR_NONE; at++)
+        VEC_PUSH_IN(map->arena, &map->lines, at + 1);
+}
+
+static bool find_origin(const struct map *map, uint32_t line, uint32_t column, struct place *place,
+                        struct str *text)
+{
+    struct str rest;
+    size_t start;
+
+    if (line == 0 || line > map->lines.n)
+        return false;
+    start = map->lines.p[line - 1];
+    rest = str_line_at(map->rendered, start);
+    return trace_find(map->trace, start + utf8_offset(rest, column > 0 ? column - 1 : 0), place,
+                      text);
+}
+
+/* One source for each file and tag, shared by its values. */
+static const struct value_source *source_of(struct map *map, const char *file, struct str text,
+                                            const char *tag)
+{
+    struct value_source *made;
+
+    VEC_EACH (&map->sources, known)
+        if (strcmp((*known)->file, file) == 0 &&
+            (tag ? (*known)->tag && strcmp((*known)->tag, tag) == 0 : !(*known)->tag))
+            return *known;
+    made = ARENA_NEW(map->arena, struct value_source);
+    made->file = arena_strdup(map->arena, file);
+    made->text = arena_str(map->arena, text);
+    made->tag = tag;
+    VEC_PUSH_IN(map->arena, &map->sources, made);
+    return made;
+}
+
+static void move_value(struct map *map, struct value *v)
+{
+    struct place place;
+    struct str text;
+
+    if (!find_origin(map, v->line, v->column, &place, &text))
+        return;
+    v->source = source_of(map, place.file, text, v->source ? v->source->tag : NULL);
+    v->line = place.line;
+    v->column = (uint16_t)(place.column < COLUMN_MAX ? place.column : COLUMN_MAX);
+}
+
+/* An alias shares its tree with the anchor: what has moved already is not moved again. */
+static bool has_moved(const struct map *map, const struct value *v)
+{
+    VEC_EACH (&map->sources, known)
+        if (v->source == *known)
+            return true;
+    return false;
+}
+
+static void move_tree(struct map *map, struct value *v, unsigned depth)
+{
+    if (depth > DEPTH_MAX || has_moved(map, v))
+        return;
+    move_value(map, v);
+    if (v->kind == VALUE_LIST)
+        for (size_t i = 0; i < v->list->count; i++)
+            move_tree(map, &v->list->items[i], depth + 1);
+    if (v->kind == VALUE_MAP)
+        for (size_t i = 0; i < v->map->count; i++) {
+            move_tree(map, &v->map->pairs[i].key, depth + 1);
+            move_tree(map, &v->map->pairs[i].value, depth + 1);
+        }
+}
+
+static void move_diag(struct map *map, struct diag *diag)
+{
+    struct place place;
+    struct str text;
+
+    VEC_EACH (&diag->notes, note)
+        if (find_origin(map, note->at.line, note->at.column, &place, &text))
+            note->at = (struct place){ note->at.file, place.line, place.column };
+    if (!find_origin(map, diag->at.line, diag->at.column, &place, &text))
+        return;
+    place.file = arena_strdup(map->arena, place.file);
+    diag->at = place;
+    for (uint32_t line = 1, at = 0; line <= place.line; line++) {
+        struct str found = str_line_at(text, at);
+
+        if (line == place.line)
+            diag->source = arena_str(map->arena, found);
+        at += (uint32_t)found.n + 1;
+    }
+}
+
+void relocate(struct arena *arena, struct str rendered, const struct trace *trace,
+              struct value *tree, struct diags *diags, size_t first)
+{
+    struct map map = { .arena = arena, .rendered = rendered, .trace = trace };
+
+    find_lines(&map);
+    if (tree)
+        move_tree(&map, tree, 0);
+    for (size_t i = first; i < diags->list.n; i++)
+        move_diag(&map, &diags->list.p[i]);
+}

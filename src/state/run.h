@@ -6,7 +6,7 @@
  *
  *     abort     a failhard state of an earlier level failed, or the run is canceled
  *     gate      require, watch, onchanges, onfail: does what came before allow it?
- *     prereq    would what comes later change?
+ *     prereq    would what comes later change? A target that cannot be checked fails it
  *     guards    onlyif, unless: commands that may say no
  *     check     what differs; nothing: done. Not when it is forced by a watch or prereq
  *     apply     after the before-images are safe; then check_cmd

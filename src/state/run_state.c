@@ -62,7 +62,9 @@ static void settle_debt(struct runner *runner, uint32_t state, const struct gate
 {
     const struct state_result *result = result_of(runner, state);
     bool ran = result->outcome == OUTCOME_CHANGED || result->outcome == OUTCOME_UNCHANGED;
-    bool needed = gate->due || state_result_is_broken(result);
+    /* who was skipped by a failure may have missed a change that was half made */
+    bool needed =
+        gate->due || (result->outcome == OUTCOME_SKIPPED && state_result_is_broken(result));
     struct err ignored;
 
     if (runner->test || !runner->owed || (!ran && needed))

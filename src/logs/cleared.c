@@ -25,18 +25,17 @@ enum {
 
 static const char file_name[] = "cleared", temp_name[] = "cleared.tmp";
 
-static size_t encode(const char *service, uint64_t seq, unsigned char out[static RECORD_MAX])
+static size_t encode(struct str service, uint64_t seq, unsigned char out[static RECORD_MAX])
 {
-    const size_t length = strlen(service);
     uint64_t number = htole64(seq);
 
-    assert(length <= SEGMENT_NAME_MAX);
+    assert(service.n <= SEGMENT_NAME_MAX);
     memcpy(out + SEQ_AT, &number, sizeof(number));
-    out[LENGTH_AT] = (unsigned char)length;
-    memcpy(out + NAME_AT, service, length);
-    number = htole64(checksum(out + SEQ_AT, NAME_AT - SEQ_AT + length, 0));
+    out[LENGTH_AT] = (unsigned char)service.n;
+    memcpy(out + NAME_AT, service.p, service.n);
+    number = htole64(checksum(out + SEQ_AT, NAME_AT - SEQ_AT + service.n, 0));
     memcpy(out, &number, sizeof(number));
-    return NAME_AT + length;
+    return NAME_AT + service.n;
 }
 
 /* Takes one record from `rest`; false when there is no whole one. */
@@ -85,8 +84,21 @@ int cleared_load(struct cleared *cleared, int folder, struct err *err)
         return err_sys(err, errno, "open '%s' of the log", file_name);
     if (fs_read_fd(&arena, fd, file_name, CLEARED_FILE_MAX, &rest, err) < 0)
         return -1;
-    while (decode(&rest, &service, &seq))
+    cleared->size = rest.n;
+    for (; decode(&rest, &service, &seq); cleared->records++)
         keep(cleared, service, seq);
+    cleared->size -= rest.n;
+    return 0;
+}
+
+int cleared_mend(const struct cleared *cleared, int folder, struct err *err)
+{
+    AUTO_FD int fd = openat(folder, file_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || ftruncate(fd, (off_t)cleared->size) < 0)
+        return err_sys(err, errno, "cut off the torn end of '%s' of the log", file_name);
     return 0;
 }
 
@@ -121,7 +133,7 @@ int cleared_add(struct cleared *cleared, int folder, const char *service, uint64
                 struct err *err)
 {
     unsigned char record[RECORD_MAX];
-    const size_t n = encode(service, seq, record);
+    const size_t n = encode(str_from(service), seq, record);
     AUTO_FD int fd = openat(folder, file_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
     struct stat st;
 
@@ -134,6 +146,8 @@ int cleared_add(struct cleared *cleared, int folder, const char *service, uint64
         return err_wrap(err, "clear the lines of '%s'", service);
     }
     keep(cleared, str_from(service), seq);
+    cleared->size += n;
+    cleared->records++;
     return 0;
 }
 
@@ -147,7 +161,7 @@ int cleared_rewrite(struct cleared *cleared, int folder, uint64_t oldest, mode_t
         const uint64_t *seq = entry->value;
 
         if (*seq >= oldest || entry->key.n == 0)
-            buf_add(&out, record, encode(entry->key.p, *seq, record));
+            buf_add(&out, record, encode(entry->key, *seq, record));
     }
     AUTO_FD int fd =
         openat(folder, temp_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);

@@ -31,11 +31,16 @@ struct err;
 struct cleared {
     struct arena arena;
     struct map seqs;
+    uint64_t size;  /* bytes of the file that make sense */
+    size_t records; /* in them */
 };
 
 /* What the file says now, in place of what was there. No file: nothing was cleared. */
 int cleared_load(struct cleared *cleared, int folder, struct err *err);
 void cleared_done(struct cleared *cleared);
+/* For the one who writes, after loading: cut off what makes no sense, so that records may follow.
+ */
+int cleared_mend(const struct cleared *cleared, int folder, struct err *err);
 
 /* The number of the last line of `service` that is gone; 0: none. */
 uint64_t cleared_find(const struct cleared *cleared, const char *service);

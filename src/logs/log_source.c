@@ -90,8 +90,10 @@ static void begin_line(struct log_source *source, const char *p, size_t n)
     }
     if (n > 0) {
         memcpy(source->begun, p, n);
-        if (source->begun_n == 0)
+        if (source->begun_n == 0) {
             source->since = clock_now();
+            log_store_expect(source->store, clock_after(source->since, LOG_PARTIAL_DELAY));
+        }
     } else if (source->begun_cap > LOG_READ_SIZE) { /* a long line was the exception */
         free(source->begun);
         source->begun = NULL;

@@ -41,7 +41,7 @@ struct log_store {
     uint64_t told;   /* flushes that followers know of */
     uint64_t active; /* the segment that was the newest when limits were last kept */
     bool cleared_since_sweep;
-    size_t clears; /* since the file of cleared services was written anew */
+    int64_t partial_due; /* no beginning of a line is due before */
 };
 
 /* --- opening -------------------------------------------------------------------------- */
@@ -87,20 +87,17 @@ static int fill(struct log_store *store, const struct log_store_options *options
 {
     const uint64_t max_size = options->max_size ? options->max_size : LOG_STORE_MAX_SIZE;
     const struct log_writer_options writer = writer_options(options, max_size, store->mode);
-    uint64_t oldest;
 
     if (log_writer_open(&store->writer, store->folder, &writer, err) < 0)
         return -1;
     log_retention_init(&store->retention, store->folder, &store->cleared, max_size,
                        options->max_age, store->mode);
     if (cleared_load(&store->cleared, store->folder, err) < 0 ||
-        log_retention_oldest(&store->retention, &oldest, err) < 0)
+        cleared_mend(&store->cleared, store->folder, err) < 0)
         return -1;
     /* Lines that never reached the disk may have been cleared: their numbers are used up. */
     if (store->writer.next_seq <= cleared_highest(&store->cleared))
         store->writer.next_seq = cleared_highest(&store->cleared) + 1;
-    if (map_count(&store->cleared.seqs) > 0)
-        return cleared_rewrite(&store->cleared, store->folder, oldest, store->mode, err);
     return 0;
 }
 
@@ -114,6 +111,7 @@ int log_store_open(const char *folder, const struct log_store_options *options,
         options = &defaults;
     store->folder = -1;
     store->lock = (struct lock)LOCK_NONE;
+    store->partial_due = CLOCK_NEVER;
     store->writer.fd = store->writer.index_fd = -1;
     store->mode = options->mode ? options->mode : FILE_MODE;
     log_retention_init(&store->retention, -1, NULL, 0, 0, 0);
@@ -193,23 +191,34 @@ void log_store_on_data(struct log_store *store, log_store_fn *fn, void *self)
     store->self = self;
 }
 
+void log_store_expect(struct log_store *store, int64_t due)
+{
+    if (due < store->partial_due)
+        store->partial_due = due;
+}
+
 int64_t log_store_due(const struct log_store *store)
 {
-    int64_t due = store->writer.due;
+    return store->writer.due < store->partial_due ? store->writer.due : store->partial_due;
+}
 
-    for (const struct log_source *source = store->sources; source; source = log_source_next(source))
-        if (log_source_due(source) < due)
-            due = log_source_due(source);
-    return due;
+/* Store the beginnings of lines that have waited long enough. */
+static void flush_partial(struct log_store *store, int64_t now)
+{
+    store->partial_due = CLOCK_NEVER;
+    for (struct log_source *source = store->sources; source; source = log_source_next(source)) {
+        if (log_source_due(source) <= now)
+            log_source_flush(source);
+        log_store_expect(store, log_source_due(source));
+    }
 }
 
 void log_store_tick(struct log_store *store)
 {
     const int64_t now = clock_now();
 
-    for (struct log_source *source = store->sources; source; source = log_source_next(source))
-        if (log_source_due(source) <= now)
-            log_source_flush(source);
+    if (store->partial_due <= now)
+        flush_partial(store, now);
     if (store->writer.due <= now)
         (void)log_writer_flush(&store->writer);
     log_store_notify(store);
@@ -231,7 +240,6 @@ int log_store_clear(struct log_store *store, const char *service, struct err *er
                     store->mode, err) < 0)
         return -1;
     store->cleared_since_sweep = true;
-    store->clears++;
     return 0;
 }
 
@@ -241,13 +249,12 @@ static int shorten_cleared(struct log_store *store, struct err *err)
     const struct log_writer *writer = &store->writer;
     uint64_t oldest;
 
-    if (store->clears <= map_count(&store->cleared.seqs) + CLEARS_MAX)
+    if (store->cleared.records <= map_count(&store->cleared.seqs) + CLEARS_MAX)
         return 0;
     if (log_retention_oldest(&store->retention, &oldest, err) < 0)
         return -1;
     if (writer->head.lines && writer->head.first < oldest)
         oldest = writer->head.first;
-    store->clears = 0;
     return cleared_rewrite(&store->cleared, store->folder, oldest, store->mode, err);
 }
 

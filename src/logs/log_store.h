@@ -63,7 +63,7 @@ int log_store_open(const char *folder, const struct log_store_options *options,
 /* Writes what waits; sources must be freed before. NULL is fine. */
 void log_store_free(struct log_store *store);
 
-/* When log_store_tick has something to do, of clock_now; CLOCK_NEVER: nothing. */
+/* When log_store_tick may have something to do, of clock_now; CLOCK_NEVER: nothing waits. */
 int64_t log_store_due(const struct log_store *store);
 void log_store_tick(struct log_store *store);
 /* Write all whole lines now. Fails when the disk does; they are kept as long as there is room. */
@@ -83,6 +83,8 @@ struct log_store_stats log_store_stats(const struct log_store *store);
 struct log_writer *log_store_writer(struct log_store *store);
 /* The list of sources, which log_source keeps. */
 struct log_source **log_store_sources(struct log_store *store);
+/* The beginning of a line is due then. */
+void log_store_expect(struct log_store *store, int64_t due);
 /* Tell followers when `flushes` has grown. */
 void log_store_notify(struct log_store *store);
 

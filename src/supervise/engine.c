@@ -312,6 +312,7 @@ static struct service *set_get(const struct engine *engine, struct engine_set se
 
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 {
+    engine->world->ops->begin(engine->world);
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 

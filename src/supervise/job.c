@@ -127,11 +127,14 @@ int job_start(struct job *job, const char *name, const void *tag,
     struct process_spec spec = { 0 };
 
     launch_program_spec(program, &spec);
-    spec.out.kind = spec.err.kind = PROCESS_PIPE;
+    if (job->sink)
+        spec.out.kind = spec.err.kind = PROCESS_PIPE;
     set_capture(job, capture);
     job->tag = tag;
     if (proctree_start(&job->tree, name, &spec, err) < 0)
         return -1;
+    if (!job->sink)
+        return 0;
     if (open_pipe(&job->pipes[JOB_STDOUT], &job->tree.process.out, err) == 0 &&
         open_pipe(&job->pipes[JOB_STDERR], &job->tree.process.err, err) == 0)
         return 0;

@@ -60,7 +60,7 @@ struct job {
     struct output output;
 };
 
-/* `sink` is kept. */
+/* `sink` is kept; NULL: what the programs write is thrown away. */
 void job_init(struct job *job, struct proctree_home *home, const struct job_sink *sink,
               job_exited_fn *on_exited, job_done_fn *on_done);
 /* `name` is that of its control group. `capture`: bytes of outputs to take; 0: none. */

@@ -230,10 +230,12 @@ static enum op_result op_starting(struct service *service)
 static enum op_result op_resolve(struct service *service)
 {
     struct world *world = world_of(service);
+    unsigned flags = (service->ignore_if ? WORLD_IGNORE_IF : 0) |
+                     (service->routine == &routine_start ? 0 : WORLD_RESTART);
     struct err err;
 
     engine_plan(service->config, &service->plan);
-    if (world->ops->resolve(world, service->index, service->ignore_if, &service->plan, &err) < 0)
+    if (world->ops->resolve(world, service->index, flags, &service->plan, &err) < 0)
         return fail(service, err.text);
     if (!service->plan.skip)
         return OP_NEXT;

@@ -51,6 +51,11 @@ struct world_step {
     int64_t timeout;     /* 0: HOOK_TIMEOUT */
 };
 
+enum world_resolve {
+    WORLD_IGNORE_IF = 1, /* asked for by name: `if` is not evaluated */
+    WORLD_RESTART = 2,   /* not part of a request to start: nothing is shared */
+};
+
 /* A service runs one task of each kind at a time. */
 enum world_task { WORLD_HOOK, WORLD_CHECK };
 #define WORLD_TASKS (WORLD_CHECK + 1)
@@ -80,8 +85,10 @@ struct world_ops {
     int64_t (*now)(struct world *world);  /* monotonic nanoseconds */
     int64_t (*wall)(struct world *world); /* nanoseconds since 1970 */
 
+    /* A request to start begins: what its services compute may share a state. */
+    void (*begin)(struct world *world);
     /* Evaluate what the service computes, for the start that follows. */
-    int (*resolve)(struct world *world, uint32_t service, bool ignore_if, struct world_plan *plan,
+    int (*resolve)(struct world *world, uint32_t service, unsigned flags, struct world_plan *plan,
                    struct err *err);
     /* Start what was resolved. */
     int (*spawn)(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err);

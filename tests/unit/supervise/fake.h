@@ -251,14 +251,19 @@ FAKE int64_t fake_wall(struct world *world)
     return clock_wall();
 }
 
-FAKE int fake_resolve(struct world *world, uint32_t service, bool ignore_if,
+FAKE void fake_begin(struct world *world)
+{
+    (void)world;
+}
+
+FAKE int fake_resolve(struct world *world, uint32_t service, unsigned flags,
                       struct world_plan *plan, struct err *err)
 {
     struct fake_service *state = &fake_of(world)->services[service];
 
     if (state->resolve_fails)
         return err_set(err, ERR_INVALID, "attempt to index a nil value");
-    plan->skip = state->if_false && !ignore_if;
+    plan->skip = state->if_false && !(flags & WORLD_IGNORE_IF);
     plan->reason = "`if` condition evaluated to false: `service.debug`";
     return 0;
 }
@@ -400,6 +405,7 @@ FAKE void fake_note(struct world *world, uint32_t service, enum hook_phase phase
 static const struct world_ops fake_ops = {
     .now = fake_now,
     .wall = fake_wall,
+    .begin = fake_begin,
     .resolve = fake_resolve,
     .spawn = fake_spawn,
     .signal = fake_signal,

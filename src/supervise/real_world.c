@@ -1,0 +1,572 @@
+#include "supervise/real_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "data/value.h"
+#include "supervise/engine.h"
+#include "supervise/filewatch.h"
+#include "supervise/output_store.h"
+#include "supervise/resolve.h"
+#include "sys/clock.h"
+
+enum job_kind { JOB_MAIN, JOB_HOOK, JOB_CHECK };
+#define JOB_KINDS (JOB_CHECK + 1)
+
+static const char *const job_names[JOB_KINDS] = { "main", "hook", "check" };
+
+struct real_service {
+    struct real_world *real;
+    uint32_t index;
+    const struct config_service *config;
+    struct job jobs[JOB_KINDS];
+    struct real_tag tags[JOB_KINDS];
+    struct arena arena; /* of the launch */
+    struct launch launch;
+    bool launched;
+    struct process_status task_status[JOB_KINDS];
+    struct arena step_arena;
+    struct launch_step step;
+    struct filewatch files;
+    struct arena output_arena; /* of both: */
+    struct value outputs, hooks;
+};
+
+struct real_world {
+    struct world world;
+    struct real_world_options options;
+    struct resolver *shared; /* of the request to start that is going on */
+    const struct environment *env;
+    const struct value *flags;
+    struct real_service *services;
+};
+
+static struct real_world *real_of(struct world *world)
+{
+    return container_of(world, struct real_world, world);
+}
+
+static struct real_service *get(struct world *world, uint32_t service)
+{
+    return &real_of(world)->services[service];
+}
+
+static int64_t now(struct world *world)
+{
+    (void)world;
+    return clock_now();
+}
+
+static int64_t wall(struct world *world)
+{
+    (void)world;
+    return clock_wall();
+}
+
+static void note(struct world *world, uint32_t service, enum hook_phase phase, const char *text)
+{
+    struct real_world *real = real_of(world);
+    struct real_tag tag = { service, real->services[service].config->name, phase };
+
+    if (real->options.note)
+        real->options.note(real->options.sink.self, &tag, text);
+}
+
+/* --- what expressions see ------------------------------------------------------------------ */
+
+static struct resolve_facts facts_of(struct real_service *own)
+{
+    struct engine *engine = own->real->world.events.self;
+    const struct service_record *record = &engine_get(engine, own->index)->record;
+
+    return (struct resolve_facts){ .name = own->config->name,
+                                   .status = record->status,
+                                   .has_exit_code = record->has_exit_code,
+                                   .exit_code = record->exit_code,
+                                   .initialized = record->initialized,
+                                   .restart_count = record->restarts,
+                                   .restart_count_since_healthy = record->restarts_since_healthy,
+                                   .env = own->launched ? own->launch.full_env : NULL,
+                                   .outputs = &own->outputs };
+}
+
+static struct resolve_context context_of(struct real_service *own, struct arena *arena)
+{
+    struct real_world *real = own->real;
+    size_t count = own->config->edge_count;
+    struct resolve_facts *deps = ARENA_ARRAY(arena, struct resolve_facts, count);
+
+    for (size_t i = 0; i < count; i++)
+        deps[i] = facts_of(&real->services[own->config->edges[i].service]);
+    return (struct resolve_context){ .kepler_env = real->env,
+                                     .flags = real->flags,
+                                     .env_files = real->options.env_files,
+                                     .self = facts_of(own),
+                                     .deps = deps,
+                                     .dep_count = count,
+                                     .hooks = &own->hooks };
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static void begin(struct world *world)
+{
+    struct real_world *real = real_of(world);
+
+    resolver_free(real->shared);
+    real->shared = resolver_new(real->options.config);
+}
+
+/* A service that ignores its `if` is resolved as if it had none. */
+static int evaluate(struct real_service *own, unsigned flags, struct arena *arena,
+                    struct launch *ret, struct diags *diags)
+{
+    struct real_world *real = own->real;
+    struct config_service config = *own->config;
+    struct resolve_context context = context_of(own, arena);
+    bool share = real->shared && !(flags & WORLD_RESTART);
+    struct resolver *resolver = share ? real->shared : resolver_new(real->options.config);
+    int rc;
+
+    if (flags & WORLD_IGNORE_IF)
+        config.condition = NULL;
+    rc = resolve_service(resolver, &config, &context, arena, ret, diags);
+    if (!share)
+        resolver_free(resolver);
+    return rc;
+}
+
+static int resolve(struct world *world, uint32_t service, unsigned flags, struct world_plan *plan,
+                   struct err *err)
+{
+    struct real_service *own = get(world, service);
+    AUTO_ARENA struct arena mistakes = ARENA_INIT;
+    struct arena arena = ARENA_INIT;
+    struct diags diags = { .arena = &mistakes };
+    struct launch launch = { 0 };
+
+    if (evaluate(own, flags, &arena, &launch, &diags) < 0) {
+        arena_done(&arena);
+        return diags_to_err(&diags, err);
+    }
+    arena_done(&own->arena);
+    own->arena = arena;
+    own->launch = launch;
+    own->launched = !launch.skipped;
+    plan->skip = launch.skipped;
+    plan->reason = launch.reason;
+    if (launch.skipped)
+        return 0;
+    plan->policy = launch.policy;
+    plan->check =
+        (struct world_check){ launch.health.given, launch.health.interval, launch.health.timeout,
+                              launch.health.start_period, launch.health.retries };
+    plan->logs = launch.logs;
+    plan->has_watch = launch.watch.n > 0;
+    return 0;
+}
+
+static int start_job(struct real_service *own, enum job_kind kind, enum hook_phase phase,
+                     const struct launch_program *program, bool captures, struct err *err)
+{
+    const struct real_world_options *options = &own->real->options;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *group =
+        arena_printf(&arena, "%s.%s.%s", options->group, own->config->name, job_names[kind]);
+    size_t capture = captures ? (size_t)options->config->output_max_size : 0;
+
+    own->tags[kind] = (struct real_tag){ own->index, own->config->name, phase };
+    return job_start(&own->jobs[kind], group, &own->tags[kind], program, capture, err);
+}
+
+static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
+{
+    struct real_service *own = get(world, service);
+
+    if (start_job(own, JOB_MAIN, HOOK_PHASES, &own->launch.program, own->config->output, err) < 0)
+        return -1;
+    *ret_pid = own->jobs[JOB_MAIN].tree.process.pid;
+    return 0;
+}
+
+static void send_signal(struct world *world, uint32_t service, int signo)
+{
+    job_signal(&get(world, service)->jobs[JOB_MAIN], signo);
+}
+
+static void kill_all(struct world *world, uint32_t service)
+{
+    job_kill(&get(world, service)->jobs[JOB_MAIN]);
+}
+
+/* --- tasks -------------------------------------------------------------------------------------
+ */
+
+/* Hooks of a service that was not started here (pre_cleanup after a restart of the daemon) need
+ * its environment first. */
+static int need_launch(struct real_service *own, struct err *err)
+{
+    struct world_plan plan = { 0 };
+
+    if (own->launched)
+        return 0;
+    return resolve(&own->real->world, own->index, WORLD_IGNORE_IF | WORLD_RESTART, &plan, err);
+}
+
+static int prepare_step(struct world *world, uint32_t service, enum hook_phase phase, size_t step,
+                        bool failed, struct world_step *ret_step, struct err *err)
+{
+    struct real_service *own = get(world, service);
+    AUTO_ARENA struct arena mistakes = ARENA_INIT;
+    struct diags diags = { .arena = &mistakes };
+    struct resolve_context context;
+    struct resolver *resolver;
+    int rc;
+
+    if (need_launch(own, err) < 0)
+        return -1;
+    arena_clear(&own->step_arena);
+    own->step = (struct launch_step){ 0 };
+    context = context_of(own, &own->step_arena);
+    context.in_hook = true;
+    context.phase = phase;
+    context.had_failure = failed;
+    resolver = resolver_new(own->real->options.config);
+    rc = resolve_step(resolver, own->config, &own->config->hooks[phase].p[step], &own->launch,
+                      &context, &own->step_arena, &own->step, &diags);
+    resolver_free(resolver);
+    if (rc < 0)
+        return diags_to_err(&diags, err);
+    *ret_step = (struct world_step){ own->step.run, own->step.clears_failure, own->step.warning,
+                                     own->step.timeout };
+    own->tags[JOB_HOOK].phase = phase;
+    return 0;
+}
+
+static enum world_started task_start(struct world *world, uint32_t service, enum world_task kind,
+                                     struct err *err)
+{
+    struct real_service *own = get(world, service);
+    bool hook = kind == WORLD_HOOK;
+    const struct launch_program *program = hook ? &own->step.program : &own->launch.health.program;
+
+    if (!program->argv || !program->argv[0])
+        return WORLD_NOTHING;
+    if (start_job(own, hook ? JOB_HOOK : JOB_CHECK, own->tags[JOB_HOOK].phase, program,
+                  hook && own->step.output, err) < 0)
+        return WORLD_FAILED;
+    return WORLD_STARTED;
+}
+
+static void task_kill(struct world *world, uint32_t service, enum world_task kind)
+{
+    job_kill(&get(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
+}
+
+/* --- outputs -----------------------------------------------------------------------------------
+ */
+
+/* Values that live on are copied; the arena is made anew, so that it never grows. */
+static void set_outputs(struct real_service *own, const struct value *outputs,
+                        const struct value *hooks)
+{
+    struct arena arena = ARENA_INIT;
+
+    own->outputs = value_copy(&arena, outputs);
+    own->hooks = value_copy(&arena, hooks);
+    arena_done(&own->output_arena);
+    own->output_arena = arena;
+}
+
+static void clear_memory(struct real_service *own)
+{
+    arena_clear(&own->output_arena);
+    own->outputs = value_map(value_map_new(&own->output_arena, 0));
+    own->hooks = value_map(value_map_new(&own->output_arena, 0));
+}
+
+static void outputs_clear(struct world *world, uint32_t service)
+{
+    struct real_service *own = get(world, service);
+    const char *folder = own->real->options.outputs;
+    struct err err;
+
+    clear_memory(own);
+    if (folder && output_store_clear(folder, own->config->name, &err) < 0)
+        note(world, service, HOOK_PHASES, err.text);
+}
+
+static void warn_of(struct real_service *own, enum hook_phase phase, const struct output *output)
+{
+    struct world *world = &own->real->world;
+
+    if (output->dropped)
+        note(world, own->index, phase, "outputs were dropped: too large, or no text");
+    if (output->broken > 0)
+        note(world, own->index, phase, "a line that begins with ::output:: has no '='");
+}
+
+/* hooks.PHASE.outputs.STEP = values */
+static struct value with_step(struct real_service *own, struct arena *arena, const char *phase,
+                              const struct value *values)
+{
+    struct value hooks = value_copy(arena, &own->hooks), outer, steps;
+    const struct value *found = value_get(&hooks, phase);
+
+    outer = found ? *found : value_map(value_map_new(arena, 1));
+    found = value_get(&outer, "outputs");
+    steps = found ? *found : value_map(value_map_new(arena, 1));
+    value_map_set(arena, steps.map, value_text(own->step.output), *values);
+    value_map_set(arena, outer.map, value_text("outputs"), steps);
+    value_map_set(arena, hooks.map, value_text(phase), outer);
+    return hooks;
+}
+
+static void keep_step(struct real_service *own, const struct output *output)
+{
+    enum hook_phase phase = own->tags[JOB_HOOK].phase;
+    const char *folder = own->real->options.outputs;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value values = output_values(output);
+    struct value hooks = with_step(own, &arena, hook_phase_name(phase), &values);
+    struct err err;
+
+    warn_of(own, phase, output);
+    set_outputs(own, &own->outputs, &hooks);
+    if (folder && output_store_put_step(folder, own->config->name, phase, own->step.output, &values,
+                                        &err) < 0)
+        note(&own->real->world, own->index, phase, err.text);
+}
+
+static int store_outputs(struct real_service *own, const struct value *process, struct err *err)
+{
+    const char *folder = own->real->options.outputs, *name = own->config->name;
+
+    if (!folder)
+        return 0;
+    if (process && output_store_put_process(folder, name, process, err) < 0)
+        return -1;
+    return output_store_put(folder, name, &own->outputs, err);
+}
+
+static int outputs_keep(struct world *world, uint32_t service, struct err *err)
+{
+    struct real_service *own = get(world, service);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = { .arena = &arena };
+    const struct output *output = job_outputs(&own->jobs[JOB_MAIN]);
+    struct value process = output ? output_values(output) : value_null(), merged;
+    struct resolve_context context = context_of(own, &arena);
+    struct resolver *resolver;
+    int rc;
+
+    if (!output && !own->config->outputs)
+        return 0;
+    if (output)
+        warn_of(own, HOOK_PHASES, output);
+    resolver = resolver_new(own->real->options.config);
+    rc = resolve_outputs(resolver, own->config, output ? &process : NULL, &own->launch, &context,
+                         &arena, &merged, &diags);
+    resolver_free(resolver);
+    if (rc < 0)
+        return diags_to_err(&diags, err);
+    set_outputs(own, &merged, &own->hooks);
+    return store_outputs(own, output ? &process : NULL, err);
+}
+
+/* --- files
+ * ---------------------------------------------------------------------------------------- */
+
+static void on_files(struct filewatch *watch, const char *path)
+{
+    struct real_service *own = container_of(watch, struct real_service, files);
+    const struct world_events *events = &own->real->world.events;
+
+    events->files_changed(events->self, own->index, path);
+}
+
+static void watch_files(struct world *world, uint32_t service)
+{
+    struct real_service *own = get(world, service);
+    const struct launch *launch = &own->launch;
+    struct err err;
+
+    if (filewatch_start(&own->files, own->real->options.files, launch->program.cwd, launch->watch.p,
+                        launch->watch.n, on_files, &err) < 0)
+        note(world, service, HOOK_PHASES, err.text);
+}
+
+static void unwatch_files(struct world *world, uint32_t service)
+{
+    filewatch_stop(&get(world, service)->files);
+}
+
+/* --- ends of jobs
+ * ------------------------------------------------------------------------------------ */
+
+static void on_main_exited(struct job *job, struct process_status status)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_MAIN]);
+    const struct world_events *events = &own->real->world.events;
+
+    events->exited(events->self, own->index, status);
+}
+
+static void on_main_done(struct job *job)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_MAIN]);
+    const struct world_events *events = &own->real->world.events;
+
+    events->emptied(events->self, own->index);
+}
+
+static void on_hook_exited(struct job *job, struct process_status status)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_HOOK]);
+
+    own->task_status[JOB_HOOK] = status;
+    job_kill(job);
+}
+
+static void on_hook_done(struct job *job)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_HOOK]);
+    const struct world_events *events = &own->real->world.events;
+    const struct output *output = job_outputs(job);
+
+    if (output)
+        keep_step(own, output);
+    events->task_ended(events->self, own->index, WORLD_HOOK, own->task_status[JOB_HOOK]);
+}
+
+static void on_check_exited(struct job *job, struct process_status status)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_CHECK]);
+
+    own->task_status[JOB_CHECK] = status;
+    job_kill(job);
+}
+
+static void on_check_done(struct job *job)
+{
+    struct real_service *own = container_of(job, struct real_service, jobs[JOB_CHECK]);
+    const struct world_events *events = &own->real->world.events;
+
+    events->task_ended(events->self, own->index, WORLD_CHECK, own->task_status[JOB_CHECK]);
+}
+
+/* --- life
+ * ---------------------------------------------------------------------------------------------- */
+
+static const struct world_ops ops = {
+    .now = now,
+    .wall = wall,
+    .begin = begin,
+    .resolve = resolve,
+    .spawn = spawn,
+    .signal = send_signal,
+    .kill = kill_all,
+    .prepare_step = prepare_step,
+    .task_start = task_start,
+    .task_kill = task_kill,
+    .watch_start = watch_files,
+    .watch_stop = unwatch_files,
+    .outputs_clear = outputs_clear,
+    .outputs_keep = outputs_keep,
+    .note = note,
+};
+
+/* Outputs of an earlier life are read; what cannot be read is as if it were not there. */
+static void init_outputs(struct real_service *own)
+{
+    const char *folder = own->real->options.outputs;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value outputs, hooks;
+    struct err ignored;
+
+    clear_memory(own);
+    if (folder &&
+        output_store_load(&arena, folder, own->config->name, &outputs, &hooks, &ignored) == 0)
+        set_outputs(own, &outputs, &hooks);
+}
+
+static void init_service(struct real_world *real, uint32_t index)
+{
+    struct real_service *own = &real->services[index];
+    struct proctree_home *home = real->options.home;
+    const struct job_sink *sink = &real->options.sink;
+
+    own->real = real;
+    own->index = index;
+    own->config = &real->options.config->services[index];
+    job_init(&own->jobs[JOB_MAIN], home, sink, on_main_exited, on_main_done);
+    job_init(&own->jobs[JOB_HOOK], home, sink, on_hook_exited, on_hook_done);
+    job_init(&own->jobs[JOB_CHECK], home, NULL, on_check_exited, on_check_done);
+    init_outputs(own);
+}
+
+struct real_world *real_world_new(const struct real_world_options *options)
+{
+    struct real_world *real = mem_zalloc(sizeof(*real));
+    uint32_t count = options->config->service_count;
+
+    real->options = *options;
+    real->world = (struct world){ .ops = &ops, .timers = loop_timers(options->loop) };
+    real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
+    for (uint32_t i = 0; i < count; i++)
+        init_service(real, i);
+    return real;
+}
+
+void real_world_free(struct real_world *real)
+{
+    if (!real)
+        return;
+    for (uint32_t i = 0; i < real->options.config->service_count; i++) {
+        struct real_service *own = &real->services[i];
+
+        filewatch_stop(&own->files);
+        for (int kind = 0; kind < JOB_KINDS; kind++)
+            job_done(&own->jobs[kind]);
+        arena_done(&own->arena);
+        arena_done(&own->step_arena);
+        arena_done(&own->output_arena);
+    }
+    resolver_free(real->shared);
+    free(real->services);
+    free(real);
+}
+
+struct world *real_world_base(struct real_world *real)
+{
+    return &real->world;
+}
+
+void real_world_set_env(struct real_world *real, const struct environment *env)
+{
+    real->env = env;
+}
+
+void real_world_set_flags(struct real_world *real, const struct value *flags)
+{
+    real->flags = flags;
+}
+
+const struct launch *real_world_launch(const struct real_world *real, uint32_t service)
+{
+    return real->services[service].launched ? &real->services[service].launch : NULL;
+}
+
+struct value real_world_outputs(const struct real_world *real, uint32_t service)
+{
+    return real->services[service].outputs;
+}
+
+struct value real_world_hooks(const struct real_world *real, uint32_t service)
+{
+    return real->services[service].hooks;
+}

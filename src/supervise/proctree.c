@@ -166,6 +166,15 @@ static bool is_empty(struct proctree *tree)
     return tree->members.n == 0;
 }
 
+static void drop_group(struct proctree *tree)
+{
+    struct err ignored; /* one that cannot be removed is found by the next start of that name */
+
+    (void)cgroup_remove(&tree->cgroup, &ignored);
+    cgroup_done(&tree->cgroup);
+    tree->stale = false;
+}
+
 /* Is it over? The last thing that is done with a tree: the callback may start it again. */
 static void look(struct proctree *tree)
 {
@@ -173,6 +182,8 @@ static void look(struct proctree *tree)
         return;
     watch_stop(&tree->events);
     delist(tree);
+    if (tree->stale)
+        drop_group(tree);
     tree->on_empty(tree);
 }
 
@@ -282,19 +293,29 @@ void proctree_signal(struct proctree *tree, int signo)
         signal_members(tree, signo);
 }
 
+/* Some kernels remember that a group was killed and kill who is born into it later, so the group
+ * is not used again. */
+static void kill_group(struct proctree *tree)
+{
+    bool populated = true;
+    struct err ignored;
+
+    if (cgroup_is_populated(&tree->cgroup, &populated, &ignored) == 0 && !populated)
+        return;
+    tree->stale = true;
+    if (cgroup_kill(&tree->cgroup, &ignored) < 0)
+        signal_group(tree, SIGKILL);
+}
+
 /* Without a group the main process is stopped first, so that it neither forks nor ends before its
  * descendants are known. */
 void proctree_kill(struct proctree *tree)
 {
-    struct err ignored;
-
     if (!tree->busy)
         return;
     tree->killing = true;
-    if (tree->cgroup.path && cgroup_kill(&tree->cgroup, &ignored) == 0)
-        return;
     if (tree->cgroup.path) {
-        signal_group(tree, SIGKILL);
+        kill_group(tree);
         return;
     }
     if (!tree->exited)
@@ -304,8 +325,6 @@ void proctree_kill(struct proctree *tree)
 
 void proctree_done(struct proctree *tree)
 {
-    struct err ignored;
-
     watch_stop(&tree->main);
     watch_stop(&tree->events);
     VEC_EACH (&tree->members, member)
@@ -314,6 +333,5 @@ void proctree_done(struct proctree *tree)
     delist(tree);
     process_done(&tree->process);
     if (tree->cgroup.path)
-        (void)cgroup_remove(&tree->cgroup, &ignored);
-    cgroup_done(&tree->cgroup);
+        drop_group(tree);
 }

@@ -54,6 +54,7 @@ struct proctree {
     bool busy;    /* not empty, or not told yet */
     bool exited;  /* the main process has ended */
     bool killing; /* whoever turns up is killed */
+    bool stale;   /* its group was killed and is not used again */
     VEC(struct proctree_member *) members;
     struct proctree *next, **back; /* among all trees that are busy */
 };

@@ -25,6 +25,7 @@
 struct fence_group {
     struct cgroup cgroup;
     struct fence_group *next;
+    bool killed; /* some kernels then kill who is born into it later: not used again */
 };
 
 /* The groups of this process, all below one. */
@@ -177,6 +178,7 @@ int fence_kill(const struct fence *fence, const struct process *process, struct 
 {
     if (!fence->group)
         return family_kill(process, err);
+    fence->group->killed = true;
     if (cgroup_kill(&fence->group->cgroup, err) < 0)
         return -1;
     return cgroup_wait(&fence->group->cgroup, clock_after(clock_real(), DEATH_MAX), err);
@@ -190,6 +192,11 @@ void fence_close(struct fence *fence)
 
     if (!fence->group)
         return;
+    if (fence->group->killed) {
+        fence->group->next = NULL;
+        remove_list(&fence->group);
+        return;
+    }
     if (cgroup_is_populated(&fence->group->cgroup, &populated, &ignored) < 0 || populated)
         list = &groups.lingering;
     (void)pthread_mutex_lock(&groups.mutex);

@@ -46,7 +46,8 @@ static void watch_signals(struct cancel *cancel, int64_t timeout)
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         (void)sigaction(signals[i], &action, NULL);
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL); /* a closed pipe is an error of the write */
     if (timeout > 0)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
 }

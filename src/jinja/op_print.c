@@ -10,7 +10,7 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "jinja/text.h"
-#include "jinja/unicode.h"
+#include "base/unicode.h"
 
 /* Containers inside each other that are printed. */
 #define PRINT_DEPTH_MAX 500

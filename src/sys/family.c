@@ -92,7 +92,8 @@ static void load_table(struct arena *arena, struct table *table)
     }
 }
 
-static void scan_children(struct arena *arena, pid_t parent, struct table *table, struct family_pids *pids)
+static void scan_children(struct arena *arena, pid_t parent, struct table *table,
+                          struct family_pids *pids)
 {
     if (!table->loaded)
         load_table(arena, table);
@@ -120,7 +121,8 @@ static void read_children(struct arena *arena, pid_t parent, struct family_pids 
     }
 }
 
-static void add_children(struct arena *arena, pid_t parent, struct table *table, struct family_pids *pids)
+static void add_children(struct arena *arena, pid_t parent, struct table *table,
+                         struct family_pids *pids)
 {
     if (access("/proc/thread-self/children", F_OK) == 0)
         read_children(arena, parent, pids);

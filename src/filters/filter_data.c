@@ -1,0 +1,306 @@
+/* Filters between data and text: JSON, YAML, encodings, hashes, shell words. */
+#include "filters/filter.h"
+
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/sha512.h"
+#include "data/json.h"
+#include "data/yaml.h"
+#include "data/yaml_print.h"
+#include "jinja/argument.h"
+#include "jinja/function.h"
+#include "jinja/object.h"
+#include "jinja/ops.h"
+#include "filters/plain.h"
+#include "jinja/render.h"
+#include "jinja/text.h"
+
+#define INDENT_MAX 32
+
+static int fail_err(struct render *render, const struct err *err)
+{
+    return render_fail(render, RENDER_TYPE, "%s", err->text);
+}
+
+/* --- JSON and YAML ---------------------------------------------------------------------- */
+
+static int print_json(struct render *render, const struct value *v, const struct value *indent,
+                      unsigned style, uint8_t flags, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct value plain;
+    struct err err;
+    int64_t n;
+
+    if (plain_value(render, v, &plain) < 0)
+        return -1;
+    style |= JSON_STYLE_SPACED | JSON_STYLE_SORTED | JSON_STYLE_ASCII | JSON_STYLE_NAN;
+    if (!argument_is_none(indent)) {
+        if (argument_int(render, indent, &n) < 0)
+            return -1;
+        if (n < 0 || n > INDENT_MAX)
+            return render_fail(render, RENDER_LIMIT, "an indent is 0 to %d", INDENT_MAX);
+        style |= JSON_STYLE_INDENT(n);
+    }
+    if (json_print(&out, &plain, style, &err) < 0)
+        return fail_err(render, &err);
+    return text_finish(render, &out, flags, ret);
+}
+
+static int filter_tojson(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return print_json(render, &bound->args[0], &bound->args[1], JSON_STYLE_HTML, VALUE_SAFE, ret);
+}
+
+static int filter_json(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return print_json(render, &bound->args[0], &bound->args[2], 0, VALUE_SAFE, ret);
+}
+
+static int filter_yaml(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct value plain;
+    struct err err;
+    bool flow;
+
+    if (op_truth(render, &bound->args[1], &flow) < 0 ||
+        plain_value(render, &bound->args[0], &plain) < 0)
+        return -1;
+    if ((flow ? yaml_print_flow : yaml_print)(&out, &plain, &err) < 0)
+        return fail_err(render, &err);
+    while (out.n > 0 && out.p[out.n - 1] == '\n')
+        buf_cut(&out, out.n - 1);
+    return text_finish(render, &out, VALUE_SAFE, ret);
+}
+
+/* One scalar that YAML reads back as it is. */
+static int filter_yaml_encode(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value flow[] = { bound->args[0], value_bool(true) };
+
+    if (bound->args[0].kind >= VALUE_LIST)
+        return render_fail(render, RENDER_TYPE, "yaml_encode wants a scalar, got '%s'",
+                           op_type_name(&bound->args[0]));
+    return filter_yaml(render, &(struct bound){ .args = flow, .count = 2, .name = bound->name },
+                       ret);
+}
+
+static int filter_yaml_dquote(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    json_print_text(&out, text, JSON_STYLE_COMPACT); /* JSON text is YAML text */
+    return text_finish(render, &out, 0, ret);
+}
+
+static int filter_yaml_squote(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    buf_add_char(&out, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\'')
+            buf_add_char(&out, '\'');
+        buf_add_char(&out, text.p[i]);
+    }
+    buf_add_char(&out, '\'');
+    return text_finish(render, &out, 0, ret);
+}
+
+/* What was wrong with a text that a template loads, as the error of the rendering. */
+static int fail_diags(struct render *render, const struct diags *diags)
+{
+    struct err err;
+
+    (void)diags_to_err(diags, &err);
+    return fail_err(render, &err);
+}
+
+static int filter_load_yaml(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct diags diags = DIAGS_INIT(render->arena);
+    struct str text;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    if (yaml_parse(render->arena, NULL, text, NULL, ret, &diags) < 0)
+        return fail_diags(render, &diags);
+    return 0;
+}
+
+static int filter_load_json(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct diags diags = DIAGS_INIT(render->arena);
+    struct str text;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    if (json_parse(render->arena, NULL, text, ret, &diags) < 0)
+        return fail_diags(render, &diags);
+    return 0;
+}
+
+/* --- encodings and hashes ----------------------------------------------------------------- */
+
+/* The bytes of a text or of bytes. */
+static int bytes_of(struct render *render, const struct value *v, struct str *ret)
+{
+    if (v->kind != VALUE_BYTES)
+        return argument_text(render, v, ret);
+    *ret = v->s;
+    return 0;
+}
+
+static int filter_b64encode(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str bytes;
+
+    if (bytes_of(render, &bound->args[0], &bytes) < 0)
+        return -1;
+    base64_encode(bytes, BASE64_STANDARD, &out);
+    return text_finish(render, &out, 0, ret);
+}
+
+static int filter_b64decode(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+    struct err err;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    if (base64_decode(str_trim(text), BASE64_STANDARD, &out, &err) < 0)
+        return fail_err(render, &err);
+    return text_finish(render, &out, 0, ret);
+}
+
+static int filter_sha256(struct render *render, const struct bound *bound, struct value *ret)
+{
+    char hex[SHA256_HEX_SIZE];
+    struct str bytes;
+
+    if (bytes_of(render, &bound->args[0], &bytes) < 0)
+        return -1;
+    sha256_hex(bytes.p, bytes.n, hex);
+    *ret = op_new_str(render, str_from(hex));
+    return 0;
+}
+
+static int filter_sha512(struct render *render, const struct bound *bound, struct value *ret)
+{
+    char hex[SHA512_HEX_SIZE];
+    struct str bytes;
+
+    if (bytes_of(render, &bound->args[0], &bytes) < 0)
+        return -1;
+    sha512_hex(bytes.p, bytes.n, hex);
+    *ret = op_new_str(render, str_from(hex));
+    return 0;
+}
+
+/* --- words -------------------------------------------------------------------------------- */
+
+/* One word of a shell, whatever is in it. */
+static int filter_quote(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+    bool plain;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    plain = text.n > 0;
+    for (size_t i = 0; i < text.n && plain; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+
+        plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                (c && strchr("@%+=:,./-_", c));
+    }
+    if (plain) {
+        buf_add_str(&out, text);
+        return text_finish(render, &out, 0, ret);
+    }
+    buf_add_char(&out, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\'')
+            buf_add_text(&out, "'\"'\"'");
+        else
+            buf_add_char(&out, text.p[i]);
+    }
+    buf_add_char(&out, '\'');
+    return text_finish(render, &out, 0, ret);
+}
+
+/* What Salt takes for true: the words yes, true and 1, and numbers above zero. */
+static int filter_to_bool(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value *v = &bound->args[0];
+    bool yes = false;
+
+    if (v->kind == VALUE_STR)
+        yes = (v->s.n == 3 && strncasecmp(v->s.p, "yes", 3) == 0) ||
+              (v->s.n == 4 && strncasecmp(v->s.p, "true", 4) == 0) || str_is(v->s, "1");
+    else if (v->kind == VALUE_INT)
+        yes = v->i > 0;
+    else if (v->kind == VALUE_DOUBLE)
+        yes = v->d > 0;
+    else if (op_truth(render, v, &yes) < 0)
+        return -1;
+    *ret = value_bool(yes);
+    return 0;
+}
+
+static int filter_path_join(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    const struct value_list *more = bound->args[1].list;
+
+    for (size_t i = 0; i <= more->count; i++) {
+        struct str part;
+
+        if (argument_text(render, i == 0 ? &bound->args[0] : &more->items[i - 1], &part) < 0)
+            return -1;
+        while (i > 0 && part.n > 0 && part.p[0] == '/')
+            part = str_from_offset(part, 1);
+        if (i > 0 && (out.n == 0 || out.p[out.n - 1] != '/'))
+            buf_add_char(&out, '/');
+        buf_add_str(&out, part);
+    }
+    return text_finish(render, &out, 0, ret);
+}
+
+/* clang-format off */
+const struct function filter_data_functions[] = {
+    { "b64decode",     "value", filter_b64decode, "the text behind base64" },
+    { "b64encode",     "value", filter_b64encode, "as base64" },
+    { "base64_decode", "value", filter_b64decode, "the text behind base64" },
+    { "base64_encode", "value", filter_b64encode, "as base64" },
+    { "json",          "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
+    { "load_json",     "value", filter_load_json, "the data behind JSON text" },
+    { "load_yaml",     "value", filter_load_yaml, "the data behind YAML text" },
+    { "path_join",     "value, *parts", filter_path_join, "parts of a path joined by slashes" },
+    { "quote",         "value", filter_quote, "one word for a shell" },
+    { "sha256",        "value", filter_sha256, "SHA-256 as hexadecimal digits" },
+    { "sha512",        "value", filter_sha512, "SHA-512 as hexadecimal digits" },
+    { "to_bool",       "value", filter_to_bool, "true for yes, true, 1 and numbers above zero" },
+    { "to_json",       "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
+    { "tojson",        "value, indent=none", filter_tojson, "as JSON that is safe inside HTML" },
+    { "yaml",          "value, flow_style=true", filter_yaml, "as YAML on one line; as lines with yaml(false)" },
+    { "yaml_dquote",   "value", filter_yaml_dquote, "text in double quotes for YAML" },
+    { "yaml_encode",   "value", filter_yaml_encode, "a scalar that YAML reads back as it is" },
+    { "yaml_squote",   "value", filter_yaml_squote, "text in single quotes for YAML" },
+    { 0 },
+};
+/* clang-format on */

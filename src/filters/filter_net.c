@@ -1,0 +1,230 @@
+/* Filters on addresses. */
+#include "filters/filter.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "jinja/argument.h"
+#include "jinja/container.h"
+#include "jinja/function.h"
+#include "jinja/ops.h"
+#include "jinja/render.h"
+
+struct address {
+    int family; /* AF_INET, AF_INET6 */
+    unsigned char bytes[16];
+    int64_t prefix; /* -1: none given */
+};
+
+#define ADDRESS_TEXT_MAX 64
+
+static bool parse_address(struct str text, struct address *ret)
+{
+    size_t slash = str_find_char(text, '/', 0);
+    struct str host = str_slice(text, 0, slash);
+    char copy[ADDRESS_TEXT_MAX];
+    struct err err;
+
+    *ret = (struct address){ .prefix = -1 };
+    if (host.n >= sizeof(copy) || memchr(host.p, '\0', host.n))
+        return false;
+    memcpy(copy, host.p, host.n);
+    copy[host.n] = '\0';
+    ret->family = strchr(copy, ':') ? AF_INET6 : AF_INET;
+    if (inet_pton(ret->family, copy, ret->bytes) != 1)
+        return false;
+    if (slash == STR_NONE)
+        return true;
+    return number_parse_int(str_from_offset(text, slash + 1), &ret->prefix, &err) == 0 &&
+           ret->prefix >= 0 && ret->prefix <= (ret->family == AF_INET ? 32 : 128);
+}
+
+/* --- kinds of addresses, by prefix ------------------------------------------------------ */
+
+static const struct {
+    const char *kind;
+    int family;
+    unsigned char bytes[16];
+    int bits;
+} blocks[] = {
+    { "private", AF_INET, { 10 }, 8 },           { "private", AF_INET, { 172, 16 }, 12 },
+    { "private", AF_INET, { 192, 168 }, 16 },    { "private", AF_INET, { 127 }, 8 },
+    { "private", AF_INET, { 169, 254 }, 16 },    { "private", AF_INET6, { 0xfc }, 7 },
+    { "private", AF_INET6, { 0xfe, 0x80 }, 10 }, { "private", AF_INET6, { [15] = 1 }, 128 },
+    { "loopback", AF_INET, { 127 }, 8 },         { "loopback", AF_INET6, { [15] = 1 }, 128 },
+    { "link-local", AF_INET, { 169, 254 }, 16 }, { "link-local", AF_INET6, { 0xfe, 0x80 }, 10 },
+    { "multicast", AF_INET, { 224 }, 4 },        { "multicast", AF_INET6, { 0xff }, 8 },
+    { "reserved", AF_INET, { 240 }, 4 },         { "unspecified", AF_INET, { 0 }, 32 },
+    { "unspecified", AF_INET6, { 0 }, 128 },     { "site-local", AF_INET6, { 0xfe, 0xc0 }, 10 },
+};
+
+static bool in_block(const struct address *address, size_t i)
+{
+    int whole = blocks[i].bits / 8, rest = blocks[i].bits % 8;
+
+    if (address->family != blocks[i].family ||
+        memcmp(address->bytes, blocks[i].bytes, (size_t)whole) != 0)
+        return false;
+    return rest == 0 ||
+           ((address->bytes[whole] ^ blocks[i].bytes[whole]) & (0xff00 >> rest & 0xff)) == 0;
+}
+
+static bool is_kind(const struct address *address, struct str kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(blocks); i++)
+        if (str_is(kind, blocks[i].kind) && in_block(address, i))
+            return true;
+    return false;
+}
+
+static const struct {
+    const char *word, *kind;
+    bool negate;
+} kinds[] = {
+    { "private", "private", false },
+    { "public", "private", true },
+    { "global", "private", true },
+    { "loopback", "loopback", false },
+    { "lo", "loopback", false },
+    { "link-local", "link-local", false },
+    { "linklocal", "link-local", false },
+    { "ll", "link-local", false },
+    { "multicast", "multicast", false },
+    { "reserved", "reserved", false },
+    { "unspecified", "unspecified", false },
+    { "site-local", "site-local", false },
+    { "sl", "site-local", false },
+};
+
+/* Every word of "private, lo" that is known must fit. */
+static int fits(struct render *render, const struct address *address, const struct value *options,
+                bool *ret)
+{
+    struct str rest;
+
+    *ret = true;
+    if (argument_is_none(options))
+        return 0;
+    if (argument_text(render, options, &rest) < 0)
+        return -1;
+    while (rest.p) {
+        struct str word = str_trim(str_cut(&rest, ','));
+        size_t i = 0;
+
+        while (i < ARRAY_LEN(kinds) && !str_is(word, kinds[i].word))
+            i++;
+        if (i == ARRAY_LEN(kinds))
+            return render_fail(render, RENDER_TYPE, "no kind of address is called '%.*s'",
+                               STR_ARG(word));
+        if (is_kind(address, str_from(kinds[i].kind)) == kinds[i].negate)
+            *ret = false;
+    }
+    return 0;
+}
+
+static int check(struct render *render, const struct value *v, int family,
+                 const struct value *options, bool *ret)
+{
+    struct address address;
+
+    *ret = v->kind == VALUE_STR && parse_address(v->s, &address) &&
+           (family == 0 || family == address.family);
+    return *ret ? fits(render, &address, options, ret) : 0;
+}
+
+static int answer(struct render *render, const struct bound *bound, int family, struct value *ret)
+{
+    bool yes;
+
+    if (check(render, &bound->args[0], family, &bound->args[1], &yes) < 0)
+        return -1;
+    *ret = value_bool(yes);
+    return 0;
+}
+
+static int filter_is_ip(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return answer(render, bound, 0, ret);
+}
+
+static int filter_is_ipv4(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return answer(render, bound, AF_INET, ret);
+}
+
+static int filter_is_ipv6(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return answer(render, bound, AF_INET6, ret);
+}
+
+/* The address itself when it is one, else none; of a list those that are. */
+static int keep(struct render *render, const struct bound *bound, int family, struct value *ret)
+{
+    const struct value *v = &bound->args[0];
+    const struct value_list *list;
+    struct value_list *made;
+    bool yes;
+
+    if (v->kind != VALUE_LIST) {
+        if (check(render, v, family, &bound->args[1], &yes) < 0)
+            return -1;
+        *ret = yes ? *v : value_null();
+        return 0;
+    }
+    list = container_list(render, v);
+    made = container_new_list(render, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        if (check(render, &list->items[i], family, &bound->args[1], &yes) < 0)
+            return -1;
+        if (yes)
+            value_list_push(render->arena, made, list->items[i]);
+    }
+    *ret = value_list(made);
+    return 0;
+}
+
+static int filter_ipaddr(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return keep(render, bound, 0, ret);
+}
+
+static int filter_ipv4(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return keep(render, bound, AF_INET, ret);
+}
+
+static int filter_ipv6(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return keep(render, bound, AF_INET6, ret);
+}
+
+/* How many addresses a network has. */
+static int filter_network_size(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct address address;
+    int64_t bits;
+
+    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+        return render_fail(render, RENDER_TYPE, "network_size wants a network such as 10.0.0.0/8");
+    bits = address.prefix < 0 ? 0 : (address.family == AF_INET ? 32 : 128) - address.prefix;
+    if (bits > 62)
+        return render_fail(render, RENDER_TYPE, "integer overflow: the network is too large");
+    *ret = value_int(INT64_C(1) << bits);
+    return 0;
+}
+
+/* clang-format off */
+const struct function filter_net_functions[] = {
+    { "ipaddr",       "value, options=none", filter_ipaddr, "the address, or of a list the addresses; else none" },
+    { "ipv4",         "value, options=none", filter_ipv4, "as ipaddr, IPv4 only" },
+    { "ipv6",         "value, options=none", filter_ipv6, "as ipaddr, IPv6 only" },
+    { "is_ip",        "value, options=none", filter_is_ip, "is it an address?" },
+    { "is_ipv4",      "value, options=none", filter_is_ipv4, "is it an IPv4 address?" },
+    { "is_ipv6",      "value, options=none", filter_is_ipv6, "is it an IPv6 address?" },
+    { "network_size", "value", filter_network_size, "how many addresses a network has" },
+    { 0 },
+};
+/* clang-format on */

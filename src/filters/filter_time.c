@@ -1,0 +1,88 @@
+/* strftime: a moment as text. Times are UTC: a rendering has no clock and no zone of its own. */
+#include "filters/filter.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "data/scalar.h"
+#include "jinja/argument.h"
+#include "jinja/function.h"
+#include "jinja/ops.h"
+#include "jinja/render.h"
+#include "jinja/text.h"
+
+#define FORMAT_MAX 1024
+
+/* The format is the author's by design; through a pointer the compiler lets it pass. */
+static size_t (*const print_time)(char *text, size_t size, const char *format,
+                                  const struct tm *tm) = strftime;
+
+/* Seconds of a time, a number, digits, or a date as YAML reads it. */
+static int moment_of(struct render *render, const struct value *v, int64_t *ret)
+{
+    struct value read = value_null();
+    struct err err;
+    double d;
+
+    if (v->kind == VALUE_TIME) {
+        *ret = v->t.seconds;
+        return 0;
+    }
+    if (v->kind == VALUE_INT) {
+        *ret = v->i;
+        return 0;
+    }
+    if (v->kind == VALUE_DOUBLE && fabs(v->d) < 0x1p53) {
+        *ret = (int64_t)floor(v->d);
+        return 0;
+    }
+    if (v->kind == VALUE_STR && number_parse_double(v->s, &d, &err) == 0 && fabs(d) < 0x1p53) {
+        *ret = (int64_t)floor(d);
+        return 0;
+    }
+    if (v->kind == VALUE_STR && scalar_parse_time(v->s, &read)) {
+        *ret = read.t.seconds;
+        return 0;
+    }
+    return render_fail(render, RENDER_TYPE,
+                       "strftime wants a time, seconds, or a date such as 2024-01-31");
+}
+
+static int filter_strftime(struct render *render, const struct bound *bound, struct value *ret)
+{
+    char text[FORMAT_MAX * 4], format[FORMAT_MAX];
+    struct str wanted;
+    struct tm tm;
+    time_t moment;
+    int64_t seconds = 0;
+    size_t n;
+
+    if (moment_of(render, &bound->args[0], &seconds) < 0 ||
+        argument_text(render, &bound->args[1], &wanted) < 0)
+        return -1;
+    if (wanted.n + 2 > sizeof(format))
+        return render_fail(render, RENDER_LIMIT, "a format has at most %d bytes", FORMAT_MAX - 2);
+    moment = (time_t)seconds;
+    if (!gmtime_r(&moment, &tm))
+        return render_fail(render, RENDER_TYPE, "strftime: no such year");
+    /* a blank in front tells an empty result from one that does not fit */
+    format[0] = ' ';
+    for (size_t i = 0; i < wanted.n; i++)
+        format[i + 1] = wanted.p[i];
+    format[wanted.n + 1] = '\0';
+    n = print_time(text, sizeof(text), format, &tm);
+    if (n == 0)
+        return render_fail(render, RENDER_LIMIT, "strftime: the result is too long");
+    *ret = op_new_str(render, (struct str){ text + 1, n - 1 });
+    return 0;
+}
+
+/* clang-format off */
+const struct function filter_time_functions[] = {
+    { "strftime", "value, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC" },
+    { 0 },
+};
+/* clang-format on */

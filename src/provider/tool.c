@@ -1,0 +1,160 @@
+#include "provider/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/account.h"
+#include "sys/process.h"
+
+/* Of what a program printed, in its error. */
+#define TAIL_MAX 400
+#define USUAL    "/usr/local/bin:/usr/bin:/bin"
+#define SYSTEM   "/usr/local/sbin:/usr/sbin:/sbin"
+
+extern char **environ;
+
+void tool_add(const struct tool *tool, struct tool_words *words, const char *word)
+{
+    VEC_PUSH_IN(tool->arena, &words->list, word);
+}
+
+const char *const *tool_argv(const struct tool *tool, struct tool_words *words)
+{
+    VEC_PUSH_IN(tool->arena, &words->list, NULL);
+    words->list.n--;
+    return words->list.p;
+}
+
+static const char *search_path(struct arena *arena)
+{
+    const char *path = getenv("PATH");
+
+    return arena_printf(arena, "%s:%s", path && path[0] ? path : USUAL, SYSTEM);
+}
+
+const char *tool_find(struct arena *arena, const char *name)
+{
+    struct str rest = str_from(search_path(arena));
+
+    while (rest.p) {
+        const struct str folder = str_cut(&rest, ':');
+        const char *path = arena_printf(arena, "%.*s/%s", STR_ARG(folder), name);
+
+        if (folder.n > 0 && access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+/* --- environment --------------------------------------------------------------------- */
+
+static bool is_same_name(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, "=");
+
+    return n == strcspn(b, "=") && memcmp(a, b, n) == 0;
+}
+
+static void env_put(const struct tool *tool, struct tool_words *env, const char *entry)
+{
+    VEC_EACH (&env->list, old)
+        if (is_same_name(*old, entry)) {
+            *old = entry;
+            return;
+        }
+    tool_add(tool, env, entry);
+}
+
+static const char *const *make_env(const struct tool *tool, const struct account *account,
+                                   const struct tool_options *options)
+{
+    struct tool_words env = { 0 };
+
+    for (char **entry = environ; *entry; entry++)
+        tool_add(tool, &env, *entry);
+    env_put(tool, &env, arena_printf(tool->arena, "PATH=%s", search_path(tool->arena)));
+    env_put(tool, &env, "LC_ALL=C.UTF-8");
+    env_put(tool, &env, "LANGUAGE=");
+    if (account) {
+        env_put(tool, &env, arena_printf(tool->arena, "HOME=%s", account->home));
+        env_put(tool, &env, arena_printf(tool->arena, "USER=%s", account->name));
+        env_put(tool, &env, arena_printf(tool->arena, "LOGNAME=%s", account->name));
+    }
+    for (const char *const *entry = options->env; entry && *entry; entry++)
+        env_put(tool, &env, *entry);
+    return tool_argv(tool, &env);
+}
+
+/* --- running ------------------------------------------------------------------------- */
+
+static int find_account(const struct tool *tool, const char *name, const struct account **ret,
+                        struct process_user *user, struct err *err)
+{
+    struct account_gids gids = { .list = VEC_INIT };
+
+    if (account_find(tool->arena, name, ret, err) < 0)
+        return -1;
+    if (!*ret)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", name);
+    if (account_groups(tool->arena, *ret, &gids, err) < 0)
+        return -1;
+    *user = (struct process_user){ (*ret)->uid, (*ret)->gid, gids.list.p, gids.list.n };
+    return 0;
+}
+
+int tool_try(const struct tool *tool, const char *const *argv, const struct tool_options *options,
+             struct process_result *ret_result, struct err *err)
+{
+    static const struct tool_options plain = { 0 };
+    const struct tool_options *how = options ? options : &plain;
+    const struct account *account = NULL;
+    struct process_user user;
+    struct process_spec spec = { .argv = argv, .cwd = how->cwd };
+    const struct process_bounds bounds = { .timeout = how->timeout, .input = how->input };
+
+    if (how->runas && find_account(tool, how->runas, &account, &user, err) < 0)
+        return -1;
+    if (account && (user.uid != geteuid() || user.gid != getegid()))
+        spec.user = &user;
+    spec.env = make_env(tool, account, how);
+    if (process_run(&spec, &bounds, tool->cancel, tool->arena, ret_result, err) < 0)
+        return err_wrap(err, "%s", argv[0]);
+    if (ret_result->canceled)
+        return err_set(err, ERR_CANCELED, "canceled while %s ran", argv[0]);
+    if (ret_result->timed_out)
+        return err_set(err, ERR_TIMEOUT, "%s took too long and was killed", argv[0]);
+    return 0;
+}
+
+int tool_fail(const char *const *argv, const struct process_result *result, struct err *err)
+{
+    AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
+    struct str said = str_trim(result->err);
+
+    if (said.n == 0)
+        said = str_trim(result->out);
+    process_status_print(result->status, &why);
+    if (said.n > 0)
+        buf_add_text(&why, said.n > TAIL_MAX ? ": ..." : ": ");
+    buf_add_str(&why, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
+    return err_set(err, ERR_INVALID, "%s%s%s: %s", argv[0], argv[1] ? " " : "",
+                   argv[1] ? argv[1] : "", buf_text(&why));
+}
+
+int tool_run(const struct tool *tool, const char *const *argv, const struct tool_options *options,
+             struct str *ret_output, struct err *err)
+{
+    struct process_result result;
+
+    if (tool_try(tool, argv, options, &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return tool_fail(argv, &result, err);
+    if (ret_output)
+        *ret_output = result.out;
+    return 0;
+}

@@ -81,6 +81,15 @@ static void print_changed(struct printer *printer, const struct state_result *st
     print_indented(printer, state->diff, true);
 }
 
+/* A single state that had nothing to do may still say why. */
+static void print_remark(struct printer *printer, const struct state_result *state)
+{
+    if (state->diff.n == 0)
+        return;
+    print_head(printer, "unchanged", COLOR_NONE, state);
+    print_indented(printer, state->diff, false);
+}
+
 static void print_skipped(struct printer *printer, const struct state_result *state)
 {
     const char *reason = skip_reason_text(state->skip_reason);
@@ -150,6 +159,8 @@ void report_text(const struct run_result *result, bool color, struct buf *out)
     print_all(&printer, result, OUTCOME_FAILED, print_failed);
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);
     print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
+    if (result->states.n == 1)
+        print_all(&printer, result, OUTCOME_UNCHANGED, print_remark);
     if (out->n > 0)
         buf_add_char(out, '\n');
     print_summary(&printer, result);

@@ -373,7 +373,7 @@ static int load_all(struct loader *loader)
 {
     struct value context = context_of(loader, NULL, STR("top")), doc;
     struct top_refs refs = { VEC_INIT };
-    const char *path;
+    const char *path = NULL;
     struct str text;
     int result = 0;
 

@@ -20,10 +20,10 @@ static bool is_finished(const struct segment_span *span)
 void segment_index_add(struct segment_index *index, uint64_t offset,
                        const struct segment_block *block)
 {
-    struct segment_span *last = index->spans.n ? &index->spans.p[index->spans.n - 1] : NULL;
     const uint64_t end = offset + SEGMENT_BLOCK_HEAD + block->length;
+    struct segment_span *last;
 
-    if (!last || is_finished(last)) {
+    if (segment_index_finished(index) == index->spans.n) {
         struct segment_span span = {
             .offset = segment_index_end(index),
             .end = end,
@@ -35,6 +35,7 @@ void segment_index_add(struct segment_index *index, uint64_t offset,
         VEC_PUSH(&index->spans, span);
         return;
     }
+    last = &index->spans.p[index->spans.n - 1];
     last->end = end;
     if (block->time_min < last->time_min)
         last->time_min = block->time_min;

@@ -290,8 +290,8 @@ TEST(who_follows_is_woken_and_reads_on_across_segments)
     CHECK_INT(poll(&poll_fd, 1, 0), 0);
     CHECK_STR(read_rest(reader), "2 web |one\n");
 
-    for (size_t i = 0; i < n; i += 2)
-        memcpy(text + i, "x\n", 2);
+    for (size_t i = 0; i < n; i++)
+        text[i] = i % 2 ? '\n' : 'x';
     write_lines(store, "web", text); /* fills the segment */
     write_lines(store, "web", "new segment\n");
     CHECK_HAS(read_rest(reader), " web |new segment\n");

@@ -13,6 +13,7 @@
 #include "logs/log_writer.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "wait.h"
 
 static uint64_t folder_size(const char *folder)
 {
@@ -394,4 +395,41 @@ TEST(every_acknowledged_line_is_there_after_kill_9)
         (void)close(ends[0]);
         next = check_numbers(buf_text(&path), last);
     }
+}
+
+TEST(another_process_reads_while_lines_are_written)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const char *folder = log_folder();
+    const struct log_line *line = NULL;
+    struct log_reader *reader;
+    uint64_t next = 1;
+    pid_t pid;
+
+    CHECK_INT(fs_mkdirs(folder, 0700, &err), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct log_store *store =
+            open_store(folder, &(struct log_store_options){ .max_size = 64 << 20 });
+
+        for (int i = 0; i < 100; i++)
+            write_many(store, "web", 1000);
+        log_store_free(store);
+        _exit(0);
+    }
+    CHECK_INT(log_reader_open(folder, NULL, &reader, &err), 0);
+    while (next <= 100000) {
+        CHECK_INT(log_reader_next(reader, &line, &err), 0);
+        if (!line) {
+            wait_a_little();
+            continue;
+        }
+        CHECK_INT(line->seq, next);
+        buf_clear(&text);
+        buf_printf(&text, "web %06d ", (int)((next - 1) % 1000));
+        CHECK(str_starts(line->text, buf_view(&text)));
+        next++;
+    }
+    CHECK_INT(waitpid(pid, NULL, 0), pid);
+    log_reader_free(reader);
 }

@@ -6,9 +6,12 @@ A benchmark is a file bench/NAME.py with a docstring (its title) and one generat
         ours = bench.measure([bench.program("zester"), "--version"])
         yield Line("start", ours, "true", bench.measure(["true"]))
 
-Each line becomes a row: what was done, the median of ours, of the peer, and the ratio of the two. A peer
-that is not installed is `None`: the row says so and the run goes on. `bench.peer("salt-call")` is the path
-of a peer, or None. A command that fails ends the run with an error.
+Each line becomes a row: what was done, the median of ours, of the peer, the ratio of the two, and what is
+to be reached. A peer that is not installed is `None`: the row says so and the run goes on.
+`bench.peer("salt-call")` is the path of a peer, or None. A command that fails ends the run with an error.
+
+Where a peer takes long or the machine is busy, `bench.together([Job(...), None, ...])` runs several commands
+in turn, so that all of them see the same machine; the slow ones have fewer turns.
 """
 import dataclasses
 import os
@@ -37,6 +40,25 @@ class Line:
     ours: Sample
     peer: str
     theirs: Sample = None  # None: the peer is not installed
+    reach: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A command for `Bench.together`. `before()` is called before each run and not measured."""
+
+    command: list
+    before: callable = None
+    how: dict = dataclasses.field(default_factory=dict)  # `env`, `cwd`, as for subprocess
+
+
+# Seconds for all runs of one job of several.
+TURN_SECONDS = 10
+
+
+def median(samples):
+    seconds, cpu, peak = (statistics.median(column) for column in zip(*samples))
+    return Sample(seconds, cpu, int(peak), len(samples))
 
 
 class Bench:
@@ -89,5 +111,24 @@ class Bench:
             sample = self._once(command, **how)
             if number > 0:
                 samples.append(sample)
-        seconds, cpu, peak = (statistics.median(column) for column in zip(*samples))
-        return Sample(seconds, cpu, int(peak), len(samples))
+        return median(samples)
+
+    def _turn(self, job):
+        if job.before:
+            job.before()
+        return self._once(job.command, **job.how)
+
+    def together(self, jobs, runs=None):
+        """A Sample for each job, None for each None: run in turn, after one turn that is not counted
+        unless it took more than TURN_SECONDS by itself."""
+        jobs, samples, turns = list(jobs), {}, {}
+        for number, job in enumerate(jobs):
+            if job:
+                first = self._turn(job)
+                samples[number] = [first] if first[0] > TURN_SECONDS else []
+                turns[number] = min(runs or self.runs, max(int(TURN_SECONDS / first[0]), 1))
+        for turn in range(max(turns.values(), default=0)):
+            for number in samples:
+                if len(samples[number]) < turns[number] and turn < turns[number]:
+                    samples[number].append(self._turn(jobs[number]))
+        return [median(samples[number]) if number in samples else None for number in range(len(jobs))]

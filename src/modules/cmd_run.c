@@ -63,10 +63,10 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
     const struct command command = command_of(run, want);
     struct process_result result;
 
+    buf_clear(&run->text); /* it runs: no need to say that it will */
     if (command_run(run, &want->how, &command, &result, err) < 0 ||
         command_judge(run, &want->how, &command, &result, err) < 0)
         return -1;
-    buf_clear(&run->text); /* it has run: no need to say that it will */
     state_say(run, "executed \"%s\" (exit %d)", want->command, result.status.code);
     return want->stateful ? stateful_read(run, result.out, err) : 0;
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "data/words.h"
+#include "modules/datapath.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "state/tree.h"
@@ -204,10 +205,8 @@ static int look_up(struct state_run *run, const struct content_args *args, struc
 {
     const struct value *tree = args->pillar ? state_settings(run) : state_facts(run);
     const char *path = args->pillar ? args->pillar : args->grains;
-    const struct value *found = value_path(tree, str_from(path), ':');
+    const struct value *found = datapath_find(tree, path);
 
-    if (!found)
-        found = value_path(tree, str_from(path), '.');
     if (!found)
         return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the %s", path,
                        args->pillar ? "settings" : "facts");
@@ -270,16 +269,25 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
                           err);
 }
 
+int content_locate(struct state_run *run, const char *source, const char **ret_path,
+                   struct err *err)
+{
+    *ret_path = source;
+    if (source[0] == '/')
+        return 0;
+    *ret_path = NULL;
+    if (!run->host->tree || !tree_is_source(source))
+        return 0;
+    return tree_locate(run->host->tree, run->arena, source, ret_path, err);
+}
+
 int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
                         struct err *err)
 {
-    const char *path = source;
     struct fs_info info = { .kind = FS_NONE };
+    const char *path;
 
-    if (source[0] != '/' &&
-        (!run->host->tree || tree_locate(run->host->tree, run->arena, source, &path, err) < 0))
-        path = NULL;
-    if (path && fs_stat(path, &info, err) < 0)
+    if (content_locate(run, source, &path, err) < 0 || (path && fs_stat(path, &info, err) < 0))
         return -1;
     if (info.kind == FS_NONE)
         return err_set(err, ERR_UNSUPPORTED, "mode 'keep': the source '%s' has no mode", source);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "modules/attrs.h"
+#include "modules/leftovers.h"
 #include "modules/parent.h"
 #include "modules/pathlist.h"
 #include "state/change.h"
@@ -102,10 +103,7 @@ static int directory_validate(const void *args, const struct value *where, struc
 
 /* --- what is below --------------------------------------------------------------------- */
 
-enum fault_kind { FAULT_ATTRS, FAULT_EXTRA };
-
 struct fault {
-    enum fault_kind kind;
     const char *path;
     struct fs_info info;
 };
@@ -119,6 +117,7 @@ struct survey {
     unsigned recurse;
     struct pathlist exclude;
     VEC(struct fault) faults;
+    struct leftovers extra;
     const char *doomed; /* a folder that goes as a whole: nothing below it counts */
 };
 
@@ -129,14 +128,6 @@ static const struct attrs *attrs_for(const struct survey *survey, const struct f
     return survey->recurse & NO_FILES ? NULL : &survey->files;
 }
 
-static void add_fault(struct survey *survey, enum fault_kind kind, const char *path,
-                      const struct fs_info *info)
-{
-    const struct fault fault = { kind, arena_strdup(survey->run->arena, path), *info };
-
-    VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
-}
-
 static bool is_below(const char *path, const char *folder)
 {
     const size_t n = strlen(folder);
@@ -144,21 +135,11 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-/* Is it to go? A folder goes as a whole when nothing in it is to be kept; else one by one. */
-static int judge_extra(struct survey *survey, const struct tree_entry *entry, const char *relative,
-                       bool *ret_extra, struct err *err)
+static int keep(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
-    bool kept;
+    const struct survey *survey = self;
 
-    *ret_extra = false;
-    if (!survey->want->clean)
-        return 0;
-    if (pathlist_keeps(&survey->exclude, relative, &kept, err) < 0)
-        return -1;
-    if (kept || (entry->info.kind == FS_FOLDER && survey->exclude.count > 0))
-        return 0;
-    *ret_extra = true;
-    return 0;
+    return pathlist_keeps(&survey->exclude, relative, ret_kept, err);
 }
 
 static int judge_attrs(struct survey *survey, const struct tree_entry *entry, struct err *err)
@@ -173,29 +154,25 @@ static int judge_attrs(struct survey *survey, const struct tree_entry *entry, st
     if (info.kind == FS_LINK && (fs_stat(entry->path, &info, err) < 0 || info.kind == FS_NONE))
         return 0; /* it points nowhere */
     attrs = attrs_for(survey, &info);
-    if (attrs && attrs_differ(attrs, &info))
-        add_fault(survey, FAULT_ATTRS, entry->path, &info);
+    if (attrs && attrs_differ(attrs, &info)) {
+        const struct fault fault = { arena_strdup(survey->run->arena, entry->path), info };
+
+        VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
+    }
     return 0;
 }
 
 static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
 {
     struct survey *survey = self;
-    bool extra;
 
     if (step == TREE_LEAVE || entry->depth == 0)
         return 0;
     if (survey->doomed && is_below(entry->path, survey->doomed))
         return 0;
-    if (judge_extra(survey, entry, entry->path + strlen(survey->name) + 1, &extra, err) < 0)
-        return -1;
-    if (!extra)
-        return survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)
-                   ? judge_attrs(survey, entry, err)
-                   : 0;
-    add_fault(survey, FAULT_EXTRA, entry->path, &entry->info);
-    if (entry->info.kind == FS_FOLDER)
-        survey->doomed = survey->faults.p[survey->faults.n - 1].path;
+    if (!leftovers_has(&survey->extra, entry->path))
+        return judge_attrs(survey, entry, err);
+    survey->doomed = arena_strdup(survey->run->arena, entry->path);
     return 0;
 }
 
@@ -227,27 +204,31 @@ static int survey_init(struct survey *survey, struct state_run *run,
 
 static int walk_below(struct survey *survey, struct err *err)
 {
-    if (!survey->want->clean && !(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
+    if (survey->want->clean &&
+        leftovers_find(survey->run->arena, survey->name, keep, survey, &survey->extra, err) < 0)
+        return -1;
+    if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
         return 0;
     return tree_walk(survey->name, visit, survey, err);
 }
 
 static int check_below(struct survey *survey, struct err *err)
 {
-    size_t told = 0;
+    size_t count;
 
     if (walk_below(survey, err) < 0)
         return -1;
-    VEC_EACH (&survey->faults, fault) {
-        if (told++ == SENTENCES_MAX)
-            break;
-        if (fault->kind == FAULT_EXTRA)
-            state_differs(survey->run, "%s should not be in %s", fault->path, survey->want->name);
-        else
-            attrs_check(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info);
+    count = survey->extra.list.n + survey->faults.n;
+    for (size_t i = 0; i < survey->extra.list.n && i < SENTENCES_MAX; i++)
+        state_differs(survey->run, "%s should not be in %s", survey->extra.list.p[i],
+                      survey->want->name);
+    for (size_t i = 0; i < survey->faults.n && i < SENTENCES_MAX; i++) {
+        const struct fault *fault = &survey->faults.p[i];
+
+        attrs_check(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info);
     }
-    if (survey->faults.n > SENTENCES_MAX)
-        state_differs(survey->run, "and %zu more", survey->faults.n - SENTENCES_MAX);
+    if (count > SENTENCES_MAX)
+        state_differs(survey->run, "%zu paths in all", count);
     return 0;
 }
 
@@ -294,24 +275,19 @@ static int make_folder(struct survey *survey, struct err *err)
 
 static int apply_below(struct survey *survey, struct err *err)
 {
-    size_t removed = 0;
-
     if (walk_below(survey, err) < 0)
         return -1;
-    VEC_EACH (&survey->faults, fault) {
-        const int result = fault->kind == FAULT_EXTRA ? change_remove(survey->run, fault->path, err)
-                                                      : attrs_apply(survey->run, fault->path,
-                                                                    attrs_for(survey, &fault->info),
-                                                                    &fault->info, false, err);
-
-        if (result < 0)
+    VEC_EACH (&survey->extra.list, path)
+        if (change_remove(survey->run, *path, err) < 0)
             return -1;
-        removed += fault->kind == FAULT_EXTRA;
-    }
-    if (removed > 0)
-        state_detail(survey->run, "removed", "%zu", removed);
-    if (survey->faults.n > removed)
-        state_detail(survey->run, "set", "%zu", survey->faults.n - removed);
+    VEC_EACH (&survey->faults, fault)
+        if (attrs_apply(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info,
+                        false, err) < 0)
+            return -1;
+    if (survey->extra.list.n > 0)
+        state_detail(survey->run, "removed", "%zu", survey->extra.list.n);
+    if (survey->faults.n > 0)
+        state_detail(survey->run, "set", "%zu", survey->faults.n);
     return 0;
 }
 
@@ -334,7 +310,7 @@ static int directory_apply(struct state_run *run, const void *args, struct err *
     }
     if (apply_below(&survey, err) < 0 || fs_stat(want->name, &info, err) < 0)
         return -1;
-    if (!made && !differs && survey.faults.n == 0) {
+    if (!made && !differs && survey.faults.n + survey.extra.list.n == 0) {
         state_unchanged(run);
         return 0;
     }

@@ -145,17 +145,19 @@ static int run_check(struct state_run *run, const struct managed_args *want,
     };
     AUTO_BUF struct buf status = BUF_INIT(BUF_NO_LIMIT);
     struct process_result result;
+    struct str said;
 
     if (state_command(run, &spec, 0, &result, err) < 0)
         return -1;
     if (process_status_ok(result.status))
         return 0;
-    process_status_print(result.status, &status);
     state_detail_value(run, "stdout", value_str(result.out));
     state_detail_value(run, "stderr", value_str(result.err));
-    return err_set(err, ERR_INVALID, "check_cmd '%s' refused the new content of %s: %s: %.*s",
-                   want->check_cmd, want->name, buf_text(&status),
-                   STR_ARG(str_trim(result.err.n > 0 ? result.err : result.out)));
+    process_status_print(result.status, &status);
+    said = str_trim(result.err.n > 0 ? result.err : result.out);
+    return err_set(err, ERR_INVALID, "check_cmd '%s' refused the new content of %s: %s%s%.*s",
+                   want->check_cmd, want->name, buf_text(&status), said.n > 0 ? ": " : "",
+                   STR_ARG(said));
 }
 
 /* Let the command see the new content before anybody else does. */

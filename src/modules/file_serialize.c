@@ -8,6 +8,7 @@
 #include "data/yaml_print.h"
 #include "modules/attrs.h"
 #include "modules/backup.h"
+#include "modules/datapath.h"
 #include "modules/wanted.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -117,9 +118,7 @@ static int find_data(struct state_run *run, const struct serialize_args *want, s
     const struct value *found = want->dataset;
 
     if (want->dataset_pillar) {
-        found = value_path(state_settings(run), str_from(want->dataset_pillar), ':');
-        if (!found)
-            found = value_path(state_settings(run), str_from(want->dataset_pillar), '.');
+        found = datapath_find(state_settings(run), want->dataset_pillar);
         if (!found)
             return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the settings",
                            want->dataset_pillar);

@@ -22,21 +22,20 @@ struct found {
     struct fs_info info;
 };
 
+/* The sizes agree: read no more than that, so that a small file is one read. */
 static int compare(int fd, const char *path, struct str content, bool *ret_same, struct err *err)
 {
     char piece[PIECE_SIZE];
-    size_t at = 0, n;
 
-    do {
-        if (fd_read(fd, piece, sizeof(piece), &n, err) < 0)
+    *ret_same = true;
+    for (size_t at = 0, n; *ret_same && at < content.n; at += n) {
+        const size_t left = content.n - at;
+        const size_t want = left < sizeof(piece) ? left : sizeof(piece);
+
+        if (fd_read(fd, piece, want, &n, err) < 0)
             return err_wrap(err, "read '%s'", path);
-        if (n > content.n - at || memcmp(piece, content.p + at, n) != 0) {
-            *ret_same = false;
-            return 0;
-        }
-        at += n;
-    } while (n == sizeof(piece));
-    *ret_same = at == content.n;
+        *ret_same = n == want && memcmp(piece, content.p + at, n) == 0;
+    }
     return 0;
 }
 
@@ -88,6 +87,8 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
 
     if (wanted->hide || (found->exists && found->info.size > WANTED_SHOWN_MAX))
         return 0;
+    if (!found->exists && wanted->content.n == 0)
+        return 0; /* a new, empty file: all is said */
     if (found->exists && !found->is_link &&
         fs_read(run->arena, wanted->path, WANTED_SHOWN_MAX, &old, err) < 0)
         return -1;

@@ -163,8 +163,14 @@ int change_mkdir(struct state_run *run, const char *path, const struct change_at
         return attr ? change_attr(run, path, attr, err) : 0;
     if (keep(run, path, IMAGE_WHOLE, "folder", err) < 0)
         return -1;
-    if (mkdir(path, mode) < 0)
-        return err_sys(err, errno, "make the folder '%s'", path);
+    if (mkdir(path, mode) < 0) {
+        const int why = errno;
+
+        /* Another state may have made it meanwhile; it is as good as ours. */
+        if (why != EEXIST || fs_stat(path, &info, err) < 0 || info.kind != FS_FOLDER)
+            return err_sys(err, why, "make the folder '%s'", path);
+        return attr ? change_attr(run, path, attr, err) : 0;
+    }
     if (set_owner(path, attr, err) < 0)
         return -1;
     return fs_chmod(path, mode, err); /* whatever the umask says */

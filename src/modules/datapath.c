@@ -1,0 +1,26 @@
+#include "modules/datapath.h"
+
+const struct value *datapath_find(const struct value *tree, const char *path)
+{
+    const struct value *found = value_path(tree, str_from(path), ':');
+
+    return found ? found : value_path(tree, str_from(path), '.');
+}
+
+struct value datapath_get(const struct value *tree, const char *path, const struct value *otherwise)
+{
+    const struct value *found = datapath_find(tree, path);
+
+    if (found)
+        return *found;
+    return otherwise ? *otherwise : value_text("");
+}
+
+struct value datapath_keys(struct arena *arena, const struct value *tree)
+{
+    struct value_list *keys = value_list_new(arena, tree->map->count);
+
+    for (size_t i = 0; i < tree->map->count; i++)
+        value_list_push(arena, keys, tree->map->pairs[i].key);
+    return value_list(keys);
+}

@@ -1,0 +1,23 @@
+/* grains.items - all facts. */
+#include "state/module.h"
+
+/* clang-format off */
+static const struct param items_params[] = {
+    { 0 },
+};
+/* clang-format on */
+
+static int items_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = *state_facts(run);
+    return 0;
+}
+
+const struct module module_grains_items = {
+    .name = "grains.items",
+    .summary = "all facts",
+    .params = items_params,
+    .call = items_call,
+};

@@ -1,0 +1,38 @@
+/* sys.doc - the manual of a module, of a family, or the index. */
+#include "base/err.h"
+#include "state/manual.h"
+#include "state/module.h"
+
+#define ARGS struct doc_args
+
+struct doc_args {
+    const char *name;
+};
+
+/* clang-format off */
+static const struct param doc_params[] = {
+    PARAM("name", STR, ARGS, name, "a module (file.managed) or a family (file)", .flags = PARAM_PRIMARY, .aliases = "module"),
+    { 0 },
+};
+/* clang-format on */
+
+static int doc_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct doc_args *want = args;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!want->name)
+        manual_print_index(&out);
+    else if (!manual_print(str_from(want->name), &out))
+        return err_set(err, ERR_NOT_FOUND, "no documentation for \"%s\"", want->name);
+    *ret = value_str(buf_copy(&out, run->arena));
+    return 0;
+}
+
+const struct module module_sys_doc = {
+    .name = "sys.doc",
+    .summary = "the manual of a module, of a family, or the index",
+    .params = doc_params,
+    .args_size = sizeof(struct doc_args),
+    .call = doc_call,
+};

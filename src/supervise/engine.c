@@ -318,6 +318,10 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 
         service->goal = GOAL_UP;
         service->clean_due = false;
+        if (service_status(service) == STATUS_WAITING && (flags & ENGINE_NO_DEPS)) {
+            edge_end(service); /* it has waited long enough */
+            service_changed(service);
+        }
         if (status_is_active(service_status(service)) && service_status(service) != STATUS_STOPPING)
             continue;
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;

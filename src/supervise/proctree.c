@@ -41,38 +41,31 @@ void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_e
                                .cgroup = CGROUP_NONE };
 }
 
-/* --- which trees are busy -------------------------------------------------------------- */
+/* --- who is known ------------------------------------------------------------------------ */
 
-static void enlist(struct proctree *tree)
+static struct str key_of(const pid_t *pid)
 {
-    tree->busy = true;
-    tree->next = tree->home->trees;
-    tree->back = &tree->home->trees;
-    if (tree->next)
-        tree->next->back = &tree->next;
-    tree->home->trees = tree;
+    return str_bytes(pid, sizeof(*pid));
 }
 
-static void delist(struct proctree *tree)
+/* `pid` stays where it is until it is forgotten. */
+static void know(struct proctree *tree, const pid_t *pid)
 {
-    if (!tree->busy)
+    (void)map_set(&tree->home->known, key_of(pid), tree);
+}
+
+static void forget(struct proctree *tree, pid_t *pid)
+{
+    struct map *known = &tree->home->known;
+
+    if (*pid == 0)
         return;
-    tree->busy = false;
-    *tree->back = tree->next;
-    if (tree->next)
-        tree->next->back = tree->back;
-}
-
-static bool is_known(const struct proctree_home *home, pid_t pid)
-{
-    for (const struct proctree *tree = home->trees; tree; tree = tree->next) {
-        if (!tree->exited && tree->process.pid == pid)
-            return true;
-        VEC_EACH (&tree->members, member)
-            if ((*member)->pid == pid)
-                return true;
+    (void)map_remove(known, key_of(pid));
+    *pid = 0;
+    if (map_count(known) == 0) {
+        map_done(known);
+        *known = (struct map)MAP_INIT;
     }
-    return false;
 }
 
 /* --- members: only without control groups ------------------------------------------------ */
@@ -84,6 +77,7 @@ static int send_to(int pidfd, int signo)
 
 static void free_member(struct proctree_member *member)
 {
+    forget(member->tree, &member->pid);
     watch_stop(&member->watch);
     fd_close(&member->pidfd);
     free(member);
@@ -127,6 +121,7 @@ static void add_member(struct proctree *tree, pid_t pid)
         return; /* gone */
     member = mem_zalloc(sizeof(*member));
     *member = (struct proctree_member){ .tree = tree, .pid = pid, .pidfd = pidfd };
+    know(tree, &member->pid);
     if (watch_start(&member->watch, tree->home->loop, pidfd, WATCH_READ, on_member, &ignored) < 0) {
         free_member(member);
         return;
@@ -147,7 +142,7 @@ static void find_members(struct proctree *tree)
     else
         family_list(tree->process.pid, &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        if (!is_known(tree->home, *pid))
+        if (!map_has(&tree->home->known, key_of(pid)))
             add_member(tree, *pid);
 }
 
@@ -181,7 +176,7 @@ static void look(struct proctree *tree)
     if (!tree->busy || !is_empty(tree))
         return;
     watch_stop(&tree->events);
-    delist(tree);
+    tree->busy = false;
     if (tree->stale)
         drop_group(tree);
     tree->on_empty(tree);
@@ -207,6 +202,7 @@ static void on_main(struct watch *watch, uint32_t events)
     fd_close(&tree->process.pidfd);
     tree->exited = true;
     tree->process.pid = 0;
+    forget(tree, &tree->known);
     tree->on_exited(tree, status);
     look(tree);
 }
@@ -245,7 +241,9 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     if (process_start(spec, &tree->process, err) < 0)
         return -1;
     tree->exited = tree->killing = false;
-    enlist(tree);
+    tree->busy = true;
+    tree->known = tree->process.pid;
+    know(tree, &tree->known);
     if (watch_tree(tree, err) == 0)
         return 0;
     /* nobody would learn of its end */
@@ -254,7 +252,8 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     (void)process_wait(&tree->process, INT64_MAX, &(struct process_status){ 0 },
                        &(struct err){ 0 });
     process_done(&tree->process);
-    delist(tree);
+    forget(tree, &tree->known);
+    tree->busy = false;
     return -1;
 }
 
@@ -330,7 +329,8 @@ void proctree_done(struct proctree *tree)
     VEC_EACH (&tree->members, member)
         free_member(*member);
     vec_done(&tree->members);
-    delist(tree);
+    forget(tree, &tree->known);
+    tree->busy = false;
     process_done(&tree->process);
     if (tree->cgroup.path)
         drop_group(tree);

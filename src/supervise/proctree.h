@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "sys/cgroup.h"
 #include "sys/loop.h"
@@ -31,7 +32,7 @@ struct proctree;
 struct proctree_home {
     struct loop *loop;
     const char *cgroup; /* groups are made below this folder; NULL: sessions */
-    struct proctree *trees;
+    struct map known;   /* children of ours, by pid; freed with the last of them */
 };
 
 /* Keeps `cgroup`, which may be NULL. */
@@ -56,7 +57,7 @@ struct proctree {
     bool killing; /* whoever turns up is killed */
     bool stale;   /* its group was killed and is not used again */
     VEC(struct proctree_member *) members;
-    struct proctree *next, **back; /* among all trees that are busy */
+    pid_t known; /* the key of the main process in home->known; 0: not there */
 };
 
 void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_exited_fn *on_exited,

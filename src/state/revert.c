@@ -30,6 +30,7 @@ struct reverting {
     const struct revert_options *options;
     const struct run_sink *sink;
     struct run_result *result;
+    struct map ours;    /* "path\nmark": what any run of the reference found and kept an image of */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     const struct undo_run *run;
     struct undo *journal;
@@ -59,6 +60,21 @@ struct runs {
     VEC(struct undo_run) list; /* newest first */
 };
 
+static struct str image_key(struct arena *arena, const char *path, const char *mark)
+{
+    return str_from(arena_printf(arena, "%s\n%s", path, mark));
+}
+
+/* What a newer run replaced, and its revert puts back, was not done behind our back: an older run
+ * may go on from there, also when the revert before this one was cut off in between. */
+static void learn_images(struct reverting *r, const struct undo_run *run)
+{
+    VEC_EACH (&run->states, entry)
+        VEC_EACH (&entry->images, image)
+            if (image->image.mark)
+                map_set(&r->ours, image_key(r->arena, image->image.path, image->image.mark), r);
+}
+
 static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
 {
     struct undo_ids ids;
@@ -73,7 +89,10 @@ static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
                 continue;
             return -1;
         }
-        if (!run.reverted && has_ref(&run, r->options->target))
+        if (!has_ref(&run, r->options->target))
+            continue;
+        learn_images(r, &run);
+        if (!run.reverted)
             VEC_PUSH_IN(r->arena, &ret->list, run);
     }
     return 0;
@@ -115,7 +134,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
         return 0;
     if (image_mark(scratch, image->image.path, &mark, err) < 0)
         return -1;
-    if (is_ours(image, mark))
+    if (is_ours(image, mark) || map_has(&r->ours, image_key(scratch, image->image.path, mark)))
         return 0;
     return err_set(err, ERR_BUSY,
                    "'%s' was changed by somebody else since run %s; it is left as it is "
@@ -399,6 +418,7 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
                            .options = options,
                            .sink = sink,
                            .result = &result,
+                           .ours = MAP_INIT_IN(arena),
                            .by_name = MAP_INIT_IN(arena) };
     struct lock lock = LOCK_NONE;
     int rc;

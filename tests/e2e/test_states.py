@@ -1,0 +1,312 @@
+"""States on this machine, from the command line: `zester --local`."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
+ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
+
+
+class Machine:
+    """A scratch tree of states, settings and data, and a root to work in."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.root = folder / "root"
+        self.root.mkdir()
+        (folder / "states").mkdir()
+
+    def state(self, name, text):
+        path = self.folder / "states" / (name.replace(".", "/") + ".zy")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("ROOT", str(self.root)))
+
+    def settings(self, **files):
+        (self.folder / "settings").mkdir(exist_ok=True)
+        (self.folder / "settings" / "top.zy").write_text("base: {'*': [%s]}" % ", ".join(files))
+        for name, text in files.items():
+            (self.folder / "settings" / (name + ".zy")).write_text(text)
+
+    def command(self, *words):
+        return [ZESTER, "--local", "--states-dir", str(self.folder / "states"), "--settings-dir",
+                str(self.folder / "settings"), "--data-dir", str(self.folder / "data"), *words]
+
+    def run(self, *words, status=None, env=None):
+        result = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=120, env=env)
+        if status is not None:
+            assert result.returncode == status, result.stdout + result.stderr
+        return result
+
+    def record(self, *words, status=None):
+        result = self.run(*words, "--format", "json", status=status)
+        records = json.loads(result.stdout)
+        assert len(records) == 1
+        return records[0]
+
+    def read(self, name):
+        return (self.root / name).read_text()
+
+
+def has_ended(pid):
+    """Gone, or dead and only waiting for its new parent to take notice."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+MOTD = """
+motd:
+  file.managed:
+    - name: ROOT/motd
+    - contents: hello
+    - mode: '0640'
+"""
+
+
+def test_a_file_is_made_kept_mended_and_taken_back(machine):
+    machine.state("web", MOTD)
+    first = machine.record("state.apply", "web", status=0)
+    assert first["success"] and first["summary"]["changed"] == 1
+    assert machine.read("motd") == "hello\n"
+    assert (machine.root / "motd").stat().st_mode & 0o7777 == 0o640
+
+    again = machine.record("state.apply", "web", status=0)
+    assert again["summary"]["changed"] == 0
+
+    (machine.root / "motd").write_text("drift\n")
+    preview = machine.run("state.apply", "web", "--test", status=0)
+    assert "would change" in preview.stdout
+    assert "-drift" in preview.stdout and "+hello" in preview.stdout
+    assert machine.read("motd") == "drift\n"
+
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("motd") == "hello\n"
+    machine.run("state.revert", "web", status=0)
+    assert not (machine.root / "motd").exists()
+
+
+def test_revert_by_run_id_takes_back_that_run_only(machine):
+    machine.state("web", MOTD)
+    machine.run("state.apply", "web", status=0)
+    machine.state("web", MOTD.replace("hello", "bye"))
+    second = machine.record("state.apply", "web", status=0)
+    assert machine.read("motd") == "bye\n"
+    machine.run("state.revert", second["summary"]["run_id"], status=0)
+    assert machine.read("motd") == "hello\n"
+
+
+def test_the_record_has_the_promised_shape(machine):
+    machine.state("web", """
+a: {test.succeed_with_changes: []}
+b: {test.fail_without_changes: [{require: [a]}]}
+c: {test.nop: [{require: [b]}]}
+""")
+    record = machine.record("state.apply", "web", status=2)
+    assert set(record) == {"peel_id", "status", "success", "results", "summary"}
+    assert record["status"] == "failed" and record["success"] is False
+    names = [r["name"] for r in record["results"]]
+    assert names == ["test.succeed_with_changes:a", "test.fail_without_changes:b", "test.nop:c"]
+    assert [r["level"] for r in record["results"]] == [0, 1, 2]
+    assert record["results"][2]["skipped"] is True
+    assert record["results"][2]["skip_reason"] == "require_failed"
+    assert "test.fail_without_changes:b" in record["results"][2]["cause"]
+    for result in record["results"]:
+        assert isinstance(result["duration"], int) and isinstance(result["changed"], bool)
+    assert set(record["summary"]) == {"states", "changed", "failed", "skipped", "duration", "canceled", "run_id"}
+
+
+def test_every_mistake_is_told_before_anything_runs(machine):
+    machine.state("web", """
+ok:
+  cmd.run: [{name: touch ROOT/ran}]
+one:
+  file.manged: []
+two:
+  file.managed:
+    - name: ROOT/x
+    - contetns: y
+three:
+  cmd.run:
+    - name: 'true'
+    - require:
+      - cmd.run: nobody
+""")
+    result = machine.run("state.apply", "web", status=1)
+    assert not (machine.root / "ran").exists()
+    for words in ('unknown module "file.manged"', "did you mean 'file.managed'?", "contetns", "did you mean 'contents'?"):
+        assert words in result.stderr, result.stderr
+    assert "web.zy:5:3" in result.stderr
+    machine.state("web", "three: {cmd.run: [{name: 'true'}, {require: [{cmd.run: nobody}]}]}")
+    result = machine.run("state.apply", "web", status=1)
+    assert 'dag: state "cmd.run:three" requires unknown state "cmd.run:nobody"' in result.stderr
+
+
+def test_a_cycle_names_its_members(machine):
+    machine.state("web", """
+a: {test.nop: [{require: [b]}]}
+b: {test.nop: [{require: [c]}]}
+c: {test.nop: [{require: [a]}]}
+""")
+    result = machine.run("state.check", "web", status=1)
+    assert "dag: cycle detected, resolved 0 of 3 states" in result.stderr
+    for name in ("test.nop:a", "test.nop:b", "test.nop:c"):
+        assert name in result.stderr
+
+
+def test_a_mistake_in_rendered_yaml_is_shown_in_the_template(machine):
+    machine.state("web", "{% set n = 3 %}\n{#\n two lines\n#}\n{% for i in range(n) %}\ns{{ i }}:\n  test.nopp: []\n{% endfor %}\n")
+    result = machine.run("state.check", "web", status=1)
+    assert "web.zy:7:3" in result.stderr
+    assert result.stderr.count("unknown module") == 1
+
+
+def test_a_timeout_kills_the_whole_tree_of_a_command(machine):
+    machine.state("slow", """
+slow:
+  cmd.run: [{name: '(setsid sleep 300 & echo $! > ROOT/pid; wait) & sleep 300'}]
+after:
+  test.nop: [{require: [slow]}]
+""")
+    start = time.monotonic()
+    record = machine.record("state.apply", "slow", "--timeout", "2s", status=2)
+    assert time.monotonic() - start < 60
+    assert record["summary"]["canceled"] is True
+    assert record["results"][1]["skipped"] is True
+    assert has_ended(int(machine.read("pid")))
+
+
+def test_interrupting_a_run_leaves_no_process_behind(machine):
+    machine.state("slow", "slow: {cmd.run: [{name: 'echo $$ > ROOT/pid; sleep 300'}]}")
+    child = subprocess.Popen(machine.command("state.apply", "slow"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (machine.root / "pid").exists() or not machine.read("pid").strip():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 2
+    assert has_ended(int(machine.read("pid")))
+
+
+def test_a_restart_that_was_due_is_still_due_after_a_failure(machine):
+    text = """
+config: {file.managed: [{name: ROOT/config, contents: 'one'}]}
+restart:
+  cmd.run:
+    - name: 'test -e ROOT/healthy && echo restarted >> ROOT/log'
+    - unless: 'false'
+    - onchanges: [config]
+"""
+    machine.state("web", text)
+    machine.run("state.apply", "web", status=2)
+    (machine.root / "healthy").touch()
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("log") == "restarted\n"
+    record = machine.record("state.apply", "web", status=0)
+    assert record["results"][1]["skip_reason"] == "onchanges_not_met"
+    assert machine.read("log") == "restarted\n"
+
+
+def test_outputs_of_a_state_reach_a_later_one(machine):
+    machine.state("web", """
+build: {cmd.run: [{name: 'echo 1.2.3'}]}
+note:
+  file.managed:
+    - name: ROOT/version
+    - contents: "version {{ outputs('cmd.run:build').stdout }}"
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("version").strip() == "version 1.2.3"
+    graph = machine.run("state.graph", "web", status=0).stdout
+    assert graph.index("cmd.run:build") < graph.index("file.managed:note")
+
+
+def test_a_secret_is_masked_wherever_it_could_show(machine):
+    machine.settings(db="password: !secret hunter22\n")
+    machine.state("web", """
+conf: {file.managed: [{name: ROOT/conf, contents: 'pw={{ pillar.password }}'}]}
+shout: {cmd.run: [{name: 'echo {{ pillar.password }}; exit 3'}]}
+""")
+    for words in (("--test",), (), ("--format", "json")):
+        result = machine.run("state.apply", "web", *words)
+        assert "hunter22" not in result.stdout + result.stderr
+    assert "hunter22" in machine.read("conf")
+    assert "hunter22" not in machine.run("state.show", "web").stdout
+
+
+def test_the_top_file_decides_for_highstate(machine):
+    machine.state("a", "a: {test.nop: []}")
+    machine.state("b", "b: {test.nop: []}")
+    (machine.folder / "states" / "top.zy").write_text("base:\n  'G@kernel:Linux and web*': [a]\n  'db*': [b]\n")
+    record = machine.record("--id", "web1", "state.highstate", status=0)
+    assert [r["name"] for r in record["results"]] == ["test.nop:a"]
+    result = machine.run("--id", "mail1", "state.highstate", status=1)
+    assert "no states matched in top.zy" in result.stderr
+
+
+def test_modules_are_called_by_hand(machine):
+    assert machine.run("test.ping", status=0).stdout == "true\n"
+    assert machine.run("cmd.run", "echo hi; echo no >&2", status=0).stdout == "hi\n"
+    assert machine.run("cmd.run", "exit 3", status=2).returncode == 2
+    path = machine.root / "by_hand"
+    preview = machine.run("file.managed", str(path), "contents=hi", "test=True", status=0)
+    assert "would change" in preview.stdout and not path.exists()
+    machine.run("file.managed", str(path), "contents=hi", "mode=0600", status=0)
+    assert path.read_text() == "hi\n"
+    result = machine.run("file.manged", str(path), status=1)
+    assert "did you mean 'file.managed'?" in result.stderr
+
+
+def test_a_drawing_of_the_graph_is_wellformed(machine):
+    import xml.etree.ElementTree as tree
+
+    machine.state("web", "a: {test.nop: []}\n'b<&\"': {test.nop: [{require: [a]}]}\n")
+    svg = tree.fromstring(machine.run("state.graph", "web", "--format", "svg", status=0).stdout)
+    assert svg.tag.endswith("svg")
+    dot = machine.run("state.graph", "web", "--format", "dot", status=0).stdout
+    assert '"test.nop:a" -> "test.nop:b<&\\""' in dot
+
+
+def test_two_runs_do_not_overlap(machine):
+    machine.state("slow", "slow: {cmd.run: [{name: 'echo in >> ROOT/log; sleep 1; echo out >> ROOT/log'}]}")
+    children = [subprocess.Popen(machine.command("state.apply", "slow"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    for child in children:
+        child.communicate(timeout=120)
+        assert child.returncode == 0
+    assert machine.read("log").split() == ["in", "out", "in", "out"]
+
+
+def test_a_thousand_sleepers_of_one_level_sleep_at_once(machine):
+    machine.state("wide", "{% for i in range(200) %}\ns{{ i }}: {cmd.run: [{name: sleep 2}]}\n{% endfor %}\n")
+    start = time.monotonic()
+    machine.record("state.apply", "wide", status=0)
+    assert time.monotonic() - start < 60  # one after the other they would take 400 s
+
+
+def test_killing_a_run_at_any_moment_leaves_whole_files_that_revert_takes_back(machine):
+    for i in range(30):
+        (machine.root / f"f{i}").write_text("old\n" * 200)
+    machine.state("many", "{% for i in range(30) %}\nf{{ i }}: {file.managed: [{name: ROOT/f{{ i }}, contents: '{{ 'new ' * 500 }}'}]}\n{% endfor %}\n")
+    new = "new " * 500 + "\n"
+    for delay in (0.01, 0.03, 0.06, 0.1, 0.15, 0.25):
+        child = subprocess.Popen(machine.command("state.apply", "many"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        child.kill()
+        child.wait()
+        for i in range(30):
+            assert machine.read(f"f{i}").rstrip() in ("old\n" * 200).rstrip() or machine.read(f"f{i}").rstrip() == new.rstrip()
+    machine.run("state.apply", "many", status=0)
+    machine.run("state.revert", "many", status=0)
+    for i in range(30):
+        assert machine.read(f"f{i}") == "old\n" * 200

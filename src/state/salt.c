@@ -7,6 +7,7 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "state/builtin.h"
+#include "state/call.h"
 #include "state/host.h"
 #include "state/module.h"
 
@@ -67,32 +68,16 @@ static int module_arguments(struct render *render, const struct module *module,
 static int call_module(struct render *render, struct builtin_context *context,
                        const struct module *module, const struct call *call, struct value *ret)
 {
-    const struct params_policy policy = { .owner = module->name };
     struct diags diags = DIAGS_INIT(render->arena);
-    struct state_run run = {
-        .arena = render->arena,
-        .name = module->name,
-        .test = context->host->test,
-        .host = context->host,
-        .text = BUF_INIT(BUF_NO_LIMIT),
-        .details = container_new_map(render, 0),
-        .notes = container_new_map(render, 0),
-    };
     struct value given;
     struct err err;
 
     if (module_arguments(render, module, call, &given) < 0)
         return -1;
-    void *args = arena_zalloc(render->arena, module->args_size + 1);
-    if (params_decode(render->arena, module->params, &policy, &given, args, &diags) < 0) {
-        (void)diags_to_err(&diags, &err);
-        return render_fail(render, RENDER_TYPE, "%s(): %s", module->name, err.text);
-    }
-    const int result = module->call(&run, args, ret, &err);
-    buf_done(&run.text);
-    if (result < 0)
-        return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
-    return 0;
+    if (call_function(render->arena, context->host, module, &given, NULL, ret, &diags) == 0)
+        return 0;
+    (void)diags_to_err(&diags, &err);
+    return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
 }
 
 static int dispatch(struct render *render, struct builtin_context *context, struct str name,

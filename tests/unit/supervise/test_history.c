@@ -1,0 +1,31 @@
+#include "supervise/history.h"
+
+#include <stdio.h>
+
+#include "test.h"
+
+TEST(the_latest_changes_are_kept_and_the_oldest_forgotten)
+{
+    struct history history = { 0 };
+    char cause[32];
+
+    CHECK(history_find(&history, 0) == NULL);
+    for (int i = 0; i < HISTORY_LENGTH + 3; i++) {
+        (void)snprintf(cause, sizeof(cause), "cause %d", i);
+        history_add(&history, STATUS_STOPPED, STATUS_WAITING, i, cause);
+    }
+    CHECK_STR(history_find(&history, 0)->cause, "cause 10");
+    CHECK_STR(history_find(&history, HISTORY_LENGTH - 1)->cause, "cause 3");
+    CHECK(history_find(&history, HISTORY_LENGTH) == NULL);
+    CHECK_INT(history.count, HISTORY_LENGTH + 3);
+}
+
+TEST(a_long_cause_is_cut)
+{
+    struct history history = { 0 };
+    AUTO_BUF struct buf text = BUF_INIT(1000);
+
+    buf_fill(&text, 'x', 500);
+    history_add(&history, STATUS_RUNNING, STATUS_FAILED, 1, buf_text(&text));
+    CHECK_INT(strlen(history_find(&history, 0)->cause), HISTORY_CAUSE_SIZE - 1);
+}

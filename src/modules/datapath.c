@@ -24,3 +24,13 @@ struct value datapath_keys(struct arena *arena, const struct value *tree)
         value_list_push(arena, keys, tree->map->pairs[i].key);
     return value_list(keys);
 }
+
+#define ARGS struct datapath_args
+
+/* clang-format off */
+const struct param datapath_params[] = {
+    PARAM("key", STR, ARGS, key, "a path, with ':' or '.' between its parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
+    PARAM("default", ANY, ARGS, otherwise, "what to give when there is none"),
+    { 0 },
+};
+/* clang-format on */

@@ -4,9 +4,9 @@
 #include "base/suggest.h"
 #include "data/value.h"
 #include "jinja/argument.h"
+#include "jinja/dotted.h"
 #include "jinja/function.h"
 #include "jinja/jinja.h"
-#include "jinja/object.h"
 #include "jinja/render.h"
 
 static const struct ask *ask_of(const struct bound *bound)
@@ -90,68 +90,25 @@ static const struct function salt_functions[] = {
 
 /* --- salt['...'] ----------------------------------------------------------------------- */
 
-/* salt, salt.grains and salt['grains.get']: what has been named so far. */
-struct salt_object {
-    struct object object;
-    struct ask *ask;
-    struct str name; /* empty: salt itself */
-};
-
-static int salt_get(struct render *render, struct object *object, struct str name,
-                    struct value *ret, bool *ret_found)
-{
-    const struct salt_object *from = (const struct salt_object *)object;
-    struct salt_object *next = ARENA_NEW(render->arena, struct salt_object);
-
-    *next = *from;
-    next->name = from->name.n == 0 ? arena_str(render->arena, name)
-                                   : str_from(arena_printf(render->arena, "%.*s.%.*s",
-                                                           STR_ARG(from->name), STR_ARG(name)));
-    *ret = object_value(&next->object);
-    *ret_found = true;
-    return 0;
-}
-
-static int salt_item(struct render *render, struct object *object, const struct value *key,
-                     struct value *ret, bool *ret_found)
-{
-    struct str name;
-
-    if (argument_text(render, key, &name) < 0)
-        return -1;
-    return salt_get(render, object, name, ret, ret_found);
-}
-
-static int salt_call(struct render *render, struct object *object, const struct call *call,
+static int salt_call(struct render *render, void *user, struct str name, const struct call *call,
                      struct value *ret)
 {
-    const struct salt_object *salt = (const struct salt_object *)object;
     struct suggest suggest;
 
-    suggest_init(&suggest, salt->name);
+    suggest_init(&suggest, name);
     for (const struct function *f = salt_functions; f->name; f++) {
-        if (str_is(salt->name, f->name))
-            return function_call(render, f, salt->ask, call, ret);
+        if (str_is(name, f->name))
+            return function_call(render, f, user, call, ret);
         suggest_offer(&suggest, str_from(f->name));
     }
-    (void)render_fail(render, RENDER_TYPE, "settings cannot call '%.*s'", STR_ARG(salt->name));
+    (void)render_fail(render, RENDER_TYPE, "settings cannot call '%.*s'", STR_ARG(name));
     if (suggest_best(&suggest).p)
         render_hint(render, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
     return -1;
 }
 
-static const struct object_type salt_type = {
-    .name = "salt",
-    .get = salt_get,
-    .item = salt_item,
-    .call = salt_call,
-};
-
 void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask)
 {
-    struct salt_object *salt = ARENA_NEW(arena, struct salt_object);
-
-    *salt = (struct salt_object){ .object = { &salt_type }, .ask = ask, .name = STR("") };
     jinja_add_functions(jinja, globals, ask);
-    jinja_add_global(jinja, "salt", object_value(&salt->object));
+    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, ask));
 }

@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
+#include "jinja/dotted.h"
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "state/builtin.h"
@@ -80,9 +81,10 @@ static int call_module(struct render *render, struct builtin_context *context,
     return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
 }
 
-static int dispatch(struct render *render, struct builtin_context *context, struct str name,
-                    const struct call *call, struct value *ret)
+static int dispatch(struct render *render, void *user, struct str name, const struct call *call,
+                    struct value *ret)
 {
+    struct builtin_context *context = user;
     const struct function *function = find_salt(name);
     const struct module *module = module_find(name);
 
@@ -102,76 +104,7 @@ static int dispatch(struct render *render, struct builtin_context *context, stru
     return -1;
 }
 
-/* salt, salt.grains and salt['grains.get']: what has been named so far. */
-struct salt_object {
-    struct object object;
-    struct builtin_context *context;
-    struct str name; /* empty: salt itself */
-};
-
-static int salt_get(struct render *render, struct object *object, struct str name,
-                    struct value *ret, bool *ret_found)
-{
-    const struct salt_object *from = (const struct salt_object *)object;
-    struct salt_object *next = ARENA_NEW(render->arena, struct salt_object);
-
-    *next = *from;
-    next->name = from->name.n == 0 ? arena_str(render->arena, name)
-                                   : str_from(arena_printf(render->arena, "%.*s.%.*s",
-                                                           STR_ARG(from->name), STR_ARG(name)));
-    *ret = object_value(&next->object);
-    *ret_found = true;
-    return 0;
-}
-
-static int salt_item(struct render *render, struct object *object, const struct value *key,
-                     struct value *ret, bool *ret_found)
-{
-    struct str name;
-
-    if (argument_text(render, key, &name) < 0)
-        return -1;
-    return salt_get(render, object, name, ret, ret_found);
-}
-
-static int salt_call(struct render *render, struct object *object, const struct call *call,
-                     struct value *ret)
-{
-    const struct salt_object *salt = (const struct salt_object *)object;
-
-    return dispatch(render, salt->context, salt->name, call, ret);
-}
-
-static const struct object_type salt_type = {
-    .name = "salt",
-    .get = salt_get,
-    .item = salt_item,
-    .call = salt_call,
-};
-
 struct value salt_value(struct arena *arena, struct builtin_context *context)
 {
-    struct salt_object *salt = ARENA_NEW(arena, struct salt_object);
-
-    salt->object.type = &salt_type;
-    salt->context = context;
-    salt->name = STR("");
-    return object_value(&salt->object);
+    return dotted_new(arena, dispatch, context);
 }
-
-static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)
-{
-    const struct value_list *rest = container_list(render, &bound->args[1]);
-    const struct value_map *named = container_map(render, &bound->args[2]);
-    const struct call call = { rest->items, rest->count, named->pairs, named->count };
-    struct str name;
-
-    if (argument_text(render, &bound->args[0], &name) < 0)
-        return -1;
-    return dispatch(render, bound->user, name, &call, ret);
-}
-
-const struct function salt_globals[] = {
-    { "salt_call", "name, *args, **named", call_salt_call, "call a function by name" },
-    { 0 },
-};

@@ -1,0 +1,62 @@
+#include "jinja/dotted.h"
+
+#include "base/arena.h"
+#include "jinja/argument.h"
+#include "jinja/object.h"
+#include "jinja/render.h"
+
+struct dotted {
+    struct object object;
+    dotted_fn *call;
+    void *user;
+    struct str name; /* what has been named so far; empty: nothing */
+};
+
+static int dotted_get(struct render *render, struct object *object, struct str name,
+                      struct value *ret, bool *ret_found)
+{
+    const struct dotted *from = container_of(object, struct dotted, object);
+    struct dotted *next = ARENA_NEW(render->arena, struct dotted);
+
+    *next = *from;
+    next->name = from->name.n == 0 ? arena_str(render->arena, name)
+                                   : str_from(arena_printf(render->arena, "%.*s.%.*s",
+                                                           STR_ARG(from->name), STR_ARG(name)));
+    *ret = object_value(&next->object);
+    *ret_found = true;
+    return 0;
+}
+
+static int dotted_item(struct render *render, struct object *object, const struct value *key,
+                       struct value *ret, bool *ret_found)
+{
+    struct str name;
+
+    if (argument_text(render, key, &name) < 0)
+        return -1;
+    return dotted_get(render, object, name, ret, ret_found);
+}
+
+static int dotted_call(struct render *render, struct object *object, const struct call *call,
+                       struct value *ret)
+{
+    const struct dotted *dotted = container_of(object, struct dotted, object);
+
+    return dotted->call(render, dotted->user, dotted->name, call, ret);
+}
+
+static const struct object_type dotted_type = {
+    .name = "salt",
+    .get = dotted_get,
+    .item = dotted_item,
+    .call = dotted_call,
+};
+
+struct value dotted_new(struct arena *arena, dotted_fn *call, void *user)
+{
+    struct dotted *dotted = ARENA_NEW(arena, struct dotted);
+
+    *dotted = (struct dotted){ .object = { &dotted_type }, .call = call, .user = user };
+    dotted->name = STR("");
+    return object_value(&dotted->object);
+}

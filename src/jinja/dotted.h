@@ -1,0 +1,23 @@
+/*
+ * dotted - functions that templates reach by dotted names: salt['grains.get']('os')
+ * and salt.grains.get('os') are the same call.
+ *
+ * The object collects the name; the host answers the call.
+ */
+#ifndef JINJA_DOTTED_H
+#define JINJA_DOTTED_H
+
+#include "base/str.h"
+#include "data/value.h"
+
+struct arena;
+struct call;
+struct render;
+
+typedef int dotted_fn(struct render *render, void *user, struct str name, const struct call *call,
+                      struct value *ret);
+
+/* The object without a name yet; `user` is borrowed. */
+struct value dotted_new(struct arena *arena, dotted_fn *call, void *user);
+
+#endif

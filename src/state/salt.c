@@ -108,3 +108,20 @@ struct value salt_value(struct arena *arena, struct builtin_context *context)
 {
     return dotted_new(arena, dispatch, context);
 }
+
+static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *rest = container_list(render, &bound->args[1]);
+    const struct value_map *named = container_map(render, &bound->args[2]);
+    const struct call call = { rest->items, rest->count, named->pairs, named->count };
+    struct str name;
+
+    if (argument_text(render, &bound->args[0], &name) < 0)
+        return -1;
+    return dispatch(render, bound->user, name, &call, ret);
+}
+
+const struct function salt_globals[] = {
+    { "salt_call", "name, *args, **named", call_salt_call, "call a function by name" },
+    { 0 },
+};

@@ -7,7 +7,7 @@ static int item_call(struct state_run *run, const void *args, struct value *ret,
     const struct datapath_args *want = args;
 
     (void)err;
-    *ret = datapath_get(state_facts(run), want->key, want->otherwise);
+    *ret = datapath_get(state_grains(run), want->key, want->otherwise);
     return 0;
 }
 

@@ -11,7 +11,7 @@ static int items_call(struct state_run *run, const void *args, struct value *ret
 {
     (void)args;
     (void)err;
-    *ret = *state_facts(run);
+    *ret = *state_grains(run);
     return 0;
 }
 

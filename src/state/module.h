@@ -132,6 +132,8 @@ int state_render(struct state_run *run, const char *name, struct str text,
                  const struct value *extra, struct str *ret, struct err *err);
 /* Facts and settings of this machine. */
 const struct value *state_facts(const struct state_run *run);
+/* The facts in Salt's form: `os` is a text. */
+const struct value *state_grains(const struct state_run *run);
 const struct value *state_settings(const struct state_run *run);
 /* Never show this text anywhere. */
 void state_secret(struct state_run *run, struct str text);

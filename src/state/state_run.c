@@ -136,6 +136,11 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
     return 0;
 }
 
+const struct value *state_grains(const struct state_run *run)
+{
+    return run->host->grains ? run->host->grains : run->host->facts;
+}
+
 const struct value *state_facts(const struct state_run *run)
 {
     return run->host->facts;

@@ -1,0 +1,57 @@
+/*
+ * accounts - users and groups as states see, keep and restore them.
+ *
+ * Accounts are read through the name services and changed by the system's own
+ * programs. Before that, accounts_keep_* notes the lines of the account files, so
+ * that accounts_restore_* can put exactly those back later, and touch nobody else's.
+ *
+ * All states that change accounts share the lock ACCOUNTS_LOCK.
+ *
+ * Memory: the arena of the run. Threads: any.
+ */
+#ifndef MODULES_ACCOUNTS_H
+#define MODULES_ACCOUNTS_H
+
+#include <stdbool.h>
+
+#include "data/params.h"
+
+struct account;
+struct account_group;
+struct err;
+struct state_run;
+
+#define ACCOUNTS_LOCK "accounts"
+/* Of each account file. */
+#define ACCOUNTS_FILE_MAX ((size_t)64 << 20)
+
+/* Not set, in an ageing field. */
+#define ACCOUNTS_UNSET (-1)
+
+struct accounts_user {
+    const struct account *account;                     /* NULL: there is none */
+    const char *hash;                                  /* of the password; NULL: may not be read */
+    int64_t changed, min, max, warn, inactive, expire; /* days */
+    struct param_strs groups;                          /* names, without the login group */
+};
+
+int accounts_find_user(struct state_run *run, const char *name, struct accounts_user *ret,
+                       struct err *err);
+/* NULL when there is none. */
+int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,
+                        struct err *err);
+
+bool accounts_has(struct param_strs names, const char *name);
+
+/* Note all that the account files say of a user or group, before it changes. */
+int accounts_keep_user(struct state_run *run, const char *name, struct err *err);
+int accounts_keep_group(struct state_run *run, const char *name, struct err *err);
+/* Was there one when it was noted? */
+bool accounts_was_there(const struct state_run *run);
+/* The uid that was noted; false: none. */
+bool accounts_kept_uid(const struct state_run *run, int64_t *ret_uid);
+/* Put the lines back as they were. */
+int accounts_restore_user(struct state_run *run, const char *name, struct err *err);
+int accounts_restore_group(struct state_run *run, const char *name, struct err *err);
+
+#endif

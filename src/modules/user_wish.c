@@ -1,0 +1,447 @@
+#include "modules/user_wish.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "modules/accounts.h"
+#include "modules/machine.h"
+#include "state/module.h"
+#include "sys/account.h"
+#include "sys/fs.h"
+
+#define SECONDS_PER_DAY 86400
+
+static const char *const gecos_names[USER_WISH_GECOS] = { "fullname", "roomnumber", "workphone",
+                                                          "homephone", "other" };
+static const char *const age_names[USER_WISH_AGES] = {
+    [USER_WISH_CHANGED] = "date",       [USER_WISH_MIN] = "mindays",
+    [USER_WISH_MAX] = "maxdays",        [USER_WISH_WARN] = "warndays",
+    [USER_WISH_INACTIVE] = "inactdays", [USER_WISH_EXPIRE] = "expire",
+};
+
+/* --- texts ----------------------------------------------------------------------------- */
+
+/* Days since 1970: as a number, or as the date of a day. */
+static bool read_days(const char *text, int64_t *ret_days)
+{
+    struct tm day = { 0 };
+    struct err ignored;
+    const char *end;
+    time_t seconds;
+
+    if (number_parse_int(str_from(text), ret_days, &ignored) == 0)
+        return *ret_days >= -1 && *ret_days <= INT32_MAX;
+    end = strptime(text, "%Y-%m-%d", &day);
+    if (!end || (*end != '\0' && *end != 'T' && *end != ' '))
+        return false; /* a time of that day may follow: YAML has its own idea of dates */
+    seconds = timegm(&day);
+    *ret_days = seconds / SECONDS_PER_DAY;
+    return seconds >= 0;
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+static int validate_ages(const struct user_wish *wish, const struct value *where,
+                         struct diags *diags)
+{
+    int result = 0;
+    int64_t days;
+
+    for (size_t i = 0; i < USER_WISH_AGES; i++)
+        if (wish->age[i] && !read_days(wish->age[i], &days))
+            result = value_diag(diags, where, "'%s' wants days or a date YYYY-MM-DD, got '%s'",
+                                age_names[i], wish->age[i]);
+    return result;
+}
+
+static int validate_gecos(const struct user_wish *wish, const struct value *where,
+                          struct diags *diags)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < USER_WISH_GECOS; i++) {
+        const char *text = wish->has_gecos[i] ? wish->gecos[i] : NULL;
+
+        if (!text || text[0] == '\0')
+            continue;
+        if (machine_validate(gecos_names[i], text, MACHINE_FIELD, where, diags) < 0)
+            result = -1;
+        else if (i + 1 < USER_WISH_GECOS && strchr(text, ','))
+            result = value_diag(diags, where, "'%s' may not hold commas", gecos_names[i]);
+    }
+    return result;
+}
+
+int user_wish_validate(const struct user_wish *wish, const struct value *where, struct diags *diags)
+{
+    int result = machine_validate("name", wish->name, MACHINE_USER, where, diags);
+
+    if (machine_validate("gid", wish->gid, MACHINE_USER, where, diags) < 0 ||
+        machine_validate("primary_group", wish->primary_group, MACHINE_USER, where, diags) < 0)
+        result = -1;
+    if (machine_validate_all("groups", wish->groups, MACHINE_USER, where, diags) < 0 ||
+        machine_validate_all("optional_groups", wish->optional_groups, MACHINE_USER, where, diags) <
+            0)
+        result = -1;
+    if (machine_validate("home", wish->home, MACHINE_FIELD, where, diags) < 0 ||
+        machine_validate("shell", wish->shell, MACHINE_FIELD, where, diags) < 0)
+        result = -1;
+    if (wish->password && strpbrk(wish->password, ":\n\r"))
+        result = value_diag(diags, where,
+                            "'password' is no crypt hash: it holds a colon or a line "
+                            "end");
+    if (wish->password && wish->empty_password)
+        result = value_diag(diags, where, "'password' and 'empty_password' exclude each other");
+    if (validate_gecos(wish, where, diags) < 0)
+        result = -1;
+    return validate_ages(wish, where, diags) < 0 ? -1 : result;
+}
+
+/* "Full name,room,work,home,other": what is not said stays. */
+static const char *make_gecos(struct state_run *run, const struct user_wish *wish, const char *now)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = str_from(now);
+
+    for (size_t i = 0; i < USER_WISH_GECOS; i++) {
+        struct str old = STR("");
+
+        if (i + 1 == USER_WISH_GECOS && rest.p)
+            old = rest;
+        else if (rest.p)
+            old = str_cut(&rest, ',');
+        buf_add_text(&out, i > 0 ? "," : "");
+        buf_add_str(&out, wish->has_gecos[i] && wish->gecos[i] ? str_from(wish->gecos[i]) : old);
+    }
+    while (out.n > 0 && out.p[out.n - 1] == ',')
+        buf_cut(&out, out.n - 1);
+    return buf_copy(&out, run->arena).p;
+}
+
+/* --- groups ------------------------------------------------------------------------------ */
+
+/* What the login group should be, by name or number; NULL: no wish. A number wins over the other
+ * parameters, a name in `gid` over `primary_group`. */
+static const char *login_group(const struct user_wish *wish)
+{
+    if (wish->gid)
+        return wish->gid;
+    if (wish->primary_group)
+        return wish->primary_group;
+    return wish->gid_from_name ? wish->name : NULL;
+}
+
+static int find_login_group(struct state_run *run, const char *group, gid_t *ret, bool *ret_found,
+                            struct err *err)
+{
+    const struct account_group *found;
+    int64_t number;
+
+    *ret_found = true;
+    if (is_number(group)) {
+        if (number_parse_int(str_from(group), &number, err) < 0)
+            return -1;
+        *ret = (gid_t)number;
+        return 0;
+    }
+    if (accounts_find_group(run, group, &found, err) < 0)
+        return -1;
+    *ret_found = found != NULL;
+    if (found)
+        *ret = found->gid;
+    return 0;
+}
+
+struct names {
+    VEC(const char *) list;
+};
+
+static void add_name(struct state_run *run, struct names *names, const char *name)
+{
+    if (!accounts_has((struct param_strs){ names->list.n, names->list.p }, name))
+        VEC_PUSH_IN(run->arena, &names->list, name);
+}
+
+/* All groups it should be in beside the login group; `missing` is one that is not there. */
+static int wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
+                         const struct param_strs *now, struct names *names, const char **missing,
+                         struct err *err)
+{
+    const struct account_group *group;
+
+    for (size_t i = 0; now && !wish->remove_groups && i < now->n; i++)
+        add_name(run, names, now->p[i]);
+    for (size_t i = 0; i < wish->groups.n; i++) {
+        if (accounts_find_group(run, wish->groups.p[i], &group, err) < 0)
+            return -1;
+        if (!group)
+            *missing = wish->groups.p[i];
+        if (!group || group->gid != login)
+            add_name(run, names, wish->groups.p[i]);
+    }
+    for (size_t i = 0; i < wish->optional_groups.n; i++) {
+        if (accounts_find_group(run, wish->optional_groups.p[i], &group, err) < 0)
+            return -1;
+        if (group && group->gid != login)
+            add_name(run, names, wish->optional_groups.p[i]);
+    }
+    return 0;
+}
+
+static bool same_names(struct param_strs a, struct param_strs b)
+{
+    for (size_t i = 0; i < a.n; i++)
+        if (!accounts_has(b, a.p[i]))
+            return false;
+    return a.n == b.n;
+}
+
+static const char *with_commas(struct state_run *run, struct param_strs names)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < names.n; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "," : "", names.p[i]);
+    return buf_copy(&out, run->arena).p;
+}
+
+static int compare_groups(struct state_run *run, const struct user_wish *wish,
+                          const struct accounts_user *now, gid_t login, struct user_diff *diff,
+                          struct err *err)
+{
+    const char *missing = NULL;
+    struct names names = { 0 };
+
+    if (!wish->has_groups && wish->optional_groups.n == 0)
+        return 0;
+    if (wanted_groups(run, wish, login, &now->groups, &names, &missing, err) < 0)
+        return -1;
+    diff->group_list = (struct param_strs){ names.list.n, names.list.p };
+    if (same_names(now->groups, diff->group_list))
+        return 0;
+    diff->any = diff->groups = true;
+    state_differs(run, "groups [%s] != [%s]", with_commas(run, now->groups),
+                  with_commas(run, diff->group_list));
+    return 0;
+}
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+static int compare_login(struct state_run *run, const struct user_wish *wish,
+                         const struct accounts_user *now, struct user_diff *diff, gid_t *ret_login,
+                         struct err *err)
+{
+    bool found;
+
+    *ret_login = now->account->gid;
+    diff->group = login_group(wish);
+    if (!diff->group)
+        return 0;
+    if (find_login_group(run, diff->group, ret_login, &found, err) < 0)
+        return -1;
+    if (found && *ret_login == now->account->gid)
+        return 0;
+    diff->any = diff->gid = true;
+    if (!wish->allow_gid_change)
+        diff->refused = "its login group differs and allow_gid_change is false";
+    if (!found)
+        state_differs(run, "primary group \"%s\" does not exist", diff->group);
+    else if (is_number(diff->group))
+        state_differs(run, "gid %u != %s", now->account->gid, diff->group);
+    else
+        state_differs(run, "primary group is not \"%s\"", diff->group);
+    return 0;
+}
+
+static void compare_text(struct state_run *run, const char *what, const char *now, const char *want,
+                         bool *differs, struct user_diff *diff)
+{
+    if (!want || strcmp(now, want) == 0)
+        return;
+    *differs = diff->any = true;
+    state_differs(run, "%s \"%s\" != \"%s\"", what, now, want);
+}
+
+static void compare_password(struct state_run *run, const struct user_wish *wish,
+                             const struct accounts_user *now, struct user_diff *diff)
+{
+    const char *want = wish->empty_password ? "" : wish->password;
+
+    if (!want || !wish->enforce_password || (now->hash && strcmp(now->hash, want) == 0))
+        return;
+    diff->any = diff->password = true;
+    state_differs(run, "password hash differs from declared");
+}
+
+static void compare_ages(struct state_run *run, const struct user_wish *wish,
+                         const struct accounts_user *now, struct user_diff *diff)
+{
+    const int64_t have[USER_WISH_AGES] = {
+        [USER_WISH_CHANGED] = now->changed,   [USER_WISH_MIN] = now->min,
+        [USER_WISH_MAX] = now->max,           [USER_WISH_WARN] = now->warn,
+        [USER_WISH_INACTIVE] = now->inactive, [USER_WISH_EXPIRE] = now->expire,
+    };
+
+    for (size_t i = 0; i < USER_WISH_AGES; i++) {
+        if (!wish->age[i] || !read_days(wish->age[i], &diff->age_want[i]) ||
+            have[i] == diff->age_want[i])
+            continue;
+        diff->any = diff->age[i] = true;
+        state_differs(run, "%s %lld != %lld", age_names[i], (long long)have[i],
+                      (long long)diff->age_want[i]);
+    }
+}
+
+int user_wish_compare(struct state_run *run, const struct user_wish *wish,
+                      const struct accounts_user *now, struct user_diff *ret_diff, struct err *err)
+{
+    const struct account *account = now->account;
+    gid_t login;
+
+    *ret_diff = (struct user_diff){ 0 };
+    if (wish->has_uid && wish->uid != (int64_t)account->uid) {
+        ret_diff->any = ret_diff->uid = true;
+        if (!wish->allow_uid_change)
+            ret_diff->refused = "its uid differs and allow_uid_change is false";
+        state_differs(run, "uid %u != %lld", account->uid, (long long)wish->uid);
+    }
+    if (compare_login(run, wish, now, ret_diff, &login, err) < 0)
+        return -1;
+    compare_text(run, "home", account->home, wish->home, &ret_diff->home, ret_diff);
+    compare_text(run, "shell", account->shell, wish->shell, &ret_diff->shell, ret_diff);
+    compare_text(run, "fullname", account->full_name, make_gecos(run, wish, account->full_name),
+                 &ret_diff->gecos, ret_diff);
+    compare_password(run, wish, now, ret_diff);
+    if (compare_groups(run, wish, now, login, ret_diff, err) < 0)
+        return -1;
+    compare_ages(run, wish, now, ret_diff);
+    return 0;
+}
+
+/* --- words --------------------------------------------------------------------------------- */
+
+static void add(struct state_run *run, struct tool_words *words, const char *option,
+                const char *value)
+{
+    const struct tool tool = machine_tool(run);
+
+    tool_add(&tool, words, option);
+    if (value)
+        tool_add(&tool, words, value);
+}
+
+static int no_group(const char *group, struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "primary group \"%s\" does not exist", group);
+}
+
+static void add_uid(struct state_run *run, const struct user_wish *wish, struct tool_words *words)
+{
+    if (!wish->unique)
+        add(run, words, "-o", NULL);
+    add(run, words, "-u", arena_printf(run->arena, "%lld", (long long)wish->uid));
+}
+
+static void add_texts(struct state_run *run, const struct user_wish *wish, const char *gecos,
+                      struct tool_words *words)
+{
+    if (wish->home)
+        add(run, words, "-d", wish->home);
+    if (wish->shell)
+        add(run, words, "-s", wish->shell);
+    if (gecos[0] != '\0')
+        add(run, words, "-c", gecos);
+}
+
+static int add_login_group(struct state_run *run, const struct user_wish *wish, gid_t *ret_login,
+                           struct tool_words *words, struct err *err)
+{
+    const char *group = login_group(wish);
+    bool found;
+
+    *ret_login = (gid_t)-1;
+    if (!group) {
+        if (wish->usergroup != PARAM_IS_UNSET)
+            add(run, words, wish->usergroup == PARAM_IS_TRUE ? "-U" : "-N", NULL);
+        return 0;
+    }
+    if (find_login_group(run, group, ret_login, &found, err) < 0)
+        return -1;
+    if (!found)
+        return no_group(group, err);
+    add(run, words, "-g", group);
+    return 0;
+}
+
+int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
+                        struct tool_words *words, struct err *err)
+{
+    const char *missing = NULL;
+    struct names names = { 0 };
+    gid_t login;
+
+    if (wish->has_uid)
+        add_uid(run, wish, words);
+    if (add_login_group(run, wish, &login, words, err) < 0 ||
+        wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
+        return -1;
+    if (missing)
+        return err_set(err, ERR_NOT_FOUND, "group \"%s\" does not exist", missing);
+    if (names.list.n > 0)
+        add(run, words, "-G", with_commas(run, (struct param_strs){ names.list.n, names.list.p }));
+    add_texts(run, wish, make_gecos(run, wish, ""), words);
+    if (wish->system)
+        add(run, words, "-r", NULL);
+    add(run, words, wish->createhome ? "-m" : "-M", NULL);
+    return 0;
+}
+
+/* With the home goes what is in it, when there is room for it. */
+static int add_home(struct state_run *run, const struct user_wish *wish,
+                    const struct accounts_user *now, struct tool_words *words, struct err *err)
+{
+    struct fs_info old, new;
+
+    add(run, words, "-d", wish->home);
+    if (fs_lstat(now->account->home, &old, err) < 0 || fs_lstat(wish->home, &new, err) < 0)
+        return -1;
+    if (!wish->createhome || new.kind != FS_NONE || old.kind != FS_FOLDER)
+        return 0;
+    if (old.uid != now->account->uid)
+        return 0; /* a folder of the system, such as / */
+    add(run, words, "-m", NULL);
+    return state_note(run, "moved", value_bool(true), err);
+}
+
+int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
+                           const struct accounts_user *now, const struct user_diff *diff,
+                           struct tool_words *words, struct err *err)
+{
+    gid_t login;
+    bool found = true;
+
+    if (diff->uid)
+        add_uid(run, wish, words);
+    if (diff->gid && find_login_group(run, diff->group, &login, &found, err) < 0)
+        return -1;
+    if (!found)
+        return no_group(diff->group, err);
+    if (diff->gid)
+        add(run, words, "-g", diff->group);
+    if (diff->home && add_home(run, wish, now, words, err) < 0)
+        return -1;
+    if (diff->shell)
+        add(run, words, "-s", wish->shell);
+    if (diff->gecos)
+        add(run, words, "-c", make_gecos(run, wish, now->account->full_name));
+    if (diff->groups)
+        add(run, words, "-G", with_commas(run, diff->group_list));
+    return 0;
+}

@@ -1,0 +1,185 @@
+"""user.* and group.* with the real programs, in copies of the account files."""
+import pytest
+
+from machine import Machine, skip_without
+
+HASH = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
+FILES = ["passwd", "shadow", "group", "gshadow", "subuid", "subgid"]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    skip_without("useradd", "usermod", "groupadd", "chpasswd", "chage", "gpasswd")
+    machine = Machine(tmp_path)
+    yield machine
+    machine.leave()
+
+
+def account_files(machine):
+    return {name: machine.path(f"/etc/{name}").read_text() for name in FILES
+            if machine.path(f"/etc/{name}").exists()}
+
+
+def test_a_user_is_made_with_all_that_is_said_and_goes_again(machine):
+    before = account_files(machine)
+    machine.settles(f"""
+staff2:
+  group.present:
+    - gid: 4200
+deploy:
+  user.present:
+    - uid: 4300
+    - gid: staff2
+    - groups: [daemon, bin]
+    - home: /home/deploy
+    - shell: /bin/bash
+    - fullname: Deploy User
+    - roomnumber: 12
+    - password: {HASH}
+    - maxdays: 90
+    - expire: 2030-01-02
+    - require: [group: staff2]
+""")
+    assert machine.run("getent", "passwd", "deploy") == "deploy:x:4300:4200:Deploy User,12:/home/deploy:/bin/bash\n"
+    assert set(machine.run("id", "-nG", "deploy").split()) == {"staff2", "daemon", "bin"}
+    shadow = machine.run("getent", "shadow", "deploy").strip().split(":")
+    assert shadow[1] == HASH and shadow[4] == "90" and shadow[7] == "21916"
+    assert machine.path("/home/deploy").is_dir()
+    results = machine.revert()
+    assert not "".join(state.get("error", "") for state in results.values())
+    assert account_files(machine) == before
+    assert not machine.path("/home/deploy").exists()
+
+
+def test_the_password_hash_is_never_shown(machine):
+    machine.sh("useradd deploy")
+    text = f"deploy: {{user.present: [{{password: '{HASH}'}}]}}"
+    for words in (["--test"], []):
+        (machine.states / "case.sls").write_text(text)
+        result, _ = machine.zester("state.apply", "case", *words)
+        assert HASH not in str(result) and "password hash differs" in str(result) or not words
+    assert HASH in machine.run("getent", "shadow", "deploy")
+
+
+def test_a_change_touches_only_what_differs_and_is_taken_back_exactly(machine):
+    machine.sh("groupadd old; groupadd new; useradd -u 4301 -G old -c 'Old Name' -s /bin/sh -m mallory;"
+               "chage -M 50 mallory; touch /home/mallory/file; chown 4301 /home/mallory/file")
+    before = account_files(machine)
+    text = f"""
+mallory:
+  user.present:
+    - uid: 4444
+    - groups: [new]
+    - remove_groups: true
+    - shell: /bin/bash
+    - fullname: New Name
+    - home: /home/elsewhere
+    - password: '{HASH}'
+    - mindays: 3
+"""
+    looked = machine.apply(text, "--test")["user.present:mallory"]["text"]
+    assert "uid 4301 != 4444" in looked and "groups [old] != [new]" in looked
+    assert account_files(machine) == before
+    machine.settles(text)
+    assert machine.run("id", "-nG", "mallory").split() == ["mallory", "new"]
+    assert machine.path("/home/elsewhere/file").stat().st_uid == 4444
+    assert not machine.path("/home/mallory").exists()
+    result = machine.revert()["user.present:mallory"]
+    assert not result["failed"], result
+    assert account_files(machine) == before
+    assert machine.path("/home/mallory/file").stat().st_uid == 4301
+
+
+def test_groups_are_added_and_the_login_group_never_counts(machine):
+    machine.sh("groupadd one; groupadd two; useradd -G one eve")
+    machine.settles("eve: {user.present: [{groups: [two]}]}")
+    assert machine.run("id", "-nG", "eve").split() == ["eve", "one", "two"]
+    result = machine.apply("eve: {user.present: [{groups: [one, two, eve], remove_groups: true}]}")
+    assert not result["user.present:eve"]["changed"], result
+    machine.settles("eve: {user.present: [{groups: [], remove_groups: true}]}")
+    assert machine.run("id", "-nG", "eve").split() == ["eve"]
+
+
+def test_optional_groups_count_where_they_exist(machine):
+    machine.sh("groupadd there; useradd eve")
+    machine.settles("eve: {user.present: [{optional_groups: [there, nowhere]}]}")
+    assert machine.run("id", "-nG", "eve").split() == ["eve", "there"]
+
+
+def test_a_missing_group_fails_with_its_name(machine):
+    result = machine.apply("eve: {user.present: [{groups: [nowhere]}]}")["user.present:eve"]
+    assert 'group "nowhere" does not exist' in result["error"]
+    result = machine.apply("eve: {user.present: [{gid: nowhere}]}")["user.present:eve"]
+    assert 'primary group "nowhere" does not exist' in result["error"]
+    assert machine.sh("getent passwd eve", check=False).returncode != 0
+
+
+def test_a_uid_that_may_not_change_is_an_error(machine):
+    machine.sh("useradd -u 4301 eve")
+    result = machine.apply("eve: {user.present: [{uid: 4302, allow_uid_change: false}]}")
+    assert "allow_uid_change is false" in result["user.present:eve"]["error"]
+
+
+def test_an_absent_user_comes_back_with_home_password_and_groups(machine):
+    machine.sh(f"groupadd club; useradd -m -G club -p '{HASH}' bob; echo data > /home/bob/file")
+    before = account_files(machine)
+    machine.settles("bob: {user.absent: [{purge: true}]}")
+    assert machine.sh("getent passwd bob", check=False).returncode != 0
+    assert not machine.path("/home/bob").exists()
+    machine.revert()
+    after = account_files(machine)
+    for name, text in before.items():
+        assert sorted(after[name].splitlines()) == sorted(text.splitlines()), name
+    assert machine.path("/home/bob/file").read_text() == "data\n"
+
+
+def test_members_of_a_group_exactly_more_and_less(machine):
+    machine.sh("for u in a1 a2 a3; do useradd $u; done; groupadd team; gpasswd -M a1,a2 team")
+    before = account_files(machine)
+    machine.settles("team: {group.present: [{addusers: [a3], delusers: [a1]}]}")
+    assert machine.run("getent", "group", "team").strip().split(":")[3] == "a2,a3"
+    machine.settles("team: {group.present: [{members: [a1]}]}")
+    assert machine.run("getent", "group", "team").strip().split(":")[3] == "a1"
+    machine.settles("team: {group.present: [{members: []}]}")
+    assert machine.run("getent", "group", "team").strip().split(":")[3] == ""
+    machine.revert()
+    assert account_files(machine) == before
+
+
+def test_an_absent_group_comes_back(machine):
+    machine.sh("useradd a1; groupadd -g 4201 gone; gpasswd -M a1 gone")
+    line = machine.run("getent", "group", "gone")
+    machine.settles("gone: {group.absent: []}")
+    assert machine.sh("getent group gone", check=False).returncode != 0
+    machine.revert()
+    assert machine.run("getent", "group", "gone") == line
+
+
+def test_many_accounts_of_one_level_do_not_fight(machine):
+    names = [f"many{i}" for i in range(12)]
+    results = machine.settles("\n".join(f"{name}: {{user.present: [{{createhome: false}}]}}" for name in names))
+    assert all(results[f"user.present:{name}"]["changed"] for name in names)
+
+
+def test_mistakes_are_told_before_anything_runs(machine):
+    said = machine.mistakes("""
+a:
+  user.present:
+    - name: "bad\\nroot::0:0"
+    - fullname: "x:y"
+    - expire: soon
+b:
+  group.present:
+    - members: [x]
+    - addusers: [y]
+""")
+    for words in ("'name' is no name of an account", "'fullname' may not hold colons", "'expire' wants days",
+                  "'members' says it all"):
+        assert words in said
+
+
+def test_info_of_users_and_groups(machine):
+    result, _ = machine.zester("user.info", "root")
+    assert '"uid": 0' in str(result).replace("'", '"')
+    result, _ = machine.zester("group.info", "daemon")
+    assert '"gid": 1' in str(result).replace("'", '"')

@@ -1,0 +1,276 @@
+"""service.*: init scripts for real, in a copy of /etc; systemd and OpenRC through small programs that
+answer as recorded from the real ones (systemctl 252 of Debian 12, rc-service 0.45 of Alpine 3.17)."""
+import os
+
+import pytest
+
+from machine import Machine, skip_without
+
+SCRIPT = """#!/bin/sh
+### BEGIN INIT INFO
+# Provides:          toy
+# Required-Start:
+# Required-Stop:
+# Default-Start:     2 3 4 5
+# Default-Stop:      0 1 6
+# Short-Description: toy
+### END INIT INFO
+pid=DIR/toy.pid
+alive() { [ -e $pid ] && kill -0 $(cat $pid) 2>/dev/null; }
+echo "$1" >> DIR/calls
+case $1 in
+start) alive && exit 0; BODY ;;
+stop) alive && kill $(cat $pid); rm -f $pid ;;
+restart) $0 stop; $0 start ;;
+reload) alive || exit 7 ;;
+status) alive || exit 3 ;;
+esac
+"""
+SLEEP = "sleep 600 </dev/null >/dev/null 2>&1 & echo $! > $pid"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    skip_without("update-rc.d")
+    machine = Machine(tmp_path)
+    write_script(machine, SLEEP)
+    yield machine
+    machine.sh("/etc/init.d/toy stop", check=False)
+    machine.leave()
+
+
+def write_script(machine, body):
+    script = machine.path("/etc/init.d/toy")
+    script.write_text(SCRIPT.replace("DIR", str(machine.root)).replace("BODY", body))
+    script.chmod(0o755)
+
+
+def calls(machine):
+    """What the script was asked to do since the last time."""
+    path = machine.root / "calls"
+    words = [word for word in path.read_text().split() if word != "status"] if path.exists() else []
+    path.unlink(missing_ok=True)
+    return words
+
+
+def is_enabled(machine):
+    return machine.sh("ls /etc/rc3.d/S??toy", check=False).returncode == 0
+
+
+RUNNING = "toy: {service.running: [{provider: sysv, enable: true}]}"
+
+
+def test_a_service_is_started_enabled_and_both_are_taken_back(machine):
+    result = machine.settles(RUNNING)["service.running:toy"]
+    assert result["details"]["action"] == "enabled, started" and result["details"]["manager"] == "sysv"
+    assert is_enabled(machine) and calls(machine) == ["start"]
+    assert machine.revert()["service.running:toy"]["diff"] == "stopped, disabled toy (revert)"
+    assert not is_enabled(machine)
+    assert calls(machine) == ["stop"]
+
+
+WATCH = """
+conf:
+  file.managed:
+    - name: {root}/toy.conf
+    - contents: "{content}"
+toy:
+  service.running:
+    - provider: sysv
+    - enable: true
+    - {reload}
+    - watch: [file: conf]
+"""
+
+
+def test_a_watched_change_restarts_or_reloads(machine):
+    machine.apply(WATCH.format(root=machine.root, content="1", reload="reload: false"))
+    assert calls(machine) == ["start"]
+    machine.apply(WATCH.format(root=machine.root, content="2", reload="reload: false"))
+    assert calls(machine) == ["restart", "stop", "start"]
+    machine.apply(WATCH.format(root=machine.root, content="3", reload="reload: true"))
+    assert calls(machine) == ["reload"]
+
+
+def test_a_watched_change_restarts_also_when_enable_had_drifted(machine):
+    machine.apply(WATCH.format(root=machine.root, content="1", reload="reload: false"))
+    machine.sh("update-rc.d toy disable")
+    calls(machine)
+    result = machine.apply(WATCH.format(root=machine.root, content="2", reload="reload: false"))
+    assert result["service.running:toy"]["details"]["action"] == "enabled, restarted"
+    assert calls(machine) == ["restart", "stop", "start"] and is_enabled(machine)
+
+
+def test_a_service_that_does_not_come_up_fails_the_state(machine):
+    write_script(machine, "true")
+    result = machine.apply("toy: {service.running: [{provider: sysv, timeout: 300ms}]}")["service.running:toy"]
+    assert result["error"] == "toy was started, but sysv says 'stopped'"
+
+
+def test_a_service_that_comes_up_late_is_waited_for(machine):
+    write_script(machine, "( sleep 0.5; " + SLEEP + " ) </dev/null >/dev/null 2>&1 &")
+    result = machine.apply("toy: {service.running: [{provider: sysv, timeout: 20s}]}")["service.running:toy"]
+    assert result["changed"] and not result["failed"], result
+
+
+def test_what_a_failing_script_says_is_in_the_error(machine):
+    write_script(machine, "echo no port left >&2; exit 1")
+    result = machine.apply("toy: {service.running: [{provider: sysv}]}")["service.running:toy"]
+    assert "no port left" in result["error"]
+
+
+def test_dead_stops_and_disables_and_revert_brings_both_back(machine):
+    machine.apply(RUNNING)
+    calls(machine)
+    machine.settles("toy: {service.dead: [{provider: sysv, enable: false}]}")
+    assert calls(machine) == ["stop"] and not is_enabled(machine)
+    # the newest run first: what dead did, then what running did
+    machine.revert()
+    assert calls(machine) == ["start", "stop"]
+
+
+def test_enabled_and_disabled(machine):
+    machine.settles("toy: {service.enabled: [{provider: sysv}]}")
+    assert is_enabled(machine)
+    machine.settles("toy: {service.disabled: [{provider: sysv}]}")
+    assert not is_enabled(machine) and calls(machine) == []
+
+
+def test_a_service_nobody_knows_may_be_dead_but_not_running(machine):
+    result = machine.apply("nope: {service.dead: [{provider: sysv, enable: false}]}")["service.dead:nope"]
+    assert not result["changed"] and not result["failed"]
+    result = machine.apply("nope: {service.running: [{provider: sysv}]}")["service.running:nope"]
+    assert result["error"] == "sysv knows no service 'nope'"
+    result = machine.apply("nope: {service.running: [{provider: sysv}]}", "--test")["service.running:nope"]
+    assert result["changed"] and "there is no service nope yet" in result["diff"]
+
+
+def test_init_scripts_cannot_be_masked(machine):
+    result = machine.apply("toy: {service.masked: [{provider: sysv}]}")["service.masked:toy"]
+    assert result["error"] == "init scripts cannot be masked"
+
+
+def test_functions_of_services(machine):
+    assert "stopped" in str(machine.zester("service.status", "toy", "provider=sysv")[0])
+    assert "started toy" in str(machine.zester("service.start", "toy", "provider=sysv")[0])
+    assert "running" in str(machine.zester("service.status", "toy", "provider=sysv")[0])
+    assert "stopped toy" in str(machine.zester("service.stop", "toy", "provider=sysv")[0])
+
+
+def test_a_missing_manager_fails_the_states_that_need_it_and_no_other(machine):
+    machine.sh("rm -rf /etc/init.d; mount -t tmpfs none /run")
+    results = machine.apply("toy: {service.running: []}\nother: {test.succeed_with_changes: []}\n")
+    error = results["service.running:toy"]["error"]
+    for words in ("no service manager", "systemd (/run/systemd/system and systemctl)", "openrc (", "sysv ("):
+        assert words in error
+    assert results["test.succeed_with_changes:other"]["changed"]
+
+
+# --- recorded managers ---------------------------------------------------------------------------
+
+# Keeps the state of one unit in files; the answers are those of the real program.
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >> DIR/log
+on() { [ -e DIR/$1 ]; }
+case $1 in
+show)
+    if ! on unit; then printf 'LoadState=not-found\\nActiveState=inactive\\nUnitFileState=\\nNeedDaemonReload=no\\n'; exit 0; fi
+    if on masked; then printf 'LoadState=masked\\nActiveState=inactive\\nUnitFileState=masked\\nNeedDaemonReload=no\\n'; exit 0; fi
+    printf 'LoadState=loaded\\nActiveState=%s\\nUnitFileState=%s\\nNeedDaemonReload=%s\\n' \\
+        $(on active && echo active || echo inactive) $(on enabled && echo enabled || echo disabled) \\
+        $(on stale && echo yes || echo no) ;;
+daemon-reload) rm -f DIR/stale; if on new; then mv DIR/new DIR/unit; fi ;;
+start|restart) on unit || { echo "Failed to start nope.service: Unit nope.service not found." >&2; exit 5; }
+    touch DIR/active ;;
+stop) rm -f DIR/active ;;
+enable) touch DIR/enabled; echo "Created symlink /etc/systemd/system/multi-user.target.wants/web.service" >&2 ;;
+disable) rm -f DIR/enabled ;;
+mask) touch DIR/masked ;;
+unmask) rm -f DIR/masked ;;
+esac
+"""
+
+
+@pytest.fixture
+def systemd(tmp_path):
+    machine = Machine(tmp_path, namespace=False)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/systemctl"
+    program.write_text(SYSTEMCTL.replace("DIR", str(tmp_path)))
+    program.chmod(0o755)
+    machine.env["PATH"] = f"{tmp_path}/bin:" + os.environ["PATH"]
+    (tmp_path / "unit").touch()
+    return machine
+
+
+def log(machine):
+    path = machine.root / "log"
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("show ")] if path.exists() else []
+    path.unlink(missing_ok=True)
+    return lines
+
+
+def test_recorded_systemd_running_and_back(systemd):
+    systemd.settles("web: {service.running: [{provider: systemd, enable: true}]}")
+    assert log(systemd) == ["enable -- web", "start -- web"]
+    assert systemd.revert()["service.running:web"]["diff"] == "stopped, disabled web (revert)"
+    assert not (systemd.root / "active").exists() and not (systemd.root / "enabled").exists()
+
+
+def test_recorded_systemd_reads_changed_unit_files_again(systemd):
+    (systemd.root / "stale").touch()
+    systemd.apply("web: {service.running: [{provider: systemd}]}")
+    assert log(systemd) == ["daemon-reload", "start -- web"]
+
+
+def test_recorded_systemd_learns_of_a_unit_that_is_new(systemd):
+    (systemd.root / "unit").rename(systemd.root / "new")
+    result = systemd.apply("web: {service.running: [{provider: systemd}]}")["service.running:web"]
+    assert result["changed"] and not result["failed"], result
+
+
+def test_recorded_systemd_unknown_unit(systemd):
+    (systemd.root / "unit").unlink()
+    result = systemd.apply("web: {service.running: [{provider: systemd}]}")["service.running:web"]
+    assert "Unit nope.service not found" in result["error"]
+
+
+def test_recorded_systemd_masks_and_unmasks(systemd):
+    systemd.settles("web: {service.masked: [{provider: systemd}]}")
+    assert log(systemd) == ["mask -- web"]
+    systemd.settles("web: {service.running: [{provider: systemd, unmask: true, no_block: true}]}")
+    assert log(systemd) == ["unmask -- web", "start --no-block -- web"]
+
+
+OPENRC_SERVICE = """#!/bin/sh
+echo "$*" >> DIR/log
+case $*,$2 in
+"--exists "*) exit 0 ;;
+*,status) [ -e DIR/active ] && { echo ' * status: started'; exit 0; }; echo ' * status: stopped'; exit 3 ;;
+*,start|*,restart) touch DIR/active ;;
+*,stop) rm -f DIR/active ;;
+esac
+"""
+OPENRC_UPDATE = """#!/bin/sh
+case $1 in
+show) echo '             bootmisc | boot'; [ -e DIR/enabled ] && echo '                  web |      default'; exit 0 ;;
+add) touch DIR/enabled; echo ' * service web added to runlevel default' ;;
+--all) rm -f DIR/enabled; echo ' * service web removed from runlevel default' ;;
+esac
+"""
+
+
+def test_recorded_openrc_running_dead_and_back(tmp_path):
+    machine = Machine(tmp_path, namespace=False)
+    (tmp_path / "bin").mkdir()
+    for name, text in (("rc-service", OPENRC_SERVICE), ("rc-update", OPENRC_UPDATE)):
+        program = tmp_path / "bin" / name
+        program.write_text(text.replace("DIR", str(tmp_path)))
+        program.chmod(0o755)
+    machine.env["PATH"] = f"{tmp_path}/bin:" + os.environ["PATH"]
+    machine.settles("web: {service.running: [{provider: openrc, enable: true}]}")
+    assert (tmp_path / "active").exists() and (tmp_path / "enabled").exists()
+    machine.settles("web: {service.dead: [{provider: openrc, enable: false}]}")
+    assert not (tmp_path / "active").exists() and not (tmp_path / "enabled").exists()
+    assert "OpenRC cannot mask" in machine.apply(
+        "web: {service.masked: [{provider: openrc}]}")["service.masked:web"]["error"]

@@ -11,60 +11,10 @@
 #include "jinja/ops.h"
 #include "jinja/render.h"
 #include "jinja/sequence.h"
+#include "jinja/sort.h"
 #include "jinja/text.h"
 
 /* --- sorting ---------------------------------------------------------------------- */
-
-struct sortable {
-    struct value key, item;
-    size_t place;
-};
-
-/* Merge sort: stable, and a comparison may fail, which qsort cannot tell. */
-static int merge_runs(struct render *render, struct sortable *from, struct sortable *to, size_t low,
-                      size_t middle, size_t high, bool descending)
-{
-    size_t a = low, b = middle;
-
-    for (size_t i = low; i < high; i++) {
-        bool take_second = a >= middle;
-
-        if (a < middle && b < high) {
-            const struct value *left = descending ? &from[a].key : &from[b].key;
-            const struct value *right = descending ? &from[b].key : &from[a].key;
-
-            /* the second goes first only when it is strictly before: equal ones keep their order */
-            if (op_compare(render, OP_LT, left, right, &take_second) < 0 ||
-                render_step(render, 1) < 0)
-                return -1;
-        }
-        to[i] = take_second ? from[b++] : from[a++];
-    }
-    return 0;
-}
-
-static int sort_items(struct render *render, struct sortable *items, size_t count, bool descending)
-{
-    struct sortable *spare = ARENA_ARRAY(render->arena, struct sortable, count);
-    struct sortable *from = items, *to = spare;
-
-    for (size_t width = 1; width < count; width *= 2) {
-        struct sortable *swap = from;
-
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count;
-            size_t high = low + 2 * width < count ? low + 2 * width : count;
-
-            if (merge_runs(render, from, to, low, middle, high, descending) < 0)
-                return -1;
-        }
-        from = to;
-        to = swap;
-    }
-    for (size_t i = 0; i < count && from != items; i++)
-        items[i] = from[i];
-    return 0;
-}
 
 /* One attribute of a key: folded to lower case unless case matters. */
 static int make_key(struct render *render, const struct value *item, const struct value *path,
@@ -108,18 +58,17 @@ typedef int key_fn(struct render *render, const struct value *item, const struct
 /* The items with their keys, sorted. */
 static int sorted(struct render *render, const struct value_list *list, key_fn *key_of,
                   const struct value *path, bool case_sensitive, bool descending,
-                  struct sortable **ret)
+                  struct sort_item **ret)
 {
-    struct sortable *items = ARENA_ARRAY(render->arena, struct sortable, list->count);
+    struct sort_item *items = ARENA_ARRAY(render->arena, struct sort_item, list->count);
 
     for (size_t i = 0; i < list->count; i++) {
-        items[i].item = list->items[i];
-        items[i].place = i;
+        items[i].value = list->items[i];
         if (key_of(render, &list->items[i], path, case_sensitive, &items[i].key) < 0)
             return -1;
     }
     *ret = items;
-    return sort_items(render, items, list->count, descending);
+    return sort_by_key(render, items, list->count, descending);
 }
 
 static int two_flags(struct render *render, const struct value *a, const struct value *b,
@@ -131,7 +80,7 @@ static int two_flags(struct render *render, const struct value *a, const struct 
 static int filter_sort(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value_list *list;
-    struct sortable *items;
+    struct sort_item *items;
     struct value_list *made;
     bool descending, case_sensitive;
 
@@ -141,7 +90,7 @@ static int filter_sort(struct render *render, const struct bound *bound, struct 
         return -1;
     made = container_new_list(render, list->count);
     for (size_t i = 0; i < list->count; i++)
-        value_list_push(render->arena, made, items[i].item);
+        value_list_push(render->arena, made, items[i].value);
     *ret = value_list(made);
     return 0;
 }
@@ -153,7 +102,7 @@ static int filter_dictsort(struct render *render, const struct bound *bound, str
     const struct value_list *pairs;
     struct value_list *made;
     struct value place, view;
-    struct sortable *items;
+    struct sort_item *items;
     bool case_sensitive, descending;
     struct str by;
 
@@ -169,7 +118,7 @@ static int filter_dictsort(struct render *render, const struct bound *bound, str
         return -1;
     made = container_new_list(render, pairs->count);
     for (size_t i = 0; i < pairs->count; i++)
-        value_list_push(render->arena, made, items[i].item);
+        value_list_push(render->arena, made, items[i].value);
     *ret = value_list(made);
     return 0;
 }
@@ -306,24 +255,24 @@ static int filter_groupby(struct render *render, const struct bound *bound, stru
     const struct value *path = &bound->args[1], *fallback = &bound->args[2];
     struct value_list *groups = container_new_list(render, 0), *members = NULL;
     const struct value_list *list;
-    struct sortable *items;
+    struct sort_item *items;
     bool case_sensitive;
 
     if (op_list(render, &bound->args[0], &list) < 0 ||
         op_truth(render, &bound->args[3], &case_sensitive) < 0)
         return -1;
-    items = ARENA_ARRAY(render->arena, struct sortable, list->count);
+    items = ARENA_ARRAY(render->arena, struct sort_item, list->count);
     for (size_t i = 0; i < list->count; i++) {
         struct value key;
 
-        items[i].item = list->items[i];
+        items[i].value = list->items[i];
         if (argument_follow(render, &list->items[i], path, fallback, &key) < 0)
             return -1;
         items[i].key = key;
         if (!case_sensitive && argument_fold(render, &key, &items[i].key) < 0)
             return -1;
     }
-    if (sort_items(render, items, list->count, false) < 0)
+    if (sort_by_key(render, items, list->count, false) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
         struct value key;
@@ -332,11 +281,11 @@ static int filter_groupby(struct render *render, const struct bound *bound, stru
         if (i > 0 && op_compare(render, OP_EQ, &items[i - 1].key, &items[i].key, &same) < 0)
             return -1;
         if (!same) {
-            if (argument_follow(render, &items[i].item, path, fallback, &key) < 0)
+            if (argument_follow(render, &items[i].value, path, fallback, &key) < 0)
                 return -1;
             members = add_group(render, groups, key);
         }
-        value_list_push(render->arena, members, items[i].item);
+        value_list_push(render->arena, members, items[i].value);
     }
     *ret = value_list(groups);
     return 0;

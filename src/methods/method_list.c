@@ -9,6 +9,7 @@
 #include "jinja/object.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
+#include "jinja/sort.h"
 #include "jinja/text.h"
 
 /* Values shown in a message are cut here. */
@@ -206,53 +207,6 @@ static int list_reverse(struct render *render, const struct bound *bound, struct
 
 /* --- sort ------------------------------------------------------------------------- */
 
-struct sort_item {
-    struct value key, value;
-};
-
-/* Stable, also backwards: an item of the right half comes first only when it must. */
-static int merge(struct render *render, const struct sort_item *from, struct sort_item *to,
-                 size_t middle, size_t count, bool reverse)
-{
-    size_t left = 0, right = middle;
-    bool first;
-
-    if (text_expect_items(render, count) < 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        first = left == middle;
-        if (!first && right < count) {
-            const struct value *a = &from[reverse ? left : right].key;
-            const struct value *b = &from[reverse ? right : left].key;
-
-            if (op_compare(render, OP_LT, a, b, &first) < 0)
-                return -1;
-        }
-        to[i] = from[first ? right++ : left++];
-    }
-    return 0;
-}
-
-/* By runs that double, from one array into the other and back. Returns where the result is. */
-static struct sort_item *sort(struct render *render, struct sort_item *items,
-                              struct sort_item *other, size_t count, bool reverse)
-{
-    for (size_t width = 1; width < count; width *= 2) {
-        struct sort_item *done = other;
-
-        for (size_t at = 0; at < count; at += 2 * width) {
-            size_t here = count - at < 2 * width ? count - at : 2 * width;
-
-            if (merge(render, items + at, other + at, here < width ? here : width, here, reverse) <
-                0)
-                return NULL;
-        }
-        other = items;
-        items = done;
-    }
-    return items;
-}
-
 static int sort_key(struct render *render, const struct value *function, const struct value *item,
                     struct value *ret)
 {
@@ -269,7 +223,6 @@ static int list_sort(struct render *render, const struct bound *bound, struct va
     struct value_list *list = container_change_list(render, &bound->args[0]);
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct sort_item *items = ARENA_ARRAY(&scratch, struct sort_item, list->count);
-    struct sort_item *other = ARENA_ARRAY(&scratch, struct sort_item, list->count);
     size_t count = list->count;
     bool reverse;
 
@@ -282,8 +235,7 @@ static int list_sort(struct render *render, const struct bound *bound, struct va
     }
     if (list->count != count)
         return render_fail(render, RENDER_TYPE, "list modified during sort");
-    items = sort(render, items, other, count, reverse);
-    if (!items)
+    if (sort_by_key(render, items, count, reverse) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         list->items[i] = items[i].value;

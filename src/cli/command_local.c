@@ -17,14 +17,14 @@
 #include "data/yaml.h"
 #include "data/yaml_print.h"
 #include "state/call.h"
-#include "state/compile.h"
+#include "compile/compile.h"
 #include "state/manual.h"
 #include "state/module.h"
 #include "state/outcome.h"
-#include "state/plan.h"
+#include "compile/plan.h"
 #include "state/report.h"
-#include "state/revert.h"
-#include "state/run.h"
+#include "run/revert.h"
+#include "run/run.h"
 #include "state/secrets.h"
 
 #define OUTPUT_MAX ((size_t)1 << 30)
@@ -325,12 +325,16 @@ static int call_by_hand(struct local *local, const struct module *module)
 /* A command by hand is asked for its output, not for a report. */
 static bool print_streams(struct local *local, const struct run_result *result)
 {
-    const struct state_result *state = result->states.n == 1 ? &result->states.p[0] : NULL;
-    const struct value details = value_map(state ? state->details : NULL);
     const struct value *out, *err, *answer;
+    const struct state_result *state;
+    struct value details;
 
-    if (!state || !state->details || wants_record(local) || result->test)
+    if (result->states.n != 1 || wants_record(local) || result->test)
         return false;
+    state = &result->states.p[0];
+    if (!state->details)
+        return false;
+    details = value_map(state->details);
     answer = value_get(&details, "result");
     out = value_get(&details, "stdout");
     err = value_get(&details, "stderr");

@@ -1,7 +1,7 @@
 #include "cli/graph_print.h"
 
 #include "base/buf.h"
-#include "state/plan.h"
+#include "compile/plan.h"
 
 /* Layout of the drawing, in pixels. */
 #define BOX_HEIGHT  26

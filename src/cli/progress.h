@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "state/run.h"
+#include "run/run.h"
 
 struct progress {
     bool on;

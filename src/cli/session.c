@@ -10,7 +10,7 @@
 #include "facts/facts.h"
 #include "settings/settings.h"
 #include "state/secrets.h"
-#include "state/tree.h"
+#include "compile/tree.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"

@@ -12,7 +12,6 @@
 #include "modules/datapath.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "state/tree.h"
 #include "sys/fs.h"
 
 #define CONTENT_MAX ((size_t)64 << 20)
@@ -269,25 +268,13 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
                           err);
 }
 
-int content_locate(struct state_run *run, const char *source, const char **ret_path,
-                   struct err *err)
-{
-    *ret_path = source;
-    if (source[0] == '/')
-        return 0;
-    *ret_path = NULL;
-    if (!run->host->tree || !tree_is_source(source))
-        return 0;
-    return tree_locate(run->host->tree, run->arena, source, ret_path, err);
-}
-
 int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
                         struct err *err)
 {
     struct fs_info info = { .kind = FS_NONE };
     const char *path;
 
-    if (content_locate(run, source, &path, err) < 0 || (path && fs_stat(path, &info, err) < 0))
+    if (state_source_path(run, source, &path, err) < 0 || (path && fs_stat(path, &info, err) < 0))
         return -1;
     if (info.kind == FS_NONE)
         return err_set(err, ERR_UNSUPPORTED, "mode 'keep': the source '%s' has no mode", source);

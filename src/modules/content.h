@@ -56,9 +56,6 @@ int content_render(struct state_run *run, const struct content_args *args, const
 /* Append a scalar, in the words of its document: 1.10 stays 1.10. */
 void content_add_scalar(struct buf *out, const struct value *v);
 
-/* Where a source is on disk; NULL when it is not there, or nowhere on disk. */
-int content_locate(struct state_run *run, const char *source, const char **ret_path,
-                   struct err *err);
 /* The permissions of a source; fails when it is no file of this machine or of a tree on disk. */
 int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
                         struct err *err);

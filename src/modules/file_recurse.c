@@ -150,7 +150,7 @@ static int list_special(struct survey *survey, struct err *err)
 
     if (!survey->want->keep_symlinks && !survey->want->include_empty)
         return 0;
-    if (content_locate(survey->run, survey->want->source, &path, err) < 0)
+    if (state_source_path(survey->run, survey->want->source, &path, err) < 0)
         return -1;
     return path ? tree_walk(path, visit_source, survey, err) : 0;
 }

@@ -23,7 +23,7 @@ struct tree;
 
 struct state_host {
     const char *peel_id;        /* this machine */
-    const struct tree *tree;    /* state/tree.h: files of states and templates */
+    const struct tree *tree;    /* compile/tree.h: files of states and templates */
     const char *data_dir;       /* undo journal, owed work, caches */
     const struct value *facts;  /* maps, never NULL */
     const struct value *grains; /* facts in Salt's form; NULL: the facts */

@@ -124,6 +124,8 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
  * zester://), or http(s):// with a hash ("sha256=..."; NULL: none). Not there: ERR_NOT_FOUND. */
 int state_source(struct state_run *run, const char *source, const char *hash, struct str *ret,
                  struct err *err);
+/* Where a source is on this machine; NULL when that is not known before it is read. */
+int state_source_path(struct state_run *run, const char *source, const char **ret, struct err *err);
 /* The files below a folder of the tree or of the machine, as sorted relative paths. */
 int state_source_list(struct state_run *run, const char *source, struct value_list **ret,
                       struct err *err);

@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "state/compile.h"
+#include "compile/compile.h"
 #include "state/host.h"
-#include "state/plan.h"
-#include "state/tree.h"
+#include "compile/plan.h"
+#include "compile/tree.h"
 
 #include "state/modules.h"
 

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/msgpack.h"
-#include "state/undo.h"
-#include "state/undo_record.h"
+#include "undo/undo.h"
+#include "undo/undo_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

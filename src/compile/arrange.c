@@ -1,0 +1,114 @@
+#include "compile/arrange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "graph/cycle.h"
+#include "graph/dag.h"
+#include "graph/levels.h"
+#include "compile/plan.h"
+
+/* So many cycles are told, and of each so many members. */
+#define CYCLES_MAX  10
+#define MEMBERS_MAX 20
+
+static struct dag *make_dag(struct arena *arena, const struct plan *plan)
+{
+    struct dag *dag = dag_new(arena, plan->count);
+
+    for (uint32_t i = 0; i < plan->count; i++)
+        for (unsigned kind = 0; kind < REQUISITES; kind++) {
+            /* Targets of a prereq come later; they require it, which is its edge. */
+            if (kind == REQUISITE_PREREQ)
+                continue;
+            VEC_EACH (&plan->states[i].requisites[kind], target)
+                dag_edge(dag, *target, i, (uint8_t)kind);
+        }
+    dag_seal(dag);
+    return dag;
+}
+
+/* "require", "watch and onchanges": why one comes before the other. */
+static void print_types(const struct dag *dag, uint32_t before, uint32_t after, struct buf *out)
+{
+    const uint32_t types = dag_types(dag, before, after);
+    const char *separator = "";
+
+    for (unsigned kind = 0; kind < REQUISITES; kind++)
+        if (types & DAG_TYPE(kind)) {
+            buf_printf(out, "%s%s", separator, requisite_name((enum requisite)kind));
+            separator = " and ";
+        }
+}
+
+static void tell_cycle(const struct plan *plan, const struct dag *dag, const struct cycle *cycle,
+                       uint32_t resolved, struct diags *diags)
+{
+    const struct plan_state *states = plan->states, *first = &states[cycle->nodes[0]];
+    AUTO_BUF struct buf members = BUF_INIT(BUF_NO_LIMIT);
+    const uint32_t shown = cycle->n < MEMBERS_MAX ? cycle->n : MEMBERS_MAX;
+
+    for (uint32_t i = 0; i < shown; i++)
+        buf_printf(&members, "%s -> ", states[cycle->nodes[i]].name);
+    if (shown < cycle->n)
+        buf_printf(&members, "(%u more) -> ", cycle->n - shown);
+    (void)diag_add(diags, first->at, "dag: cycle detected, resolved %u of %u states: %s%s",
+                   resolved, plan->count, buf_text(&members), first->name);
+    diag_hint(diags, "each of them must come before the next; take one of these requisites away");
+    for (uint32_t i = 0; i < shown; i++) {
+        const uint32_t before = cycle->nodes[i], after = cycle->nodes[(i + 1) % cycle->n];
+        AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
+
+        print_types(dag, before, after, &why);
+        diag_note(diags, states[after].at, "\"%s\" waits for \"%s\" (%s)", states[after].name,
+                  states[before].name, buf_text(&why));
+    }
+}
+
+static int tell_cycles(struct arena *arena, const struct plan *plan, const struct dag *dag,
+                       uint32_t resolved, struct diags *diags)
+{
+    struct cycle cycles[CYCLES_MAX];
+    const size_t n = cycle_find(arena, dag, CYCLES_MAX, cycles);
+
+    for (size_t i = 0; i < n; i++)
+        tell_cycle(plan, dag, &cycles[i], resolved, diags);
+    return -1;
+}
+
+/* For qsort_r: by level, then order, then name. */
+static int compare_states(const void *a, const void *b, void *plan)
+{
+    const struct plan_state *states = ((const struct plan *)plan)->states;
+    const struct plan_state *x = &states[*(const uint32_t *)a], *y = &states[*(const uint32_t *)b];
+
+    if (x->level != y->level)
+        return x->level < y->level ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
+{
+    struct dag *dag = make_dag(arena, plan);
+    struct levels levels;
+    uint32_t *order;
+
+    plan->dag = dag;
+    if (!levels_build(arena, dag, &levels))
+        return tell_cycles(arena, plan, dag, levels.resolved, diags);
+    order = ARENA_ARRAY(arena, uint32_t, plan->count);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        plan->states[i].level = levels.of[i];
+        order[i] = i;
+    }
+    if (plan->count > 1)
+        qsort_r(order, plan->count, sizeof(*order), compare_states, plan);
+    plan->level_count = levels.count;
+    plan->level_start = levels.starts;
+    plan->order = order;
+    return 0;
+}

@@ -1,0 +1,17 @@
+/*
+ * arrange - the order of a plan: graph, levels, and the states of each level in turn.
+ *
+ * Memory: the arena. Threads: one at a time.
+ */
+#ifndef COMPILE_ARRANGE_H
+#define COMPILE_ARRANGE_H
+
+struct arena;
+struct diags;
+struct plan;
+
+/* Fill in the graph, the levels and the order of a plan whose states and requisites are there.
+ * A cycle is a mistake, told with its members in order. */
+int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags);
+
+#endif

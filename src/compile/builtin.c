@@ -1,0 +1,492 @@
+#include "compile/builtin.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "jinja/argument.h"
+#include "jinja/container.h"
+#include "jinja/function.h"
+#include "jinja/object.h"
+#include "jinja/render.h"
+#include "state/host.h"
+#include "compile/output.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+/* Groups of one user that user_info shows. */
+#define USER_GROUPS_MAX 1024
+/* What the account databases may say about one name. */
+#define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
+
+static struct builtin_context *context_of(const struct bound *bound)
+{
+    return bound->user;
+}
+
+static int text_argument(struct render *render, const struct bound *bound, size_t i,
+                         const char **ret)
+{
+    struct str text;
+
+    if (argument_text(render, &bound->args[i], &text) < 0)
+        return -1;
+    *ret = arena_strndup(render->arena, text.p, text.n);
+    return 0;
+}
+
+/* --- facts and settings ------------------------------------------------------- */
+
+/* Follow a path with either separator: a key that has it inside wins, then ':', then '.'. */
+static const struct value *follow(const struct value *tree, struct str path, const char *separators)
+{
+    const struct value *found = NULL;
+
+    for (const char *s = separators; *s && !found; s++)
+        found = value_path(tree, path, *s);
+    return found;
+}
+
+/* `path` in `tree`, or the default; without a default `missing`. */
+static int get_path(struct render *render, const struct bound *bound, const struct value *tree,
+                    const char *separators, struct value missing, struct value *ret)
+{
+    const struct value *found;
+    struct str path;
+
+    if (argument_text(render, &bound->args[0], &path) < 0)
+        return -1;
+    found = follow(tree, path, separators);
+    if (found)
+        *ret = *found;
+    else
+        *ret = value_is_absent(&bound->args[1]) ? missing : bound->args[1];
+    return 0;
+}
+
+static int call_facts_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return get_path(render, bound, context_of(bound)->host->facts, ".:", value_null(), ret);
+}
+
+static int call_pillar_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
+}
+
+/* Salt's form of a fact first: `os` is a text there and a map here. */
+static int call_grains_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct state_host *host = context_of(bound)->host;
+    struct str path;
+
+    if (argument_text(render, &bound->args[0], &path) < 0)
+        return -1;
+    return get_path(render, bound,
+                    host->grains && follow(host->grains, path, ":.") ? host->grains : host->facts,
+                    ":.", value_text(""), ret);
+}
+
+static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return get_path(render, bound, context_of(bound)->host->settings, ":.", value_text(""), ret);
+}
+
+static int call_facts_items(struct render *render, const struct bound *bound, struct value *ret)
+{
+    (void)render;
+    *ret = *context_of(bound)->host->facts;
+    return 0;
+}
+
+static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct state_host *host = context_of(bound)->host;
+
+    (void)render;
+    *ret = host->grains ? *host->grains : *host->facts;
+    return 0;
+}
+
+static int call_settings_items(struct render *render, const struct bound *bound, struct value *ret)
+{
+    (void)render;
+    *ret = *context_of(bound)->host->settings;
+    return 0;
+}
+
+/* Settings first, then facts: where Salt's config.get looks, as far as there is such a place. */
+static int call_config_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct state_host *host = context_of(bound)->host;
+    struct str path;
+
+    if (argument_text(render, &bound->args[0], &path) < 0)
+        return -1;
+
+    const struct value *found = follow(host->settings, path, ":.");
+    if (!found)
+        found = follow(host->facts, path, ":.");
+    if (found)
+        *ret = *found;
+    else
+        *ret = value_is_absent(&bound->args[1]) ? value_text("") : bound->args[1];
+    return 0;
+}
+
+/* --- merging --------------------------------------------------------------------- */
+
+/* A copy that holds no changed container of the rendering in its old form. */
+static struct value as_of_now(struct render *render, const struct value *v)
+{
+    struct value now = *v;
+
+    /* The pointers are only read through from here on. */
+    if (v->kind == VALUE_MAP)
+        now.map = container_change_map(render, v);
+    return now;
+}
+
+static struct value merge_maps(struct render *render, const struct value *base,
+                               const struct value *over)
+{
+    const struct value below = as_of_now(render, base), above = as_of_now(render, over);
+
+    return value_merge(render->arena, &below, &above, VALUE_MERGE_REPLACE);
+}
+
+static int want_map(struct render *render, const struct bound *bound, const struct value *v,
+                    const char *what)
+{
+    if (v->kind == VALUE_MAP)
+        return 0;
+    return render_fail(render, RENDER_TYPE, "%s(): %s must be a map, not %s", bound->name, what,
+                       value_describe(v));
+}
+
+/* The entry of the lookup whose key is, or matches, the fact; else that of `fallback`. */
+static const struct value *pick(struct render *render, const struct value *lookup,
+                                const struct value *fact, const struct value *fallback)
+{
+    const struct value_map *map = container_map(render, lookup);
+    const struct value *found = fact ? value_map_find(map, fact) : NULL;
+
+    /* formulas of Salt write Debian, our fact says debian */
+    for (size_t i = 0; value_is(fact, VALUE_STR) && !found && i < map->count; i++) {
+        const struct value *key = &map->pairs[i].key;
+
+        if (key->kind == VALUE_STR && key->s.n == fact->s.n &&
+            strncasecmp(key->s.p, fact->s.p, key->s.n) == 0)
+            found = &map->pairs[i].value;
+    }
+    return found ? found : value_map_find(map, fallback);
+}
+
+/* grains_filter_by(lookup, grain='os.family', merge=none, default='default', base=none) */
+static int call_filter_by(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value *lookup = &bound->args[0], *merge = &bound->args[2];
+    const struct value *base = &bound->args[4], *fact = NULL;
+    struct str grain;
+
+    if (want_map(render, bound, lookup, "the lookup") < 0)
+        return -1;
+    if (bound->args[1].kind == VALUE_MAP && argument_is_none(merge)) {
+        merge = &bound->args[1]; /* the second argument may be the map to merge */
+        grain = STR("os.family");
+    } else if (argument_text(render, &bound->args[1], &grain) < 0) {
+        return -1;
+    }
+    fact = follow(context_of(bound)->host->facts, grain, ".:");
+
+    const struct value *found = pick(render, lookup, fact, &bound->args[3]);
+    struct value result = found ? *found : value_null();
+    if (!argument_is_none(base)) {
+        struct str key;
+
+        if (argument_text(render, base, &key) < 0)
+            return -1;
+        const struct value *below = base->kind == VALUE_MAP ? base : value_get_str(lookup, key);
+        if (below && result.kind == VALUE_MAP)
+            result = merge_maps(render, below, &result);
+        else if (below && result.kind == VALUE_NULL)
+            result = *below;
+    }
+    if (!argument_is_none(merge)) {
+        if (want_map(render, bound, merge, "merge") < 0)
+            return -1;
+        result = result.kind == VALUE_MAP ? merge_maps(render, &result, merge) : *merge;
+    }
+    *ret = result;
+    return 0;
+}
+
+static int call_merge(struct render *render, const struct bound *bound, struct value *ret)
+{
+    if (want_map(render, bound, &bound->args[0], "the first argument") < 0 ||
+        want_map(render, bound, &bound->args[1], "the second argument") < 0)
+        return -1;
+    *ret = merge_maps(render, &bound->args[0], &bound->args[1]);
+    return 0;
+}
+
+/* --- the machine ------------------------------------------------------------------ */
+
+static struct value group_names(struct render *render, const struct passwd *account, char *room)
+{
+    struct value_list *names = container_new_list(render, 0);
+    AUTO_FREE gid_t *ids = mem_alloc(mem_product(USER_GROUPS_MAX, sizeof(*ids)));
+    int count = USER_GROUPS_MAX;
+
+    if (getgrouplist(account->pw_name, account->pw_gid, ids, &count) < 0)
+        count = USER_GROUPS_MAX;
+    for (int i = 0; i < count; i++) {
+        struct group group, *found = NULL;
+
+        if (getgrgid_r(ids[i], &group, room, ACCOUNT_TEXT_MAX, &found) == 0 && found)
+            value_list_push(render->arena, names,
+                            value_text(arena_strdup(render->arena, group.gr_name)));
+    }
+    return value_list(names);
+}
+
+static int call_user_info(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_map *info = container_new_map(render, 6);
+    AUTO_FREE char *room = mem_alloc(ACCOUNT_TEXT_MAX);
+    AUTO_FREE char *group_room = mem_alloc(ACCOUNT_TEXT_MAX);
+    struct passwd account, *found = NULL;
+    const char *name;
+
+    if (text_argument(render, bound, 0, &name) < 0)
+        return -1;
+    *ret = value_map(info);
+    if (getpwnam_r(name, &account, room, ACCOUNT_TEXT_MAX, &found) != 0 || !found)
+        return 0;
+
+    const struct {
+        const char *key;
+        struct value value;
+    } fields[] = {
+        { "name", value_text(arena_strdup(render->arena, account.pw_name)) },
+        { "uid", value_int(account.pw_uid) },
+        { "gid", value_int(account.pw_gid) },
+        { "home", value_text(arena_strdup(render->arena, account.pw_dir)) },
+        { "shell", value_text(arena_strdup(render->arena, account.pw_shell)) },
+        { "fullname", value_text(arena_strdup(render->arena, account.pw_gecos)) },
+        { "groups", group_names(render, &account, group_room) },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        value_map_set(render->arena, info, value_text(fields[i].key), fields[i].value);
+    return 0;
+}
+
+static int call_has_exec(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const char *name, *path = getenv("PATH");
+    struct str rest = str_from(path ? path : "/usr/bin:/bin");
+
+    if (text_argument(render, bound, 0, &name) < 0)
+        return -1;
+    *ret = value_bool(false);
+    if (strchr(name, '/')) {
+        *ret = value_bool(access(name, X_OK) == 0);
+        return 0;
+    }
+    while (rest.p && name[0]) {
+        const struct str folder = str_cut(&rest, ':');
+        const char *whole = arena_printf(render->arena, "%.*s/%s", STR_ARG(folder), name);
+        struct fs_info info;
+        struct err ignored; /* a folder of PATH that cannot be read holds no program for us */
+
+        if (folder.n > 0 && fs_stat(whole, &info, &ignored) == 0 && info.kind == FS_FILE &&
+            access(whole, X_OK) == 0) {
+            *ret = value_bool(true);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static int call_dirname(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const char *path;
+
+    if (text_argument(render, bound, 0, &path) < 0)
+        return -1;
+    *ret = value_text(path_dirname(render->arena, path));
+    return 0;
+}
+
+static int call_basename(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const char *path;
+
+    if (text_argument(render, bound, 0, &path) < 0)
+        return -1;
+    *ret = value_str(arena_str(render->arena, path_basename(path)));
+    return 0;
+}
+
+static int path_has_kind(struct render *render, const struct bound *bound, enum fs_kind kind,
+                         struct value *ret)
+{
+    struct fs_info info;
+    const char *path;
+    struct err err;
+
+    if (text_argument(render, bound, 0, &path) < 0)
+        return -1;
+    if (fs_stat(path, &info, &err) < 0)
+        return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
+    *ret = value_bool(info.kind == kind);
+    return 0;
+}
+
+static int call_file_exists(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return path_has_kind(render, bound, FS_FILE, ret);
+}
+
+static int call_directory_exists(struct render *render, const struct bound *bound,
+                                 struct value *ret)
+{
+    return path_has_kind(render, bound, FS_FOLDER, ret);
+}
+
+/* --- what a later state will know ---------------------------------------------------- */
+
+/* outputs('cmd.run:build'), and what was taken from it so far. Printing it makes the mark. */
+struct output_object {
+    struct object object;
+    struct output_list *outputs;
+    const char *target;
+    struct str path;
+    unsigned steps;
+};
+
+static const struct object_type output_type;
+
+static int output_step(struct render *render, const struct output_object *from, struct str name,
+                       struct value *ret)
+{
+    struct output_object *next = ARENA_NEW(render->arena, struct output_object);
+
+    if (from->steps >= OUTPUT_STEPS_MAX)
+        return render_fail(render, RENDER_LIMIT, "outputs(): more than %d names behind it",
+                           OUTPUT_STEPS_MAX);
+    *next = *from;
+    next->steps++;
+    next->path = from->path.n == 0 ? arena_str(render->arena, name)
+                                   : str_from(arena_printf(render->arena, "%.*s.%.*s",
+                                                           STR_ARG(from->path), STR_ARG(name)));
+    *ret = object_value(&next->object);
+    return 0;
+}
+
+static int output_get(struct render *render, struct object *object, struct str name,
+                      struct value *ret, bool *ret_found)
+{
+    *ret_found = true;
+    return output_step(render, (const struct output_object *)object, name, ret);
+}
+
+static int output_item(struct render *render, struct object *object, const struct value *key,
+                       struct value *ret, bool *ret_found)
+{
+    struct str name;
+
+    if (argument_text(render, key, &name) < 0)
+        return -1;
+    return output_get(render, object, name, ret, ret_found);
+}
+
+static int output_print(struct render *render, struct object *object, struct buf *out)
+{
+    const struct output_object *output = (const struct output_object *)object;
+    const struct str mark =
+        output_mark(output->outputs, output->target, output->path, render_place(render));
+
+    if (!mark.p)
+        return render_fail(render, RENDER_LIMIT, "outputs(): used more than %d times",
+                           OUTPUT_MARKS_MAX);
+    buf_add_str(out, mark);
+    return 0;
+}
+
+static const struct object_type output_type = {
+    .name = "outputs",
+    .get = output_get,
+    .item = output_item,
+    .print = output_print,
+};
+
+static int call_outputs(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct output_object *output = ARENA_NEW(render->arena, struct output_object);
+
+    output->object.type = &output_type;
+    output->outputs = context_of(bound)->outputs;
+    if (!output->outputs)
+        return render_fail(render, RENDER_HOST, "outputs() works in state files only");
+    if (text_argument(render, bound, 0, &output->target) < 0)
+        return -1;
+    *ret = object_value(&output->object);
+    return 0;
+}
+
+static int call_raise(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str text;
+
+    (void)ret;
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    return render_fail(render, RENDER_HOST, "%.*s", STR_ARG(text));
+}
+
+/* --- the tables -------------------------------------------------------------------------- */
+
+/* clang-format off */
+const struct function builtin_salt_functions[] = {
+    { "config.get", "key, default?", call_config_get, "a setting, else a fact" },
+    { "cmd.has_exec", "cmd", call_has_exec, "whether a program is on the path" },
+    { "defaults.merge", "dest, upd", call_merge, "both maps, the second on top" },
+    { "file.basename", "path", call_basename, "the last part of a path" },
+    { "file.directory_exists", "path", call_directory_exists, "whether a folder is there" },
+    { "file.dirname", "path", call_dirname, "all but the last part of a path" },
+    { "file.file_exists", "path", call_file_exists, "whether a file is there" },
+    { "facts.get", "key, default?", call_facts_get, "a fact by path" },
+    { "facts.items", "", call_facts_items, "all facts" },
+    { "grains.filter_by", "lookup_dict, grain='os.family', merge=none, default='default', base=none",
+      call_filter_by, "the entry of a map that fits this machine" },
+    { "grains.get", "key, default?", call_grains_get, "a fact by path" },
+    { "grains.item", "key, default?", call_grains_get, "a fact by path" },
+    { "grains.items", "", call_grains_items, "all facts" },
+    { "pillar.get", "key, default?", call_settings_get, "a setting by path" },
+    { "pillar.items", "", call_settings_items, "all settings" },
+    { "settings.get", "key, default?", call_settings_get, "a setting by path" },
+    { "settings.items", "", call_settings_items, "all settings" },
+    { "slsutil.merge", "obj_a, obj_b", call_merge, "both maps, the second on top" },
+    { "user.info", "name", call_user_info, "what the machine knows of an account" },
+    { 0 },
+};
+
+const struct function builtin_globals[] = {
+    { "cmd_has_exec", "name", call_has_exec, "whether a program is on the path" },
+    { "facts_get", "key, default?", call_facts_get, "a fact by dotted path" },
+    { "file_dirname", "path", call_dirname, "all but the last part of a path" },
+    { "grains_filter_by", "lookup, grain='os.family', merge=none, default='default', base=none",
+      call_filter_by, "the entry of a map that fits this machine" },
+    { "outputs", "state", call_outputs, "what an earlier state will have said" },
+    { "pillar_get", "key, default?", call_pillar_get, "a setting by path with colons" },
+    { "raise", "message", call_raise, "stop with this message" },
+    { "user_info", "name", call_user_info, "what the machine knows of an account" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,0 +1,32 @@
+/*
+ * builtin - the functions that templates of states can call, besides Jinja's own.
+ *
+ * Two tables: the globals (facts_get, pillar_get, outputs...) and those that are
+ * reached through `salt`, under the names that Salt users know (grains.get,
+ * pillar.get, config.get...). Every other name behind `salt` is a module of the
+ * table that has a function.
+ *
+ * Threads: as the rendering that calls them.
+ */
+#ifndef COMPILE_BUILTIN_H
+#define COMPILE_BUILTIN_H
+
+#include "data/value.h"
+#include "jinja/function.h"
+
+struct output_list;
+struct state_host;
+
+/* What the functions work on; the `user` of both tables. */
+struct builtin_context {
+    struct state_host *host;
+    struct output_list *outputs; /* NULL: outputs() is an error */
+};
+
+/* The globals; end with a line without name. */
+extern const struct function builtin_globals[];
+
+/* Those behind `salt`, by their whole name; see compile/salt.h. Ends alike. */
+extern const struct function builtin_salt_functions[];
+
+#endif

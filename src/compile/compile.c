@@ -1,0 +1,323 @@
+#include "compile/compile.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "compile/arrange.h"
+#include "compile/decl.h"
+#include "compile/delegate.h"
+#include "compile/generic.h"
+#include "state/host.h"
+#include "compile/load.h"
+#include "compile/lookup.h"
+#include "state/module.h"
+#include "compile/names.h"
+#include "compile/output.h"
+#include "compile/plan.h"
+#include "compile/renderer.h"
+#include "compile/requisite.h"
+#include "compile/use.h"
+
+/* Where a state of the plan came from. */
+struct origin {
+    const struct decl *decl;
+    const struct value_map *args; /* all of them, requisites too */
+    bool broken;                  /* a mistake was told: not to be decoded */
+};
+
+struct compiling {
+    struct arena *arena;
+    struct state_host *host;
+    struct diags *diags, *warnings;
+    struct load load;
+    struct output_list *outputs;
+    struct lookup lookup;
+    struct map *names;
+    VEC(struct plan_state) states;
+    VEC(struct origin) origins;
+    struct requisites requisites;
+};
+
+/* --- states --------------------------------------------------------------------------- */
+
+static bool has_secret(const struct module *module, const struct value_map *body)
+{
+    for (size_t i = 0; i < body->count; i++) {
+        const struct param *param = params_find(module->params, body->pairs[i].key.s);
+
+        if ((body->pairs[i].value.flags & VALUE_SECRET) || (param && (param->flags & PARAM_SECRET)))
+            return true;
+    }
+    return false;
+}
+
+/* An empty text under the primary parameter counts as not given: the ID takes its place. */
+static void drop_empty_primary(const struct module *module, struct value_map *body)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    for (size_t i = 0; primary && i < body->count; i++) {
+        const struct value_pair pair = body->pairs[i];
+
+        if (params_find(module->params, pair.key.s) == primary && pair.value.kind == VALUE_STR &&
+            pair.value.s.n == 0) {
+            (void)value_map_remove(body, &pair.key);
+            return;
+        }
+    }
+}
+
+static void add_state(struct compiling *c, const struct decl *decl, const struct names_state *from)
+{
+    struct value_map *body = value_map_new(c->arena, from->args->count);
+    struct origin origin = { .decl = decl, .args = from->args, .broken = decl->broken };
+    struct plan_state state = {
+        .name = arena_printf(c->arena, "%s:%s", decl->module->name, from->id),
+        .id = from->id,
+        .ref = decl->ref,
+        .at = value_place(&decl->where),
+        .module = decl->module,
+    };
+
+    if (delegate_read(c->arena, decl, &state.module, &origin.args, c->diags) < 0 ||
+        generic_read(c->arena, origin.args, &state, body, c->diags) < 0)
+        origin.broken = true;
+    drop_empty_primary(state.module, body);
+    state.body = value_at(value_map(body), &decl->where);
+    state.deferred = output_has_mark(&state.body);
+    state.secret = has_secret(state.module, body);
+    lookup_add(&c->lookup, &(struct lookup_names){ .module = decl->module->name,
+                                                   .id = from->id,
+                                                   .alias = from->alias,
+                                                   .name = from->about,
+                                                   .ref = decl->ref });
+    VEC_PUSH_IN(c->arena, &c->states, state);
+    VEC_PUSH_IN(c->arena, &c->origins, origin);
+}
+
+static void build_states(struct compiling *c)
+{
+    VEC_EACH (&c->load.decls.list, decl) {
+        struct names names;
+
+        if ((*decl)->excluded)
+            continue;
+        (void)names_expand(c->arena, *decl, &names, c->diags);
+        VEC_EACH (&names.list, state)
+            add_state(c, *decl, state);
+        if (c->states.n > COMPILE_STATES_MAX) {
+            (void)value_diag(c->diags, &(*decl)->where, "more than %d states in one run",
+                             COMPILE_STATES_MAX);
+            return;
+        }
+    }
+}
+
+/* By full name, once nothing moves any more. */
+static void index_states(struct compiling *c)
+{
+    c->names = ARENA_NEW(c->arena, struct map);
+    *c->names = (struct map)MAP_INIT_IN(c->arena);
+    VEC_EACH (&c->states, state) {
+        const struct plan_state *other = map_find(c->names, str_from(state->name));
+
+        if (!other) {
+            (void)map_set(c->names, str_from(state->name), state);
+            continue;
+        }
+        (void)diag_add(c->diags, state->at, "dag: duplicate state \"%s\"", state->name);
+        diag_note(c->diags, other->at, "first here");
+    }
+    MAP_EACH (&c->load.refs, entry) {
+        const struct load_file *file = entry->value;
+
+        lookup_add_ref(&c->lookup, entry->key.p, file->ref);
+    }
+}
+
+/* --- requisites -------------------------------------------------------------------------- */
+
+static void read_requisites(struct compiling *c, uint32_t number)
+{
+    const struct value_map *args = c->origins.p[number].args;
+
+    for (size_t i = 0; i < args->count; i++) {
+        const struct requisite_form *form = requisite_form_find(args->pairs[i].key.s);
+
+        if (!form || form->use)
+            continue;
+        if (output_has_mark(&args->pairs[i].value))
+            (void)value_diag(c->diags, &args->pairs[i].value,
+                             "outputs() cannot be used in requisites");
+        else
+            (void)requisite_read(&c->requisites, number, form, &args->pairs[i].value);
+    }
+}
+
+/* Whose output is whose input: both numbers, for output_each. */
+struct output_user {
+    struct compiling *c;
+    uint32_t state;
+};
+
+static void wait_for_output(void *user, struct output *output)
+{
+    const struct output_user *by = user;
+    struct compiling *c = by->c;
+    const struct plan_state *state = &c->states.p[by->state];
+    struct plan_targets found;
+    const char *unknown;
+    struct str near;
+
+    if (requisite_find(c->arena, &c->lookup, NULL, str_from(output->target), &found, &unknown) <
+        0) {
+        (void)diag_add(c->diags, output->at, "state \"%s\" wants outputs of unknown state \"%s\"",
+                       state->name, output->target);
+        near = lookup_suggest(&c->lookup, c->arena, str_from(output->target));
+        if (!near.p)
+            near = lookup_suggest_id(&c->lookup, str_from(output->target));
+        if (near.p)
+            diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(near));
+    } else if (found.n > 1) {
+        (void)diag_add(c->diags, output->at, "outputs('%s') could be of %zu states: \"%s\", \"%s\"",
+                       output->target, found.n, c->states.p[found.p[0]].name,
+                       c->states.p[found.p[1]].name);
+        diag_hint(c->diags, "name one of them in full");
+    } else {
+        output->state = found.p[0];
+        (void)requisite_add(&c->requisites, by->state, REQUISITE_REQUIRE, found.p[0]);
+    }
+}
+
+static void resolve(struct compiling *c)
+{
+    const uint32_t count = (uint32_t)c->states.n;
+
+    c->requisites = (struct requisites){
+        .arena = c->arena,
+        .lookup = &c->lookup,
+        .states = c->states.p,
+        .sets = ARENA_ARRAY(c->arena, struct requisite_set, count),
+        .diags = c->diags,
+    };
+    for (uint32_t i = 0; i < count; i++) {
+        struct output_user user = { c, i };
+
+        read_requisites(c, i);
+        if (c->states.p[i].deferred)
+            output_each(c->outputs, &c->states.p[i].body, wait_for_output, &user);
+    }
+    (void)requisite_seal(&c->requisites, c->states.p, count);
+}
+
+/* --- arguments -------------------------------------------------------------------------- */
+
+static void decode(struct compiling *c)
+{
+    struct diags *unknown = c->host->strict_params ? NULL : c->warnings;
+
+    for (size_t i = 0; i < c->states.n; i++) {
+        struct plan_state *state = &c->states.p[i];
+
+        if (c->origins.p[i].broken)
+            continue;
+        if (state->deferred)
+            (void)plan_check_deferred(c->arena, state, unknown, c->diags);
+        else
+            (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, c->diags);
+    }
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static void begin(struct compiling *c, struct arena *arena, struct state_host *host,
+                  struct renderer **ret_renderer, struct diags *diags)
+{
+    *c = (struct compiling){ .arena = arena, .host = host, .diags = diags };
+    c->warnings = ARENA_NEW(arena, struct diags);
+    *c->warnings = (struct diags)DIAGS_INIT(arena);
+    c->outputs = ARENA_NEW(arena, struct output_list);
+    c->outputs->arena = arena;
+    *ret_renderer = renderer_new(host, c->outputs);
+    lookup_init(&c->lookup, arena);
+    load_init(&c->load, arena, host, *ret_renderer, diags);
+}
+
+/* From declarations to the plan. `before` is how many mistakes there were at the beginning. */
+static int finish(struct compiling *c, struct param_strs refs, size_t before,
+                  const struct plan **ret)
+{
+    struct plan *plan = ARENA_NEW(c->arena, struct plan);
+
+    /* With a file missing, most of what follows would be told because of that. */
+    if (c->load.broken)
+        return -1;
+    (void)load_finish(&c->load);
+    (void)use_apply(c->arena, &c->load.decls, c->diags);
+    build_states(c);
+    index_states(c);
+    resolve(c);
+    decode(c);
+    if (c->states.n == 0 && diags_count(c->diags) == before)
+        return diag_add(c->diags, (struct place){ 0 }, "no states built from request");
+    *plan = (struct plan){
+        .states = c->states.p,
+        .count = (uint32_t)c->states.n,
+        .refs = refs,
+        .outputs = c->outputs,
+        .warnings = c->warnings,
+        .names = c->names,
+    };
+    (void)arrange_plan(c->arena, plan, c->diags);
+    if (diags_count(c->diags) > before)
+        return -1;
+    *ret = plan;
+    return 0;
+}
+
+static int compile_list(struct compiling *c, struct param_strs refs)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < refs.n; i++) {
+        struct str rest = str_from(refs.p[i]);
+
+        while (rest.p)
+            result |= load_ref(&c->load, str_trim(str_cut(&rest, ',')), NULL);
+    }
+    return result;
+}
+
+int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
+                 const struct plan **ret, struct diags *diags)
+{
+    const size_t before = diags_count(diags);
+    struct renderer *renderer;
+    struct compiling c;
+    int result;
+
+    begin(&c, arena, host, &renderer, diags);
+    (void)compile_list(&c, refs);
+    result = finish(&c, refs, before, ret);
+    renderer_free(renderer);
+    return result;
+}
+
+int compile_single(struct arena *arena, struct state_host *host, const char *module, const char *id,
+                   const struct value *body, const struct plan **ret, struct diags *diags)
+{
+    const size_t before = diags_count(diags);
+    const struct value name = value_text(module), id_value = value_text(id);
+    const struct decl_file file = { .file = module, .ref = "" };
+    const struct module *found = decl_module(name.s, &name, diags);
+    struct renderer *renderer;
+    struct compiling c;
+    int result = -1;
+
+    if (!found)
+        return -1;
+    begin(&c, arena, host, &renderer, diags);
+    if (decl_add(&c.load.decls, &file, &id_value, found, body, diags) == 0)
+        result = finish(&c, (struct param_strs){ 0 }, before, ret);
+    renderer_free(renderer);
+    return result;
+}

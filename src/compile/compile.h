@@ -1,0 +1,36 @@
+/*
+ * compile - from references to a plan.
+ *
+ *     load -> render -> parse -> merge equal IDs -> extend, exclude -> rewrite
+ *     requisites -> expand names -> decode arguments -> graph -> levels
+ *
+ * Every mistake of every file is told at once, with its place and what to try;
+ * nothing runs when there is one.
+ *
+ * Threads: one at a time.
+ */
+#ifndef COMPILE_COMPILE_H
+#define COMPILE_COMPILE_H
+
+#include "data/params.h"
+
+struct arena;
+struct diags;
+struct plan;
+struct state_host;
+struct value;
+
+#define COMPILE_STATES_MAX 1000000
+#define COMPILE_FILES_MAX  100000
+
+/* The states of these references, each "a.b" or a comma list of them. */
+int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
+                 const struct plan **ret, struct diags *diags);
+/* What the top file assigns to this machine. */
+int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
+                struct diags *diags);
+/* One state by hand: `zester --local file.managed /etc/motd contents=hi`. */
+int compile_single(struct arena *arena, struct state_host *host, const char *module, const char *id,
+                   const struct value *body, const struct plan **ret, struct diags *diags);
+
+#endif

@@ -1,0 +1,287 @@
+#include "compile/generic.h"
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "data/params.h"
+#include "data/value.h"
+#include "compile/decl.h"
+#include "state/module.h"
+#include "compile/output.h"
+#include "compile/plan.h"
+#include "compile/requisite.h"
+
+#define ARGS struct generic_args
+
+#define RETRY_ATTEMPTS_MAX 100000
+#define RETRY_INTERVAL_MAX (INT64_C(86400) * 1000000000)
+#define ORDER_MAX          1000000000
+
+struct generic_args {
+    const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name;
+    struct param_strs creates;
+    bool failhard, reload_modules;
+    const char *runas;
+    enum param_tristate parallel;
+};
+
+/* clang-format off */
+static const struct param generic_params[] = {
+    PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits 0"),
+    PARAM("unless", ANY, ARGS, unless, "run only if every command exits with another status"),
+    PARAM("check_cmd", ANY, ARGS, check_cmd, "commands that must succeed afterwards"),
+    PARAM("creates", STRS, ARGS, creates, "paths; when all are there, nothing is to be done"),
+    PARAM("order", ANY, ARGS, order, "the place in its level: a number, first or last"),
+    PARAM("retry", ANY, ARGS, retry, "tries after the first: N, or attempts and interval"),
+    PARAM("failhard", BOOL, ARGS, failhard, "when it fails, end the run"),
+    PARAM("runas", STR, ARGS, runas, "the user of its guards"),
+    PARAM("parallel", TRISTATE, ARGS, parallel, "true: states of a level always run in parallel"),
+    PARAM("reload_modules", BOOL, ARGS, reload_modules, "modules never have to be loaded again"),
+    PARAM("name", ANY, ARGS, name, "what the state is about, when that is not its ID"),
+    { 0 },
+};
+
+struct retry_args {
+    int64_t attempts, interval;
+};
+
+static const struct param retry_params[] = {
+    PARAM("attempts", INT, struct retry_args, attempts, "tries after the first",
+          .flags = PARAM_REQUIRED, PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
+    PARAM("interval", DURATION, struct retry_args, interval, "seconds between them",
+          .default_text = "10", PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
+    { 0 },
+};
+
+/* What Salt has and we would have to ignore: better to say so. */
+static const struct { const char *key, *hint; } refused[] = {
+    { "aggregate", "list packages with 'pkgs' instead" },
+    { "fire_event", "every result is an event already" },
+    { "reload_grains", "facts are read before a run" },
+    { "reload_pillar", "settings are read before a run" },
+    { "test", "a dry run is asked for with --test" },
+    { "require_sls", "write 'require: [{sls: ...}]'" },
+    { "onfail_stop", "failures are always reported" },
+    { "umask", "give the file a mode" },
+    { "saltenv", "there is one tree" },
+};
+
+/* Every key of the tables above, and every requisite. */
+static const char *const keys[] = {
+    "onlyif", "unless", "check_cmd", "creates", "order", "retry", "failhard", "runas", "parallel",
+    "reload_modules", "name", "names",
+    "require", "watch", "onchanges", "onfail", "prereq", "listen", "use", "require_any",
+    "watch_any", "onchanges_any", "onfail_any", "onfail_all", "require_in", "watch_in",
+    "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in",
+    NULL,
+};
+/* clang-format on */
+
+const char *const *generic_keys(void)
+{
+    return keys;
+}
+
+/* --- guards ------------------------------------------------------------------------- */
+
+static int guard_text(struct arena *arena, const struct value *v, const char *key,
+                      struct plan_guard *ret, struct diags *diags)
+{
+    const struct str text = decl_text(arena, v);
+
+    if (v->kind == VALUE_MAP) {
+        (void)value_diag(diags, v, "'%s' wants a command, not a map", key);
+        diag_hint(diags, "functions are not called here: write a command for the shell");
+        return -1;
+    }
+    if (!text.p || str_trim(text).n == 0)
+        return value_diag(diags, v, "'%s' wants a command, not %s", key,
+                          text.p ? "an empty text" : value_describe(v));
+    *ret = (struct plan_guard){ .command = text.p, .at = value_place(v) };
+    return 0;
+}
+
+static int read_guards(struct arena *arena, const struct value *v, const char *key,
+                       struct plan_guards *ret, struct diags *diags)
+{
+    const struct value *items = v;
+    struct plan_guard *guards;
+    size_t n = 1;
+    int result = 0;
+
+    if (!v || v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind == VALUE_LIST) {
+        items = v->list->items;
+        n = v->list->count;
+    }
+    guards = ARENA_ARRAY(arena, struct plan_guard, n);
+    for (size_t i = 0; i < n; i++)
+        result |= guard_text(arena, &items[i], key, &guards[i], diags);
+    *ret = (struct plan_guards){ guards, n };
+    return result;
+}
+
+/* --- order and retry ------------------------------------------------------------------- */
+
+static int read_order(struct arena *arena, const struct value *v, int64_t *ret, struct diags *diags)
+{
+    static const struct param number = {
+        .name = "order", .kind = PARAM_INT, .min = -ORDER_MAX, .max = ORDER_MAX
+    };
+
+    if (!v || v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind == VALUE_STR && str_is(v->s, "first")) {
+        *ret = PLAN_ORDER_FIRST;
+    } else if (v->kind == VALUE_STR && str_is(v->s, "last")) {
+        *ret = PLAN_ORDER_LAST;
+    } else if (v->kind == VALUE_DOUBLE && v->d >= -ORDER_MAX && v->d <= ORDER_MAX) {
+        *ret = (int64_t)v->d;
+    } else if (v->kind == VALUE_INT) {
+        return params_decode_one(arena, &number, &(struct params_policy){ 0 }, v, ret, diags);
+    } else {
+        (void)value_diag(diags, v, "'order' wants a number, 'first' or 'last'");
+        return -1;
+    }
+    return 0;
+}
+
+/* Salt's way to say what is done anyway; any other value would do nothing. */
+static int check_until(const struct value *v, struct diags *diags)
+{
+    const struct value *until = value_get(v, "until");
+
+    if (!until || (until->kind == VALUE_BOOL && until->b))
+        return 0;
+    (void)value_diag(diags, until, "retry: 'until' can only be true");
+    diag_hint(diags, "a state is tried again while it fails");
+    return -1;
+}
+
+static int read_retry(struct arena *arena, const struct value *v, struct plan_retry *ret,
+                      struct diags *diags)
+{
+    static const char *const checked[] = { "until", NULL };
+    const struct params_policy policy = { .owner = "retry", .allowed = checked };
+    struct retry_args args = { 0 };
+    struct value map = { 0 };
+
+    if (!v || v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind == VALUE_MAP) {
+        map = *v;
+    } else if (v->kind == VALUE_INT || v->kind == VALUE_STR) {
+        map = value_at(value_map(value_map_new(arena, 1)), v);
+        value_map_set(arena, map.map, value_at(value_text("attempts"), v), *v);
+    } else {
+        return value_diag(diags, v, "'retry' wants a number, or a map with 'attempts'");
+    }
+    if (check_until(&map, diags) < 0 ||
+        params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
+        return -1;
+    *ret = (struct plan_retry){ args.attempts, args.interval };
+    return 0;
+}
+
+/* --- splitting ------------------------------------------------------------------------- */
+
+static int check_key(const struct value_pair *pair, struct diags *diags)
+{
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+        if (str_is(pair->key.s, refused[i].key)) {
+            (void)value_diag(diags, &pair->key, "'%s' would do nothing here", refused[i].key);
+            diag_hint(diags, "%s", refused[i].hint);
+            return -1;
+        }
+    return 0;
+}
+
+static int split(struct arena *arena, const struct value_map *args, const struct module *module,
+                 struct value_map *generic, struct value_map *body, struct diags *diags)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < args->count; i++) {
+        const struct value_pair *pair = &args->pairs[i];
+        const struct str key = pair->key.s;
+
+        if (requisite_form_find(key) || str_is(key, "names"))
+            continue;
+        if (params_find(module->params, key)) {
+            value_map_set(arena, body, pair->key, pair->value);
+        } else if (params_find(generic_params, key)) {
+            value_map_set(arena, generic, pair->key, pair->value);
+            if (output_has_mark(&pair->value))
+                result |= value_diag(
+                    diags, &pair->value,
+                    "outputs() can be used in arguments of the module, not in '%s'", key.p);
+        } else {
+            result |= check_key(pair, diags);
+            value_map_set(arena, body, pair->key, pair->value);
+        }
+    }
+    return result;
+}
+
+/* A module that has no `name` takes it for its primary parameter. */
+static void place_name(struct arena *arena, const struct module *module, const struct value *name,
+                       struct value_map *body)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    if (!name || !primary || name->kind == VALUE_NULL)
+        return;
+    for (size_t i = 0; i < body->count; i++)
+        if (params_find(module->params, body->pairs[i].key.s) == primary)
+            return;
+    value_map_set(arena, body, value_at(value_text(primary->name), name), *name);
+}
+
+/* Guards of a module with a `runas` of its own run as that user too. */
+static const char *module_user(const struct module *module, const struct value_map *body)
+{
+    const struct value key = value_text("runas");
+    const struct value *user = value_map_find(body, &key);
+
+    return params_find(module->params, key.s) && user && user->kind == VALUE_STR ? user->s.p : NULL;
+}
+
+static int check_sense(const struct generic_args *args, const struct plan_state *state,
+                       const struct value *where, struct diags *diags)
+{
+    if (args->parallel == PARAM_IS_FALSE) {
+        (void)value_diag(diags, where, "'parallel: false' would do nothing here");
+        diag_hint(diags, "states that must not run at the same time need a requisite");
+        return -1;
+    }
+    if (args->runas && state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
+        (void)value_diag(diags, where, "'runas' would do nothing here: '%s' has no command",
+                         state->module->name);
+        return -1;
+    }
+    return 0;
+}
+
+int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
+                 struct value_map *ret_body, struct diags *diags)
+{
+    const struct params_policy policy = { .noun = "attribute" };
+    struct value_map *map = value_map_new(arena, 4);
+    const struct value generic = value_map(map);
+    struct generic_args got = { 0 };
+    int result = split(arena, args, state->module, map, ret_body, diags);
+
+    result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
+    result |= read_guards(arena, got.onlyif, "onlyif", &state->onlyif, diags);
+    result |= read_guards(arena, got.unless, "unless", &state->unless, diags);
+    result |= read_guards(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
+    result |= read_order(arena, got.order, &state->order, diags);
+    result |= read_retry(arena, got.retry, &state->retry, diags);
+    if (map->count > 0)
+        result |= check_sense(&got, state, &map->pairs[0].key, diags);
+    place_name(arena, state->module, got.name, ret_body);
+    state->creates = got.creates;
+    state->failhard = got.failhard;
+    state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
+    return result;
+}

@@ -1,0 +1,37 @@
+/*
+ * generic - the attributes that every state has, whatever its module:
+ *
+ *     onlyif, unless   commands that decide whether it may run
+ *     check_cmd        commands that must succeed after it was applied
+ *     creates          paths; when all are there, nothing has to be done
+ *     order            its place in a level: a number, first or last
+ *     retry            how often it is tried again: N or {attempts: N, interval: S}
+ *     failhard         its failure ends the run
+ *     runas            whose commands onlyif, unless and check_cmd are
+ *
+ * A parameter of the module with the same name goes to the module instead.
+ *
+ * Threads: any.
+ */
+#ifndef COMPILE_GENERIC_H
+#define COMPILE_GENERIC_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct arena;
+struct diags;
+struct module;
+struct plan_state;
+struct value_map;
+
+/* Split the arguments of a state: its attributes are read into `state`, what is left for the module
+ * is put into `ret_body`. Requisites and `names` are passed over. */
+int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
+                 struct value_map *ret_body, struct diags *diags);
+
+/* All keys that are not for a module: attributes and requisites; ends with NULL. */
+const char *const *generic_keys(void);
+
+#endif

@@ -1,0 +1,397 @@
+#include "compile/load.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "data/yaml.h"
+#include "jinja/trace.h"
+#include "compile/compile.h"
+#include "state/host.h"
+#include "jinja/relocate.h"
+#include "compile/renderer.h"
+#include "compile/tree.h"
+
+void load_init(struct load *load, struct arena *arena, struct state_host *host,
+               struct renderer *renderer, struct diags *diags)
+{
+    *load = (struct load){
+        .arena = arena,
+        .host = host,
+        .renderer = renderer,
+        .diags = diags,
+        .files = MAP_INIT_IN(arena),
+        .refs = MAP_INIT_IN(arena),
+    };
+    decl_set_init(&load->decls, arena);
+}
+
+/* --- one file ------------------------------------------------------------------------ */
+
+static int read_text(struct load *load, const char *path, struct str *ret)
+{
+    const struct place at = { .file = path };
+    struct err err;
+
+    if (tree_read(load->host->tree, load->arena, path, ret, &err) < 0 ||
+        (!ret->p && err_set(&err, ERR_NOT_FOUND, "no such file") < 0))
+        return diag_add(load->diags, at, "compiler: read %s: %s", path, err.text);
+    return 0;
+}
+
+int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
+    struct trace trace = TRACE_INIT(&scratch);
+    size_t before = load->diags->list.n;
+    struct str text;
+    int result;
+
+    if (read_text(load, path, &text) < 0)
+        return -1;
+    if (renderer_run_state(load->renderer, ref, path, text, &out, &trace, load->diags) < 0)
+        return -1;
+    if (out.full)
+        return diag_add(load->diags, (struct place){ .file = path },
+                        "compiler: render %s: the result is over %zu bytes", path,
+                        LOAD_RENDERED_MAX);
+    result = yaml_parse(load->arena, path, buf_view(&out), NULL, ret, load->diags);
+    if (!str_eq(text, buf_view(&out)))
+        relocate(load->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, load->diags, before);
+    return result;
+}
+
+/* --- includes ------------------------------------------------------------------------- */
+
+/* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
+static int absolute_ref(struct load *load, const struct load_file *from, struct str ref,
+                        const struct value *where, struct str *ret)
+{
+    struct str base = str_from(from->ref);
+    size_t dots = 0;
+
+    while (dots < ref.n && ref.p[dots] == '.')
+        dots++;
+    *ret = ref;
+    if (dots == 0)
+        return 0;
+    for (size_t up = from->is_init ? 1 : 0; up < dots; up++) {
+        size_t last = base.n;
+
+        if (base.n == 0)
+            return value_diag(load->diags, where,
+                              "compiler: include '%.*s' leads out of the tree of states",
+                              STR_ARG(ref));
+        while (last > 0 && base.p[last - 1] != '.')
+            last--;
+        base.n = last > 0 ? last - 1 : 0;
+    }
+    if (base.n == 0)
+        *ret = str_from_offset(ref, dots);
+    else if (dots == ref.n)
+        *ret = base; /* "." alone is the folder itself */
+    else
+        *ret = str_from(arena_printf(load->arena, "%.*s.%.*s", STR_ARG(base),
+                                     STR_ARG(str_from_offset(ref, dots))));
+    return 0;
+}
+
+/* An item: a reference, or Salt's {environment: reference}. */
+static int read_include(struct load *load, const struct load_file *from, const struct value *item)
+{
+    const struct value *text = item;
+    struct str ref;
+
+    if (item->kind == VALUE_MAP && item->map->count == 1)
+        text = &item->map->pairs[0].value;
+    if (text->kind != VALUE_STR || text->s.n == 0)
+        return value_diag(load->diags, item, "compiler: include wants references, not %s",
+                          value_describe(item));
+    if (absolute_ref(load, from, text->s, text, &ref) < 0)
+        return -1;
+    return load_ref(load, ref, text);
+}
+
+static int read_includes(struct load *load, const struct load_file *from, const struct value *v)
+{
+    int result = 0;
+
+    if (v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind != VALUE_LIST)
+        return read_include(load, from, v);
+    for (size_t i = 0; i < v->list->count; i++)
+        result |= read_include(load, from, &v->list->items[i]);
+    return result;
+}
+
+/* --- the keys of a file ---------------------------------------------------------------- */
+
+static int keep_extends(struct load *load, const struct load_file *file, const struct value *v)
+{
+    if (v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind != VALUE_MAP)
+        return value_diag(load->diags, v, "compiler: extend wants a map of states, not %s",
+                          value_describe(v));
+    for (size_t i = 0; i < v->map->count; i++)
+        VEC_PUSH_IN(load->arena, &load->extends,
+                    (struct load_extend){ file, &v->map->pairs[i].key, &v->map->pairs[i].value });
+    return 0;
+}
+
+static int keep_excludes(struct load *load, const struct load_file *file, const struct value *v)
+{
+    if (v->kind == VALUE_NULL)
+        return 0;
+    if (v->kind != VALUE_LIST) {
+        VEC_PUSH_IN(load->arena, &load->excludes, (struct load_exclude){ file, v });
+        return 0;
+    }
+    for (size_t i = 0; i < v->list->count; i++)
+        VEC_PUSH_IN(load->arena, &load->excludes,
+                    (struct load_exclude){ file, &v->list->items[i] });
+    return 0;
+}
+
+typedef int section_fn(struct load *load, const struct load_file *file, const struct value *v);
+
+/* Keys that are no ID. */
+static const struct {
+    const char *key;
+    section_fn *read;
+} sections[] = {
+    { "include", read_includes },
+    { "extend", keep_extends },
+    { "exclude", keep_excludes },
+};
+
+static section_fn *find_section(const struct value *key)
+{
+    for (size_t i = 0; key->kind == VALUE_STR && i < ARRAY_LEN(sections); i++)
+        if (str_is(key->s, sections[i].key))
+            return sections[i].read;
+    return NULL;
+}
+
+static int read_document(struct load *load, const struct load_file *file, const struct value *doc)
+{
+    const struct decl_file by = { .file = file, .ref = file->ref };
+    int result = 0;
+
+    if (doc->kind == VALUE_NULL)
+        return 0;
+    if (doc->kind != VALUE_MAP)
+        return value_diag(load->diags, doc, "compiler: parse %s: expected a map of states, got %s",
+                          file->path, value_describe(doc));
+    /* The file first, then what it includes: places of mistakes come in reading order. */
+    for (size_t i = 0; i < doc->map->count; i++) {
+        const struct value_pair *pair = &doc->map->pairs[i];
+
+        if (!find_section(&pair->key))
+            result |= decl_read(&load->decls, &by, &pair->key, &pair->value, load->diags);
+    }
+    if (load->decls.list.n > COMPILE_STATES_MAX)
+        return value_diag(load->diags, doc, "more than %d states in one run", COMPILE_STATES_MAX);
+    for (size_t i = 0; i < doc->map->count; i++) {
+        const struct value_pair *pair = &doc->map->pairs[i];
+        section_fn *read = find_section(&pair->key);
+
+        if (read)
+            result |= read(load, file, &pair->value);
+    }
+    return result;
+}
+
+/* --- references ------------------------------------------------------------------------- */
+
+/* At the reference that was written, or at nothing when it came from the command line. */
+static int refuse(struct load *load, const struct value *where, const char *text)
+{
+    load->broken = true;
+    if (where)
+        return value_diag(load->diags, where, "%s", text);
+    return diag_add(load->diags, (struct place){ 0 }, "%s", text);
+}
+
+static int refuse_missing(struct load *load, struct str ref, const struct value *where)
+{
+    const char *near = tree_suggest(load->host->tree, load->arena, ref);
+
+    (void)refuse(load, where,
+                 arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
+    if (near)
+        diag_hint(load->diags, "did you mean '%s'?", near);
+    return -1;
+}
+
+static bool is_on_stack(const struct load *load, const struct load_file *file)
+{
+    VEC_EACH (&load->stack, item)
+        if (*item == file)
+            return true;
+    return false;
+}
+
+static int refuse_cycle(struct load *load, const struct load_file *file, const struct value *where)
+{
+    AUTO_BUF struct buf members = BUF_INIT(BUF_NO_LIMIT);
+    bool inside = false;
+
+    VEC_EACH (&load->stack, item) {
+        inside = inside || *item == file;
+        if (inside)
+            buf_printf(&members, "%s ", (*item)->ref);
+    }
+    return refuse(load, where,
+                  arena_printf(load->arena, "compiler: include cycle detected: [%s%s]",
+                               buf_text(&members), file->ref));
+}
+
+static struct load_file *new_file(struct load *load, struct str ref, const char *path)
+{
+    struct load_file *file = ARENA_NEW(load->arena, struct load_file);
+    const struct str whole = str_from(path);
+
+    file->ref = arena_strndup(load->arena, ref.p, ref.n);
+    file->path = path;
+    file->is_init = (str_ends(whole, STR("/init.zy")) || str_ends(whole, STR("/init.sls"))) &&
+                    !str_ends(ref, STR(".init"));
+    (void)map_set(&load->files, whole, file);
+    (void)map_set(&load->refs, str_from(file->ref), file);
+    return file;
+}
+
+static int read_file(struct load *load, struct load_file *file, const struct value *where)
+{
+    struct value *doc = ARENA_NEW(load->arena, struct value);
+    int result;
+
+    if (load->stack.n >= LOAD_DEPTH_MAX)
+        return refuse(
+            load, where,
+            arena_printf(load->arena, "compiler: includes are more than %d deep", LOAD_DEPTH_MAX));
+    if (map_count(&load->files) > COMPILE_FILES_MAX)
+        return refuse(load, where,
+                      arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
+    if (load_document(load, file->ref, file->path, doc) < 0) {
+        load->broken = true;
+        return -1;
+    }
+    VEC_PUSH_IN(load->arena, &load->stack, file);
+    result = read_document(load, file, doc);
+    load->stack.n--;
+    return result;
+}
+
+int load_ref(struct load *load, struct str ref, const struct value *where)
+{
+    struct load_file *file = map_find(&load->refs, ref);
+    const char *path;
+    struct err err;
+
+    if (!file) {
+        if (tree_find(load->host->tree, load->arena, ref, &path, &err) < 0)
+            return refuse(load, where, err.text);
+        if (!path)
+            return refuse_missing(load, ref, where);
+        file = map_find(&load->files, str_from(path));
+        if (!file)
+            return read_file(load, new_file(load, ref, path), where);
+        (void)map_set(&load->refs, arena_str(load->arena, ref), file);
+    }
+    return is_on_stack(load, file) ? refuse_cycle(load, file, where) : 0;
+}
+
+/* --- at the end --------------------------------------------------------------------------- */
+
+static int refuse_exclude(struct load *load, const struct value *item, const char *what,
+                          struct str name, const struct map *known)
+{
+    struct suggest best;
+
+    (void)value_diag(load->diags, item, "compiler: exclude: no %s '%.*s' in this run", what,
+                     STR_ARG(name));
+    suggest_init(&best, name);
+    MAP_EACH (known, entry)
+        suggest_offer(&best, entry->key);
+    if (suggest_best(&best).p)
+        diag_hint(load->diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
+    return -1;
+}
+
+static int exclude_file(struct load *load, const struct load_exclude *exclude,
+                        const struct value *item, struct str ref)
+{
+    const struct load_file *file;
+    const char *path = NULL;
+    struct err ignored;
+    size_t found = 0;
+
+    if (absolute_ref(load, exclude->file, ref, item, &ref) < 0)
+        return -1;
+    file = map_find(&load->refs, ref);
+    VEC_EACH (&load->decls.list, decl)
+        if (file ? str_is(str_from(file->ref), (*decl)->ref)
+                 : glob_match(ref, str_from((*decl)->ref))) {
+            (*decl)->excluded = true;
+            found++;
+        }
+    /* A file of the tree that this run does not load is excluded already. */
+    if (found > 0 || file || !glob_is_plain(ref) ||
+        (tree_find(load->host->tree, load->arena, ref, &path, &ignored) == 0 && path))
+        return 0;
+    return refuse_exclude(load, item, "file", ref, &load->refs);
+}
+
+static int exclude_id(struct load *load, const struct value *item, struct str id)
+{
+    const struct decl_ids *ids = map_find(&load->decls.ids, id);
+    struct decl *decl = map_find(&load->decls.names, id);
+
+    if (!ids && !decl)
+        return refuse_exclude(load, item, "state", id, &load->decls.ids);
+    if (decl)
+        decl->excluded = true;
+    for (size_t i = 0; ids && i < ids->list.n; i++)
+        ids->list.p[i]->excluded = true;
+    return 0;
+}
+
+/* A text alone is a file, as in Salt. */
+static int apply_exclude(struct load *load, const struct load_exclude *exclude)
+{
+    const struct value *item = exclude->item, *name = item;
+    bool is_id = false;
+
+    if (item->kind == VALUE_MAP && item->map->count == 1 &&
+        item->map->pairs[0].key.kind == VALUE_STR) {
+        const struct str key = item->map->pairs[0].key.s;
+
+        name = &item->map->pairs[0].value;
+        is_id = str_is(key, "id");
+        if (!is_id && !str_is(key, "sls"))
+            name = item;
+    }
+    const struct str text = decl_text(load->arena, name);
+    if (!text.p || text.n == 0)
+        return value_diag(load->diags, item,
+                          "compiler: exclude wants a reference, 'sls: REF' or 'id: ID'");
+    return is_id ? exclude_id(load, name, text) : exclude_file(load, exclude, name, text);
+}
+
+int load_finish(struct load *load)
+{
+    int result = 0;
+
+    VEC_EACH (&load->extends, extend) {
+        const struct decl_file by = { extend->file, extend->file->ref, .extend = true };
+
+        result |= decl_read(&load->decls, &by, extend->id, extend->body, load->diags);
+    }
+    VEC_EACH (&load->excludes, exclude)
+        result |= apply_exclude(load, exclude);
+    return result;
+}

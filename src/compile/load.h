@@ -1,0 +1,77 @@
+/*
+ * load - from references to declarations: find, render, parse, include.
+ *
+ *     load_init -> { load_ref | load_top }... -> load_finish
+ *
+ * A file is loaded once, however often it is included. An include cycle is a
+ * mistake; a diamond is none. `extend` and `exclude` of all files are applied at
+ * the end, when everything is known.
+ *
+ * Places in messages are those of the file that a person edits, also when a mistake
+ * is in what its template made (jinja/relocate.h).
+ *
+ * Memory: the arena. Threads: one at a time.
+ */
+#ifndef COMPILE_LOAD_H
+#define COMPILE_LOAD_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "data/value.h"
+#include "compile/decl.h"
+
+struct arena;
+struct buf;
+struct diags;
+struct renderer;
+struct state_host;
+
+/* What a template may make of one file; files inside one another. */
+#define LOAD_RENDERED_MAX ((size_t)64 << 20)
+#define LOAD_DEPTH_MAX    100
+
+/* One entry of an `extend`. */
+struct load_extend {
+    const struct load_file *file;
+    const struct value *id, *body;
+};
+
+struct load_exclude {
+    const struct load_file *file;
+    const struct value *item;
+};
+
+struct load {
+    struct arena *arena;
+    struct state_host *host;
+    struct renderer *renderer;
+    struct diags *diags;
+    struct decl_set decls;
+    struct map files; /* struct load_file by path */
+    struct map refs;  /* struct load_file by every reference to it */
+    VEC(struct load_extend) extends;
+    VEC(struct load_exclude) excludes;
+    bool broken;                         /* a file is missing or cannot be read */
+    VEC(const struct load_file *) stack; /* what includes what, right now */
+};
+
+/* A file of the run. */
+struct load_file {
+    const char *ref; /* the first by which it was named */
+    const char *path;
+    bool is_init; /* its reference is its folder */
+};
+
+void load_init(struct load *load, struct arena *arena, struct state_host *host,
+               struct renderer *renderer, struct diags *diags);
+
+/* Load a file and all that it includes. `where` is what named it, or NULL. */
+int load_ref(struct load *load, struct str ref, const struct value *where);
+
+/* Read, render and parse one file of the tree; null when it is empty. */
+int load_document(struct load *load, const char *ref, const char *path, struct value *ret);
+
+/* Apply extends and excludes. */
+int load_finish(struct load *load);
+
+#endif

@@ -1,0 +1,188 @@
+#include "compile/lookup.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+
+/* The first character of a key in the table says what the rest is. */
+enum key_kind {
+    KEY_FULL = 'f', /* module.function:id */
+    KEY_FULL_NAME = 'F',
+    KEY_FAMILY = 'm', /* module:id */
+    KEY_FAMILY_NAME = 'M',
+    KEY_ID = 'i',
+    KEY_NAME = 'I',
+    KEY_REF = 'r',
+};
+
+struct numbers {
+    VEC(uint32_t) list;
+};
+
+void lookup_init(struct lookup *lookup, struct arena *arena)
+{
+    *lookup = (struct lookup){
+        .arena = arena,
+        .table = MAP_INIT_IN(arena),
+        .refs = MAP_INIT_IN(arena),
+    };
+}
+
+/* "<kind><module>:<id>", without the colon when there is no module. */
+static struct str make_key(struct arena *arena, enum key_kind kind, struct str module,
+                           struct str id)
+{
+    char *key = arena_alloc(arena, module.n + id.n + 3);
+    size_t n = 0;
+
+    key[n++] = (char)kind;
+    if (module.p) {
+        memcpy(key + n, module.p, module.n);
+        n += module.n;
+        key[n++] = ':';
+    }
+    if (id.n > 0)
+        memcpy(key + n, id.p, id.n);
+    n += id.n;
+    key[n] = '\0';
+    return (struct str){ key, n };
+}
+
+static void add(struct lookup *lookup, enum key_kind kind, struct str module, const char *id,
+                uint32_t number)
+{
+    const struct str key = make_key(lookup->arena, kind, module, str_from(id));
+    struct numbers *numbers = map_find(&lookup->table, key);
+
+    if (!numbers) {
+        numbers = ARENA_NEW(lookup->arena, struct numbers);
+        (void)map_set(&lookup->table, key, numbers);
+    }
+    if (numbers->list.n == 0 || numbers->list.p[numbers->list.n - 1] != number)
+        VEC_PUSH_IN(lookup->arena, &numbers->list, number);
+}
+
+static struct str family_of(const char *module)
+{
+    const char *dot = strrchr(module, '.');
+
+    return dot ? str_bytes(module, (size_t)(dot - module)) : str_from(module);
+}
+
+void lookup_add(struct lookup *lookup, const struct lookup_names *names)
+{
+    const uint32_t number = (uint32_t)lookup->states.n;
+    const struct str module = str_from(names->module), family = family_of(names->module);
+    const struct str none = { NULL, 0 };
+    const char *const ids[] = { names->id, names->alias };
+
+    VEC_PUSH_IN(lookup->arena, &lookup->states, *names);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        if (!ids[i])
+            continue;
+        add(lookup, KEY_FULL, module, ids[i], number);
+        add(lookup, KEY_FAMILY, family, ids[i], number);
+        add(lookup, KEY_ID, none, ids[i], number);
+    }
+    if (names->name) {
+        add(lookup, KEY_FULL_NAME, module, names->name, number);
+        add(lookup, KEY_FAMILY_NAME, family, names->name, number);
+        add(lookup, KEY_NAME, none, names->name, number);
+    }
+    add(lookup, KEY_REF, none, names->ref, number);
+}
+
+void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first)
+{
+    (void)map_set(&lookup->refs, str_from(ref), arena_strdup(lookup->arena, first));
+}
+
+static struct plan_targets find(const struct lookup *lookup, enum key_kind kind, struct str module,
+                                struct str id)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    const struct numbers *numbers = map_find(&lookup->table, make_key(&scratch, kind, module, id));
+
+    return numbers ? (struct plan_targets){ numbers->list.p, numbers->list.n }
+                   : (struct plan_targets){ NULL, 0 };
+}
+
+static struct plan_targets find_either(const struct lookup *lookup, enum key_kind by_id,
+                                       enum key_kind by_name, struct str module, struct str id)
+{
+    const struct plan_targets found = find(lookup, by_id, module, id);
+
+    return found.n > 0 ? found : find(lookup, by_name, module, id);
+}
+
+struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id)
+{
+    return find_either(lookup, KEY_FULL, KEY_FULL_NAME, module, id);
+}
+
+struct plan_targets lookup_exact(const struct lookup *lookup, struct str text)
+{
+    return find(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
+}
+
+struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id)
+{
+    return find_either(lookup, KEY_FAMILY, KEY_FAMILY_NAME, family, id);
+}
+
+struct plan_targets lookup_id(const struct lookup *lookup, struct str id)
+{
+    return find_either(lookup, KEY_ID, KEY_NAME, (struct str){ NULL, 0 }, id);
+}
+
+bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets *ret)
+{
+    const char *first = map_find(&lookup->refs, ref);
+
+    if (!first)
+        return false;
+    *ret = find(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
+    return true;
+}
+
+static bool matches(const struct lookup_names *names, struct str module, struct str pattern)
+{
+    if (module.p && !str_is(module, names->module) && !str_eq(module, family_of(names->module)))
+        return false;
+    return glob_match(pattern, str_from(names->id)) ||
+           (names->alias && glob_match(pattern, str_from(names->alias))) ||
+           (names->name && glob_match(pattern, str_from(names->name)));
+}
+
+struct plan_targets lookup_glob(const struct lookup *lookup, struct arena *arena, struct str module,
+                                struct str pattern)
+{
+    struct numbers found = { .list = VEC_INIT };
+
+    for (uint32_t i = 0; i < lookup->states.n; i++)
+        if (matches(&lookup->states.p[i], module, pattern))
+            VEC_PUSH_IN(arena, &found.list, i);
+    return (struct plan_targets){ found.list.p, found.list.n };
+}
+
+struct str lookup_suggest(const struct lookup *lookup, struct arena *arena, struct str text)
+{
+    struct suggest best;
+
+    suggest_init(&best, text);
+    VEC_EACH (&lookup->states, names)
+        suggest_offer(&best, str_from(arena_printf(arena, "%s:%s", names->module, names->id)));
+    return suggest_best(&best);
+}
+
+struct str lookup_suggest_id(const struct lookup *lookup, struct str text)
+{
+    struct suggest best;
+
+    suggest_init(&best, text);
+    VEC_EACH (&lookup->states, names)
+        suggest_offer(&best, str_from(names->id));
+    return suggest_best(&best);
+}

@@ -1,0 +1,64 @@
+/*
+ * lookup - finding states by what people call them.
+ *
+ * Each state is known by its full name, by family and ID ("pkg", "nginx"), by ID
+ * alone, by the same three with the value of its `name`, and by its file. All are
+ * one look into a hash table; patterns walk over all states.
+ *
+ * Memory: the arena. Threads: one until all are added, then any number of readers.
+ */
+#ifndef COMPILE_LOOKUP_H
+#define COMPILE_LOOKUP_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "compile/plan.h"
+
+struct arena;
+
+/* What one state is called. Texts are kept. */
+struct lookup_names {
+    const char *module; /* "pkg.installed" */
+    const char *id;
+    const char *alias; /* the ID of the declaration, when `names` gave the state another; or NULL */
+    const char *name;  /* what it is about: the value of its primary parameter; or NULL */
+    const char *ref;
+};
+
+struct lookup {
+    struct arena *arena;
+    struct map table;
+    VEC(struct lookup_names) states;
+    struct map
+        refs; /* every file of the run by each reference to it; const char *, its first one */
+};
+
+void lookup_init(struct lookup *lookup, struct arena *arena);
+/* The next state; its number is how many there were before. */
+void lookup_add(struct lookup *lookup, const struct lookup_names *names);
+/* A file that is part of the run, under one of its references. */
+void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first);
+
+/* "module.function" and ID, or else name. */
+struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id);
+/* The whole text is a full name. */
+struct plan_targets lookup_exact(const struct lookup *lookup, struct str text);
+/* "module" and ID, or else name. */
+struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id);
+/* ID, or else name. */
+struct plan_targets lookup_id(const struct lookup *lookup, struct str id);
+/* All states of a file; false when it is not part of the run. */
+bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets *ret);
+/* ID or name match the pattern; of this module or family, or of any when that is a NULL view. */
+struct plan_targets lookup_glob(const struct lookup *lookup, struct arena *arena, struct str module,
+                                struct str pattern);
+
+/* The nearest full name; a NULL view when none is near. */
+struct str lookup_suggest(const struct lookup *lookup, struct arena *arena, struct str text);
+/* The nearest ID. */
+struct str lookup_suggest_id(const struct lookup *lookup, struct str text);
+
+#endif

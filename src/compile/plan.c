@@ -1,0 +1,72 @@
+#include "compile/plan.h"
+
+#include "base/map.h"
+#include "base/suggest.h"
+#include "compile/generic.h"
+#include "state/module.h"
+#include "compile/output.h"
+
+int64_t plan_find(const struct plan *plan, const char *name)
+{
+    const struct plan_state *state = map_find(plan->names, str_from(name));
+
+    return state ? state - plan->states : -1;
+}
+
+int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
+                struct diags *unknown, const void **ret_args, struct diags *diags)
+{
+    const struct module *module = state->module;
+    const struct value id = value_at(value_text(state->id), body);
+    const struct params_policy policy = {
+        .allowed = generic_keys(),
+        .owner = module->name,
+        .primary = &id,
+        .unknown = unknown,
+    };
+    void *args = arena_zalloc(arena, module->args_size + 1);
+
+    if (params_decode(arena, module->params, &policy, body, args, diags) < 0)
+        return -1;
+    if (module->validate && module->validate(args, body, diags) < 0)
+        return -1;
+    *ret_args = args;
+    return 0;
+}
+
+static int refuse_unknown(const struct module *module, const struct value *key, struct diags *diags)
+{
+    struct suggest best;
+
+    (void)value_diag(diags, key, "%s has no parameter '%s'", module->name, key->s.p);
+    suggest_init(&best, key->s);
+    for (const struct param *p = module->params; p->name; p++)
+        suggest_offer(&best, str_from(p->name));
+    for (const char *const *k = generic_keys(); *k; k++)
+        suggest_offer(&best, str_from(*k));
+    if (suggest_best(&best).p)
+        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
+    return -1;
+}
+
+int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                        struct diags *diags)
+{
+    const struct params_policy policy = { .owner = state->module->name };
+    const struct value_map *body = state->body.map;
+    void *scratch = arena_zalloc(arena, state->module->args_size + 1);
+    int result = 0;
+
+    for (size_t i = 0; i < body->count; i++) {
+        const struct value_pair *pair = &body->pairs[i];
+        const struct param *param = params_find(state->module->params, pair->key.s);
+
+        if (!param && unknown)
+            (void)refuse_unknown(state->module, &pair->key, unknown);
+        else if (!param)
+            result |= refuse_unknown(state->module, &pair->key, diags);
+        else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value))
+            result |= params_decode_one(arena, param, &policy, &pair->value, scratch, diags);
+    }
+    return result;
+}

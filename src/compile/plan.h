@@ -1,0 +1,116 @@
+/*
+ * plan - what a run will do: every state, checked, with its requisites resolved
+ * to other states and its level in the graph.
+ *
+ * The compiler fills it (compile/compile.h), the runner reads it (run/run.h).
+ * After compiling it never changes and holds no word of YAML or Jinja: arguments
+ * are decoded, targets are numbers.
+ *
+ * Memory: the arena of the compilation. Threads: any number of readers.
+ */
+#ifndef COMPILE_PLAN_H
+#define COMPILE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "data/params.h"
+#include "data/value.h"
+
+struct dag;
+struct module;
+struct output_list;
+
+/* What a state may demand of others. The first four are the documented core; every other form is
+ * rewritten to one of these by the compiler. */
+enum requisite {
+    REQUISITE_REQUIRE,     /* all of them succeeded */
+    REQUISITE_WATCH,       /* require; a change forces apply */
+    REQUISITE_ONCHANGES,   /* one of them changed */
+    REQUISITE_ONFAIL,      /* one of them failed */
+    REQUISITE_REQUIRE_ANY, /* one of them succeeded */
+    REQUISITE_WATCH_ANY,   /* require_any; a change forces apply */
+    REQUISITE_ONFAIL_ALL,  /* all of them failed */
+    REQUISITE_PREREQ,      /* one of them would change; they come later, not before */
+};
+#define REQUISITES (REQUISITE_PREREQ + 1)
+/* As users write it: "require", "onfail_all". */
+const char *requisite_name(enum requisite requisite);
+
+struct plan_targets {
+    const uint32_t *p; /* numbers of states */
+    size_t n;
+};
+
+/* A command that decides whether a state may run, or that checks what it did. */
+struct plan_guard {
+    const char *command; /* for the shell */
+    struct place at;
+};
+struct plan_guards {
+    const struct plan_guard *p;
+    size_t n;
+};
+
+struct plan_retry {
+    int64_t attempts; /* additional ones */
+    int64_t interval; /* nanoseconds between them */
+};
+
+#define PLAN_ORDER_FIRST (-1000000)
+#define PLAN_ORDER_LAST  1000000
+
+struct plan_state {
+    const char *name; /* "file.managed:/etc/motd" */
+    const char *id;   /* "/etc/motd" */
+    const char *ref;  /* the file it came from: "web.config" */
+    struct place at;  /* of its declaration */
+    const struct module *module;
+    const void *args;  /* decoded; NULL while it waits for outputs */
+    struct value body; /* the arguments as a map, for the undo journal and for outputs */
+    bool deferred;     /* has outputs('...') in it: decoded when it starts */
+
+    struct plan_targets requisites[REQUISITES];
+    struct plan_guards onlyif, unless, check_cmd;
+    struct param_strs creates; /* paths: all there, nothing to do */
+    const char *guard_user;    /* runas of the guards; NULL: ours */
+    int64_t order;
+    struct plan_retry retry;
+    bool failhard;
+    bool secret; /* nothing of its arguments may be shown */
+    uint32_t level;
+};
+
+struct map;
+
+struct plan {
+    struct plan_state *states;
+    uint32_t count;
+    const struct dag *dag; /* edges typed by enum requisite */
+    uint32_t level_count;
+    const uint32_t *order;       /* state numbers by level, order, name: as results are listed */
+    const uint32_t *level_start; /* level_count + 1 offsets into `order` */
+    struct param_strs refs;      /* what was asked for */
+    const struct output_list *outputs; /* what deferred states wait for, see compile/output.h */
+    const struct diags *warnings;      /* unknown parameters, when those are no mistakes */
+    const struct map *names;           /* struct plan_state by full name */
+};
+
+/* The number of the state with this full name, or -1. */
+int64_t plan_find(const struct plan *plan, const char *name);
+
+/* Decode the arguments of a state from a body without marks: what the compiler does for all states
+ * that are not deferred, and the runner for those that are, once output_fill has filled the body.
+ * Unknown parameters are told in `unknown` and are no mistake; NULL: they are. Returns -1 when it
+ * added to `diags`. */
+int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
+                struct diags *unknown, const void **ret_args, struct diags *diags);
+
+/* What can be told of the arguments of a deferred state before it starts: unknown parameters, and
+ * values that do not fit. */
+int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                        struct diags *diags);
+
+#endif

@@ -1,0 +1,188 @@
+#include "compile/renderer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "data/value.h"
+#include "jinja/jinja.h"
+#include "compile/builtin.h"
+#include "state/host.h"
+#include "compile/salt.h"
+#include "compile/tree.h"
+#include "sys/clock.h"
+#include "sys/path.h"
+
+struct renderer {
+    struct state_host *host;
+    struct builtin_context context;
+    struct jinja *jinja;
+    struct arena arena;  /* of the environment: globals */
+    const char *folder;  /* of the file that is rendered, for "./x" */
+    bool relative_names; /* templates known to the environment by a relative name */
+};
+
+/* --- what the environment asks for ---------------------------------------------- */
+
+/* "./x" and "../x" begin at the folder of the file that is rendered; the rest at the root. */
+static int load(void *user, struct str name, struct arena *arena, struct str *ret_text,
+                struct err *err)
+{
+    struct renderer *renderer = user;
+    const char *path = arena_strndup(arena, name.p, name.n);
+
+    if (str_starts(name, STR("./")) || str_starts(name, STR("../"))) {
+        path = path_normalise(arena, path_join(arena, renderer->folder, path));
+        renderer->relative_names = true;
+    }
+    return tree_read(renderer->host->tree, arena, path, ret_text, err);
+}
+
+static int64_t now(void *user)
+{
+    (void)user;
+    return clock_now();
+}
+
+static uint64_t random_number(void *user)
+{
+    uint64_t number = 0;
+
+    (void)user;
+    arc4random_buf(&number, sizeof(number));
+    return number;
+}
+
+static void make_environment(struct renderer *renderer)
+{
+    const struct state_host *host = renderer->host;
+    const struct jinja_options options = {
+        .lenient = !host->strict_templates,
+        .load = host->tree ? load : NULL,
+        .now = now,
+        .random = random_number,
+        .user = renderer,
+    };
+
+    jinja_free(renderer->jinja);
+    renderer->relative_names = false;
+    renderer->jinja = jinja_new(&options);
+    jinja_add_functions(renderer->jinja, builtin_globals, &renderer->context);
+    jinja_add_functions(renderer->jinja, salt_globals, &renderer->context);
+    jinja_add_global(renderer->jinja, "salt", salt_value(&renderer->arena, &renderer->context));
+}
+
+struct renderer *renderer_new(struct state_host *host, struct output_list *outputs)
+{
+    struct renderer *renderer = mem_zalloc(sizeof(*renderer));
+
+    renderer->host = host;
+    renderer->context = (struct builtin_context){ host, outputs };
+    renderer->folder = "";
+    make_environment(renderer);
+    return renderer;
+}
+
+void renderer_free(struct renderer *renderer)
+{
+    if (!renderer)
+        return;
+    jinja_free(renderer->jinja);
+    arena_done(&renderer->arena);
+    free(renderer);
+}
+
+/* --- what a template sees ---------------------------------------------------------- */
+
+static void set(struct arena *arena, struct value_map *map, const char *key, struct value value)
+{
+    value_map_set(arena, map, value_text(key), value);
+}
+
+static const char *replaced(struct arena *arena, const char *text, char from, char to)
+{
+    char *copy = arena_strdup(arena, text);
+
+    for (char *p = copy; *p; p++)
+        *p = *p == from ? to : *p;
+    return copy;
+}
+
+/* Where the template is, in the words of Salt: tplfile a/b/init.zy, tpldir a/b, tplroot a. */
+static void set_template_place(struct arena *arena, struct value_map *map, const char *path)
+{
+    const char *folder = path_dirname(arena, path);
+    struct str rest = str_from(folder);
+    const struct str root = str_cut(&rest, '/');
+    const bool at_root = strcmp(folder, ".") == 0;
+
+    set(arena, map, "tplfile", value_text(path));
+    set(arena, map, "tpldir", value_text(folder));
+    set(arena, map, "tpldot", value_text(at_root ? "" : replaced(arena, folder, '/', '.')));
+    set(arena, map, "tplroot", value_str(arena_str(arena, root)));
+}
+
+/* The same for a state file: sls a.b, slspath a/b when that is the folder of its init file. */
+static void set_state_place(struct arena *arena, struct value_map *map, const char *ref,
+                            const char *path)
+{
+    const char *folder = path_dirname(arena, path);
+    const char *slspath = strcmp(folder, ".") == 0 ? "" : folder;
+
+    set(arena, map, "sls", value_text(ref));
+    set(arena, map, "slspath", value_text(slspath));
+    set(arena, map, "slsdotpath", value_text(replaced(arena, slspath, '/', '.')));
+    set(arena, map, "slscolonpath", value_text(replaced(arena, slspath, '/', ':')));
+}
+
+static struct value_map *new_context(struct arena *arena, const struct state_host *host,
+                                     const char *path)
+{
+    struct value_map *map = value_map_new(arena, 16), *opts = value_map_new(arena, 2);
+
+    set(arena, opts, "id", value_text(host->peel_id ? host->peel_id : ""));
+    set(arena, opts, "test", value_bool(host->test));
+    set(arena, map, "facts", *host->facts);
+    set(arena, map, "grains", host->grains ? *host->grains : *host->facts);
+    set(arena, map, "settings", *host->settings);
+    set(arena, map, "pillar", *host->settings);
+    set(arena, map, "opts", value_map(opts));
+    set(arena, map, "saltenv", value_text("base"));
+    set_template_place(arena, map, path);
+    return map;
+}
+
+static int run(struct renderer *renderer, struct arena *arena, const char *path, struct str text,
+               struct value_map *context, struct buf *out, struct trace *trace, struct diags *diags)
+{
+    const struct value value = value_map(context);
+
+    if (renderer->relative_names)
+        make_environment(renderer); /* "./x" meant something else in the file before */
+    renderer->folder = path_dirname(arena, path);
+    return jinja_render_traced(renderer->jinja, path, text, &value, out, trace, diags);
+}
+
+int renderer_run_state(struct renderer *renderer, const char *ref, const char *path,
+                       struct str text, struct buf *out, struct trace *trace, struct diags *diags)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *context = new_context(&arena, renderer->host, path);
+
+    set_state_place(&arena, context, ref, path);
+    return run(renderer, &arena, path, text, context, out, trace, diags);
+}
+
+int renderer_run(struct renderer *renderer, const char *path, struct str text,
+                 const struct value *extra, struct buf *out, struct diags *diags)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *context = new_context(&arena, renderer->host, path);
+
+    if (extra && extra->kind == VALUE_MAP)
+        for (size_t i = 0; i < extra->map->count; i++)
+            value_map_set(&arena, context, extra->map->pairs[i].key, extra->map->pairs[i].value);
+    return run(renderer, &arena, path, text, context, out, NULL, diags);
+}

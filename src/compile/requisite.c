@@ -1,0 +1,357 @@
+#include "compile/requisite.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "compile/decl.h"
+#include "compile/lookup.h"
+
+/* So many unknown targets get a suggestion: each looks at every state. */
+#define SUGGESTIONS_MAX       20
+#define SUGGESTION_LENGTH_MIN 3
+
+/* clang-format off */
+static const struct requisite_form forms[] = {
+    { .name = "require",          .kind = REQUISITE_REQUIRE },
+    { .name = "watch",            .kind = REQUISITE_WATCH },
+    { .name = "onchanges",        .kind = REQUISITE_ONCHANGES },
+    { .name = "onfail",           .kind = REQUISITE_ONFAIL },
+    { .name = "prereq",           .kind = REQUISITE_PREREQ },
+    { .name = "listen",           .kind = REQUISITE_WATCH },
+    { .name = "require_any",      .kind = REQUISITE_REQUIRE_ANY },
+    { .name = "watch_any",        .kind = REQUISITE_WATCH_ANY },
+    { .name = "onchanges_any",    .kind = REQUISITE_ONCHANGES },
+    { .name = "onfail_any",       .kind = REQUISITE_ONFAIL },
+    { .name = "onfail_all",       .kind = REQUISITE_ONFAIL_ALL },
+    { .name = "use",              .use = true },
+    { .name = "require_in",       .kind = REQUISITE_REQUIRE,     .inverse = true },
+    { .name = "watch_in",         .kind = REQUISITE_WATCH,       .inverse = true },
+    { .name = "onchanges_in",     .kind = REQUISITE_ONCHANGES,   .inverse = true },
+    { .name = "onfail_in",        .kind = REQUISITE_ONFAIL,      .inverse = true },
+    { .name = "prereq_in",        .kind = REQUISITE_PREREQ,      .inverse = true },
+    { .name = "listen_in",        .kind = REQUISITE_WATCH,       .inverse = true },
+    { .name = "require_any_in",   .kind = REQUISITE_REQUIRE_ANY, .inverse = true },
+    { .name = "watch_any_in",     .kind = REQUISITE_WATCH_ANY,   .inverse = true },
+    { .name = "onchanges_any_in", .kind = REQUISITE_ONCHANGES,   .inverse = true },
+    { .name = "onfail_any_in",    .kind = REQUISITE_ONFAIL,      .inverse = true },
+    { .name = "onfail_all_in",    .kind = REQUISITE_ONFAIL_ALL,  .inverse = true },
+    { .name = "use_in",           .use = true,                   .inverse = true },
+};
+
+/* The module that a word alone stands for. */
+static const struct { const char *word, *module; } shorthands[] = {
+    { "pkg",     "pkg.installed" },
+    { "file",    "file.managed" },
+    { "service", "service.running" },
+    { "cmd",     "cmd.run" },
+    { "user",    "user.present" },
+    { "group",   "group.present" },
+};
+
+static const char *const kind_names[] = {
+    [REQUISITE_REQUIRE]     = "require",
+    [REQUISITE_WATCH]       = "watch",
+    [REQUISITE_ONCHANGES]   = "onchanges",
+    [REQUISITE_ONFAIL]      = "onfail",
+    [REQUISITE_REQUIRE_ANY] = "require_any",
+    [REQUISITE_WATCH_ANY]   = "watch_any",
+    [REQUISITE_ONFAIL_ALL]  = "onfail_all",
+    [REQUISITE_PREREQ]      = "prereq",
+};
+/* clang-format on */
+_Static_assert(ARRAY_LEN(kind_names) == REQUISITES, "every requisite has a name");
+
+const char *requisite_name(enum requisite requisite)
+{
+    return kind_names[requisite];
+}
+
+const struct requisite_form *requisite_form_find(struct str key)
+{
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+        if (str_is(key, forms[i].name))
+            return &forms[i];
+    return NULL;
+}
+
+/* --- finding ------------------------------------------------------------------------ */
+
+static struct str unfold(struct str module)
+{
+    for (size_t i = 0; i < ARRAY_LEN(shorthands); i++)
+        if (str_is(module, shorthands[i].word))
+            return str_from(shorthands[i].module);
+    return module;
+}
+
+/* {sls: web}: a file, or a pattern over files. */
+static bool find_file(struct arena *arena, const struct lookup *lookup, struct str ref,
+                      struct plan_targets *ret)
+{
+    struct requisite_set all = { 0 };
+    bool found = false;
+
+    if (lookup_ref(lookup, ref, ret))
+        return true;
+    if (glob_is_plain(ref))
+        return false;
+    MAP_EACH (&lookup->refs, entry) {
+        struct plan_targets some;
+
+        if (!glob_match(ref, entry->key) || !lookup_ref(lookup, entry->key, &some))
+            continue;
+        found = true;
+        VEC_EACH (&some, number)
+            VEC_PUSH_IN(arena, &all.targets[0], *number);
+    }
+    *ret = (struct plan_targets){ all.targets[0].p, all.targets[0].n };
+    return found;
+}
+
+/* {module: id} */
+static bool find_keyed(struct arena *arena, const struct lookup *lookup, struct str module,
+                       struct str id, struct plan_targets *ret)
+{
+    if (str_is(module, "sls"))
+        return find_file(arena, lookup, id, ret);
+    if (str_is(module, "id")) {
+        *ret = lookup_id(lookup, id);
+        return ret->n > 0;
+    }
+    *ret = lookup_full(lookup, unfold(module), id);
+    if (ret->n == 0)
+        *ret = lookup_family(lookup, module, id);
+    if (ret->n == 0 && !glob_is_plain(id))
+        *ret = lookup_glob(lookup, arena, module, id);
+    return ret->n > 0;
+}
+
+/* A text alone: a full name, an ID, "module:id" with a shorthand, or a pattern over IDs. */
+static bool find_text(struct arena *arena, const struct lookup *lookup, struct str text,
+                      struct plan_targets *ret)
+{
+    const size_t colon = str_find_char(text, ':', 0);
+
+    *ret = lookup_exact(lookup, text);
+    if (ret->n == 0)
+        *ret = lookup_id(lookup, text);
+    if (ret->n > 0)
+        return true;
+    if (colon != STR_NONE &&
+        find_keyed(arena, lookup, str_slice(text, 0, colon), str_from_offset(text, colon + 1), ret))
+        return true;
+    if (!glob_is_plain(text))
+        *ret = lookup_glob(lookup, arena, (struct str){ NULL, 0 }, text);
+    return ret->n > 0;
+}
+
+int requisite_find(struct arena *arena, const struct lookup *lookup, const struct value *key,
+                   struct str id, struct plan_targets *ret, const char **reterr_text)
+{
+    const struct str module = key ? key->s : (struct str){ NULL, 0 };
+
+    if (key ? find_keyed(arena, lookup, module, id, ret) : find_text(arena, lookup, id, ret))
+        return 0;
+    *reterr_text = key ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold(module)), STR_ARG(id))
+                       : arena_strndup(arena, id.p, id.n);
+    return -1;
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+int requisite_add(struct requisites *requisites, uint32_t state, enum requisite kind,
+                  uint32_t target)
+{
+    if (requisites->count++ == REQUISITES_MAX)
+        return diag_add(requisites->diags, requisites->states[state].at,
+                        "more than %d requisites in one run", REQUISITES_MAX);
+    if (requisites->count > REQUISITES_MAX)
+        return -1;
+    VEC_PUSH_IN(requisites->arena, &requisites->sets[state].targets[kind], target);
+    /* What a prereq looks at comes later, and not at all when the prereq fails. */
+    if (kind == REQUISITE_PREREQ)
+        VEC_PUSH_IN(requisites->arena, &requisites->sets[target].targets[REQUISITE_REQUIRE], state);
+    return 0;
+}
+
+/* What might have been meant. */
+static void suggest_target(struct requisites *requisites, bool is_file, struct str id)
+{
+    const struct lookup *lookup = requisites->lookup;
+    struct plan_targets found = lookup_id(lookup, id);
+    struct str near;
+
+    if (is_file) {
+        diag_hint(requisites->diags, "a file must be part of the run: include it");
+        return;
+    }
+    if (found.n > 0) {
+        diag_hint(requisites->diags, "there is '%s'", requisites->states[found.p[0]].name);
+        return;
+    }
+    /* Of very short names everything is near. */
+    if (id.n < SUGGESTION_LENGTH_MIN || diags_count(requisites->diags) > SUGGESTIONS_MAX)
+        return;
+    near = lookup_suggest_id(lookup, id);
+    found = near.p ? lookup_id(lookup, near) : found;
+    if (found.n > 0)
+        diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
+}
+
+static int tell_unknown(struct requisites *requisites, uint32_t state,
+                        const struct requisite_form *form, const struct value *where,
+                        const char *text)
+{
+    const char *name = requisites->states[state].name;
+
+    if (form->inverse)
+        return value_diag(requisites->diags, where,
+                          "compiler: inverse requisite \"%s\": unknown state, named by %s of "
+                          "state \"%s\"",
+                          text, form->name, name);
+    return value_diag(requisites->diags, where, "dag: state \"%s\" requires unknown state \"%s\"",
+                      name, text);
+}
+
+/* One target that was written: `key` is NULL for a text alone. */
+static int read_target(struct requisites *requisites, uint32_t state,
+                       const struct requisite_form *form, const struct value *key,
+                       const struct value *id)
+{
+    const struct str text = decl_text(requisites->arena, id);
+    struct plan_targets found;
+    const char *unknown;
+    bool many;
+
+    if (!text.p || text.n == 0 || (key && key->kind != VALUE_STR))
+        return value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
+                          requisites->states[state].name, form->name,
+                          text.p && text.n == 0 ? "an empty text" : value_describe(id));
+    if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
+        (void)tell_unknown(requisites, state, form, key ? key : id, unknown);
+        suggest_target(requisites, key && str_is(key->s, "sls"), text);
+        return -1;
+    }
+
+    /* Who names a group that it belongs to means the others. */
+    many = found.n > 1 || !glob_is_plain(text) || (key && str_is(key->s, "sls"));
+    VEC_EACH (&found, target) {
+        if (*target == state && many)
+            continue;
+        if (form->inverse ? requisite_add(requisites, *target, form->kind, state) < 0
+                          : requisite_add(requisites, state, form->kind, *target) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_item(struct requisites *requisites, uint32_t state,
+                     const struct requisite_form *form, const struct value *item)
+{
+    int result = 0;
+
+    if (item->kind != VALUE_MAP)
+        return read_target(requisites, state, form, NULL, item);
+    for (size_t i = 0; i < item->map->count; i++)
+        result |= read_target(requisites, state, form, &item->map->pairs[i].key,
+                              &item->map->pairs[i].value);
+    return result;
+}
+
+int requisite_read(struct requisites *requisites, uint32_t state, const struct requisite_form *form,
+                   const struct value *value)
+{
+    int result = 0;
+
+    if (value->kind == VALUE_NULL)
+        return 0;
+    if (value->kind != VALUE_LIST)
+        return read_item(requisites, state, form, value);
+    for (size_t i = 0; i < value->list->count; i++)
+        result |= read_item(requisites, state, form, &value->list->items[i]);
+    return result;
+}
+
+/* --- sealing -------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static size_t sort_unique(uint32_t *p, size_t n)
+{
+    size_t kept = 0;
+
+    if (n > 1)
+        qsort(p, n, sizeof(*p), compare_numbers);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || p[i] != p[i - 1])
+            p[kept++] = p[i];
+    return kept;
+}
+
+static bool has(const struct plan_targets *targets, uint32_t number)
+{
+    return targets->n > 0 &&
+           bsearch(&number, targets->p, targets->n, sizeof(number), compare_numbers);
+}
+
+/* The kind of requisite by which the state needs `target` to succeed; -1 when it does not. */
+static int needs_success(const struct plan_state *state, uint32_t target)
+{
+    static const enum requisite all[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_ONCHANGES };
+    static const enum requisite any[] = { REQUISITE_REQUIRE_ANY, REQUISITE_WATCH_ANY };
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (has(&state->requisites[all[i]], target))
+            return (int)all[i];
+    for (size_t i = 0; i < ARRAY_LEN(any); i++)
+        if (state->requisites[any[i]].n == 1 && has(&state->requisites[any[i]], target))
+            return (int)any[i];
+    return -1;
+}
+
+/* A state that needs another to succeed and to fail can never run. */
+static int check_exclusion(const struct plan_state *state, const struct plan_state *states,
+                           enum requisite kind, struct diags *diags)
+{
+    const struct plan_targets *targets = &state->requisites[kind];
+    size_t excluded = 0;
+    uint32_t last = 0;
+
+    VEC_EACH (targets, target)
+        if (needs_success(state, *target) >= 0) {
+            excluded++;
+            last = *target;
+        }
+    /* With onfail one of several is enough; with onfail_all each must fail. */
+    if (excluded == 0 || (kind == REQUISITE_ONFAIL && excluded < targets->n))
+        return 0;
+    (void)diag_add(
+        diags, state->at,
+        "dag: state \"%s\" can never run: it needs \"%s\" to succeed (%s) and to fail (%s)",
+        state->name, states[last].name, kind_names[needs_success(state, last)], kind_names[kind]);
+    return -1;
+}
+
+int requisite_seal(struct requisites *requisites, struct plan_state *states, uint32_t count)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < REQUISITES; k++) {
+            uint32_t *p = requisites->sets[i].targets[k].p;
+
+            states[i].requisites[k] =
+                (struct plan_targets){ p, sort_unique(p, requisites->sets[i].targets[k].n) };
+        }
+        result |= check_exclusion(&states[i], states, REQUISITE_ONFAIL, requisites->diags);
+        result |= check_exclusion(&states[i], states, REQUISITE_ONFAIL_ALL, requisites->diags);
+    }
+    return result;
+}

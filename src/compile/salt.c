@@ -1,0 +1,127 @@
+#include "compile/salt.h"
+
+#include "base/err.h"
+#include "base/suggest.h"
+#include "jinja/argument.h"
+#include "jinja/container.h"
+#include "jinja/dotted.h"
+#include "jinja/object.h"
+#include "jinja/render.h"
+#include "compile/builtin.h"
+#include "state/call.h"
+#include "state/host.h"
+#include "state/module.h"
+
+static const struct function *find_salt(struct str name)
+{
+    for (const struct function *f = builtin_salt_functions; f->name; f++)
+        if (str_is(name, f->name))
+            return f;
+    return NULL;
+}
+
+static struct str suggest_salt(struct str name)
+{
+    struct suggest best;
+
+    suggest_init(&best, name);
+    for (const struct function *f = builtin_salt_functions; f->name; f++)
+        suggest_offer(&best, str_from(f->name));
+    for (size_t i = 0; i < module_count; i++)
+        if (module_table[i]->call)
+            suggest_offer(&best, str_from(module_table[i]->name));
+    return suggest_best(&best);
+}
+
+/* Arguments by place go to the primary parameter first, then to the others in their order. */
+static const struct param *nth_param(const struct param *table, size_t n)
+{
+    const struct param *primary = params_find_primary(table);
+
+    if (primary && n == 0)
+        return primary;
+    n -= primary ? 1 : 0;
+    for (const struct param *p = table; p->name; p++)
+        if (p != primary && n-- == 0)
+            return p;
+    return NULL;
+}
+
+static int module_arguments(struct render *render, const struct module *module,
+                            const struct call *call, struct value *ret)
+{
+    struct value_map *map = container_new_map(render, call->count + call->named_count);
+
+    for (size_t i = 0; i < call->count; i++) {
+        const struct param *param = nth_param(module->params, i);
+
+        if (!param)
+            return render_fail(render, RENDER_TYPE, "%s() takes fewer than %zu arguments",
+                               module->name, call->count);
+        value_map_set(render->arena, map, value_text(param->name), call->args[i]);
+    }
+    for (size_t i = 0; i < call->named_count; i++)
+        value_map_set(render->arena, map, call->named[i].key, call->named[i].value);
+    *ret = value_map(map);
+    return 0;
+}
+
+static int call_module(struct render *render, struct builtin_context *context,
+                       const struct module *module, const struct call *call, struct value *ret)
+{
+    struct diags diags = DIAGS_INIT(render->arena);
+    struct value given;
+    struct err err;
+
+    if (module_arguments(render, module, call, &given) < 0)
+        return -1;
+    if (call_function(render->arena, context->host, module, &given, NULL, ret, &diags) == 0)
+        return 0;
+    (void)diags_to_err(&diags, &err);
+    return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
+}
+
+static int dispatch(struct render *render, void *user, struct str name, const struct call *call,
+                    struct value *ret)
+{
+    struct builtin_context *context = user;
+    const struct function *function = find_salt(name);
+    const struct module *module = module_find(name);
+
+    if (function)
+        return function_call(render, function, context, call, ret);
+    if (module && module->call)
+        return call_module(render, context, module, call, ret);
+
+    const struct str near = suggest_salt(name);
+    if (module)
+        (void)render_fail(render, RENDER_NOT_FOUND, "'%.*s' is a state, not a function",
+                          STR_ARG(name));
+    else
+        (void)render_fail(render, RENDER_NOT_FOUND, "unknown module \"%.*s\"", STR_ARG(name));
+    if (near.p && !module)
+        render_hint(render, "did you mean '%.*s'?", STR_ARG(near));
+    return -1;
+}
+
+struct value salt_value(struct arena *arena, struct builtin_context *context)
+{
+    return dotted_new(arena, dispatch, context);
+}
+
+static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *rest = container_list(render, &bound->args[1]);
+    const struct value_map *named = container_map(render, &bound->args[2]);
+    const struct call call = { rest->items, rest->count, named->pairs, named->count };
+    struct str name;
+
+    if (argument_text(render, &bound->args[0], &name) < 0)
+        return -1;
+    return dispatch(render, bound->user, name, &call, ret);
+}
+
+const struct function salt_globals[] = {
+    { "salt_call", "name, *args, **named", call_salt_call, "call a function by name" },
+    { 0 },
+};

@@ -1,0 +1,25 @@
+/*
+ * salt - functions by name: salt['a.b'](...), salt.a.b(...), salt_call('a.b', ...).
+ *
+ * A name is one of builtin_salt_functions, or a module of the table that has a
+ * function. Arguments by place go to the primary parameter of a module first, then to
+ * the others in the order of its table.
+ *
+ * Threads: as the rendering that calls them.
+ */
+#ifndef COMPILE_SALT_H
+#define COMPILE_SALT_H
+
+#include "data/value.h"
+#include "jinja/function.h"
+
+struct arena;
+struct builtin_context;
+
+/* The value of `salt`; keeps `context`. */
+struct value salt_value(struct arena *arena, struct builtin_context *context);
+
+/* salt_call, whose `user` is a struct builtin_context; ends with a line without name. */
+extern const struct function salt_globals[];
+
+#endif

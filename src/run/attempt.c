@@ -1,0 +1,236 @@
+#include "run/attempt.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "run/guard.h"
+#include "state/host.h"
+#include "compile/output.h"
+#include "compile/plan.h"
+#include "state/secrets.h"
+#include "undo/undo.h"
+#include "sys/fs.h"
+
+struct step {
+    struct attempt *attempt;
+    const struct attempt_world *world;
+    const struct plan_state *state;
+    const void *args;
+    const struct value *body;
+    bool test;            /* never applies */
+    const char *forecast; /* "(known after cmd.run:build)": stands in the arguments; NULL */
+    bool unknown;         /* and they make no sense yet */
+};
+
+/* --- arguments ----------------------------------------------------------------------- */
+
+/* Details that are a text stand for what a dry run cannot know. */
+static const struct value *look_up(void *user, uint32_t state)
+{
+    struct step *step = user;
+    const struct value *details = step->world->details(step->world->user, state);
+
+    if (details && details->kind == VALUE_STR)
+        step->forecast = details->s.p;
+    return details;
+}
+
+/* With a forecast among the arguments, an error says nothing about the real run. */
+static int excuse(struct step *step, int rc)
+{
+    if (rc == 0 || !step->forecast)
+        return rc;
+    step->unknown = true;
+    buf_clear(&step->attempt->run.text);
+    state_differs(&step->attempt->run, "%s", step->forecast);
+    return 0;
+}
+
+static int find_args(struct step *step, struct err *err)
+{
+    struct arena *arena = step->attempt->run.arena;
+    struct diags diags = DIAGS_INIT(arena), unknown = DIAGS_INIT(arena);
+    struct value *filled;
+
+    step->args = step->state->args;
+    step->body = &step->state->body;
+    if (!step->state->deferred)
+        return 0;
+    filled = ARENA_NEW(arena, struct value);
+    if (output_fill(arena, step->world->plan->outputs, &step->state->body, look_up, step, filled,
+                    err) < 0)
+        return -1;
+    step->body = filled;
+    if (secrets_add_body(step->world->host->secrets, step->state->module->params, filled))
+        step->attempt->run.secret = true;
+    if (plan_decode(arena, step->state, filled, step->world->host->strict_params ? NULL : &unknown,
+                    &step->args, &diags) == 0)
+        return 0;
+    (void)diags_to_err(&diags, err);
+    return excuse(step, -1);
+}
+
+/* --- check --------------------------------------------------------------------------- */
+
+/* Every path of `creates` is there. */
+static int is_created(const struct plan_state *state, bool *ret, struct err *err)
+{
+    struct fs_info info;
+
+    *ret = state->creates.n > 0;
+    for (size_t i = 0; i < state->creates.n && *ret; i++) {
+        if (fs_stat(state->creates.p[i], &info, err) < 0)
+            return -1;
+        *ret = info.kind != FS_NONE;
+    }
+    return 0;
+}
+
+/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell. */
+static int check(struct step *step, struct err *err)
+{
+    struct state_run *run = &step->attempt->run;
+    bool created;
+
+    if (step->unknown)
+        return 0;
+    if (!run->forced) {
+        if (is_created(step->state, &created, err) < 0)
+            return -1;
+        if (created) {
+            state_say(run, "%s exists", step->state->creates.p[0]);
+            return 0;
+        }
+    }
+    if (!step->state->module->check) {
+        run->differs = true;
+        return 0;
+    }
+    return excuse(step, step->state->module->check(run, step->args, err));
+}
+
+/* --- apply --------------------------------------------------------------------------- */
+
+static int begin(struct step *step, struct err *err)
+{
+    struct attempt *attempt = step->attempt;
+    const struct undo_state state = {
+        .name = step->state->name,
+        .module = step->state->module->name,
+        .id = step->state->id,
+        .body = step->state->module->revert ? step->body : NULL,
+        .level = step->state->level,
+        .retry = step->state->retry,
+        .secret = step->state->secret,
+    };
+    const struct attempt_world *world = step->world;
+
+    if (world->before_apply &&
+        world->before_apply(world->user, (uint32_t)(step->state - world->plan->states), err) < 0)
+        return -1;
+    attempt->change = (struct change){ .undo = world->undo };
+    attempt->run.change = &attempt->change;
+    return undo_begin(world->undo, attempt->run.arena, &state, &attempt->change.number, err);
+}
+
+static void end(struct step *step, int rc)
+{
+    struct attempt *attempt = step->attempt;
+    enum outcome outcome = rc < 0                   ? OUTCOME_FAILED
+                           : attempt->run.unchanged ? OUTCOME_UNCHANGED
+                                                    : OUTCOME_CHANGED;
+    struct err ignored;
+
+    /* A journal that cannot be written any more says so to the next who must be safe. */
+    (void)change_finish(&attempt->run, &ignored);
+    (void)undo_end(step->world->undo, attempt->run.arena, attempt->change.number, outcome,
+                   &ignored);
+    attempt->run.change = NULL;
+}
+
+static int apply(struct step *step, struct err *err)
+{
+    struct state_run *run = &step->attempt->run;
+    int rc;
+
+    if (!step->state->module->apply)
+        return err_set(err, ERR_UNSUPPORTED, "%s cannot be applied: it is a function",
+                       step->state->module->name);
+    if (begin(step, err) < 0)
+        return -1;
+    rc = step->state->module->apply(run, step->args, err);
+    end(step, rc);
+    if (rc < 0 || guard_check(run, step->state, err) < 0)
+        return -1;
+    step->attempt->changed = !run->unchanged;
+    return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------ */
+
+static int go(struct step *step, struct err *err)
+{
+    struct state_run *run = &step->attempt->run;
+    bool met;
+
+    if (find_args(step, err) < 0 || guard_ask(run, step->state, &met, err) < 0)
+        return -1;
+    if (!met) {
+        buf_clear(&run->text);
+        state_say(run, GUARD_NOT_MET);
+        return 0;
+    }
+    if ((!run->forced || step->test) && check(step, err) < 0)
+        return -1;
+    if (step->test) {
+        step->attempt->changed = run->differs || run->forced;
+        if (run->forced && !run->differs)
+            state_say(run, "would be applied again");
+        return 0;
+    }
+    if (!run->differs && !run->forced)
+        return 0;
+    return apply(step, err);
+}
+
+/* Ready for another state; memory is used again. */
+static void reset(struct attempt *attempt, const struct attempt_world *world,
+                  const struct plan_state *state, bool forced)
+{
+    struct buf text = attempt->run.text;
+
+    arena_clear(&attempt->arena);
+    buf_clear(&text);
+    text.max = ATTEMPT_TEXT_MAX;
+    attempt->run = (struct state_run){
+        .arena = &attempt->arena,
+        .name = state->name,
+        .test = !world->undo,
+        .forced = forced,
+        .secret = state->secret,
+        .host = world->host,
+        .text = text,
+    };
+    attempt->changed = false;
+}
+
+void attempt_done(struct attempt *attempt)
+{
+    buf_done(&attempt->run.text);
+    arena_done(&attempt->arena);
+}
+
+int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
+                bool forced, struct err *err)
+{
+    struct step step = {
+        .attempt = attempt,
+        .world = world,
+        .state = &world->plan->states[state],
+        .test = !world->undo,
+    };
+
+    reset(attempt, world, step.state, forced);
+    return go(&step, err);
+}

@@ -1,0 +1,55 @@
+/*
+ * attempt - one state, once: arguments, guards, check, apply, check_cmd.
+ *
+ *     attempt_init -> attempt_run -> read what it said -> attempt_done or attempt_init
+ *
+ * An attempt without a journal never applies: that is a dry run, and the look ahead
+ * of prereq. The arena is scratch of the worker; what should stay is copied out.
+ *
+ * Threads: one at a time for each attempt.
+ */
+#ifndef RUN_ATTEMPT_H
+#define RUN_ATTEMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "state/change.h"
+#include "state/module.h"
+
+struct err;
+struct plan;
+struct plan_state;
+struct undo;
+
+/* Longer texts of a state are cut. */
+#define ATTEMPT_TEXT_MAX ((size_t)4 << 20)
+
+/* What the runner knows and an attempt needs. */
+struct attempt_world {
+    struct state_host *host;
+    const struct plan *plan;
+    struct undo *undo; /* NULL: never apply */
+    /* What an earlier state said, by its number; NULL: nothing, or not yet. */
+    const struct value *(*details)(void *user, uint32_t state);
+    /* The state is about to be applied. */
+    int (*before_apply)(void *user, uint32_t state, struct err *err);
+    void *user;
+};
+
+struct attempt {
+    struct arena arena;
+    struct state_run run;
+    struct change change;
+    bool changed; /* or would change */
+};
+
+void attempt_done(struct attempt *attempt);
+
+/* Forgets what was there before. Returns -1 when the state failed; what it said until then is in
+ * `run`. */
+int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
+                bool forced, struct err *err);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * crew - runs the tasks of a level at once and tells when each begins and ends.
+ *
+ * A worker takes one task after the other; when it waits for something, another one
+ * goes on with the rest. So quick tasks need as many workers as there are cores,
+ * and slow ones as many as there are tasks. One task alone runs where it is.
+ *
+ *     crew_new -> crew_run... -> crew_free
+ *
+ * Threads: one calls; `run` is called in workers, `tell` in the calling thread.
+ */
+#ifndef RUN_CREW_H
+#define RUN_CREW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "run/lane.h"
+#include "sys/mailbox.h"
+
+struct arena;
+struct crew;
+struct crew_task;
+struct err;
+
+struct crew_mail {
+    struct mail mail;
+    struct crew_task *task;
+    bool ended;
+};
+
+/* Embedded in what is to be run. */
+struct crew_task {
+    const char *lane; /* those of one lane run one after the other; NULL */
+    struct lane_ticket ticket;
+    struct crew_mail begin, end;
+};
+
+struct crew_options {
+    unsigned limit; /* tasks at once; 0: no limit of ours */
+    void (*run)(void *user, struct crew_task *task);
+    void (*tell)(void *user, struct crew_task *task, bool ended); /* NULL: nobody wants to know */
+    void *user;
+};
+
+/* Lanes live in the arena. */
+struct crew *crew_new(struct arena *arena, const struct crew_options *options, struct err *err);
+void crew_free(struct crew *crew);
+
+/* Run all of them; returns when all are done. Fails before the first one has begun. */
+int crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count, struct err *err);
+
+#endif

@@ -1,0 +1,196 @@
+#include "run/gate.h"
+
+#include "base/arena.h"
+#include "run/owed.h"
+#include "compile/plan.h"
+
+struct asking {
+    struct arena *arena;
+    const struct gate_view *view;
+    const struct plan_state *state;
+    const struct owed_debt *debt;
+    struct gate gate;
+};
+
+typedef bool result_fn(const struct state_result *result);
+
+static bool is_broken(const struct state_result *result)
+{
+    return state_result_is_broken(result);
+}
+
+static bool has_changed(const struct state_result *result)
+{
+    return result->outcome == OUTCOME_CHANGED;
+}
+
+static bool has_failed(const struct state_result *result)
+{
+    return result->outcome == OUTCOME_FAILED;
+}
+
+static bool has_not_failed(const struct state_result *result)
+{
+    return !has_failed(result);
+}
+
+/* The first target of the kind of which `is` holds; NULL when there is none. */
+static const struct state_result *first(const struct asking *a, enum requisite kind, result_fn *is)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct state_result *result = &a->view->results[a->view->position[targets->p[i]]];
+
+        if (is(result))
+            return result;
+    }
+    return NULL;
+}
+
+static bool all_broken(const struct asking *a, enum requisite kind)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++)
+        if (!is_broken(&a->view->results[a->view->position[targets->p[i]]]))
+            return false;
+    return targets->n > 0;
+}
+
+static const char *target_name(const struct asking *a, enum requisite kind)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    return a->view->plan->states[targets->p[0]].name;
+}
+
+/* --- words ------------------------------------------------------------------------- */
+
+static const char *why_broken(const struct asking *a, const struct state_result *result)
+{
+    if (result->outcome == OUTCOME_FAILED)
+        return arena_printf(a->arena, "%s failed: %s", result->name,
+                            result->error ? result->error : "no reason given");
+    if (result->cause)
+        return arena_printf(a->arena, "%s was skipped: %s", result->name, result->cause);
+    return arena_printf(a->arena, "%s was skipped", result->name);
+}
+
+static const char *others(const struct asking *a, enum requisite kind)
+{
+    size_t n = a->state->requisites[kind].n;
+
+    return n > 1 ? arena_printf(a->arena, " and %zu more", n - 1) : "";
+}
+
+/* --- kinds ------------------------------------------------------------------------- */
+
+static bool refuse(struct asking *a, enum skip_reason reason, const char *cause)
+{
+    a->gate.skip = reason;
+    a->gate.cause = cause;
+    return false;
+}
+
+static bool ask_all(struct asking *a, enum requisite kind)
+{
+    const struct state_result *broken = first(a, kind, is_broken);
+
+    return !broken || refuse(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
+}
+
+static bool ask_any(struct asking *a, enum requisite kind)
+{
+    if (!all_broken(a, kind))
+        return true;
+    return refuse(a, SKIP_REQUIRE_FAILED,
+                  arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
+                               why_broken(a, first(a, kind, is_broken))));
+}
+
+/* A change among those watched; told by the first of them. */
+static void note_change(struct asking *a, enum requisite kind, bool forces)
+{
+    const struct state_result *changed = first(a, kind, has_changed);
+
+    if (!changed)
+        return;
+    a->gate.due = true;
+    a->gate.forced |= forces;
+    if (!a->gate.cause)
+        a->gate.cause = arena_printf(a->arena, "%s changed", changed->name);
+}
+
+static bool ask_onchanges(struct asking *a)
+{
+    if (a->state->requisites[REQUISITE_ONCHANGES].n == 0)
+        return true;
+    if (!ask_all(a, REQUISITE_ONCHANGES))
+        return false;
+    note_change(a, REQUISITE_ONCHANGES, false);
+    if (first(a, REQUISITE_ONCHANGES, has_changed) || a->debt)
+        return true;
+    return refuse(a, SKIP_ONCHANGES_NOT_MET,
+                  arena_printf(a->arena, "no change in %s%s", target_name(a, REQUISITE_ONCHANGES),
+                               others(a, REQUISITE_ONCHANGES)));
+}
+
+static bool ask_onfail(struct asking *a)
+{
+    const struct state_result *failed = first(a, REQUISITE_ONFAIL, has_failed);
+
+    if (a->state->requisites[REQUISITE_ONFAIL].n == 0)
+        return true;
+    if (!failed)
+        return refuse(a, SKIP_ONFAIL_NOT_MET,
+                      arena_printf(a->arena, "no failure of %s%s", target_name(a, REQUISITE_ONFAIL),
+                                   others(a, REQUISITE_ONFAIL)));
+    if (!a->gate.cause)
+        a->gate.cause = why_broken(a, failed);
+    return true;
+}
+
+static bool ask_onfail_all(struct asking *a)
+{
+    const struct state_result *well = first(a, REQUISITE_ONFAIL_ALL, has_not_failed);
+
+    if (a->state->requisites[REQUISITE_ONFAIL_ALL].n == 0)
+        return true;
+    if (well)
+        return refuse(a, SKIP_ONFAIL_NOT_MET,
+                      arena_printf(a->arena, "%s did not fail", well->name));
+    if (!a->gate.cause)
+        a->gate.cause = why_broken(a, first(a, REQUISITE_ONFAIL_ALL, has_failed));
+    return true;
+}
+
+static void note_debt(struct asking *a)
+{
+    if (!a->debt)
+        return;
+    a->gate.due = a->gate.forced = true;
+    if (!a->gate.cause)
+        a->gate.cause = arena_printf(a->arena, "owed since run %s: %s had changed", a->debt->run,
+                                     a->debt->source);
+}
+
+struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t state,
+                     const struct owed_debt *debt)
+{
+    struct asking a = {
+        .arena = arena, .view = view, .state = &view->plan->states[state], .debt = debt
+    };
+
+    if (!ask_all(&a, REQUISITE_REQUIRE) || !ask_any(&a, REQUISITE_REQUIRE_ANY) ||
+        !ask_all(&a, REQUISITE_WATCH) || !ask_any(&a, REQUISITE_WATCH_ANY))
+        return a.gate;
+    note_change(&a, REQUISITE_WATCH, true);
+    note_change(&a, REQUISITE_WATCH_ANY, true);
+    note_debt(&a);
+    if (ask_onchanges(&a) && ask_onfail(&a))
+        (void)ask_onfail_all(&a);
+    if (a.gate.skip != SKIP_NONE)
+        a.gate.forced = false;
+    return a.gate;
+}

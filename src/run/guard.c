@@ -1,0 +1,101 @@
+#include "run/guard.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "state/host.h"
+#include "compile/plan.h"
+#include "state/module.h"
+#include "sys/account.h"
+#include "sys/process.h"
+
+/* Kept of what a guard says; enough to explain a failure. */
+#define OUTPUT_MAX 4096
+#define STATUS_MAX 64
+
+/* The rights of the user that guards run as. */
+static int find_user(struct arena *arena, const char *name, struct process_user *ret,
+                     struct err *err)
+{
+    const struct account *account;
+    struct account_gids gids = { 0 };
+
+    if (account_find(arena, name, &account, err) < 0)
+        return -1;
+    if (!account)
+        return err_set(err, ERR_NOT_FOUND, "no user '%s'", name);
+    if (account_groups(arena, account, &gids, err) < 0)
+        return -1;
+    *ret = (struct process_user){ account->uid, account->gid, gids.list.p, gids.list.n };
+    return 0;
+}
+
+static int run_guard(struct state_run *run, const struct plan_state *state, const char *command,
+                     struct process_result *ret, struct err *err)
+{
+    const struct process_bounds bounds = { .output_max = OUTPUT_MAX };
+    struct process_spec spec = { .command = command };
+    struct process_user user;
+
+    if (state->guard_user) {
+        if (find_user(run->arena, state->guard_user, &user, err) < 0)
+            return -1;
+        spec.user = &user;
+    }
+    if (process_run(&spec, &bounds, run->host->cancel, run->arena, ret, err) < 0)
+        return -1;
+    if (ret->canceled)
+        return err_set(err, ERR_CANCELED, "canceled");
+    return 0;
+}
+
+/* Does every command end as wanted: well for onlyif, not well for unless? */
+static int ask_list(struct state_run *run, const struct plan_state *state, const char *word,
+                    const struct plan_guards *guards, bool wants, bool *met, struct err *err)
+{
+    for (size_t i = 0; i < guards->n && *met; i++) {
+        struct process_result result;
+
+        if (run_guard(run, state, guards->p[i].command, &result, err) < 0)
+            return err_wrap(err, "%s \"%s\"", word, guards->p[i].command);
+        *met = process_status_ok(result.status) == wants;
+    }
+    return 0;
+}
+
+int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_met, struct err *err)
+{
+    bool met = true;
+
+    if (ask_list(run, state, "onlyif", &state->onlyif, true, &met, err) < 0 ||
+        ask_list(run, state, "unless", &state->unless, false, &met, err) < 0)
+        return -1;
+    *ret_met = met;
+    return 0;
+}
+
+static int tell_failure(const char *command, const struct process_result *result, struct err *err)
+{
+    AUTO_BUF struct buf status = BUF_INIT(STATUS_MAX);
+    struct str said = str_trim(result->err.n > 0 ? result->err : result->out);
+
+    process_status_print(result->status, &status);
+    if (said.n == 0)
+        return err_set(err, ERR_INVALID, "check_cmd \"%s\": %s", command, buf_text(&status));
+    return err_set(err, ERR_INVALID, "check_cmd \"%s\": %s: %.*s", command, buf_text(&status),
+                   STR_ARG(said));
+}
+
+int guard_check(struct state_run *run, const struct plan_state *state, struct err *err)
+{
+    for (size_t i = 0; i < state->check_cmd.n; i++) {
+        const char *command = state->check_cmd.p[i].command;
+        struct process_result result;
+
+        if (run_guard(run, state, command, &result, err) < 0)
+            return err_wrap(err, "check_cmd \"%s\"", command);
+        if (!process_status_ok(result.status))
+            return tell_failure(command, &result, err);
+    }
+    return 0;
+}

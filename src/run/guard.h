@@ -1,0 +1,27 @@
+/*
+ * guard - commands that decide about a state.
+ *
+ * onlyif: every one must end well; unless: none may. check_cmd runs after apply
+ * and must end well. A command that cannot be started is an error, not an answer.
+ *
+ * Threads: any.
+ */
+#ifndef RUN_GUARD_H
+#define RUN_GUARD_H
+
+#include <stdbool.h>
+
+struct err;
+struct plan_state;
+struct state_run;
+
+/* What a state says whose guards say no. */
+#define GUARD_NOT_MET "skipped: guard condition not met"
+
+/* Do onlyif and unless let the state run? */
+int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_met,
+              struct err *err);
+/* Did apply do what check_cmd wants? Fails when it did not. */
+int guard_check(struct state_run *run, const struct plan_state *state, struct err *err);
+
+#endif

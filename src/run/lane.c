@@ -1,0 +1,72 @@
+#include "run/lane.h"
+
+#include "base/arena.h"
+
+struct lane {
+    bool busy;
+    struct lane_ticket *first, **last;
+};
+
+void lanes_init(struct lanes *lanes, struct arena *arena)
+{
+    *lanes = (struct lanes){ .arena = arena, .lanes = MAP_INIT_IN(arena) };
+    (void)pthread_mutex_init(&lanes->mutex, NULL);
+}
+
+void lanes_done(struct lanes *lanes)
+{
+    (void)pthread_mutex_destroy(&lanes->mutex);
+}
+
+static struct lane *get(struct lanes *lanes, const char *name)
+{
+    struct lane *lane = map_find(&lanes->lanes, str_from(name));
+
+    if (lane)
+        return lane;
+    lane = ARENA_NEW(lanes->arena, struct lane);
+    lane->last = &lane->first;
+    map_set(&lanes->lanes, str_from(name), lane);
+    return lane;
+}
+
+bool lane_enter(struct lanes *lanes, const char *name, struct lane_ticket *ticket)
+{
+    struct lane *lane;
+    bool free;
+
+    if (!name)
+        return true;
+    (void)pthread_mutex_lock(&lanes->mutex);
+    lane = get(lanes, name);
+    free = !lane->busy;
+    lane->busy = true;
+    if (!free) {
+        ticket->next = NULL;
+        *lane->last = ticket;
+        lane->last = &ticket->next;
+    }
+    (void)pthread_mutex_unlock(&lanes->mutex);
+    return free;
+}
+
+struct lane_ticket *lane_leave(struct lanes *lanes, const char *name)
+{
+    struct lane_ticket *next;
+    struct lane *lane;
+
+    if (!name)
+        return NULL;
+    (void)pthread_mutex_lock(&lanes->mutex);
+    lane = get(lanes, name);
+    next = lane->first;
+    if (next) {
+        lane->first = next->next;
+        if (!lane->first)
+            lane->last = &lane->first;
+    } else {
+        lane->busy = false;
+    }
+    (void)pthread_mutex_unlock(&lanes->mutex);
+    return next;
+}

@@ -1,0 +1,42 @@
+/*
+ * lane - those that may not run at the same time wait in a line, not in a worker.
+ *
+ * A lane has a name (`module.lock`). Who enters a free lane goes on at once; others
+ * are kept in it, and who leaves takes the next one along. So a thousand package
+ * states need one worker, not a thousand.
+ *
+ *     lane_enter(...) ? run it : leave it there
+ *     after running: while ((next = lane_leave(...))) run next
+ *
+ * Memory: the arena of the lanes. Threads: any.
+ */
+#ifndef RUN_LANE_H
+#define RUN_LANE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/map.h"
+
+struct arena;
+
+/* Embedded in what waits. */
+struct lane_ticket {
+    struct lane_ticket *next;
+};
+
+struct lanes {
+    pthread_mutex_t mutex;
+    struct arena *arena;
+    struct map lanes; /* by name */
+};
+
+void lanes_init(struct lanes *lanes, struct arena *arena);
+void lanes_done(struct lanes *lanes);
+
+/* True: go on, the lane is yours. False: the ticket is in the line. A NULL name is always free. */
+bool lane_enter(struct lanes *lanes, const char *name, struct lane_ticket *ticket);
+/* Leave; returns who has it now and must be run by the caller, or NULL. */
+struct lane_ticket *lane_leave(struct lanes *lanes, const char *name);
+
+#endif

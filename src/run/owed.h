@@ -1,0 +1,53 @@
+/*
+ * owed - reactions that were due and did not happen yet.
+ *
+ * A state that watches another owes a reaction when that one changes: a restart, a
+ * rebuild. Before a watched state is applied, those that watch it are written down
+ * here; each is crossed out when it has reacted, or turned out not to be needed. If
+ * it fails, is skipped by a failure, or the machine stops in between, the debt stays
+ * on disk, and a later run in which nothing changes pays it.
+ *
+ *     owed_open -> { owed_find, owed_expect, owed_settle }... -> owed_free
+ *
+ * One small file a debt, in <data_dir>/owed. Threads: any.
+ */
+#ifndef RUN_OWED_H
+#define RUN_OWED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct arena;
+struct err;
+struct owed;
+
+struct owed_debt {
+    const char *state;  /* who owes a reaction */
+    const char *source; /* what had changed */
+    const char *run;    /* the run in which it had */
+    int64_t since;      /* seconds since 1970 */
+};
+
+/* The debts in `data_dir`, as the run `run_id` sees them. */
+struct owed *owed_open(const char *data_dir, const char *run_id, struct err *err);
+/* NULL is fine. */
+void owed_free(struct owed *owed);
+
+/* What the state owes from earlier runs; NULL: nothing. Valid until it is settled. */
+const struct owed_debt *owed_find(struct owed *owed, const char *state);
+/* `source` is about to change: `state` will owe a reaction. On disk when this returns. */
+int owed_expect(struct owed *owed, const char *state, const char *source, struct err *err);
+/* Paid, or not needed. No debt is fine. */
+int owed_settle(struct owed *owed, const char *state, struct err *err);
+
+struct owed_debts {
+    VEC(struct owed_debt) list; /* by name of the state */
+};
+int owed_list(struct arena *arena, const char *data_dir, struct owed_debts *ret_debts,
+              struct err *err);
+/* Forget the debt of a state. `ret_found` tells whether there was one. */
+int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct err *err);
+
+#endif

@@ -1,0 +1,435 @@
+#include "run/revert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "base/map.h"
+#include "run/attempt.h"
+#include "state/host.h"
+#include "state/outcome.h"
+#include "run/pause.h"
+#include "compile/plan.h"
+#include "run/run.h"
+#include "run/runlock.h"
+#include "state/secrets.h"
+#include "undo/undo.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+#include "sys/lock.h"
+
+#define NOTHING "nothing to revert (no apply recorded)"
+
+struct reverting {
+    struct arena *arena;
+    struct state_host *host;
+    const struct revert_options *options;
+    const struct run_sink *sink;
+    struct run_result *result;
+    struct map ours;    /* "path\nmark": what any run of the reference found and kept an image of */
+    struct map by_name; /* index + 1 into the results: a state of several runs is one result */
+    const struct undo_run *run;
+    struct undo *journal;
+    bool complete; /* every state of the run so far */
+};
+
+static void emit(const struct reverting *r, struct run_event event)
+{
+    if (!r->sink)
+        return;
+    event.run_id = r->result->run_id;
+    event.state_count = (uint32_t)r->result->states.n;
+    r->sink->emit(r->sink->self, &event);
+}
+
+/* --- which runs ------------------------------------------------------------------------- */
+
+static bool has_ref(const struct undo_run *run, const char *ref)
+{
+    for (size_t i = 0; i < run->refs.n; i++)
+        if (strcmp(run->refs.p[i], ref) == 0)
+            return true;
+    return false;
+}
+
+struct runs {
+    VEC(struct undo_run) list; /* newest first */
+};
+
+static struct str image_key(struct arena *arena, const char *path, const char *mark)
+{
+    return str_from(arena_printf(arena, "%s\n%s", path, mark));
+}
+
+/* What a newer run replaced, and its revert puts back, was not done behind our back: an older run
+ * may go on from there, also when the revert before this one was cut off in between. */
+static void learn_images(struct reverting *r, const struct undo_run *run)
+{
+    VEC_EACH (&run->states, entry)
+        VEC_EACH (&entry->images, image)
+            if (image->image.mark)
+                map_set(&r->ours, image_key(r->arena, image->image.path, image->image.mark), r);
+}
+
+static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
+{
+    struct undo_ids ids;
+
+    if (undo_list(r->arena, r->host->data_dir, &ids, err) < 0)
+        return -1;
+    VEC_EACH (&ids.list, id) {
+        struct undo_run run;
+
+        if (undo_read(r->arena, r->host->data_dir, *id, &run, err) < 0) {
+            if (err->code == ERR_NOT_FOUND) /* it was cut off before its journal began */
+                continue;
+            return -1;
+        }
+        if (!has_ref(&run, r->options->target))
+            continue;
+        learn_images(r, &run);
+        if (!run.reverted)
+            VEC_PUSH_IN(r->arena, &ret->list, run);
+    }
+    return 0;
+}
+
+static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
+{
+    struct undo_run run;
+    struct ksuid ksuid;
+    struct err ignored;
+
+    if (ksuid_parse(str_from(r->options->target), &ksuid, &ignored) < 0)
+        return find_by_ref(r, ret, err);
+    if (undo_read(r->arena, r->host->data_dir, r->options->target, &run, err) < 0)
+        return -1;
+    if (!run.reverted)
+        VEC_PUSH_IN(r->arena, &ret->list, run);
+    return 0;
+}
+
+/* --- one path ---------------------------------------------------------------------------- */
+
+static bool is_ours(const struct undo_image *image, const char *mark)
+{
+    if (image->left.n == 0 || strcmp(mark, image->image.mark) == 0)
+        return true;
+    VEC_EACH (&image->left, left)
+        if (strcmp(*left, mark) == 0)
+            return true;
+    return false;
+}
+
+static int check_owner(const struct reverting *r, const struct undo_image *image,
+                       struct arena *scratch, struct err *err)
+{
+    const char *mark;
+
+    if (r->options->force || !image->image.whole || image->left.n == 0)
+        return 0;
+    if (image_mark(scratch, image->image.path, &mark, err) < 0)
+        return -1;
+    if (is_ours(image, mark) || map_has(&r->ours, image_key(scratch, image->image.path, mark)))
+        return 0;
+    return err_set(err, ERR_BUSY,
+                   "'%s' was changed by somebody else since run %s; it is left as it is "
+                   "(force takes it back all the same)",
+                   image->image.path, r->run->id);
+}
+
+/* The difference from what is there now to what was. */
+static void tell_content(struct state_run *run, const struct image *image)
+{
+    struct str now = { NULL, 0 };
+    struct fs_info info;
+    struct err ignored;
+
+    if (!image->whole || (image->info.kind != FS_FILE && image->info.kind != FS_NONE))
+        return;
+    if (fs_lstat(image->path, &info, &ignored) < 0 || info.kind != FS_FILE ||
+        fs_read(run->arena, image->path, IMAGE_INLINE_MAX, &now, &ignored) < 0 || !now.p)
+        return;
+    if ((image->content.p || image->info.kind == FS_NONE) && !str_eq(now, image->content))
+        state_diff_content(run, image->path, now, image->content);
+}
+
+static int restore_path(struct reverting *r, struct state_run *run, const struct undo_image *image,
+                        bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+
+    if (check_owner(r, image, run->arena, err) < 0)
+        return -1;
+    tell_content(run, &image->image);
+    if (image_restore(&image->image, r->run->folder, &words, changed, err) < 0)
+        return -1;
+    if (words.n > 0)
+        state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(&words))));
+    return 0;
+}
+
+/* --- one state ---------------------------------------------------------------------------- */
+
+static int decode_args(struct state_run *run, const struct undo_entry *entry,
+                       const struct module *module, const void **ret, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(run->arena), unknown = DIAGS_INIT(run->arena);
+    const struct plan_state state = { .name = entry->name, .id = entry->id, .module = module };
+
+    if (plan_decode(run->arena, &state, &entry->body, &unknown, ret, &diags) == 0)
+        return 0;
+    return diags_to_err(&diags, err);
+}
+
+static int revert_module(struct state_run *run, const struct undo_entry *entry, bool *changed,
+                         struct err *err)
+{
+    const struct module *module = module_find(str_from(entry->module));
+    const void *args;
+
+    if (entry->unchanged && entry->images.n == 0 && entry->notes->count == 0)
+        return 0; /* apply found nothing to do */
+    if (!module)
+        return err_set(err, ERR_NOT_FOUND, "this version has no module '%s'", entry->module);
+    if (!module->revert) {
+        if (entry->images.n == 0)
+            state_say(run, "%s cannot be reverted", module->name);
+        return 0;
+    }
+    if (decode_args(run, entry, module, &args, err) < 0)
+        return -1;
+    if (module->revert(run, args, err) < 0)
+        return -1;
+    *changed |= !run->unchanged;
+    return 0;
+}
+
+static int revert_once(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                       bool *changed, struct err *err)
+{
+    if (revert_module(run, entry, changed, err) < 0)
+        return -1;
+    for (size_t i = entry->images.n; i-- > 0;)
+        if (restore_path(r, run, &entry->images.p[i], changed, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int revert_with_retry(struct reverting *r, struct state_run *run,
+                             const struct undo_entry *entry, bool *changed, struct err *err)
+{
+    int rc = revert_once(r, run, entry, changed, err);
+
+    for (int64_t i = 0; rc < 0 && i < entry->retry.attempts; i++) {
+        if (err->code == ERR_CANCELED || !pause_for(r->host->cancel, entry->retry.interval))
+            break;
+        buf_clear(&run->text);
+        rc = revert_once(r, run, entry, changed, err);
+    }
+    return rc;
+}
+
+/* One result for each name: what happened in an older run is added to it. */
+static struct state_result *result_for(struct reverting *r, const struct undo_entry *entry)
+{
+    const struct str name = str_from(entry->name);
+    size_t at = (size_t)map_find(&r->by_name, name);
+    const struct state_result fresh = { .name = entry->name,
+                                        .level = entry->level,
+                                        .outcome = OUTCOME_UNCHANGED };
+
+    if (at == 0) {
+        VEC_PUSH_IN(r->arena, &r->result->states, fresh);
+        at = r->result->states.n;
+        map_set(&r->by_name, name, (void *)at); /* a number, not a pointer */
+    }
+    return &r->result->states.p[at - 1];
+}
+
+static void add_words(struct reverting *r, struct state_result *result, struct state_run *run)
+{
+    struct str text;
+
+    secrets_mask(r->host->secrets, &run->text);
+    text = str_trim_right(buf_view(&run->text));
+    if (text.n == 0)
+        return;
+    result->diff =
+        str_from(result->diff.n == 0
+                     ? arena_printf(r->arena, "%.*s", STR_ARG(text))
+                     : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
+}
+
+/* Marks of values are not in the journal: when no parameter tells what is secret, all of it is. */
+static void hide(struct reverting *r, const struct undo_entry *entry)
+{
+    const struct module *module = module_find(str_from(entry->module));
+
+    if (entry->secret && module && entry->body.kind == VALUE_MAP &&
+        !secrets_add_body(r->host->secrets, module->params, &entry->body))
+        secrets_add_value(r->host->secrets, &entry->body);
+}
+
+static int revert_state(struct reverting *r, uint32_t number, struct err *err)
+{
+    const struct undo_entry *entry = &r->run->states.p[number];
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct change change = { .undo = NULL };
+    struct state_run run = { .arena = &scratch,
+                             .name = entry->name,
+                             .host = r->host,
+                             .text = BUF_INIT(ATTEMPT_TEXT_MAX),
+                             .notes = entry->notes,
+                             .secret = entry->secret,
+                             .change = &change };
+    struct state_result *result = result_for(r, entry);
+    int64_t began = clock_real();
+    bool changed = false;
+    struct err why;
+    int rc;
+
+    emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = entry->name });
+    hide(r, entry);
+    rc = revert_with_retry(r, &run, entry, &changed, &why);
+    if (rc < 0)
+        result->error =
+            arena_str(r->arena, secrets_masked(r->host->secrets, r->arena, str_from(why.text))).p;
+    result->outcome = outcome_merge(result->outcome, rc < 0    ? OUTCOME_FAILED
+                                                     : changed ? OUTCOME_CHANGED
+                                                               : OUTCOME_UNCHANGED);
+    add_words(r, result, &run);
+    buf_done(&run.text);
+    result->duration += clock_real() - began;
+    emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
+    r->complete &= rc == 0;
+    return rc < 0 ? 0 : undo_restored(r->journal, &scratch, number, err);
+}
+
+/* --- one run ------------------------------------------------------------------------------- */
+
+struct place_in_run {
+    uint32_t number, level;
+    uint64_t sequence;
+};
+
+/* The last level first; in a level, who changed something last. */
+static int backwards(const void *a, const void *b)
+{
+    const struct place_in_run *left = a, *right = b;
+
+    if (left->level != right->level)
+        return left->level < right->level ? 1 : -1;
+    return left->sequence < right->sequence ? 1 : left->sequence > right->sequence ? -1 : 0;
+}
+
+static void skip_state(struct reverting *r, const struct undo_entry *entry)
+{
+    struct state_result *result = result_for(r, entry);
+
+    r->result->canceled = true;
+    r->complete = false;
+    if (result->outcome != OUTCOME_UNCHANGED)
+        return;
+    result->outcome = OUTCOME_SKIPPED;
+    result->skip_reason = SKIP_CANCELED;
+}
+
+static int revert_states(struct reverting *r, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct place_in_run *order = ARENA_ARRAY(&scratch, struct place_in_run, r->run->states.n + 1);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < r->run->states.n; i++) {
+        const struct undo_entry *entry = &r->run->states.p[i];
+
+        if (!entry->restored)
+            order[count++] = (struct place_in_run){ i, entry->level, entry->sequence };
+    }
+    qsort(order, count, sizeof(*order), backwards);
+    for (size_t i = 0; i < count; i++) {
+        if (cancel_is_raised(r->host->cancel))
+            skip_state(r, &r->run->states.p[order[i].number]);
+        else if (revert_state(r, order[i].number, err) < 0)
+            return -1;
+    }
+    return r->complete ? undo_reverted(r->journal, &scratch, err) : 0;
+}
+
+static int revert_one(struct reverting *r, const struct undo_run *run, struct err *err)
+{
+    int rc;
+
+    r->run = run;
+    r->complete = true;
+    r->journal = undo_reopen(r->host->data_dir, run, err);
+    if (!r->journal)
+        return -1;
+    rc = revert_states(r, err);
+    undo_free(r->journal);
+    return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static void tell_nothing(struct reverting *r)
+{
+    const struct state_result nothing = {
+        .name = arena_printf(r->arena, "state.revert:%s", r->options->target),
+        .outcome = OUTCOME_UNCHANGED,
+        .diff = STR(NOTHING),
+    };
+
+    VEC_PUSH_IN(r->arena, &r->result->states, nothing);
+}
+
+static int revert(struct reverting *r, struct err *err)
+{
+    int64_t began = clock_real();
+    struct runs runs = { 0 };
+
+    if (find_runs(r, &runs, err) < 0)
+        return -1;
+    if (runs.list.n > 0)
+        r->result->run_id = runs.list.p[0].id;
+    emit(r, (struct run_event){ .kind = RUN_STARTED });
+    VEC_EACH (&runs.list, run)
+        if (revert_one(r, run, err) < 0)
+            return -1;
+    if (r->result->states.n == 0)
+        tell_nothing(r);
+    run_result_count(r->result);
+    r->result->duration = clock_real() - began;
+    emit(r, (struct run_event){ .kind = RUN_FINISHED, .run = r->result });
+    return 0;
+}
+
+int revert_run(struct arena *arena, struct state_host *host, const struct revert_options *options,
+               const struct run_sink *sink, struct run_result *ret_result, struct err *err)
+{
+    struct run_result result = { 0 };
+    struct reverting r = { .arena = arena,
+                           .host = host,
+                           .options = options,
+                           .sink = sink,
+                           .result = &result,
+                           .ours = MAP_INIT_IN(arena),
+                           .by_name = MAP_INIT_IN(arena) };
+    struct lock lock = LOCK_NONE;
+    int rc;
+
+    if (!host->data_dir)
+        return err_set(err, ERR_INVALID, "revert wants the data folder of the runs");
+    if (runlock_take(&lock, host, sink, err) < 0)
+        return -1;
+    rc = revert(&r, err);
+    lock_drop(&lock);
+    if (rc == 0)
+        *ret_result = result;
+    return rc;
+}

@@ -1,0 +1,346 @@
+#include "run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "state/host.h"
+#include "compile/output.h"
+#include "run/owed.h"
+#include "compile/plan.h"
+#include "run/runlock.h"
+#include "run/runner.h"
+#include "state/secrets.h"
+#include "undo/undo.h"
+#include "sys/cancel.h"
+#include "sys/chance.h"
+#include "sys/clock.h"
+#include "sys/lock.h"
+
+/* --- events --------------------------------------------------------------------------- */
+
+static void emit(const struct runner *runner, struct run_event event)
+{
+    if (!runner->sink)
+        return;
+    event.run_id = runner->run_id;
+    event.level = runner->level;
+    event.level_count = runner->plan->level_count;
+    event.state_count = runner->plan->count;
+    runner->sink->emit(runner->sink->self, &event);
+}
+
+static void emit_state(const struct runner *runner, uint32_t state, bool ended)
+{
+    const struct state_result *result = &runner->results[runner->position[state]];
+
+    emit(runner, (struct run_event){
+                     .kind = ended ? RUN_STATE_FINISHED : RUN_STATE_STARTED,
+                     .name = runner->plan->states[state].name,
+                     .state = ended ? result : NULL,
+                 });
+}
+
+static void on_task(void *user, struct crew_task *crew_task, bool ended)
+{
+    emit_state(user, container_of(crew_task, struct runner_task, task)->state, ended);
+}
+
+static void on_run(void *user, struct crew_task *crew_task)
+{
+    runner_run_state(user, container_of(crew_task, struct runner_task, task));
+}
+
+/* --- what attempts ask for -------------------------------------------------------------- */
+
+/* Details of an earlier state. What is not there yet, or would change in a dry run, is told as a
+ * text that stands for all of them. */
+static const struct value *on_details(void *user, uint32_t state)
+{
+    struct runner *runner = user;
+    const struct plan_state *named = &runner->plan->states[state];
+    const struct state_result *result = &runner->results[runner->position[state]];
+    struct value *forecast;
+
+    if (named->level < runner->level) {
+        if (state_result_is_broken(result) || result->outcome == OUTCOME_SKIPPED)
+            return NULL;
+        if (!runner->test || result->outcome == OUTCOME_UNCHANGED)
+            return runner->details[state] ? runner->details[state] : &runner->no_details;
+    }
+    (void)pthread_mutex_lock(&runner->mutex);
+    forecast = ARENA_NEW(runner->arena, struct value);
+    *forecast = value_text(arena_printf(runner->arena, "(known after %s)", named->name));
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return forecast;
+}
+
+/* Whoever watches this state owes a reaction from now on. */
+static int on_apply(void *user, uint32_t state, struct err *err)
+{
+    struct runner *runner = user;
+
+    for (uint32_t i = runner->watcher_start[state]; i < runner->watcher_start[state + 1]; i++)
+        if (owed_expect(runner->owed, runner->plan->states[runner->watchers[i]].name,
+                        runner->plan->states[state].name, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- preparing -------------------------------------------------------------------------- */
+
+static const enum requisite watching[] = { REQUISITE_WATCH, REQUISITE_WATCH_ANY,
+                                           REQUISITE_ONCHANGES };
+
+static bool is_watching(const struct plan_state *state)
+{
+    for (size_t k = 0; k < ARRAY_LEN(watching); k++)
+        if (state->requisites[watching[k]].n > 0)
+            return true;
+    return false;
+}
+
+/* The watchers of each state: count, sum up, fill. */
+static void find_watchers(struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+    uint32_t *start = ARENA_ARRAY(runner->arena, uint32_t, (size_t)plan->count + 2);
+
+    for (uint32_t s = 0; s < plan->count; s++)
+        for (size_t k = 0; k < ARRAY_LEN(watching); k++)
+            for (size_t i = 0; i < plan->states[s].requisites[watching[k]].n; i++)
+                start[plan->states[s].requisites[watching[k]].p[i] + 2]++;
+    for (uint32_t s = 0; s < plan->count; s++)
+        start[s + 2] += start[s + 1];
+    runner->watchers = ARENA_ARRAY(runner->arena, uint32_t, start[plan->count + 1] + 1);
+    for (uint32_t s = 0; s < plan->count; s++)
+        for (size_t k = 0; k < ARRAY_LEN(watching); k++)
+            for (size_t i = 0; i < plan->states[s].requisites[watching[k]].n; i++)
+                runner->watchers[start[plan->states[s].requisites[watching[k]].p[i] + 1]++] = s;
+    runner->watcher_start = start;
+}
+
+/* Ids sort by time, also those of one second: the payload begins with the fraction. */
+static void make_run_id(char *text)
+{
+    int64_t now = clock_wall();
+    struct ksuid ksuid = { .seconds = now / CLOCK_SECOND };
+    const uint64_t head = (uint64_t)(now % CLOCK_SECOND) << 32 | (chance_number() & UINT32_MAX);
+    const uint64_t tail = chance_number();
+
+    for (int i = 0; i < 8; i++) {
+        ksuid.payload[i] = (unsigned char)(head >> (56 - 8 * i));
+        ksuid.payload[i + 8] = (unsigned char)(tail >> (56 - 8 * i));
+    }
+    ksuid_print(&ksuid, text);
+}
+
+static void hide_secrets(const struct runner *runner)
+{
+    for (uint32_t s = 0; s < runner->plan->count; s++) {
+        const struct plan_state *state = &runner->plan->states[s];
+
+        if (state->secret)
+            (void)secrets_add_body(runner->host->secrets, state->module->params, &state->body);
+    }
+}
+
+static void init_results(struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+
+    runner->results = ARENA_ARRAY(runner->arena, struct state_result, (size_t)plan->count + 1);
+    runner->position = ARENA_ARRAY(runner->arena, uint32_t, (size_t)plan->count + 1);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct plan_state *state = &plan->states[plan->order[i]];
+
+        runner->position[plan->order[i]] = i;
+        runner->results[i] = (struct state_result){ .name = state->name, .level = state->level };
+    }
+    if (plan->outputs && plan->outputs->list.n > 0)
+        runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);
+    runner->no_details = value_map(value_map_new(runner->arena, 0));
+    runner->view = (struct gate_view){ plan, runner->results, runner->position };
+}
+
+static void init_worlds(struct runner *runner)
+{
+    runner->world = (struct attempt_world){
+        .host = runner->host,
+        .plan = runner->plan,
+        .undo = runner->undo,
+        .details = on_details,
+        .before_apply = on_apply,
+        .user = runner,
+    };
+    runner->ahead = runner->world;
+    runner->ahead.undo = NULL;
+}
+
+static int init(struct runner *runner, struct err *err)
+{
+    make_run_id(runner->run_id);
+    (void)pthread_mutex_init(&runner->mutex, NULL);
+    if (runner->host->data_dir) {
+        runner->owed = owed_open(runner->host->data_dir, runner->run_id, err);
+        if (!runner->owed)
+            return -1;
+    }
+    if (!runner->test)
+        runner->undo = undo_new(runner->host->data_dir, runner->run_id, runner->plan->refs);
+    init_results(runner);
+    init_worlds(runner);
+    find_watchers(runner);
+    hide_secrets(runner);
+    return 0;
+}
+
+static void done(struct runner *runner)
+{
+    undo_free(runner->undo);
+    owed_free(runner->owed);
+    runner_free_spares(runner);
+    (void)pthread_mutex_destroy(&runner->mutex);
+}
+
+/* --- levels ----------------------------------------------------------------------------- */
+
+/* A debt of a state that watches nothing any more is void. */
+static const struct owed_debt *debt_of(struct runner *runner, uint32_t state)
+{
+    const struct plan_state *named = &runner->plan->states[state];
+    const struct owed_debt *debt = runner->owed ? owed_find(runner->owed, named->name) : NULL;
+
+    return debt && is_watching(named) ? debt : NULL;
+}
+
+static struct gate ask(struct runner *runner, uint32_t state, const struct state_result *abort)
+{
+    if (abort)
+        return (struct gate){
+            .skip = SKIP_FAILHARD_ABORT,
+            .due = true,
+            .cause = arena_printf(runner->arena, "%s failed, and has failhard", abort->name),
+        };
+    if (cancel_is_raised(runner->host->cancel))
+        return (struct gate){ .skip = SKIP_CANCELED, .due = true };
+    return gate_ask(runner->arena, &runner->view, state, debt_of(runner, state));
+}
+
+static int run_level(struct runner *runner, struct crew *crew, const struct state_result *abort,
+                     struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    const struct plan *plan = runner->plan;
+    uint32_t first = plan->level_start[runner->level], last = plan->level_start[runner->level + 1];
+    struct runner_task *tasks = ARENA_ARRAY(&scratch, struct runner_task, last - first);
+    struct crew_task **ready = ARENA_ARRAY(&scratch, struct crew_task *, last - first);
+    size_t count = 0;
+
+    emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
+    for (uint32_t i = first; i < last; i++) {
+        const uint32_t state = plan->order[i];
+        const struct gate gate = ask(runner, state, abort);
+
+        if (gate.skip != SKIP_NONE) {
+            runner_skip(runner, state, &gate);
+            emit_state(runner, state, true);
+            continue;
+        }
+        tasks[count] = (struct runner_task){ .task.lane = plan->states[state].module->lock,
+                                             .state = state,
+                                             .gate = gate };
+        ready[count] = &tasks[count].task;
+        count++;
+    }
+    return crew_run(crew, ready, count, err);
+}
+
+/* A state of the level that just ended that stops everything; NULL. */
+static const struct state_result *find_failhard(const struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+
+    for (uint32_t i = plan->level_start[runner->level]; i < plan->level_start[runner->level + 1];
+         i++)
+        if (plan->states[plan->order[i]].failhard && runner->results[i].outcome == OUTCOME_FAILED)
+            return &runner->results[i];
+    return NULL;
+}
+
+static int run_levels(struct runner *runner, struct err *err)
+{
+    const struct crew_options options = {
+        .limit = runner->host->parallel,
+        .run = on_run,
+        .tell = runner->sink ? on_task : NULL,
+        .user = runner,
+    };
+    struct crew *crew = crew_new(runner->arena, &options, err);
+    const struct state_result *abort = NULL;
+    struct err ignored;
+    int rc = crew ? 0 : -1;
+
+    for (runner->level = 0; rc == 0 && runner->level < runner->plan->level_count; runner->level++) {
+        rc = run_level(runner, crew, abort, err);
+        if (runner->undo) /* a broken journal fails the states that need it */
+            (void)undo_flush(runner->undo, &ignored);
+        if (!abort)
+            abort = find_failhard(runner);
+    }
+    crew_free(crew);
+    return rc;
+}
+
+/* --- a run ------------------------------------------------------------------------------- */
+
+static void fill_result(struct runner *runner, int64_t began, struct run_result *ret)
+{
+    *ret = (struct run_result){
+        .run_id = arena_strdup(runner->arena, runner->run_id),
+        .test = runner->test,
+        .canceled = runner->canceled,
+        .duration = clock_real() - began,
+        .states = { runner->results, runner->plan->count, runner->plan->count },
+    };
+    run_result_count(ret);
+}
+
+static int run(struct runner *runner, struct run_result *ret, struct err *err)
+{
+    int64_t began = clock_real();
+    struct err ignored;
+
+    if (init(runner, err) < 0)
+        return -1;
+    emit(runner, (struct run_event){ .kind = RUN_STARTED });
+    if (run_levels(runner, err) < 0)
+        return -1;
+    if (runner->undo && undo_is_open(runner->undo)) /* old runs that stay do no harm */
+        (void)undo_prune(runner->host->data_dir, runner->run_id, clock_wall() / CLOCK_SECOND,
+                         &ignored);
+    fill_result(runner, began, ret);
+    emit(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
+    return 0;
+}
+
+int run_plan(struct arena *arena, struct state_host *host, const struct plan *plan,
+             enum run_mode mode, const struct run_sink *sink, struct run_result *ret_result,
+             struct err *err)
+{
+    struct runner runner = {
+        .arena = arena, .host = host, .plan = plan, .sink = sink, .test = mode == RUN_TEST
+    };
+    struct lock lock = LOCK_NONE;
+    int rc;
+
+    if (!runner.test && !host->data_dir)
+        return err_set(err, ERR_INVALID, "a run that changes things wants a data folder");
+    if (!runner.test && runlock_take(&lock, host, sink, err) < 0)
+        return -1;
+    rc = run(&runner, ret_result, err);
+    done(&runner);
+    lock_drop(&lock);
+    return rc;
+}

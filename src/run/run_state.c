@@ -1,0 +1,253 @@
+/* One state of a run: the look ahead of prereq, attempts, and what became of it. */
+#include "run/runner.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "state/host.h"
+#include "run/owed.h"
+#include "run/pause.h"
+#include "compile/plan.h"
+#include "state/secrets.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+
+#define DETAILS_DEPTH_MAX 200
+
+struct runner_spare {
+    struct attempt attempt;
+    struct runner_spare *next;
+};
+
+static struct runner_spare *take_spare(struct runner *runner)
+{
+    struct runner_spare *spare;
+
+    (void)pthread_mutex_lock(&runner->mutex);
+    spare = runner->spares;
+    if (spare)
+        runner->spares = spare->next;
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return spare ? spare : mem_zalloc(sizeof(*spare));
+}
+
+static void give_spare(struct runner *runner, struct runner_spare *spare)
+{
+    (void)pthread_mutex_lock(&runner->mutex);
+    spare->next = runner->spares;
+    runner->spares = spare;
+    (void)pthread_mutex_unlock(&runner->mutex);
+}
+
+void runner_free_spares(struct runner *runner)
+{
+    for (struct runner_spare *spare = runner->spares, *next; spare; spare = next) {
+        next = spare->next;
+        attempt_done(&spare->attempt);
+        free(spare);
+    }
+    runner->spares = NULL;
+}
+
+/* --- what became of it ---------------------------------------------------------------- */
+
+static struct state_result *result_of(struct runner *runner, uint32_t state)
+{
+    return &runner->results[runner->position[state]];
+}
+
+/* Keep, cross out, or leave the debt of a state that has ended. */
+static void settle_debt(struct runner *runner, uint32_t state, const struct gate *gate)
+{
+    const struct state_result *result = result_of(runner, state);
+    bool ran = result->outcome == OUTCOME_CHANGED || result->outcome == OUTCOME_UNCHANGED;
+    /* who was skipped by a failure may have missed a change that was half made */
+    bool needed =
+        gate->due || (result->outcome == OUTCOME_SKIPPED && state_result_is_broken(result));
+    struct err ignored;
+
+    if (runner->test || !runner->owed || (!ran && needed))
+        return;
+    /* A debt that cannot be crossed out is paid twice, which is the safe side. */
+    (void)owed_settle(runner->owed, runner->plan->states[state].name, &ignored);
+}
+
+/* Every text in a copy that nobody else has seen yet. */
+static void mask(struct runner *runner, struct value *v, unsigned depth)
+{
+    if (depth > DETAILS_DEPTH_MAX)
+        *v = value_text(SECRETS_MASK);
+    if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
+        v->s = secrets_masked(runner->host->secrets, runner->arena, v->s);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        mask(runner, &v->list->items[i], depth + 1);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        mask(runner, &v->map->pairs[i].value, depth + 1);
+}
+
+static struct value copy_details(struct runner *runner, struct value_map *details)
+{
+    const struct value all = value_map(details);
+
+    return value_copy(runner->arena, &all);
+}
+
+static struct str shown_diff(struct runner *runner, struct state_run *run)
+{
+    struct str text;
+
+    if (run->text.n == 0)
+        return (struct str){ "", 0 };
+    secrets_mask(runner->host->secrets, &run->text);
+    text = buf_view(&run->text);
+    if (text.n > 0 && text.p[text.n - 1] == '\n')
+        text.n--;
+    return arena_str(runner->arena, text);
+}
+
+/* Under the mutex: everything that stays is copied into the arena of the results. */
+static void keep_words(struct runner *runner, uint32_t number, struct attempt *attempt,
+                       const struct err *err)
+{
+    struct state_result *result = result_of(runner, number);
+    struct state_run *run = &attempt->run;
+
+    result->diff = shown_diff(runner, run);
+    if (err) {
+        struct str text = secrets_masked(runner->host->secrets, runner->arena, str_from(err->text));
+
+        result->error = arena_str(runner->arena, text).p;
+        runner->canceled |= err->code == ERR_CANCELED;
+    }
+    if (run->details && run->details->count > 0) {
+        struct value shown = copy_details(runner, run->details);
+
+        mask(runner, &shown, 0);
+        result->details = shown.map;
+        if (runner->details) {
+            struct value *raw = ARENA_NEW(runner->arena, struct value);
+
+            *raw = copy_details(runner, run->details);
+            runner->details[number] = raw;
+        }
+    }
+}
+
+static void finish(struct runner *runner, struct runner_task *task, struct attempt *attempt,
+                   const struct err *err)
+{
+    struct state_result *result = result_of(runner, task->state);
+
+    result->outcome = err ? OUTCOME_FAILED : attempt->changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED;
+    result->cause = task->gate.cause;
+    (void)pthread_mutex_lock(&runner->mutex);
+    keep_words(runner, task->state, attempt, err);
+    (void)pthread_mutex_unlock(&runner->mutex);
+    settle_debt(runner, task->state, &task->gate);
+}
+
+void runner_skip(struct runner *runner, uint32_t state, const struct gate *gate)
+{
+    struct state_result *result = result_of(runner, state);
+
+    result->outcome = OUTCOME_SKIPPED;
+    result->skip_reason = gate->skip;
+    result->cause = gate->cause;
+    settle_debt(runner, state, gate);
+}
+
+/* --- prereq --------------------------------------------------------------------------- */
+
+static void set_cause(struct runner *runner, struct gate *gate, const char *name, const char *words)
+{
+    (void)pthread_mutex_lock(&runner->mutex);
+    if (!gate->cause)
+        gate->cause = arena_printf(runner->arena, "%s %s", name, words);
+    (void)pthread_mutex_unlock(&runner->mutex);
+}
+
+/* Would one of the states that come later change? Then this one is forced. A target that cannot be
+ * checked is no pending change, and no answer either: if no other one gives it, the state fails, so
+ * that neither it nor the target acts on a guess. */
+static int look_ahead(struct runner *runner, struct runner_task *task, struct attempt *attempt,
+                      struct err *err)
+{
+    const struct plan_state *state = &runner->plan->states[task->state];
+    const struct plan_targets *targets = &state->requisites[REQUISITE_PREREQ];
+    const char *last = NULL;
+    bool unclear = false;
+
+    if (targets->n == 0)
+        return 0;
+    for (size_t i = 0; i < targets->n; i++) {
+        const char *name = runner->plan->states[targets->p[i]].name;
+        struct err why;
+
+        last = name;
+        if (attempt_run(attempt, &runner->ahead, targets->p[i], false, &why) < 0) {
+            *err = why;
+            (void)err_wrap(err, "look at %s", name);
+            unclear = true;
+        } else if (attempt->changed) {
+            task->gate.forced = true;
+            set_cause(runner, &task->gate, name, "would change");
+            return 0;
+        }
+    }
+    if (unclear)
+        return -1;
+    task->gate.skip = SKIP_PREREQ_NOT_MET;
+    task->gate.cause = NULL;
+    set_cause(runner, &task->gate, last, "would not change");
+    return 0;
+}
+
+/* --- attempts ------------------------------------------------------------------------- */
+
+static int try(struct runner *runner, const struct runner_task *task, struct attempt *attempt,
+               struct err *err)
+{
+    const struct plan_retry *retry = &runner->plan->states[task->state].retry;
+    int rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
+
+    for (int64_t i = 0; rc < 0 && !runner->test && i < retry->attempts; i++) {
+        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, retry->interval))
+            break;
+        rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
+    }
+    return rc;
+}
+
+static void run_gated(struct runner *runner, struct runner_task *task, struct attempt *attempt)
+{
+    struct err err;
+    int rc;
+
+    if (look_ahead(runner, task, attempt, &err) < 0) {
+        finish(runner, task, attempt, &err);
+        return;
+    }
+    if (task->gate.skip != SKIP_NONE) {
+        runner_skip(runner, task->state, &task->gate);
+        return;
+    }
+    rc = try(runner, task, attempt, &err);
+    finish(runner, task, attempt, rc < 0 ? &err : NULL);
+}
+
+void runner_run_state(struct runner *runner, struct runner_task *task)
+{
+    struct runner_spare *spare;
+    int64_t began = clock_real();
+
+    if (cancel_is_raised(runner->host->cancel)) {
+        task->gate = (struct gate){ .skip = SKIP_CANCELED, .due = task->gate.due };
+        runner_skip(runner, task->state, &task->gate);
+        return;
+    }
+    spare = take_spare(runner);
+    run_gated(runner, task, &spare->attempt);
+    result_of(runner, task->state)->duration = clock_real() - began;
+    give_spare(runner, spare);
+}

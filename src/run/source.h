@@ -1,0 +1,38 @@
+/*
+ * source - where the bytes of a `source` come from.
+ *
+ *     /srv/x, file:///srv/x        a file of this machine
+ *     x/y, salt://x/y, zester://   a file of the state tree
+ *     http://, https://            fetched; wants a hash, and is kept under it
+ *
+ * A hash is "sha256=<hex>", "sha512=<hex>", or the hex digits alone; it is checked
+ * wherever the bytes come from.
+ *
+ * Memory: the arena, or the tree. Threads: any.
+ */
+#ifndef RUN_SOURCE_H
+#define RUN_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct arena;
+struct err;
+struct state_host;
+struct value_list;
+
+#define SOURCE_SIZE_MAX   ((size_t)1 << 30)
+#define SOURCE_TIMEOUT    (600 * INT64_C(1000000000))
+#define SOURCE_LIST_MAX   100000
+#define SOURCE_LIST_DEPTH 64
+
+/* Not there: ERR_NOT_FOUND. `hash` may be NULL. */
+int source_read(struct arena *arena, const struct state_host *host, const char *source,
+                const char *hash, struct str *ret_bytes, struct err *err);
+/* The files below a folder, as sorted relative paths. */
+int source_list(struct arena *arena, const struct state_host *host, const char *source,
+                struct value_list **ret_list, struct err *err);
+
+#endif

@@ -1,0 +1,157 @@
+/* Functions of state/module.h: what modules say and ask while they run. */
+#include "state/module.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/textdiff.h"
+#include "state/change.h"
+#include "state/host.h"
+#include "state/secrets.h"
+#include "undo/undo.h"
+#include "sys/process.h"
+
+/* Larger contents are told in a sentence. */
+#define CONTENT_DIFF_MAX ((size_t)1 << 20)
+
+/* --- differences ------------------------------------------------------------------ */
+
+static void end_line(struct state_run *run)
+{
+    if (run->text.n > 0 && run->text.p[run->text.n - 1] != '\n')
+        buf_add_char(&run->text, '\n');
+}
+
+void state_differs(struct state_run *run, const char *fmt, ...)
+{
+    va_list args;
+
+    run->differs = true;
+    end_line(run);
+    va_start(args, fmt);
+    buf_vprintf(&run->text, fmt, args);
+    va_end(args);
+}
+
+void state_say(struct state_run *run, const char *fmt, ...)
+{
+    va_list args;
+
+    end_line(run);
+    va_start(args, fmt);
+    buf_vprintf(&run->text, fmt, args);
+    va_end(args);
+}
+
+void state_diff(struct state_run *run, const char *what, const char *old, const char *now)
+{
+    state_differs(run, "%s: %s -> %s", what, old ? old : "(none)", now ? now : "(none)");
+}
+
+static const char *content_word(const struct state_run *run, struct str text)
+{
+    if (run->secret)
+        return "secret";
+    return text.n > CONTENT_DIFF_MAX ? "large" : "binary";
+}
+
+void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now)
+{
+    bool shown = !run->secret && old.n <= CONTENT_DIFF_MAX && now.n <= CONTENT_DIFF_MAX &&
+                 !textdiff_is_binary(old) && !textdiff_is_binary(now);
+
+    run->differs = true;
+    if (shown && (old.n > 0 || now.n > 0)) {
+        end_line(run);
+        textdiff(old, now, old.p ? path : "/dev/null", now.p ? path : "/dev/null", &run->text);
+    } else if (!old.p) {
+        state_differs(run, "new file %s, %zu bytes", path, now.n);
+    } else if (!now.p) {
+        state_differs(run, "file %s goes, %zu bytes", path, old.n);
+    } else {
+        state_differs(run, "%s content of %s changes: %zu -> %zu bytes",
+                      content_word(run, old.n > now.n ? old : now), path, old.n, now.n);
+    }
+}
+
+/* --- details and notes -------------------------------------------------------------- */
+
+void state_detail_value(struct state_run *run, const char *key, struct value value)
+{
+    if (!run->details)
+        run->details = value_map_new(run->arena, 4);
+    value_map_set(run->arena, run->details, value_text(arena_strdup(run->arena, key)),
+                  value_copy(run->arena, &value));
+}
+
+void state_detail(struct state_run *run, const char *key, const char *fmt, ...)
+{
+    va_list args;
+    const char *text;
+
+    va_start(args, fmt);
+    text = arena_vprintf(run->arena, fmt, args);
+    va_end(args);
+    state_detail_value(run, key, value_text(text));
+}
+
+int state_note(struct state_run *run, const char *key, struct value value, struct err *err)
+{
+    if (!run->change)
+        return err_set(err, ERR_UNSUPPORTED, "note '%s': nothing may be noted while checking", key);
+    if (!run->notes)
+        run->notes = value_map_new(run->arena, 4);
+    value_map_set(run->arena, run->notes, value_text(arena_strdup(run->arena, key)),
+                  value_copy(run->arena, &value));
+    if (!run->change->undo)
+        return 0;
+    if (undo_note(run->change->undo, run->arena, run->change->number, key, &value, err) < 0)
+        return -1;
+    return undo_sync(run->change->undo, err);
+}
+
+const struct value *state_noted(const struct state_run *run, const char *key)
+{
+    const struct value text = value_text(key);
+
+    return run->notes ? value_map_find(run->notes, &text) : NULL;
+}
+
+void state_unchanged(struct state_run *run)
+{
+    run->unchanged = true;
+}
+
+/* --- what a module may ask for -------------------------------------------------------- */
+
+int state_command(struct state_run *run, const struct process_spec *spec, int64_t timeout_ns,
+                  struct process_result *ret, struct err *err)
+{
+    const struct process_bounds bounds = { .timeout = timeout_ns };
+
+    if (process_run(spec, &bounds, run->host->cancel, run->arena, ret, err) < 0)
+        return -1;
+    if (ret->canceled)
+        return err_set(err, ERR_CANCELED, "canceled while the command ran");
+    return 0;
+}
+
+const struct value *state_grains(const struct state_run *run)
+{
+    return run->host->grains ? run->host->grains : run->host->facts;
+}
+
+const struct value *state_facts(const struct state_run *run)
+{
+    return run->host->facts;
+}
+
+const struct value *state_settings(const struct state_run *run)
+{
+    return run->host->settings;
+}
+
+void state_secret(struct state_run *run, struct str text)
+{
+    secrets_add(run->host->secrets, text);
+}

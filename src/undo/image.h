@@ -1,0 +1,65 @@
+/*
+ * image - what was at a path at one moment, good enough to put it back.
+ *
+ * A whole image holds the content of a file: small ones in the image itself,
+ * large ones in a copy beside the journal. An image of attributes alone is for
+ * changes of mode, owner and times. A folder's image is the folder itself; what
+ * is in it has images of its own.
+ *
+ * A mark tells whether a path is still what somebody left there: "none",
+ * "folder", "link:<target>", "file:<sha256>".
+ *
+ *     image_take -> image_encode -> (disk) -> image_decode -> image_restore
+ *
+ * Memory: the arena of each call. Threads: any.
+ */
+#ifndef UNDO_IMAGE_H
+#define UNDO_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "sys/fs.h"
+
+struct arena;
+struct buf;
+struct err;
+struct value;
+struct value_map;
+
+/* Larger files are copied, not held. */
+#define IMAGE_INLINE_MAX ((size_t)32 << 10)
+
+struct image {
+    const char *path;
+    bool whole; /* not attributes alone */
+    struct fs_info info;
+    const char *target;       /* of a link */
+    struct str content;       /* of a small file; a NULL view: in `copy` */
+    const char *copy;         /* the name of a file in the folder of the journal; NULL */
+    const char *mark;         /* what it was */
+    struct value_map *xattrs; /* name to bytes; NULL: none */
+};
+
+enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
+
+/* Look at `path`, not through a link. A copy of a large file is written to `folder`/`copy`, synced;
+ * it may be NULL for an image of attributes. */
+int image_take(struct arena *arena, const char *path, enum image_extent extent, const char *folder,
+               const char *copy, struct image *ret_image, struct err *err);
+
+struct value image_encode(struct arena *arena, const struct image *image);
+/* Trusts nothing. Borrows texts from `v`. */
+int image_decode(const struct value *v, struct image *ret_image, struct err *err);
+
+/* Make the path as it was. `ret_changed` tells whether there was anything to do; what was done, or
+ * why something was left, is added to `out` in words. A folder that is not empty is left. */
+int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
+                  struct err *err);
+
+/* The mark of what is at `path` now, and of a file with this content. */
+int image_mark(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
+const char *image_mark_content(struct arena *arena, struct str content);
+
+#endif

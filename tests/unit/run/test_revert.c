@@ -1,0 +1,269 @@
+#include "scene.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/ksuid.h"
+#include "run/revert.h"
+#include "undo/undo.h"
+#include "sys/path.h"
+
+static void revert(struct scene *scene, const char *target, bool force)
+{
+    const struct revert_options options = { target, force };
+    struct err err = { 0 };
+
+    scene->result = (struct run_result){ 0 };
+    if (revert_run(&scene->arena, &scene->host, &options, scene->sink, &scene->result, &err) < 0)
+        CHECK_STR(err.text, "");
+}
+
+TEST(a_revert_brings_back_what_was_there)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "old", "first\n");
+    CHECK_INT(chmod(scene_path(&scene, "old"), 0640), 0);
+    scene_apply(&scene, "ROOT/old: {file.managed: [{content: \"second\\n\"}]}\n"
+                        "ROOT/a/b/new: {file.managed: [{content: x}]}\n");
+    CHECK_STR(scene_read(&scene, "old"), "second\n");
+    CHECK_STR(scene_read(&scene, "a/b/new"), "x");
+    scene_done(&scene);
+
+    scene_init_in(&scene, scene.root); /* a later process knows only the disk */
+    revert(&scene, "case", false);
+    CHECK_INT(scene.result.changed, 2);
+    CHECK_INT(scene.result.failed, 0);
+    CHECK_STR(scene_read(&scene, "old"), "first\n");
+    CHECK(access(scene_path(&scene, "a"), F_OK) < 0);
+    CHECK_HAS(
+        scene_result(&scene, arena_printf(&scene.arena, "file.managed:%s/old", scene.root))->diff.p,
+        "-second\n+first\n");
+    struct stat st;
+    CHECK_INT(stat(scene_path(&scene, "old"), &st), 0);
+    CHECK_INT(st.st_mode & 07777, 0640);
+    revert(&scene, "case", false);
+    CHECK_INT(scene.result.states.n, 1);
+    CHECK_STR(scene.result.states.p[0].diff.p, "nothing to revert (no apply recorded)");
+    CHECK_STR(scene_outcome(&scene, "state.revert:case"), "ok");
+    scene_done(&scene);
+}
+
+TEST(a_revert_by_reference_goes_back_to_the_first_state)
+{
+    struct scene scene;
+    const char *middle;
+
+    scene_init(&scene);
+    scene_write(&scene, "f", "0");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '1'}]}\n");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '2'}]}\n");
+    middle = scene.result.run_id;
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '3'}]}\n");
+    revert(&scene, scene.result.run_id, false);
+    CHECK_STR(scene_read(&scene, "f"), "2");
+    revert(&scene, middle, false);
+    CHECK_STR(scene_read(&scene, "f"), "1");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '4'}]}\n");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '5'}]}\n");
+    revert(&scene, "case", false);
+    CHECK_STR(scene_read(&scene, "f"), "0");
+    CHECK_INT(scene.result.states.n, 1);
+    CHECK_STR(scene_outcome(&scene, "file.managed:f"), "changed");
+    scene_done(&scene);
+}
+
+TEST(what_somebody_else_changed_is_left_unless_forced)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "f", "0");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '1'}]}\n"
+                        "g: {file.managed: [{path: ROOT/g}, {content: '1'}]}\n");
+    scene_write(&scene, "f", "mine");
+    revert(&scene, "case", false);
+    CHECK_STR(scene_outcome(&scene, "file.managed:f"), "failed");
+    CHECK_HAS(scene_result(&scene, "file.managed:f")->error, "was changed by somebody else");
+    CHECK_STR(scene_outcome(&scene, "file.managed:g"), "changed");
+    CHECK_STR(scene_read(&scene, "f"), "mine");
+    revert(&scene, "case", true);
+    CHECK_STR(scene_read(&scene, "f"), "0");
+    CHECK_INT(scene.result.states.n, 1); /* g was done before */
+    revert(&scene, "case", false);
+    CHECK_STR(scene_outcome(&scene, "state.revert:case"), "ok");
+    scene_done(&scene);
+}
+
+TEST(modules_revert_by_what_they_noted_and_some_cannot)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "n", "before");
+    scene_apply(&scene, "n: {note.set: [{path: ROOT/n}, {content: after}]}\n"
+                        "m: {note.set: [{path: ROOT/m}, {content: after}]}\n"
+                        "c: {cmd.run: [{command: 'true'}]}\n");
+    revert(&scene, "case", false);
+    CHECK_STR(scene_read(&scene, "n"), "before");
+    CHECK_STR(scene_read(&scene, "m"), "(none)");
+    CHECK_STR(scene_outcome(&scene, "note.set:n"), "changed");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:c"), "ok");
+    CHECK_STR(scene_result(&scene, "cmd.run:c")->diff.p, "cmd.run cannot be reverted");
+    scene_done(&scene);
+}
+
+TEST(levels_are_reverted_backwards)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_apply(&scene, "a: {file.managed: [{path: ROOT/f}, {content: '1'}]}\n"
+                        "b: {file.managed: [{path: ROOT/f}, {content: '12'}, "
+                        "{require: [{file: a}]}]}\n"
+                        "c: {file.managed: [{path: ROOT/f}, {content: '123'}, "
+                        "{require: [{file: b}]}]}\n");
+    revert(&scene, "case", false);
+    CHECK_INT(scene.result.changed, 3);
+    CHECK_STR(scene.result.states.p[0].name, "file.managed:c");
+    CHECK_STR(scene.result.states.p[2].name, "file.managed:a");
+    CHECK_STR(scene_read(&scene, "f"), "(none)");
+    scene_done(&scene);
+}
+
+TEST(an_unknown_run_is_an_error)
+{
+    const struct revert_options options = { "0ujtsYcgvSTl8PAuAdqWYSMnLOv", false };
+    struct scene scene;
+    struct err err;
+
+    scene_init(&scene);
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_STR(err.text, "no run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is kept");
+    scene_done(&scene);
+}
+
+/* --- killed at any moment ------------------------------------------------------------------ */
+
+#define KILL_FILES  40
+#define KILL_ROUNDS 10
+
+static const char *kill_states(struct scene *scene)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (int i = 0; i < KILL_FILES; i++)
+        buf_printf(&text, "ROOT/d%d/f: {file.managed: [{content: \"new %d\\n\"}]}\n",
+                   i % 4 * 10 + i, i);
+    return buf_copy(&text, &scene->arena).p;
+}
+
+/* Apply in a child that is killed after a while; true: it came to its end before. */
+static bool apply_and_kill(struct scene *scene, long nanoseconds)
+{
+    const struct timespec pause = { 0, nanoseconds };
+    int status;
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        scene_run(scene, RUN_APPLY);
+        _exit(0);
+    }
+    (void)nanosleep(&pause, NULL);
+    (void)kill(pid, SIGKILL);
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status);
+}
+
+static const char *file_now(struct scene *scene, int i)
+{
+    return scene_read(scene, arena_printf(&scene->arena, "d%d/f", i % 4 * 10 + i));
+}
+
+/* Odd files are there before. */
+static const char *file_before(struct scene *scene, int i)
+{
+    return i % 2 ? arena_printf(&scene->arena, "old %d\n", i) : "(none)";
+}
+
+static void check_old_or_new(struct scene *scene)
+{
+    for (int i = 0; i < KILL_FILES; i++) {
+        const char *now = file_now(scene, i);
+
+        if (strcmp(now, file_before(scene, i)) != 0)
+            CHECK_STR(now, arena_printf(&scene->arena, "new %d\n", i));
+    }
+}
+
+static void make_old(struct scene *scene)
+{
+    struct err err;
+
+    for (int i = 1; i < KILL_FILES; i += 2) {
+        const char *name = arena_printf(&scene->arena, "d%d/f", i % 4 * 10 + i);
+
+        CHECK_INT(fs_mkdirs(path_dirname(&scene->arena, scene_path(scene, name)), 0755, &err), 0);
+        scene_write(scene, name, file_before(scene, i));
+    }
+}
+
+TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
+{
+    unsigned seed = 7;
+    int cut = 0;
+
+    for (int round = 0; round < KILL_ROUNDS; round++) {
+        struct scene scene;
+
+        scene_init(&scene);
+        make_old(&scene);
+        scene_load(&scene, kill_states(&scene));
+        for (int again = 0; again < 3; again++) {
+            cut += !apply_and_kill(&scene, (long)(rand_r(&seed) % 12000000));
+            check_old_or_new(&scene);
+        }
+        revert(&scene, "case", false);
+        CHECK_INT(scene.result.failed, 0);
+        for (int i = 0; i < KILL_FILES; i++)
+            CHECK_STR(file_now(&scene, i), file_before(&scene, i));
+        CHECK(access(scene_path(&scene, "d0"), F_OK) < 0); /* drafts of killed runs and all */
+        scene_done(&scene);
+    }
+    CHECK(cut > 0);
+}
+
+TEST(a_revert_that_was_killed_is_finished_by_the_next)
+{
+    unsigned seed = 3;
+
+    for (int round = 0; round < 10; round++) {
+        const struct timespec pause = { 0, (long)(rand_r(&seed) % 6000000) };
+        struct scene scene;
+        pid_t pid;
+
+        scene_init(&scene);
+        make_old(&scene);
+        scene_apply(&scene, kill_states(&scene));
+        pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            revert(&scene, "case", false);
+            _exit(0);
+        }
+        (void)nanosleep(&pause, NULL);
+        (void)kill(pid, SIGKILL);
+        CHECK_INT(waitpid(pid, NULL, 0), pid);
+        check_old_or_new(&scene);
+        revert(&scene, "case", false);
+        CHECK_INT(scene.result.failed, 0);
+        for (int i = 0; i < KILL_FILES; i++)
+            CHECK_STR(file_now(&scene, i), file_before(&scene, i));
+        scene_done(&scene);
+    }
+}

@@ -1,0 +1,168 @@
+#include "scene.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "base/sha256.h"
+#include "run/source.h"
+#include "sys/fd.h"
+#include "sys/fetch.h"
+
+/* --- a server that gives one answer a connection ------------------------------------------ */
+
+struct server {
+    int fd;
+    int port;
+    const char *answer;
+    int answers;
+    pthread_t thread;
+};
+
+static void *serve(void *arg)
+{
+    struct server *server = arg;
+
+    for (int i = 0; i < server->answers; i++) {
+        AUTO_FD int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC);
+        char request[4096];
+        struct err err;
+
+        CHECK(fd >= 0);
+        CHECK(read(fd, request, sizeof(request)) > 0);
+        (void)fd_write(fd, server->answer, strlen(server->answer), &err);
+        (void)shutdown(fd, SHUT_WR);
+        (void)!read(fd, request, sizeof(request));
+    }
+    return NULL;
+}
+
+static void server_start(struct server *server, const char *answer, int answers)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof(address);
+
+    *server = (struct server){ .answer = answer, .answers = answers };
+    server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(server->fd >= 0);
+    CHECK_INT(bind(server->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    CHECK_INT(listen(server->fd, 8), 0);
+    CHECK_INT(getsockname(server->fd, (struct sockaddr *)&address, &size), 0);
+    server->port = ntohs(address.sin_port);
+    CHECK_INT(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void server_stop(struct server *server)
+{
+    CHECK_INT(pthread_join(server->thread, NULL), 0);
+    fd_close(&server->fd);
+}
+
+#define OK_ANSWER "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+/* --- tests ---------------------------------------------------------------------------------- */
+
+TEST(a_file_is_fetched_once_and_kept_under_its_hash)
+{
+    char hex[SHA256_HEX_SIZE];
+    struct server server;
+    struct scene scene;
+    struct str bytes;
+    struct err err = { 0 };
+    const char *url, *hash;
+
+    scene_init(&scene);
+    server_start(&server, OK_ANSWER, 1); /* a second request would not be answered */
+    url = arena_printf(&scene.arena, "http://127.0.0.1:%d/x", server.port);
+    sha256_hex("hello", 5, hex);
+    hash = arena_printf(&scene.arena, "sha256=%s", hex);
+    if (source_read(&scene.arena, &scene.host, url, hash, &bytes, &err) < 0)
+        CHECK_STR(err.text, "");
+    CHECK_STR(bytes.p, "hello");
+    server_stop(&server);
+    CHECK_INT(source_read(&scene.arena, &scene.host, url, hash, &bytes, &err), 0);
+    CHECK_STR(bytes.p, "hello");
+    scene_done(&scene);
+}
+
+TEST(a_wrong_hash_is_refused_and_a_missing_one_explained)
+{
+    char hex[SHA256_HEX_SIZE];
+    struct server server;
+    struct scene scene;
+    struct str bytes;
+    struct err err = { 0 };
+
+    scene_init(&scene);
+    CHECK_INT(source_read(&scene.arena, &scene.host, "https://x.example/f", NULL, &bytes, &err),
+              -1);
+    CHECK_HAS(err.text, "add source_hash: sha256=<digits>");
+    CHECK_INT(source_read(&scene.arena, &scene.host, "https://x.example/f", "md5=12", &bytes, &err),
+              -1);
+    CHECK_HAS(err.text, "wants sha256=<64 digits>");
+    server_start(&server, OK_ANSWER, 1);
+    sha256_hex("other", 5, hex);
+    CHECK_INT(source_read(&scene.arena, &scene.host,
+                          arena_printf(&scene.arena, "http://127.0.0.1:%d/x", server.port), hex,
+                          &bytes, &err),
+              -1);
+    CHECK_HAS(err.text, "wanted ");
+    server_stop(&server);
+    scene_done(&scene);
+}
+
+TEST(a_server_may_say_no_and_may_say_too_much)
+{
+    const struct fetch_options options = { .size_max = 3, .timeout = INT64_C(5000000000) };
+    struct server server;
+    struct scene scene;
+    struct str bytes;
+    struct err err = { 0 };
+
+    scene_init(&scene);
+    server_start(&server, "HTTP/1.0 404 Not Found\r\n\r\n", 1);
+    CHECK_INT(fetch(&scene.arena, arena_printf(&scene.arena, "http://127.0.0.1:%d/", server.port),
+                    &options, &bytes, &err),
+              -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_HAS(err.text, "the server says 404");
+    server_stop(&server);
+    server_start(&server, "HTTP/1.0 200 OK\r\n\r\nhello", 1);
+    CHECK_INT(fetch(&scene.arena, arena_printf(&scene.arena, "http://127.0.0.1:%d/", server.port),
+                    &options, &bytes, &err),
+              -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_HAS(err.text, "more than the limit of 3 bytes");
+    server_stop(&server);
+    CHECK_INT(fetch(&scene.arena, "file:///etc/passwd", &options, &bytes, &err), -1);
+    scene_done(&scene);
+}
+
+TEST(files_of_the_machine_and_of_the_tree_are_read)
+{
+    struct tree *tree = tree_new_in_memory();
+    struct value_list *list;
+    struct scene scene;
+    struct str bytes;
+    struct err err = { 0 };
+
+    scene_init(&scene);
+    tree_add(tree, "web/x.conf", STR("tree"));
+    scene.host.tree = tree;
+    scene_write(&scene, "local", "machine");
+    CHECK_INT(source_read(&scene.arena, &scene.host, "salt://web/x.conf", NULL, &bytes, &err), 0);
+    CHECK(str_is(bytes, "tree"));
+    CHECK_INT(
+        source_read(&scene.arena, &scene.host, scene_path(&scene, "local"), NULL, &bytes, &err), 0);
+    CHECK(str_is(bytes, "machine"));
+    CHECK_INT(source_read(&scene.arena, &scene.host, "salt://web/y", NULL, &bytes, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_INT(source_list(&scene.arena, &scene.host, scene.root, &list, &err), 0);
+    CHECK_INT(list->count, 1);
+    CHECK_STR(list->items[0].s.p, "local");
+    CHECK_INT(source_list(&scene.arena, &scene.host, "salt://web", &list, &err), 0);
+    CHECK_STR(list->items[0].s.p, "x.conf");
+    scene_done(&scene);
+    tree_free(tree);
+}

@@ -322,10 +322,17 @@ static int call_by_hand(struct local *local, const struct module *module)
     return print_answer(local, &answer);
 }
 
+static void print_stream(FILE *file, const struct value *text)
+{
+    if (!text || text->kind != VALUE_STR || text->s.n == 0)
+        return;
+    (void)fprintf(file, "%s%s", text->s.p, text->s.p[text->s.n - 1] == '\n' ? "" : "\n");
+}
+
 /* A command by hand is asked for its output, not for a report. */
 static bool print_streams(struct local *local, const struct run_result *result)
 {
-    const struct value *out, *err, *answer;
+    const struct value *out, *answer;
     const struct state_result *state;
     struct value details;
 
@@ -337,15 +344,11 @@ static bool print_streams(struct local *local, const struct run_result *result)
     details = value_map(state->details);
     answer = value_get(&details, "result");
     out = value_get(&details, "stdout");
-    err = value_get(&details, "stderr");
-    if (value_is(answer, VALUE_STR))
-        printf("%s\n", answer->s.p);
     if (!out && !answer)
         return false;
-    if (value_is(out, VALUE_STR) && out->s.n > 0)
-        printf("%s%s", out->s.p, out->s.p[out->s.n - 1] == '\n' ? "" : "\n");
-    if (value_is(err, VALUE_STR) && err->s.n > 0)
-        (void)fprintf(stderr, "%s%s", err->s.p, err->s.p[err->s.n - 1] == '\n' ? "" : "\n");
+    print_stream(stdout, answer);
+    print_stream(stdout, out);
+    print_stream(stderr, value_get(&details, "stderr"));
     if (state->error)
         (void)fprintf(stderr, "%s: %s\n", state->name, state->error);
     return true;

@@ -1,8 +1,8 @@
 /* A table of modules for tests of the compiler: the parameters of well-known modules, and nothing
  * behind them. Included by one file of each test program; it takes the place of the product's
  * table. */
-#ifndef TESTS_UNIT_STATE_MODULES_H
-#define TESTS_UNIT_STATE_MODULES_H
+#ifndef TESTS_UNIT_COMPILE_MODULES_H
+#define TESTS_UNIT_COMPILE_MODULES_H
 
 #include "base/err.h"
 #include "state/module.h"

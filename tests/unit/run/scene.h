@@ -11,8 +11,8 @@
  * parameters; "note.set" keeps a text in a file by hand, for revert by notes; "slow.run"
  * has a lock.
  */
-#ifndef TESTS_UNIT_STATE_SCENE_H
-#define TESTS_UNIT_STATE_SCENE_H
+#ifndef TESTS_UNIT_RUN_SCENE_H
+#define TESTS_UNIT_RUN_SCENE_H
 
 #include "test.h"
 

@@ -12,7 +12,7 @@
 #include "run/attempt.h"
 #include "state/host.h"
 #include "state/outcome.h"
-#include "run/pause.h"
+#include "state/pause.h"
 #include "compile/plan.h"
 #include "run/run.h"
 #include "run/runlock.h"

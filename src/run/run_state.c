@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "state/host.h"
 #include "run/owed.h"
-#include "run/pause.h"
+#include "state/pause.h"
 #include "compile/plan.h"
 #include "state/secrets.h"
 #include "sys/cancel.h"

@@ -1,4 +1,4 @@
-#include "run/pause.h"
+#include "state/pause.h"
 
 #include <poll.h>
 #include <time.h>

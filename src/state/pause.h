@@ -1,8 +1,8 @@
 /*
  * pause - wait before another attempt, without a core, until canceled.
  */
-#ifndef RUN_PAUSE_H
-#define RUN_PAUSE_H
+#ifndef STATE_PAUSE_H
+#define STATE_PAUSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,24 @@ static int unknown_command(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown command '%s'", word);
 }
 
+/* An option before any command: one of the program itself was meant. */
+static int unknown_option(struct cli *cli, const char *word)
+{
+    const char *other = cli->program->other_word;
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, str_from(word));
+    suggest_offer(&near, STR("--help"));
+    suggest_offer(&near, STR("--version"));
+    if (other)
+        suggest_offer(&near, str_from(other));
+    best = suggest_best(&near);
+    if (best.p)
+        return cli_usage(cli, "unknown option '%s' (did you mean '%.*s'?)", word, STR_ARG(best));
+    return cli_usage(cli, "unknown option '%s'", word);
+}
+
 static int count_operands(struct cli *cli, size_t count)
 {
     const struct command *command = cli->command;
@@ -137,17 +156,27 @@ static int dispatch(struct cli *cli, int argc, char **argv)
         return CLI_OK;
     }
     if (argv[1][0] == '-')
-        return cli_usage(cli, "unknown option '%s'", argv[1]);
+        return unknown_option(cli, argv[1]);
     cli->command = find_command(program, argv[1]);
     if (!cli->command)
         return unknown_command(cli, argv[1]);
     return run_command(cli, argc - 2, argv + 2);
 }
 
-/* A full disk or a closed pipe is an error like any other: output that is lost is not success. */
+static bool is_hung_up(int fd)
+{
+    struct pollfd end = { .fd = fd, .events = POLLOUT };
+
+    return poll(&end, 1, 0) == 1 && (end.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* A full disk is an error like any other: output that is lost is not success. Whoever closes the
+ * pipe, as `head` does, has read what was wanted. */
 static int flush_output(struct cli *cli, int status)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (is_hung_up(STDOUT_FILENO))
+            return status;
         (void)cli_error(cli, "cannot write to standard output");
         return status == CLI_OK ? CLI_ERROR : status;
     }

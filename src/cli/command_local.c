@@ -290,17 +290,19 @@ static int print_answer(struct local *local, const struct value *answer)
     struct state_result one = { .name = local->function, .outcome = OUTCOME_UNCHANGED };
     struct arena *arena = &local->session.arena;
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct value shown = value_copy(arena, answer);
     struct err err;
 
+    secrets_mask_value(local->session.host.secrets, arena, &shown);
     if (wants_record(local)) {
         one.details = value_map_new(arena, 1);
-        value_map_set(arena, one.details, value_text("result"), *answer);
+        value_map_set(arena, one.details, value_text("result"), shown);
         VEC_PUSH_IN(arena, &result.states, one);
         return print_record(local, report_run(arena, local->session.host.peel_id, &result));
     }
-    if (answer->kind == VALUE_STR)
-        buf_add_str(&out, answer->s);
-    else if (yaml_print(&out, answer, &err) < 0)
+    if (shown.kind == VALUE_STR)
+        buf_add_str(&out, shown.s);
+    else if (yaml_print(&out, &shown, &err) < 0)
         return cli_err(local->cli, &err);
     if (out.n > 0 && out.p[out.n - 1] != '\n')
         buf_add_char(&out, '\n');
@@ -354,6 +356,23 @@ static bool print_streams(struct local *local, const struct run_result *result)
     return true;
 }
 
+/* The ID of a state stands in for its primary parameter; by hand there is none to stand in. */
+static const struct param *missing_primary(const struct local *local, const struct module *module)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    if (!primary || !(primary->flags & PARAM_REQUIRED) || local->words.n > 0)
+        return NULL;
+    for (size_t i = 0; i < local->given.map->count; i++) {
+        const struct value *key = &local->given.map->pairs[i].key;
+
+        if (params_find(module->params, key->s) == primary || str_is(key->s, "name") ||
+            str_is(key->s, "names"))
+            return NULL;
+    }
+    return primary;
+}
+
 static int apply_by_hand(struct local *local, const struct module *module)
 {
     const char *id = local->words.n > 0 ? local->words.p[0] : "ad-hoc";
@@ -363,6 +382,9 @@ static int apply_by_hand(struct local *local, const struct module *module)
     if (local->words.n > 1)
         return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
                          module->name);
+    if (missing_primary(local, module))
+        return cli_usage(local->cli, "%s wants a word: %s", module->name,
+                         missing_primary(local, module)->doc);
     if (compile_single(&local->session.arena, &local->session.host, module->name, id, &local->given,
                        &plan, &local->diags) < 0)
         return refuse(local);
@@ -449,17 +471,40 @@ static int read_pair(struct local *local, const char *word)
     return 0;
 }
 
-static bool is_true_word(const struct value *v)
+/* `test=True` is Salt's way to ask for a dry run. What is no clear answer is refused: the other
+ * reading of it would change the machine. */
+static int read_test(struct local *local, const struct value *asked)
 {
-    static const char *const words[] = { "true", "yes", "1", "on" };
+    static const char *const yes[] = { "true", "yes", "1", "on" };
+    static const char *const no[] = { "false", "no", "0", "off" };
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (v->kind == VALUE_STR && strcasecmp(v->s.p, words[i]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < ARRAY_LEN(yes) && asked->kind == VALUE_STR; i++) {
+        if (strcasecmp(asked->s.p, yes[i]) == 0)
+            local->session.host.test = true;
+        if (strcasecmp(asked->s.p, yes[i]) == 0 || strcasecmp(asked->s.p, no[i]) == 0)
+            return 0;
+    }
+    return diag_add(&local->diags, (struct place){ 0 }, "'test' wants true or false, got '%s'",
+                    asked->kind == VALUE_STR ? asked->s.p : value_describe(asked));
 }
 
-/* Split the words behind the function; `test=True` is Salt's way to ask for a dry run. */
+/* The functions of states know no other pair than test=: nothing that was said is ignored. */
+static int refuse_pairs(struct local *local)
+{
+    for (size_t i = 0; i < local->given.map->count; i++) {
+        const struct value *key = &local->given.map->pairs[i].key;
+
+        (void)diag_add(&local->diags, (struct place){ 0 }, "%s has no parameter '%.*s'",
+                       local->function, STR_ARG(key->s));
+        if (str_is(key->s, "pillar") || str_is(key->s, "settings"))
+            diag_hint(&local->diags, "write settings into a file below --settings-dir");
+        else
+            diag_hint(&local->diags, "only test=True; options begin with '--'");
+    }
+    return refuse(local);
+}
+
+/* Split the words behind the function. */
 static int read_words(struct local *local, struct param_strs operands)
 {
     struct arena *arena = &local->session.arena;
@@ -476,8 +521,8 @@ static int read_words(struct local *local, struct param_strs operands)
     }
     local->words = (struct param_strs){ words.n, words.p };
     asked = value_map_find(local->given.map, &test);
-    if (asked && is_true_word(asked))
-        local->session.host.test = true;
+    if (asked && read_test(local, asked) < 0)
+        return -1;
     if (asked)
         (void)value_map_remove(local->given.map, &test);
     return 0;
@@ -493,7 +538,7 @@ static int dispatch(struct local *local, struct param_strs operands)
         read_words(local, operands) < 0)
         return refuse(local);
     if (entry)
-        return entry->run(local);
+        return local->given.map->count > 0 ? refuse_pairs(local) : entry->run(local);
     if (!module)
         return unknown_function(local);
     return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);

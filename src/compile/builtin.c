@@ -203,6 +203,8 @@ static int call_filter_by(struct render *render, const struct bound *bound, stru
         return -1;
     }
     fact = follow(context_of(bound)->host->facts, grain, ".:");
+    if (!fact && context_of(bound)->host->grains)
+        fact = follow(context_of(bound)->host->grains, grain, ".:"); /* os_family */
 
     const struct value *found = pick(render, lookup, fact, &bound->args[3]);
     struct value result = found ? *found : value_null();
@@ -217,7 +219,7 @@ static int call_filter_by(struct render *render, const struct bound *bound, stru
         else if (below && result.kind == VALUE_NULL)
             result = *below;
     }
-    if (!argument_is_none(merge)) {
+    if (value_is_true(merge)) { /* pillar.get gives an empty text for what is not there */
         if (want_map(render, bound, merge, "merge") < 0)
             return -1;
         result = result.kind == VALUE_MAP ? merge_maps(render, &result, merge) : *merge;

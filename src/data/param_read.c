@@ -326,9 +326,9 @@ static bool has_octal_digits_only(int64_t n)
 }
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
- * octal digits were meant as a mode. Without a document only numbers that are no usual mode are
- * doubted: 420 is 0644 there. */
+ * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other
+ * digits were meant as a mode. Without a document only numbers that are no usual mode are doubted:
+ * 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     struct str token = words_written(v, r->cursor);
@@ -339,7 +339,7 @@ static bool is_doubtful_mode(const struct param_reader *r, const struct value *v
     if (is_known && token.p[0] == '0')
         return number_parse_mode(token, &octal, &err) == 0 && octal != v->i;
     if (!has_octal_digits_only(v->i))
-        return false;
+        return is_known && v->i > MODE_PLAIN_MAX; /* 493 is 0755, and 999 no mode */
     return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 100);
 }
 
@@ -358,7 +358,7 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
         return refuse(r, v);
     if (is_doubtful_mode(r, v)) {
         (void)refuse(r, v);
-        if (!is_secret(r, v))
+        if (!is_secret(r, v) && has_octal_digits_only(v->i))
             diag_hint(r->diags, "quote it: \"%04d\" (the number %d is the mode 0%o)", (int)v->i,
                       (int)v->i, (unsigned)v->i);
         return -1;

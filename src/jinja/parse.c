@@ -346,6 +346,17 @@ static void parse_tag_into(struct parse *parse, struct parse_list *list)
         leave_tag(parse);
 }
 
+/* A mistake on a later line, or at the end of the text, says little about where the braces are
+ * missing. */
+static void note_unclosed(struct parse *parse, uint32_t at)
+{
+    const char *from = parse->lex.text.p + at;
+
+    if (parse_at(parse, TOKEN_EOF) || memchr(from, '\n', parse->current.at - at))
+        diag_note(parse->diags, template_diag_place(parse->template, at, parse->diags),
+                  "the expression that is not closed by '}}' began here");
+}
+
 static void parse_print_into(struct parse *parse, struct parse_list *list)
 {
     struct token begin = parse_next(parse);
@@ -353,6 +364,7 @@ static void parse_print_into(struct parse *parse, struct parse_list *list)
     struct node_unary *print;
 
     if (!value || !parse_expect(parse, TOKEN_VARIABLE_END)) {
+        note_unclosed(parse, begin.at);
         if (parse_at(parse, TOKEN_EOF))
             parse->stopped = true;
         leave_tag(parse);

@@ -119,7 +119,8 @@ static void note_change(struct asking *a, enum requisite kind, bool forces)
     a->gate.due = true;
     a->gate.forced |= forces;
     if (!a->gate.cause)
-        a->gate.cause = arena_printf(a->arena, "%s changed", changed->name);
+        a->gate.cause = arena_printf(a->arena, "%s %s", changed->name,
+                                     a->view->test ? "would change" : "changed");
 }
 
 static bool ask_onchanges(struct asking *a)

@@ -38,6 +38,7 @@ struct gate_view {
     const struct plan *plan;
     const struct state_result *results;
     const uint32_t *position; /* by number of a state: where its result is */
+    bool test;                /* a dry run: what changed would change */
 };
 
 struct gate {

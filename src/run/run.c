@@ -161,7 +161,7 @@ static void init_results(struct runner *runner)
     if (plan->outputs && plan->outputs->list.n > 0)
         runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);
     runner->no_details = value_map(value_map_new(runner->arena, 0));
-    runner->view = (struct gate_view){ plan, runner->results, runner->position };
+    runner->view = (struct gate_view){ plan, runner->results, runner->position, runner->test };
 }
 
 static void init_worlds(struct runner *runner)

@@ -13,8 +13,6 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 
-#define DETAILS_DEPTH_MAX 200
-
 struct runner_spare {
     struct attempt attempt;
     struct runner_spare *next;
@@ -73,19 +71,6 @@ static void settle_debt(struct runner *runner, uint32_t state, const struct gate
     (void)owed_settle(runner->owed, runner->plan->states[state].name, &ignored);
 }
 
-/* Every text in a copy that nobody else has seen yet. */
-static void mask(struct runner *runner, struct value *v, unsigned depth)
-{
-    if (depth > DETAILS_DEPTH_MAX)
-        *v = value_text(SECRETS_MASK);
-    if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
-        v->s = secrets_masked(runner->host->secrets, runner->arena, v->s);
-    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        mask(runner, &v->list->items[i], depth + 1);
-    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        mask(runner, &v->map->pairs[i].value, depth + 1);
-}
-
 static struct value copy_details(struct runner *runner, struct value_map *details)
 {
     const struct value all = value_map(details);
@@ -123,7 +108,7 @@ static void keep_words(struct runner *runner, uint32_t number, struct attempt *a
     if (run->details && run->details->count > 0) {
         struct value shown = copy_details(runner, run->details);
 
-        mask(runner, &shown, 0);
+        secrets_mask_value(runner->host->secrets, runner->arena, &shown);
         result->details = shown.map;
         if (runner->details) {
             struct value *raw = ARENA_NEW(runner->arena, struct value);

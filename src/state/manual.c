@@ -33,6 +33,10 @@ static void print_example(const struct module *module, struct buf *out)
 {
     struct str rest = str_from(module->example);
 
+    if (str_is(str_trim(rest), "{}")) {
+        buf_printf(out, "example:\n  my_state:\n    %s: []\n", module->name);
+        return;
+    }
     buf_printf(out, "example:\n  my_state:\n    %s:\n", module->name);
     while (rest.p && rest.n > 0) {
         struct str line = str_cut(&rest, '\n');

@@ -211,3 +211,21 @@ struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct s
     secrets_mask(secrets, &copy);
     return buf_copy(&copy, arena);
 }
+
+static void mask_within(struct secrets *secrets, struct arena *arena, struct value *v,
+                        unsigned depth)
+{
+    if (depth > DEPTH_MAX)
+        *v = value_text(SECRETS_MASK);
+    if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
+        v->s = secrets_masked(secrets, arena, v->s);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        mask_within(secrets, arena, &v->list->items[i], depth + 1);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        mask_within(secrets, arena, &v->map->pairs[i].value, depth + 1);
+}
+
+void secrets_mask_value(struct secrets *secrets, struct arena *arena, struct value *v)
+{
+    mask_within(secrets, arena, v, 0);
+}

@@ -42,5 +42,8 @@ bool secrets_add_body(struct secrets *secrets, const struct param *params,
 void secrets_mask(struct secrets *secrets, struct buf *text);
 /* A copy in the arena when there is something to hide, else the text as it is. */
 struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct str text);
+/* Every text in a value that nobody else has seen yet: it is changed in place. What lies too deep
+ * is hidden as a whole. */
+void secrets_mask_value(struct secrets *secrets, struct arena *arena, struct value *v);
 
 #endif

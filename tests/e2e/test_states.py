@@ -318,3 +318,75 @@ def test_killing_a_run_at_any_moment_leaves_whole_files_that_revert_takes_back(m
     machine.run("state.revert", "many", status=0)
     for i in range(30):
         assert machine.read(f"f{i}") == "old\n" * 200
+
+
+def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
+    machine.state("web", MOTD)
+    typo = machine.run("state.apply", "web", "test=Ture", status=1)
+    assert "'test' wants true or false, got 'Ture'" in typo.stderr
+    other = machine.run("state.apply", "web", "tset=True", "pillar={a: 1}", status=1)
+    assert "state.apply has no parameter 'tset'" in other.stderr
+    assert "--settings-dir" in other.stderr
+    assert not (machine.root / "motd").exists()
+    machine.run("state.apply", "web", "test=False", status=0)
+    assert machine.read("motd") == "hello\n"
+
+
+def test_a_module_by_hand_wants_its_word(machine):
+    result = machine.run("cmd.run", status=1)
+    assert "cmd.run wants a word: what to run" in result.stderr
+    assert machine.run("cmd.run", "command=echo hi", status=0).stdout == "hi\n"
+    assert "wants a word" in machine.run("file.managed", "contents=x", status=1).stderr
+
+
+def test_secrets_are_masked_in_answers_too(machine):
+    machine.settings(db="db: {user: web, password: !secret hunter2}")
+    for words in (["settings.items"], ["pillar.get", "db:password"], ["settings.items", "--format", "json"]):
+        answer = machine.run(*words, status=0).stdout
+        assert "hunter2" not in answer and "********" in answer
+
+
+def test_the_map_of_a_formula_works_without_settings(machine):
+    machine.state("map", """
+{% set found = salt['grains.filter_by']({'Debian': {'a': 1}, 'RedHat': {'a': 1}}, grain='os_family',
+                                        merge=salt['pillar.get']('web:lookup')) %}
+a: {cmd.run: [{name: "echo {{ found.a }}"}]}
+""")
+    shown = machine.run("state.show", "map", status=0).stdout
+    assert "echo 1" in shown
+
+
+def test_a_dry_run_says_what_would_change_in_its_causes(machine):
+    machine.state("web", MOTD + """
+reload:
+  cmd.run: [{name: 'true'}, {onchanges: [{file: motd}]}]
+""")
+    dry = machine.record("state.apply", "web", "--test", status=0)
+    assert dry["results"][1]["cause"] == "file.managed:motd would change"
+    real = machine.record("state.apply", "web", status=0)
+    assert real["results"][1]["cause"] == "file.managed:motd changed"
+
+
+def test_a_closed_pipe_is_no_mistake_of_ours_but_a_full_disk_is(machine):
+    machine.state("many", "{% for i in range(3000) %}\na{{ i }}: {test.succeed_with_changes: []}\n{% endfor %}")
+    words = machine.command("state.apply", "many")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        run.stdout.read(10)
+        run.stdout.close()
+        assert run.stderr.read() == b""
+        assert run.wait() == 0
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1 and "cannot write to standard output" in result.stderr
+
+
+def test_a_misspelt_option_before_a_command_gets_a_suggestion():
+    result = subprocess.run([ZESTER, "--locl", "test.ping"], capture_output=True, text=True)
+    assert result.returncode == 1 and "(did you mean '--local'?)" in result.stderr
+
+
+def test_a_mode_that_is_none_is_refused_with_its_place(machine):
+    machine.state("web", MOTD.replace("'0640'", "999"))
+    result = machine.run("state.apply", "web", status=1)
+    assert "web.zy:6:13: 'mode' wants a file mode such as \"0644\", got 999" in result.stderr
+    assert not (machine.root / "motd").exists()

@@ -64,6 +64,9 @@ TEST(texts_inside_values_are_secret_too)
     CHECK(secrets_masked(secrets, &arena, same).p == same.p);
     hidden = secrets_masked(secrets, &arena, STR("the inner one"));
     CHECK_STR(hidden.p, "the ******** one");
+    secrets_mask_value(secrets, &arena, &(struct value){ 0 });
+    secrets_mask_value(secrets, &arena, &list->items[0]);
+    CHECK_STR(list->items[0].s.p, SECRETS_MASK);
     secrets_free(secrets);
 }
 

@@ -326,9 +326,9 @@ static bool has_octal_digits_only(int64_t n)
 }
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other
- * digits were meant as a mode. Without a document only numbers that are no usual mode are doubted:
- * 420 is 0644 there. */
+ * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
+ * octal digits were meant as a mode. Without a document only numbers that are no usual mode are
+ * doubted: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     struct str token = words_written(v, r->cursor);

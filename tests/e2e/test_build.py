@@ -33,12 +33,16 @@ def version():
 
 @pytest.fixture
 def project(tmp_path):
-    """The Makefile of this tree around three small sources."""
-    for path in ("Makefile", "tools/compile-commands"):
+    """The Makefile of this tree around a few small sources."""
+    for path in ("Makefile", "tools/compile-commands", "tools/gen-modules"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         shutil.copy(TOP / path, tmp_path / path)
     files = {"src/base/a.h": "int a(void);\n", "src/base/a.c": '#include "base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
              "src/base/b.h": "int b(void);\n", "src/base/b.c": '#include "base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
+             "src/state/module.h": "#include <stddef.h>\n\nstruct module {\n    const char *name;\n};\n"
+                                   "extern const struct module *const module_table[];\nextern const size_t module_count;\n",
+             "src/modules/m_n.c": '#include "state/module.h"\n\nextern const struct module module_m_n;\n'
+                                  'const struct module module_m_n = {\n    .name = "m.n",\n};\n',
              "src/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n\nint main(void)\n{\n'
                                  '    return puts(ZESTER_VERSION) < 0 ? 1 : a();\n}\n'}
     for path, text in files.items():
@@ -267,7 +271,8 @@ def test_the_manual_page_is_well_formed():
 def test_the_demo_runs_to_its_end(programs, version):
     result = run("tools/demo", str(RELEASE))
     assert result.returncode == 0, result.stderr
-    assert "$ zester --version" in result.stdout and version in result.stdout
+    assert version in result.stdout
+    assert "30 states: 0 changed, 0 failed" in result.stdout and "would change  file.managed:server_config" in result.stdout
 
 
 def test_a_benchmark_prints_a_ratio(programs):

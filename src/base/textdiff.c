@@ -99,55 +99,52 @@ struct point {
     ptrdiff_t x, y;
 };
 
-/* One step of the walk from the start: all diagonals of cost `cost`. True when it met the other. */
-static bool walk_down(struct diff *d, const struct part *p, ptrdiff_t cost, struct point *ret)
+/* One of the two walks: from the start (`down`), or from the end and counting lines from there. */
+struct walk {
+    ptrdiff_t *far, *other; /* how far it came on each diagonal, and the other walk */
+    bool down;
+};
+
+static bool same_ahead(const struct diff *d, const struct part *p, bool down, struct point at)
 {
-    ptrdiff_t n = p->a1 - p->a0, m = p->b1 - p->b0, delta = n - m;
-    ptrdiff_t *v = d->down + d->zero, *w = d->up + d->zero;
-
-    for (ptrdiff_t k = -cost; k <= cost; k += 2) {
-        ptrdiff_t x = k == -cost || (k != cost && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
-        ptrdiff_t y = x - k;
-
-        if (x < 0 || x > n || y > m || y < 0) {
-            v[k] = OUTSIDE;
-            continue;
-        }
-        while (x < n && y < m && same(d, p->a0 + x, p->b0 + y)) {
-            x++;
-            y++;
-        }
-        v[k] = x;
-        if ((delta & 1) != 0 && k >= delta - (cost - 1) && k <= delta + (cost - 1) &&
-            x + w[delta - k] >= n) {
-            *ret = (struct point){ p->a0 + x, p->b0 + y };
-            return true;
-        }
-    }
-    return false;
+    return down ? same(d, p->a0 + at.x, p->b0 + at.y) : same(d, p->a1 - at.x - 1, p->b1 - at.y - 1);
 }
 
-/* The same from the end; w counts lines from there. */
-static bool walk_up(struct diff *d, const struct part *p, ptrdiff_t cost, struct point *ret)
+/* Has the walk, now at `x` on diagonal `k`, met the other? The walk down goes first: the other is
+ * one step behind it, and they meet on it when the paths' length is odd, on the walk up when it is
+ * even. */
+static bool has_met(const struct walk *w, const struct part *p, ptrdiff_t cost, ptrdiff_t k)
 {
-    ptrdiff_t n = p->a1 - p->a0, m = p->b1 - p->b0, delta = n - m;
-    ptrdiff_t *v = d->down + d->zero, *w = d->up + d->zero;
+    ptrdiff_t n = p->a1 - p->a0, delta = n - (p->b1 - p->b0);
+    ptrdiff_t reach = w->down ? cost - 1 : cost;
+
+    return ((delta & 1) != 0) == w->down && k >= delta - reach && k <= delta + reach &&
+           w->far[k] + w->other[delta - k] >= n;
+}
+
+/* One step of a walk: all diagonals of cost `cost`. True when it met the other. */
+static bool walk_on(struct diff *d, const struct part *p, const struct walk *w, ptrdiff_t cost,
+                    struct point *ret)
+{
+    ptrdiff_t n = p->a1 - p->a0, m = p->b1 - p->b0, *far = w->far;
 
     for (ptrdiff_t k = -cost; k <= cost; k += 2) {
-        ptrdiff_t x = k == -cost || (k != cost && w[k - 1] < w[k + 1]) ? w[k + 1] : w[k - 1] + 1;
-        ptrdiff_t y = x - k;
+        bool from_above = k == -cost || (k != cost && far[k - 1] < far[k + 1]);
+        struct point at = { .x = from_above ? far[k + 1] : far[k - 1] + 1 };
 
-        if (x < 0 || x > n || y > m || y < 0) {
-            w[k] = OUTSIDE;
+        at.y = at.x - k;
+        if (at.x < 0 || at.x > n || at.y > m || at.y < 0) {
+            far[k] = OUTSIDE;
             continue;
         }
-        while (x < n && y < m && same(d, p->a1 - x - 1, p->b1 - y - 1)) {
-            x++;
-            y++;
+        while (at.x < n && at.y < m && same_ahead(d, p, w->down, at)) {
+            at.x++;
+            at.y++;
         }
-        w[k] = x;
-        if ((delta & 1) == 0 && k >= delta - cost && k <= delta + cost && x + v[delta - k] >= n) {
-            *ret = (struct point){ p->a1 - x, p->b1 - y };
+        far[k] = at.x;
+        if (has_met(w, p, cost, k)) {
+            *ret = w->down ? (struct point){ p->a0 + at.x, p->b0 + at.y }
+                           : (struct point){ p->a1 - at.x, p->b1 - at.y };
             return true;
         }
     }
@@ -158,11 +155,12 @@ static bool walk_up(struct diff *d, const struct part *p, ptrdiff_t cost, struct
 static bool find_middle(struct diff *d, const struct part *p, struct point *ret)
 {
     ptrdiff_t longest = (p->a1 - p->a0) + (p->b1 - p->b0);
+    const struct walk down = { d->down + d->zero, d->up + d->zero, true };
+    const struct walk up = { d->up + d->zero, d->down + d->zero, false };
 
-    d->down[d->zero + 1] = 0;
-    d->up[d->zero + 1] = 0;
+    down.far[1] = up.far[1] = 0;
     for (ptrdiff_t cost = 0; cost <= (longest + 1) / 2 && cost <= TEXTDIFF_COST_MAX; cost++)
-        if (walk_down(d, p, cost, ret) || walk_up(d, p, cost, ret))
+        if (walk_on(d, p, &down, cost, ret) || walk_on(d, p, &up, cost, ret))
             return true;
     return false;
 }

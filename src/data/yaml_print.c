@@ -292,6 +292,19 @@ static int print_flow(struct printer *p, const struct value *v, uint32_t depth)
 
 static int print_block(struct printer *p, const struct value *v, size_t column, uint32_t depth);
 
+/* A scalar or an empty collection, with the line end. */
+static int print_leaf(struct printer *p, const struct value *v, size_t column)
+{
+    if (v->kind == VALUE_STR && is_literal(v->s))
+        print_literal(p->out, v->s, column);
+    else if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
+        buf_add_text(p->out, v->kind == VALUE_LIST ? "[]" : "{}");
+    else if (print_scalar(p, v, false) < 0)
+        return -1;
+    buf_add_char(p->out, '\n');
+    return 0;
+}
+
 /* What stands behind "key:" or "-" of a collection at `column`, its line end included. A list item
  * that is a collection begins on the line of its dash. */
 static int print_member(struct printer *p, const struct value *v, size_t column, bool in_list,
@@ -315,14 +328,7 @@ static int print_member(struct printer *p, const struct value *v, size_t column,
     if (check(p, v, depth + 1) < 0)
         return -1;
     buf_add_char(p->out, ' ');
-    if (v->kind == VALUE_STR && is_literal(v->s))
-        print_literal(p->out, v->s, column);
-    else if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
-        buf_add_text(p->out, v->kind == VALUE_LIST ? "[]" : "{}");
-    else if (print_scalar(p, v, false) < 0)
-        return -1;
-    buf_add_char(p->out, '\n');
-    return 0;
+    return print_leaf(p, v, column);
 }
 
 /* A collection that is not empty; the cursor is at `column`. */
@@ -359,14 +365,7 @@ static int print_root(struct printer *p, const struct value *v)
         return print_block(p, v, 0, 0);
     if (check(p, v, 0) < 0)
         return -1;
-    if (v->kind == VALUE_STR && is_literal(v->s))
-        print_literal(p->out, v->s, 0);
-    else if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
-        buf_add_text(p->out, v->kind == VALUE_LIST ? "[]" : "{}");
-    else if (print_scalar(p, v, false) < 0)
-        return -1;
-    buf_add_char(p->out, '\n');
-    return 0;
+    return print_leaf(p, v, 0);
 }
 
 static int finish(const struct printer *p, int result)

@@ -229,19 +229,28 @@ static int filter_text(struct eval *eval, const struct node *filter, struct str 
     return rc;
 }
 
-static int eval_set_block(struct eval *eval, const struct node_set_block *node)
+/* What a body writes, as a text. Not 0: it failed or left early, and what it wrote is gone. */
+static int capture_body(struct eval *eval, struct nodes body, bool safe, struct value *ret)
 {
     size_t start = eval->out->n;
+    int rc = eval_body(eval, body);
+
+    if (rc != 0)
+        buf_cut(eval->out, start);
+    else
+        *ret = eval_capture(eval, start, safe);
+    return rc;
+}
+
+static int eval_set_block(struct eval *eval, const struct node_set_block *node)
+{
     struct value value;
     int rc;
 
     eval_enter(eval, &node->scope);
-    rc = eval_body(eval, node->body);
-    if (rc != 0) {
-        buf_cut(eval->out, start);
+    rc = capture_body(eval, node->body, eval->now.autoescape, &value);
+    if (rc != 0)
         return rc;
-    }
-    value = eval_capture(eval, start, eval->now.autoescape);
     if (node->filter && filter_text(eval, node->filter, value.s, &value) < 0)
         return -1;
     eval->render.at = node->node.at;
@@ -273,17 +282,13 @@ static int eval_if(struct eval *eval, const struct node_if *node)
 
 static int eval_filter_block(struct eval *eval, const struct node_filter_block *node)
 {
-    size_t start = eval->out->n;
     struct value value;
     int rc;
 
     eval_enter(eval, &node->scope);
-    rc = eval_body(eval, node->body);
-    if (rc != 0) {
-        buf_cut(eval->out, start);
+    rc = capture_body(eval, node->body, false, &value);
+    if (rc != 0)
         return rc;
-    }
-    value = eval_capture(eval, start, false);
     if (filter_text(eval, node->filter, value.s, &value) < 0)
         return -1;
     eval->render.at = node->node.at;

@@ -33,17 +33,27 @@ static int find_obstacle(struct state_run *run, const char *parent, const char *
     }
 }
 
-int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err)
+/* Is the parent no folder yet, and what is in the way of making one? */
+static int look(struct state_run *run, const char *parent, bool *ret_missing,
+                const char **ret_obstacle, struct err *err)
 {
-    const char *parent = parent_of(run, path), *obstacle;
     struct fs_info info;
 
     if (fs_stat(parent, &info, err) < 0)
         return -1;
-    if (info.kind == FS_FOLDER)
-        return 0;
-    if (find_obstacle(run, parent, &obstacle, err) < 0)
+    *ret_missing = info.kind != FS_FOLDER;
+    return *ret_missing ? find_obstacle(run, parent, ret_obstacle, err) : 0;
+}
+
+int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err)
+{
+    const char *parent = parent_of(run, path), *obstacle;
+    bool missing;
+
+    if (look(run, parent, &missing, &obstacle, err) < 0)
         return -1;
+    if (!missing)
+        return 0;
     if (obstacle)
         state_differs(run,
                       "parent path %s exists but is not a directory — it must be replaced by an "
@@ -81,14 +91,12 @@ int parent_make(struct state_run *run, const char *path, bool makedirs,
                 const struct change_attr *attr, struct err *err)
 {
     const char *parent = parent_of(run, path), *obstacle;
-    struct fs_info info;
+    bool missing;
 
-    if (fs_stat(parent, &info, err) < 0)
+    if (look(run, parent, &missing, &obstacle, err) < 0)
         return -1;
-    if (info.kind == FS_FOLDER)
+    if (!missing)
         return 0;
-    if (find_obstacle(run, parent, &obstacle, err) < 0)
-        return -1;
     if (obstacle)
         return err_set(err, ERR_INVALID, "parent path %s exists but is not a directory", obstacle);
     if (!makedirs)

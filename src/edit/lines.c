@@ -45,8 +45,7 @@ struct str lines_indent(struct str line)
     return str_slice(line, 0, n);
 }
 
-/* The next word of a line; an empty one at its end. */
-static struct str next_word(struct str *rest)
+struct str lines_word(struct str *rest)
 {
     size_t at = 0, n = 0;
     struct str word;
@@ -67,8 +66,8 @@ bool lines_equal(struct str a, struct str b, bool ignore_blanks)
     if (!ignore_blanks)
         return str_eq(a, b);
     do {
-        left = next_word(&a);
-        right = next_word(&b);
+        left = lines_word(&a);
+        right = lines_word(&b);
         if (!str_eq(left, right))
             return false;
     } while (left.n > 0);

@@ -35,6 +35,9 @@ struct str lines_end_of(struct str text);
 /* Blanks (space and tab) at the beginning. */
 struct str lines_indent(struct str line);
 
+/* The next word of a line, which moves on behind it; an empty one at its end. */
+struct str lines_word(struct str *rest);
+
 /* Equal; with `ignore_blanks`, any run of blanks is like any other and those at both ends count
  * for nothing. */
 bool lines_equal(struct str a, struct str b, bool ignore_blanks);

@@ -81,10 +81,11 @@ static int write_plan(struct state_run *run, const struct editor *editor,
                       const struct editor_file *file, const struct editor_plan *plan,
                       struct err *err)
 {
-    if (!file->exists && parent_make(run, editor->path, editor->makedirs, NULL, err) < 0)
+    if (!file->exists && parent_make(run, editor->path, editor->makedirs, editor->folder, err) < 0)
         return -1;
     if (backup_make(run, editor->path, editor->backup, err) < 0 ||
-        change_write(run, editor->path, buf_view(&plan->text), NULL, err) < 0)
+        change_write(run, editor->path, buf_view(&plan->text), file->exists ? NULL : editor->fresh,
+                     err) < 0)
         return -1;
     state_say(run, "%s", plan->done);
     state_detail(run, "path", "%s", editor->path);

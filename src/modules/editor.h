@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+struct change_attr;
 struct err;
 struct state_run;
 struct value;
@@ -46,6 +47,8 @@ struct editor {
     const char *path;
     int (*plan)(struct state_run *run, const void *args, const struct editor_file *file,
                 struct editor_plan *plan, struct err *err);
+    const struct change_attr *fresh;  /* of a file that is made; NULL: 0644 */
+    const struct change_attr *folder; /* of folders that are made; NULL: 0755 */
     bool makedirs;
     bool hide;                  /* no diff */
     const struct value *backup; /* see backup.h */

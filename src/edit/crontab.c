@@ -1,0 +1,123 @@
+#include "edit/crontab.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "edit/lines.h"
+
+#define MARKER   "# " CRONTAB_MARKER " "
+#define DISABLED "#DISABLED# "
+#define FIELDS   5
+
+static struct str label_of(struct str line)
+{
+    if (!str_starts(line, STR(MARKER)))
+        return (struct str){ NULL, 0 };
+    return str_trim(str_from_offset(line, sizeof(MARKER) - 1));
+}
+
+bool crontab_parse(struct str line, struct crontab_entry *ret_entry)
+{
+    const bool disabled = str_starts(line, STR(DISABLED));
+    const struct str content =
+        str_trim_left(disabled ? str_from_offset(line, sizeof(DISABLED) - 1) : line);
+    struct str rest = content;
+    size_t fields;
+
+    if (content.n == 0 || !memchr("0123456789*@~", content.p[0], 13))
+        return false; /* no schedule begins so: a comment, or NAME=value */
+    fields = content.p[0] == '@' ? 1 : FIELDS;
+    for (size_t i = 0; i < fields; i++)
+        if (lines_word(&rest).n == 0)
+            return false;
+    *ret_entry = (struct crontab_entry){
+        .schedule = str_slice(content, 0, content.n - rest.n),
+        .command = str_trim(rest),
+        .disabled = disabled,
+    };
+    return ret_entry->command.n > 0;
+}
+
+bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block)
+{
+    struct str rest = str_from_offset(text, from), comment = STR("");
+    struct crontab_block block = { .at = from };
+    struct line line;
+    bool open = false; /* below a label, with nothing but comments between */
+
+    while (lines_next(&rest, &line)) {
+        const size_t end = text.n - rest.n, start = end - line.text.n - line.end.n;
+        const struct str label = label_of(line.text);
+
+        if (crontab_parse(line.text, &block.entry)) {
+            block.at = open ? block.at : start;
+            block.size = end - block.at;
+            block.marked = open;
+            block.comment = open ? comment : STR("");
+            block.label = open ? block.label : STR("");
+            *ret_block = block;
+            return true;
+        }
+        if (label.n > 0) {
+            open = true;
+            block.at = start;
+            block.label = label;
+            comment = str_slice(text, end, 0);
+        } else if (line.text.n == 0 || line.text.p[0] != '#') {
+            open = false;
+        } else if (open) {
+            comment.n = end - (size_t)(comment.p - text.p);
+        }
+    }
+    return false;
+}
+
+bool crontab_find(struct str text, struct str label, struct str command,
+                  struct crontab_block *ret_block)
+{
+    struct crontab_block block;
+    bool adopted = false;
+
+    for (size_t at = 0; crontab_next(text, at, &block); at = block.at + block.size) {
+        if (block.marked && label.n > 0 && str_eq(block.label, label)) {
+            *ret_block = block;
+            return true;
+        }
+        if (!adopted && !block.marked && command.n > 0 &&
+            lines_equal(block.entry.command, command, true)) {
+            *ret_block = block;
+            adopted = true;
+        }
+    }
+    return adopted;
+}
+
+void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
+                   struct buf *out)
+{
+    buf_add_text(out, MARKER);
+    lines_add(out, label, STR("\n"));
+    while (comment.p && comment.n > 0) {
+        buf_add_text(out, "# ");
+        lines_add(out, str_cut(&comment, '\n'), STR("\n"));
+    }
+    buf_add_text(out, entry->disabled ? DISABLED : "");
+    buf_add_str(out, entry->schedule);
+    buf_add_char(out, ' ');
+    lines_add(out, entry->command, STR("\n"));
+}
+
+void crontab_put(struct str text, const struct crontab_block *block, struct str lines,
+                 struct buf *out)
+{
+    if (!block) {
+        buf_add_str(out, text);
+        if (lines.n > 0)
+            lines_finish(out, STR("\n"));
+        buf_add_str(out, lines);
+        return;
+    }
+    buf_add_str(out, str_slice(text, 0, block->at));
+    buf_add_str(out, lines);
+    buf_add_str(out, str_from_offset(text, block->at + block->size));
+}

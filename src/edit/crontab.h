@@ -1,0 +1,59 @@
+/*
+ * crontab - the table of a user: entries, environment, comments.
+ *
+ * An entry of ours stands below a line with its label, and maybe comments:
+ *
+ *     # ZESTER_CRON_ID: backup
+ *     # every night
+ *     0 3 * * * /usr/local/bin/backup
+ *
+ * Such a block is what is replaced and removed; all other lines stay byte for byte.
+ * An entry that is switched off is kept behind "#DISABLED#".
+ *
+ * Views borrow. Threads: any.
+ */
+#ifndef EDIT_CRONTAB_H
+#define EDIT_CRONTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+
+#define CRONTAB_MARKER "ZESTER_CRON_ID:"
+
+struct crontab_entry {
+    struct str schedule; /* five fields, or "@reboot" and its relatives */
+    struct str command;
+    bool disabled;
+};
+
+/* Where an entry stands. */
+struct crontab_block {
+    size_t at, size;    /* bytes of the text, with the end of the last line */
+    bool marked;        /* it has a label */
+    struct str label;   /* empty: none */
+    struct str comment; /* lines between label and entry, as they are; empty: none */
+    struct crontab_entry entry;
+};
+
+/* False for what is no entry: comments, environment, blank lines. */
+bool crontab_parse(struct str line, struct crontab_entry *ret_entry);
+
+/* The next block from `from` on; false when there is none. */
+bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block);
+/* The block with this label; else the first one without label that runs this command, blanks
+ * aside. An empty command finds labels only. */
+bool crontab_find(struct str text, struct str label, struct str command,
+                  struct crontab_block *ret_block);
+
+/* The lines of a block. A comment may have several lines. */
+void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
+                   struct buf *out);
+/* The text in which `lines` stand in the place of the block; NULL: at the end. */
+void crontab_put(struct str text, const struct crontab_block *block, struct str lines,
+                 struct buf *out);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * hosts - the text of /etc/hosts: addresses, each with names.
+ *
+ * What is not about the name in question stays byte for byte; a line that loses its
+ * last name goes. Addresses are compared by what they mean, not how they are written.
+ *
+ * Views borrow. Threads: any.
+ */
+#ifndef EDIT_HOSTS_H
+#define EDIT_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf;
+
+/* What becomes of the name at addresses that are not wanted. */
+enum hosts_others {
+    HOSTS_FAMILY, /* it goes from those of the families that are wanted: IPv4 or IPv6 */
+    HOSTS_KEEP,   /* it stays */
+    HOSTS_DROP,   /* it goes from all of them */
+};
+
+struct hosts_want {
+    struct str name;
+    const struct str *addresses;
+    size_t n;
+    enum hosts_others others;
+};
+
+/* IPv4 or IPv6, with a zone or without. */
+bool hosts_is_address(struct str text);
+
+/* The text in which the name is at each of the addresses. */
+void hosts_set(struct str text, const struct hosts_want *want, struct buf *out);
+/* The text in which it is at none of them; no addresses: nowhere. */
+void hosts_remove(struct str text, const struct hosts_want *want, struct buf *out);
+
+#endif

@@ -1,0 +1,269 @@
+#include "modules/authkeys.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/keyfile.h"
+#include "edit/lines.h"
+#include "modules/editor.h"
+#include "modules/machine.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/account.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define USUAL_FILE ".ssh/authorized_keys"
+
+/* Salt's short names of kinds. */
+static const struct {
+    const char *word, *type;
+} kinds[] = {
+    { "rsa", "ssh-rsa" },
+    { "dss", "ssh-dss" },
+    { "dsa", "ssh-dss" },
+    { "ed25519", "ssh-ed25519" },
+    { "ecdsa", "ecdsa-sha2-nistp256" },
+};
+
+static const char *type_of(const char *enc)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].word, enc) == 0)
+            return kinds[i].type;
+    return enc;
+}
+
+static bool is_blob(struct str text)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr(letters, text.p[i], sizeof(letters) - 1))
+            return false;
+    return text.n > 0;
+}
+
+static struct str name_of(const struct authkeys_args *args)
+{
+    return str_trim(str_from(args->name));
+}
+
+static int validate_key(const struct authkeys_args *args, const struct value *where,
+                        struct diags *diags)
+{
+    struct keyfile_key key;
+
+    if (args->source || is_blob(name_of(args)))
+        return 0;
+    if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
+        return value_diag(diags, where,
+                          "'name' is no public key: wants its base64, or a line of "
+                          "authorized_keys");
+    return 0;
+}
+
+int authkeys_validate(const struct authkeys_args *args, const struct value *where,
+                      struct diags *diags)
+{
+    int result = machine_validate("user", args->user, MACHINE_USER, where, diags);
+
+    if (!args->user && !args->config)
+        result = value_diag(diags, where, "user or config path is required");
+    else if (!args->user && (args->config[0] != '/' || strchr(args->config, '%')))
+        result = value_diag(diags, where,
+                            "'config' wants a path that begins with a slash, or a "
+                            "'user' beside it");
+    if (machine_validate("enc", args->enc, MACHINE_WORD, where, diags) < 0 ||
+        machine_validate("config", args->config, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (machine_validate("comment", args->comment, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (machine_validate_all("options", args->options, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (!args->source && machine_validate("name", args->name, MACHINE_LINE, where, diags) < 0)
+        return -1;
+    return validate_key(args, where, diags) < 0 ? -1 : result;
+}
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+/* A line as it should be, from a key as it was given. */
+static struct str print_key(struct state_run *run, const struct authkeys_args *args,
+                            struct keyfile_key key)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < args->options.n; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "," : "", args->options.p[i]);
+    if (args->options.n == 0)
+        buf_add_str(&out, key.options);
+    if (out.n > 0)
+        buf_add_char(&out, ' ');
+    buf_printf(&out, "%.*s %.*s", STR_ARG(key.type), STR_ARG(key.blob));
+    if (args->comment)
+        key.comment = str_from(args->comment);
+    if (key.comment.n > 0)
+        buf_printf(&out, " %.*s", STR_ARG(key.comment));
+    return buf_copy(&out, run->arena);
+}
+
+static void set_key(struct state_run *run, const struct authkeys_args *args,
+                    const struct keyfile_key *key, struct str *text, struct buf *out)
+{
+    struct str line = args->absent ? STR("") : print_key(run, args, *key);
+    struct keyfile_key now;
+
+    /* Without a word about them, options and comment of a key that is there stay. */
+    if (line.n > 0 && key->options.n == 0 && args->options.n == 0 && !args->comment &&
+        key->comment.n == 0 && keyfile_parse(keyfile_find(*text, key->blob), &now) &&
+        str_eq(now.type, key->type))
+        line = keyfile_find(*text, key->blob);
+    buf_clear(out);
+    keyfile_set(*text, key->blob, line, out);
+    *text = buf_copy(out, run->arena);
+}
+
+static int set_source(struct state_run *run, const struct authkeys_args *args, struct str *text,
+                      struct buf *out, struct err *err)
+{
+    struct keyfile_key key;
+    struct line line;
+    struct str source;
+    size_t n = 0;
+
+    if (state_source(run, args->source, args->source_hash, &source, err) < 0)
+        return -1;
+    for (; lines_next(&source, &line); n++) {
+        const struct str trimmed = str_trim(line.text);
+
+        if (trimmed.n == 0 || trimmed.p[0] == '#')
+            continue;
+        if (!keyfile_parse(trimmed, &key))
+            return err_set(err, ERR_INVALID, "line %zu of %s is no public key", n + 1,
+                           args->source);
+        set_key(run, args, &key, text, out);
+    }
+    return 0;
+}
+
+static int make_plan(struct state_run *run, const void *self, const struct editor_file *file,
+                     struct editor_plan *plan, struct err *err)
+{
+    const struct authkeys_args *args = self;
+    struct str text = file->text;
+    struct keyfile_key key = { .blob = name_of(args) };
+
+    buf_add_str(&plan->text, text);
+    if (args->source) {
+        if (set_source(run, args, &text, &plan->text, err) < 0)
+            return -1;
+    } else {
+        if (is_blob(key.blob))
+            key = (struct keyfile_key){ STR(""), str_from(type_of(args->enc)), key.blob, STR("") };
+        else
+            (void)keyfile_parse(key.blob, &key);
+        set_key(run, args, &key, &text, &plan->text);
+    }
+    plan->pending = arena_printf(run->arena, "ssh key should be %s %s",
+                                 args->absent ? "absent from" : "present in", file->path);
+    plan->done = arena_printf(
+        run->arena, args->absent ? "removed ssh key from %s" : "added ssh key to %s", file->path);
+    plan->remark =
+        arena_printf(run->arena, "ssh key is %s %s", args->absent ? "not in" : "in", file->path);
+    plan->detail = args->user ? "user" : NULL;
+    plan->word = args->user;
+    return edit_finish(&plan->text, err);
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+static const char *expand(struct state_run *run, const char *config, const struct account *account)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (const char *p = config; *p; p++) {
+        if (p[0] == '%' && (p[1] == 'h' || p[1] == 'u' || p[1] == '%')) {
+            buf_add_text(&out, p[1] == 'h' ? account->home : p[1] == 'u' ? account->name : "%");
+            p++;
+        } else {
+            buf_add_char(&out, *p);
+        }
+    }
+    return path_join(run->arena, account->home, buf_text(&out));
+}
+
+/* A user may not make us write through a link to what is somebody else's. */
+static int check_link(const char *path, uid_t uid, struct err *err)
+{
+    struct fs_info link, target;
+
+    if (fs_lstat(path, &link, err) < 0)
+        return -1;
+    if (link.kind != FS_LINK || uid == 0)
+        return 0;
+    if (fs_stat(path, &target, err) < 0)
+        return -1;
+    if (target.kind == FS_FILE && target.uid == uid)
+        return 0;
+    return err_set(err, ERR_INVALID, "'%s' is a link to what is not a file of this user", path);
+}
+
+/* The path, and whom new things belong to; a user that is not there: `ret_path` is NULL. */
+static int find_file(struct state_run *run, const struct authkeys_args *args, const char **ret_path,
+                     struct change_attr *attr, struct err *err)
+{
+    const struct account *account = NULL;
+
+    *attr = (struct change_attr){ 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+    *ret_path = args->user ? NULL : args->config;
+    if (!args->user)
+        return 0;
+    if (account_find(run->arena, args->user, &account, err) < 0)
+        return -1;
+    if (!account)
+        return 0;
+    attr->uid = account->uid;
+    attr->gid = account->gid;
+    *ret_path = expand(run, args->config ? args->config : USUAL_FILE, account);
+    return check_link(*ret_path, account->uid, err);
+}
+
+int authkeys_check(struct state_run *run, const struct authkeys_args *args, struct err *err)
+{
+    struct editor editor = { .plan = make_plan, .makedirs = true };
+    struct change_attr attr;
+
+    if (find_file(run, args, &editor.path, &attr, err) < 0)
+        return -1;
+    if (editor.path)
+        return editor_check(run, &editor, args, err);
+    if (args->absent)
+        state_say(run, "user %s does not exist", args->user);
+    else
+        state_differs(run, "user %s does not exist yet", args->user);
+    return 0;
+}
+
+int authkeys_apply(struct state_run *run, const struct authkeys_args *args, struct err *err)
+{
+    struct change_attr file, folder;
+    struct editor editor = {
+        .plan = make_plan, .makedirs = true, .fresh = &file, .folder = &folder
+    };
+
+    if (find_file(run, args, &editor.path, &file, err) < 0)
+        return -1;
+    folder = file;
+    folder.mode = 0700;
+    if (editor.path)
+        return editor_apply(run, &editor, args, err);
+    if (!args->absent)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
+    state_unchanged(run);
+    return 0;
+}

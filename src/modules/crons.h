@@ -1,0 +1,29 @@
+/*
+ * crons - the crontab of a user, read and written by the crontab program.
+ *
+ * All states that change crontabs share the lock CRONS_LOCK, since reading and writing
+ * belong together.
+ *
+ * Memory: the arena of the run. Threads: any.
+ */
+#ifndef MODULES_CRONS_H
+#define MODULES_CRONS_H
+
+#include "base/str.h"
+
+struct err;
+struct state_run;
+
+#define CRONS_LOCK "crontab"
+/* A larger crontab is an error. */
+#define CRONS_TEXT_MAX ((size_t)16 << 20)
+
+/* Empty when the user has none. */
+int crons_read(struct state_run *run, const char *user, struct str *ret, struct err *err);
+/* An empty text: the user has none. */
+int crons_write(struct state_run *run, const char *user, struct str text, struct err *err);
+
+/* Put back what was noted as "before" (lines of the block with this label, empty: none). */
+int crons_revert(struct state_run *run, const char *user, const char *label, struct err *err);
+
+#endif

@@ -1,0 +1,209 @@
+"""Lines in files of the system, crontabs, mounts and kernel parameters, on a machine of its own."""
+import pytest
+
+from machine import Machine, skip_without
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path)
+    yield machine
+    machine.leave()
+
+
+def test_a_host_gets_two_families_from_two_states_and_goes_again(machine):
+    hosts = machine.path("/etc/hosts")
+    hosts.write_text("127.0.0.1 localhost # loop\n10.0.0.1 web old\n")
+    machine.settles("""
+four: {host.present: [{name: web, ip: 10.0.0.2}]}
+six: {host.present: [{name: web, ip: 'fd00::2'}]}
+list: {host.present: [{name: db, ip: [10.0.0.1, 'fd00::1'], aliases: [db.example.org]}]}
+""")
+    lines = hosts.read_text().splitlines()
+    assert lines[:2] == ["127.0.0.1 localhost # loop", "10.0.0.1 old db db.example.org"]
+    assert sorted(lines[2:]) == ["10.0.0.2\tweb", "fd00::1\tdb db.example.org", "fd00::2\tweb"]
+    machine.revert()
+    assert hosts.read_text() == "127.0.0.1 localhost # loop\n10.0.0.1 web old\n"
+    machine.settles("old: {host.absent: []}")
+    assert hosts.read_text() == "127.0.0.1 localhost # loop\n10.0.0.1 web\n"
+
+
+def test_lines_cannot_be_smuggled_in(machine):
+    said = machine.mistakes(f"""
+a: {{host.present: [{{name: "x\\n6.6.6.6 bank", ip: 10.0.0.1}}]}}
+b: {{host.present: [{{name: x, ip: nowhere}}]}}
+c: {{ssh_auth.present: [{{name: {KEY}, user: root, comment: "x\\nssh-rsa AAAA evil"}}]}}
+d: {{cron.present: [{{command: "true\\n* * * * * evil"}}]}}
+e: {{cron.present: [{{command: "true", minute: "* *"}}]}}
+f: {{mount.mounted: [{{name: /mnt/x, device: "a\\nb"}}]}}
+g: {{sysctl.present: [{{name: "a\\nb", value: 1}}]}}
+h: {{sysctl.present: [{{name: kernel.x, value: "1\\nb=2"}}]}}
+""")
+    assert said.count("case.sls:") >= 8, said
+    assert "'ip' wants an IPv4 or IPv6 address, got 'nowhere'" in said
+
+
+def test_a_key_belongs_to_the_user_with_the_modes_sshd_wants(machine):
+    machine.sh("useradd -m -u 4300 ada")
+    machine.settles(f"""
+key: {{ssh_auth.present: [{{name: {KEY}, enc: ed25519, user: ada, comment: ada@home, options: [no-pty]}}]}}
+""")
+    path = machine.path("/home/ada/.ssh/authorized_keys")
+    assert path.read_text() == f"no-pty ssh-ed25519 {KEY} ada@home\n"
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (4300, 0o600)
+    assert (path.parent.stat().st_uid, path.parent.stat().st_mode & 0o777) == (4300, 0o700)
+    machine.settles(f"key: {{ssh_auth.absent: [{{name: {KEY}, user: ada}}]}}")
+    assert path.read_text() == ""
+    machine.revert()
+    assert not path.parent.exists()
+
+
+def test_a_whole_line_and_a_file_of_keys(machine):
+    path = machine.root / "keys"
+    path.write_text("# mine\nssh-rsa AAAAother me\n")
+    (machine.states / "team.pub").write_text("ssh-rsa AAAAone one\n\n# two\nssh-rsa AAAAtwo two\n")
+    machine.settles(f"""
+line: {{ssh_auth.present: [{{name: 'from="10.0.0.0/8" ssh-ed25519 {KEY} x', config: {path}}}]}}
+team: {{ssh_auth.present: [{{source: 'salt://team.pub', config: {path}, require: [ssh_auth: line]}}]}}
+""")
+    assert path.read_text() == (f'# mine\nssh-rsa AAAAother me\nfrom="10.0.0.0/8" ssh-ed25519 {KEY} x\n'
+                                "ssh-rsa AAAAone one\nssh-rsa AAAAtwo two\n")
+
+
+def test_a_user_cannot_lead_root_elsewhere_by_a_link(machine):
+    machine.sh("useradd -m -u 4300 ada; mkdir /home/ada/.ssh; ln -s /etc/shadow /home/ada/.ssh/authorized_keys;"
+               "chown -hR ada /home/ada/.ssh")
+    result = machine.apply(f"key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}")["ssh_auth.present:key"]
+    assert "is a link to what is not a file of this user" in result["error"]
+
+
+def test_a_user_that_is_not_there_yet_is_a_difference_of_a_dry_run(machine):
+    text = f"""
+ada: {{user.present: []}}
+key: {{ssh_auth.present: [{{name: {KEY}, user: ada, require: [user: ada]}}]}}
+"""
+    result = machine.apply(text, "--test")["ssh_auth.present:key"]
+    assert result["changed"] and "user ada does not exist yet" in result["diff"]
+    assert not machine.apply(text)["ssh_auth.present:key"]["failed"]
+
+
+def test_crontabs_keep_what_is_not_ours(machine):
+    skip_without("crontab")
+    machine.sh("useradd ada; printf 'MAILTO=me\\n# note\\n0 1 * * *  old   job\\n@reboot start\\n' | crontab -u ada -")
+    before = machine.run("crontab", "-u", "ada", "-l")
+    machine.settles("""
+backup:
+  cron.present:
+    - command: /bin/backup --all
+    - user: ada
+    - minute: 30
+    - hour: 3
+    - comment: every night
+taken: {cron.present: [{command: old job, user: ada, minute: 0, hour: 2}]}
+boot: {cron.present: [{command: /bin/boot, user: ada, special: '@reboot'}]}
+off: {cron.present: [{command: /bin/off, user: ada, commented: true}]}
+""")
+    now = machine.run("crontab", "-u", "ada", "-l")
+    assert "# ZESTER_CRON_ID: backup\n# every night\n30 3 * * * /bin/backup --all\n" in now
+    assert "MAILTO=me\n# note\n# ZESTER_CRON_ID: taken\n0 2 * * * old job\n@reboot start\n" in now
+    assert "@reboot /bin/boot\n" in now and "#DISABLED# * * * * * /bin/off\n" in now
+    assert "backup" in str(machine.zester("cron.list", "ada")[0])
+    machine.revert()
+    assert machine.run("crontab", "-u", "ada", "-l") == before
+
+
+def test_a_cron_entry_is_changed_under_its_name_and_removed(machine):
+    skip_without("crontab")
+    machine.settles("job: {cron.present: [{command: one, minute: 5}]}")
+    machine.settles("job: {cron.present: [{command: two, minute: random}]}")
+    table = machine.run("crontab", "-l")
+    assert "one" not in table and table.count("ZESTER_CRON_ID: job") == 1
+    machine.settles("job: {cron.absent: []}")
+    assert machine.sh("crontab -l", check=False).returncode != 0 or "two" not in machine.run("crontab", "-l")
+    machine.revert()
+    assert machine.sh("crontab -l", check=False).returncode != 0
+
+
+def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):
+    skip_without("crontab")
+    machine.settles("\n".join(f"job{i}: {{cron.present: [{{command: run {i}}}]}}" for i in range(8)))
+    assert machine.run("crontab", "-l").count("ZESTER_CRON_ID") == 8
+
+
+TMPFS = """
+/mnt/data:
+  mount.mounted:
+    - device: tmpfs
+    - fstype: tmpfs
+    - opts: {opts}
+    - mkmnt: true
+"""
+
+
+def options_at(machine, folder):
+    return machine.run("findmnt", "-n", "-o", "OPTIONS", folder).strip().split(",")
+
+
+def test_a_file_system_is_mounted_kept_in_fstab_and_taken_away(machine):
+    fstab = machine.path("/etc/fstab")
+    fstab.write_text("# mine\nUUID=12  /   ext4 errors=remount-ro 0 1\n")
+    machine.settles(TMPFS.format(opts="size=1m,mode=0750,nosuid"))
+    assert fstab.read_text() == ("# mine\nUUID=12  /   ext4 errors=remount-ro 0 1\n"
+                                 "tmpfs\t/mnt/data\ttmpfs\tsize=1m,mode=0750,nosuid\t0 0\n")
+    assert "nosuid" in options_at(machine, "/mnt/data")
+    machine.revert()
+    assert machine.sh("findmnt /mnt/data", check=False).returncode != 0
+    assert fstab.read_text() == "# mine\nUUID=12  /   ext4 errors=remount-ro 0 1\n"
+    assert not machine.path("/mnt/data").exists()
+
+
+def test_other_options_are_remounted_and_taken_back(machine):
+    machine.apply(TMPFS.format(opts="size=1m"))
+    machine.sh("touch /mnt/data/kept")
+    result = machine.settles(TMPFS.format(opts="[size=2m, ro, noexec]"))
+    assert "remounted" in result["mount.mounted:/mnt/data"]["diff"]
+    assert {"ro", "noexec", "size=2048k"} <= set(options_at(machine, "/mnt/data"))
+    assert machine.path("/mnt/data/kept").exists()
+    machine.settles(TMPFS.format(opts="size=2m"))
+    assert "rw" in options_at(machine, "/mnt/data")
+
+
+def test_a_folder_is_bound_and_unbound(machine):
+    machine.sh("mkdir -p /srv/from /srv/to; touch /srv/from/file")
+    text = "/srv/to: {mount.mounted: [{device: /srv/from, fstype: none, opts: 'bind,ro'}]}"
+    machine.settles(text)
+    assert machine.path("/srv/to/file").exists() and "ro" in options_at(machine, "/srv/to")
+    assert "/srv/to" in str(machine.zester("mount.active")[0])
+    machine.settles("/srv/to: {mount.unmounted: [{persist: true}]}")
+    assert not machine.path("/srv/to/file").exists()
+    assert "/srv/to" not in machine.path("/etc/fstab").read_text()
+    machine.revert()
+    assert machine.sh("findmnt /srv/to", check=False).returncode != 0
+
+
+def test_a_missing_mount_point_is_told(machine):
+    result = machine.apply("/mnt/no: {mount.mounted: [{device: tmpfs, fstype: tmpfs, persist: false}]}")
+    assert "mkmnt: true makes it" in result["mount.mounted:/mnt/no"]["error"]
+
+
+def test_a_kernel_parameter_is_set_kept_and_taken_back(machine):
+    proc = machine.root / "proc"
+    (proc / "net/ipv4").mkdir(parents=True)
+    (proc / "net/ipv4/tcp_rmem").write_text("4096\t131072\t6291456\n")
+    text = f"""
+net.ipv4.tcp_rmem:
+  sysctl.present:
+    - value: 4096 200000 6291456
+    - proc: {proc}
+"""
+    machine.settles(text)
+    assert (proc / "net/ipv4/tcp_rmem").read_text().split()[1] == "200000"
+    conf = machine.path("/etc/sysctl.d/99-zester.conf")
+    assert conf.read_text() == "net.ipv4.tcp_rmem = 4096 200000 6291456\n"
+    machine.revert()
+    assert (proc / "net/ipv4/tcp_rmem").read_text() == "4096\t131072\t6291456"
+    assert not conf.exists()
+    result = machine.apply(f"no.such: {{sysctl.present: [{{value: 1, proc: {proc}}}]}}")
+    assert "the kernel has no parameter 'no.such'" in result["sysctl.present:no.such"]["error"]

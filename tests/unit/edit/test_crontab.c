@@ -1,0 +1,98 @@
+/* Crontabs: entries with labels among lines that are not ours. */
+#include "test.h"
+
+#include "edit/crontab.h"
+
+static const char table[] = "SHELL=/bin/sh\n"
+                            "# a remark\n"
+                            "0 1 * * *  old   command\n"
+                            "\n"
+                            "# ZESTER_CRON_ID: nightly\n"
+                            "# every night\n"
+                            "30 2 * * * /bin/nightly --all\n"
+                            "@reboot /bin/start\n"
+                            "# ZESTER_CRON_ID: off\n"
+                            "#DISABLED# * * * * * /bin/off\n"
+                            "# ZESTER_CRON_ID: lost\n"
+                            "\n"
+                            "5 5 * * * /bin/five";
+
+static const char *put(const struct crontab_block *block, const char *lines)
+{
+    static struct buf out;
+
+    buf_done(&out);
+    out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    crontab_put(str_from(table), block, str_from(lines), &out);
+    return buf_text(&out);
+}
+
+TEST(lines_that_are_entries)
+{
+    struct crontab_entry entry;
+
+    CHECK(crontab_parse(STR("*/5 0-6,12 1 jan mon  ls  -l "), &entry));
+    CHECK(str_is(entry.schedule, "*/5 0-6,12 1 jan mon"));
+    CHECK(str_is(entry.command, "ls  -l"));
+    CHECK(crontab_parse(STR("@daily x"), &entry) && str_is(entry.schedule, "@daily"));
+    CHECK(!crontab_parse(STR("PATH=/bin:/usr/bin x y z a b c"), &entry));
+    CHECK(!crontab_parse(STR("# 1 2 3 4 5 x"), &entry));
+    CHECK(!crontab_parse(STR("1 2 3 4 5"), &entry));
+    CHECK(!crontab_parse(STR(""), &entry));
+    CHECK(!crontab_parse(STR("@reboot"), &entry));
+    CHECK(crontab_parse(STR("#DISABLED# 1 2 3 4 5 x"), &entry) && entry.disabled);
+}
+
+TEST(a_label_finds_its_block_with_its_comments)
+{
+    struct crontab_block block;
+
+    CHECK(crontab_find(str_from(table), STR("nightly"), STR("something else"), &block));
+    CHECK(block.marked);
+    CHECK(str_is(block.comment, "# every night\n"));
+    CHECK(str_is(block.entry.command, "/bin/nightly --all"));
+    CHECK(str_starts(str_from_offset(str_from(table), block.at), STR("# ZESTER_CRON_ID: nightly")));
+    CHECK(crontab_find(str_from(table), STR("off"), STR(""), &block) && block.entry.disabled);
+}
+
+TEST(an_entry_without_label_is_found_by_its_command_blanks_aside)
+{
+    struct crontab_block block;
+
+    CHECK(crontab_find(str_from(table), STR("new"), STR("old command"), &block));
+    CHECK(!block.marked);
+    CHECK(str_is(str_slice(str_from(table), block.at, block.size), "0 1 * * *  old   command\n"));
+    /* what has another label is not taken over */
+    CHECK(!crontab_find(str_from(table), STR("new"), STR("/bin/nightly --all"), &block));
+}
+
+TEST(a_label_that_lost_its_entry_owns_nothing)
+{
+    struct crontab_block block;
+
+    CHECK(!crontab_find(str_from(table), STR("lost"), STR(""), &block));
+    CHECK(crontab_find(str_from(table), STR("x"), STR("/bin/five"), &block) && !block.marked);
+}
+
+TEST(a_block_is_replaced_and_removed_and_added)
+{
+    struct crontab_block block;
+
+    CHECK(crontab_find(str_from(table), STR("nightly"), STR(""), &block));
+    CHECK_HAS(put(&block, "NEW\n"), "old   command\n\nNEW\n@reboot /bin/start\n");
+    CHECK_HAS(put(&block, ""), "old   command\n\n@reboot /bin/start\n");
+    CHECK_HAS(put(NULL, "NEW\n"), "5 5 * * * /bin/five\nNEW\n");
+    CHECK_STR(put(NULL, ""), table);
+}
+
+TEST(a_printed_block_reads_back)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const struct crontab_entry entry = { STR("1 2 3 4 5"), STR("x y"), true };
+    struct crontab_block block;
+
+    crontab_print(STR("a b"), STR("one\ntwo"), &entry, &out);
+    CHECK_STR(buf_text(&out), "# ZESTER_CRON_ID: a b\n# one\n# two\n#DISABLED# 1 2 3 4 5 x y\n");
+    CHECK(crontab_find(buf_view(&out), STR("a b"), STR(""), &block));
+    CHECK_INT(block.size, out.n);
+}

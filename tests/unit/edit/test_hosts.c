@@ -1,0 +1,79 @@
+/* Names and addresses in /etc/hosts. */
+#include "test.h"
+
+#include "edit/hosts.h"
+
+static const char before[] = "127.0.0.1\tlocalhost # loop\n"
+                             "\n"
+                             "# the rest\n"
+                             "10.0.0.1  a  b   c # three\n"
+                             "10.0.0.2 web\n"
+                             "fd00::1 web\n";
+
+static const char *run(const char *text, const char *name, const char *a, const char *b,
+                       enum hosts_others others, bool remove)
+{
+    static struct buf out;
+    const struct str addresses[] = { str_from(a ? a : ""), str_from(b ? b : "") };
+    const struct hosts_want want = { str_from(name), addresses, a ? (b ? 2 : 1) : 0, others };
+
+    buf_done(&out);
+    out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    (remove ? hosts_remove : hosts_set)(str_from(text), &want, &out);
+    return buf_text(&out);
+}
+
+TEST(a_name_moves_within_its_family_and_the_other_family_stays)
+{
+    CHECK_STR(run(before, "web", "10.0.0.9", NULL, HOSTS_FAMILY, false),
+              "127.0.0.1\tlocalhost # loop\n\n# the rest\n10.0.0.1  a  b   c # three\n"
+              "fd00::1 web\n10.0.0.9\tweb\n");
+    CHECK_STR(run(before, "web", "10.0.0.2", NULL, HOSTS_FAMILY, false), before);
+    CHECK_STR(run(before, "web", "fd00:0::1", NULL, HOSTS_FAMILY, false), before);
+}
+
+TEST(both_families_in_one_wish)
+{
+    CHECK_STR(run("", "x", "10.0.0.1", "::1", HOSTS_FAMILY, false), "10.0.0.1\tx\n::1\tx\n");
+    CHECK_STR(run("10.0.0.1 x\n::1 x\n", "x", "10.0.0.1", "::1", HOSTS_DROP, false),
+              "10.0.0.1 x\n::1 x\n");
+}
+
+TEST(a_name_joins_the_line_of_its_address_before_the_comment)
+{
+    CHECK_STR(run(before, "new", "10.0.0.1", NULL, HOSTS_FAMILY, false),
+              "127.0.0.1\tlocalhost # loop\n\n# the rest\n10.0.0.1  a  b   c new # three\n"
+              "10.0.0.2 web\nfd00::1 web\n");
+    CHECK_STR(run("10.0.0.1 a", "b", "10.0.0.1", NULL, HOSTS_FAMILY, false), "10.0.0.1 a b");
+    CHECK_STR(run("10.0.0.1 a", "b", "10.0.0.2", NULL, HOSTS_FAMILY, false),
+              "10.0.0.1 a\n10.0.0.2\tb\n");
+}
+
+TEST(other_addresses_can_be_kept_or_dropped)
+{
+    CHECK_STR(run("10.0.0.2 web\nfd00::1 web\n", "web", "10.0.0.3", NULL, HOSTS_KEEP, false),
+              "10.0.0.2 web\nfd00::1 web\n10.0.0.3\tweb\n");
+    CHECK_STR(run("10.0.0.2 web\nfd00::1 web\n", "web", "10.0.0.3", NULL, HOSTS_DROP, false),
+              "10.0.0.3\tweb\n");
+}
+
+TEST(a_name_goes_and_lines_without_names_go_with_it)
+{
+    CHECK_STR(run(before, "b", NULL, NULL, HOSTS_FAMILY, true),
+              "127.0.0.1\tlocalhost # loop\n\n# the rest\n10.0.0.1  a   c # three\n"
+              "10.0.0.2 web\nfd00::1 web\n");
+    CHECK_STR(run("10.0.0.2 web\nfd00::1 web\n", "web", NULL, NULL, HOSTS_FAMILY, true), "");
+    CHECK_STR(run("10.0.0.2 web\nfd00::1 web\n", "web", "fd00::1", NULL, HOSTS_FAMILY, true),
+              "10.0.0.2 web\n");
+    CHECK_STR(run("# web\n10.0.0.2 web2\n", "web", NULL, NULL, HOSTS_FAMILY, true),
+              "# web\n10.0.0.2 web2\n");
+}
+
+TEST(addresses_are_known_by_their_form)
+{
+    CHECK(hosts_is_address(STR("127.0.0.1")));
+    CHECK(hosts_is_address(STR("fe80::1%eth0")));
+    CHECK(!hosts_is_address(STR("localhost")));
+    CHECK(!hosts_is_address(STR("10.0.0")));
+    CHECK(!hosts_is_address(STR("")));
+}

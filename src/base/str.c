@@ -23,7 +23,7 @@ bool str_eq(struct str a, struct str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-bool str_is(struct str a, const char *text)
+bool str_eq_text(struct str a, const char *text)
 {
     return str_eq(a, str_from(text));
 }

@@ -26,7 +26,12 @@ struct str str_bytes(const void *bytes, size_t n);
 int str_int(size_t n);
 
 bool str_eq(struct str a, struct str b);
-bool str_is(struct str a, const char *text);
+bool str_eq_text(struct str a, const char *text);
+/* Tables of words are searched with this, so most answers are no: the first byte says it. */
+static inline bool str_is(struct str a, const char *text)
+{
+    return (a.n > 0 ? a.p[0] : '\0') == text[0] && str_eq_text(a, text);
+}
 /* Byte order; a prefix comes first. */
 int str_compare(struct str a, struct str b);
 bool str_starts(struct str text, struct str prefix);

@@ -36,6 +36,10 @@ struct arena;
         (vec)->p[(vec)->n++] = (__VA_ARGS__);                                                      \
     } while (0)
 
+/* Room for `count` items in a vector that has none yet. */
+#define VEC_RESERVE_IN(arena, vec, count)                                                          \
+    ((void)((vec)->p = vec_reserve(arena, &(vec)->cap, count, sizeof(*(vec)->p))))
+
 /* `item` is a pointer into the vector; the vector may not grow meanwhile. */
 #define VEC_EACH(vec, item)                                                                        \
     for (__typeof__((vec)->p + 0) item = (vec)->p; item && item < (vec)->p + (vec)->n; item++)
@@ -46,6 +50,7 @@ struct arena;
 #define vec_done(vec) vec_free(&(vec)->p, &(vec)->n, &(vec)->cap)
 
 void *vec_grow(struct arena *arena, void *p, size_t *cap, size_t item_size);
+void *vec_reserve(struct arena *arena, size_t *cap, size_t count, size_t item_size);
 void vec_free(void *pointer_to_items, size_t *n, size_t *cap);
 
 #endif

@@ -79,7 +79,7 @@ void progress_init(struct progress *progress, bool wanted)
         .start = clock_now(),
     };
     progress->drawn = progress->start;
-    progress->sink = (struct run_sink){ emit, progress };
+    progress->sink = (struct run_sink){ emit, progress, .brief = !progress->on };
 }
 
 const struct run_sink *progress_sink(struct progress *progress)

@@ -71,7 +71,9 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
     struct value_map *body = value_map_new(c->arena, from->args->count);
     struct origin origin = { .decl = decl, .args = from->args, .broken = decl->broken };
     struct plan_state state = {
-        .name = arena_printf(c->arena, "%s:%s", decl->module->name, from->id),
+        .name = from->id == decl->id
+                    ? decl->name
+                    : arena_printf(c->arena, "%s:%s", decl->module->name, from->id),
         .id = from->id,
         .ref = decl->ref,
         .at = value_place(&decl->where),
@@ -83,7 +85,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         origin.broken = true;
     drop_empty_primary(state.module, body);
     state.body = value_at(value_map(body), &decl->where);
-    state.deferred = output_has_mark(&state.body);
+    state.deferred = c->outputs->list.n > 0 && output_has_mark(&state.body);
     state.secret = has_secret(state.module, body);
     lookup_add(&c->lookup, &(struct lookup_names){ .module = decl->module->name,
                                                    .id = from->id,
@@ -96,6 +98,8 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
 
 static void build_states(struct compiling *c)
 {
+    VEC_RESERVE_IN(c->arena, &c->states, c->load.decls.list.n);
+    VEC_RESERVE_IN(c->arena, &c->origins, c->load.decls.list.n);
     VEC_EACH (&c->load.decls.list, decl) {
         struct names names;
 
@@ -145,6 +149,7 @@ static void read_requisites(struct compiling *c, uint32_t number)
 
         if (!form || form->use)
             continue;
+        lookup_index(&c->lookup);
         if (output_has_mark(&args->pairs[i].value))
             (void)value_diag(c->diags, &args->pairs[i].value,
                              "outputs() cannot be used in requisites");
@@ -168,6 +173,7 @@ static void wait_for_output(void *user, struct output *output)
     const char *unknown;
     struct str near;
 
+    lookup_index(&c->lookup);
     if (requisite_find(c->arena, &c->lookup, NULL, str_from(output->target), &found, &unknown) <
         0) {
         (void)diag_add(c->diags, output->at, "state \"%s\" wants outputs of unknown state \"%s\"",

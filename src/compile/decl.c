@@ -13,6 +13,8 @@
 
 /* Numbers and times as text are shorter. */
 #define SCALAR_TEXT_MAX 1000
+/* Of a module whose arguments are no list. */
+#define EXPECTED_ARGUMENTS 4
 
 /* One body being read. */
 struct reader {
@@ -135,7 +137,8 @@ static int refuse_item(const struct reader *reader, const struct value *item, si
 static int read_arguments(const struct reader *reader, const char *module, const struct value *body,
                           bool texts, struct value_map **ret)
 {
-    struct value_map *args = value_map_new(reader->set->arena, 8);
+    struct value_map *args = value_map_new(
+        reader->set->arena, body->kind == VALUE_LIST ? body->list->count : EXPECTED_ARGUMENTS);
     int result = 0;
 
     *ret = args;

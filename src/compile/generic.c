@@ -266,7 +266,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
                  struct value_map *ret_body, struct diags *diags)
 {
     const struct params_policy policy = { .noun = "attribute" };
-    struct value_map *map = value_map_new(arena, 4);
+    struct value_map *map = value_map_new(arena, 0); /* most have none */
     const struct value generic = value_map(map);
     struct generic_args got = { 0 };
     int result = split(arena, args, state->module, map, ret_body, diags);

@@ -1,5 +1,6 @@
 #include "compile/lookup.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -71,14 +72,13 @@ static struct str family_of(const char *module)
     return dot ? str_bytes(module, (size_t)(dot - module)) : str_from(module);
 }
 
-void lookup_add(struct lookup *lookup, const struct lookup_names *names)
+static void index_state(struct lookup *lookup, uint32_t number)
 {
-    const uint32_t number = (uint32_t)lookup->states.n;
+    const struct lookup_names *names = &lookup->states.p[number];
     const struct str module = str_from(names->module), family = family_of(names->module);
     const struct str none = { NULL, 0 };
     const char *const ids[] = { names->id, names->alias };
 
-    VEC_PUSH_IN(lookup->arena, &lookup->states, *names);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         if (!ids[i])
             continue;
@@ -94,6 +94,17 @@ void lookup_add(struct lookup *lookup, const struct lookup_names *names)
     add(lookup, KEY_REF, none, names->ref, number);
 }
 
+void lookup_add(struct lookup *lookup, const struct lookup_names *names)
+{
+    VEC_PUSH_IN(lookup->arena, &lookup->states, *names);
+}
+
+void lookup_index(struct lookup *lookup)
+{
+    for (; lookup->indexed < lookup->states.n; lookup->indexed++)
+        index_state(lookup, (uint32_t)lookup->indexed);
+}
+
 void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first)
 {
     (void)map_set(&lookup->refs, str_from(ref), arena_strdup(lookup->arena, first));
@@ -105,6 +116,7 @@ static struct plan_targets find(const struct lookup *lookup, enum key_kind kind,
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     const struct numbers *numbers = map_find(&lookup->table, make_key(&scratch, kind, module, id));
 
+    assert(lookup->indexed == lookup->states.n);
     return numbers ? (struct plan_targets){ numbers->list.p, numbers->list.n }
                    : (struct plan_targets){ NULL, 0 };
 }

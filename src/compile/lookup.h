@@ -5,7 +5,9 @@
  * alone, by the same three with the value of its `name`, and by its file. All are
  * one look into a hash table; patterns walk over all states.
  *
- * Memory: the arena. Threads: one until all are added, then any number of readers.
+ *     lookup_init -> lookup_add... -> lookup_index -> find
+ *
+ * Memory: the arena. Threads: one until all are indexed, then any number of readers.
  */
 #ifndef COMPILE_LOOKUP_H
 #define COMPILE_LOOKUP_H
@@ -32,6 +34,7 @@ struct lookup {
     struct arena *arena;
     struct map table;
     VEC(struct lookup_names) states;
+    size_t indexed; /* of `states`, in `table` */
     struct map
         refs; /* every file of the run by each reference to it; const char *, its first one */
 };
@@ -39,6 +42,9 @@ struct lookup {
 void lookup_init(struct lookup *lookup, struct arena *arena);
 /* The next state; its number is how many there were before. */
 void lookup_add(struct lookup *lookup, const struct lookup_names *names);
+/* Make the table; only plans with requisites pay for it. Again is fine. Patterns and suggestions do
+ * without. */
+void lookup_index(struct lookup *lookup);
 /* A file that is part of the run, under one of its references. */
 void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first);
 

@@ -127,6 +127,7 @@ int names_expand(struct arena *arena, const struct decl *decl, struct names *ret
             .about = about(arena, decl->module, decl->args),
         };
 
+        VEC_RESERVE_IN(arena, &ret->list, 1);
         VEC_PUSH_IN(arena, &ret->list, state);
         return 0;
     }

@@ -33,6 +33,7 @@ static void index_decls(struct using *using)
                                                            .id = decl->id,
                                                            .ref = decl->ref });
     }
+    lookup_index(&using->lookup);
 }
 
 static int read_target(struct using *using, uint32_t number, const struct requisite_form *form,

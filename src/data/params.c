@@ -11,6 +11,9 @@
 /* Lines with secrets that are remembered; with more, no line of the map is shown. */
 #define SECRET_LINES_MAX 32
 
+/* A longer table takes memory of the arena for a while. */
+#define FEW_PARAMS 40
+
 struct decoding {
     struct arena *arena;
     const struct param *table;
@@ -19,6 +22,7 @@ struct decoding {
     char *args;
     struct diags *diags;
     const struct value_pair **pairs; /* which pair gave each parameter of the table, or NULL */
+    const struct value_pair *first_pairs[FEW_PARAMS]; /* room for those of most tables */
     size_t secret_count;
     uint32_t secret_lines[SECRET_LINES_MAX];
     struct words_cursor cursor;
@@ -260,9 +264,12 @@ int params_decode(struct arena *arena, const struct param *table,
         .map = map && map->kind != VALUE_NULL ? map : NULL,
         .args = args,
         .diags = diags,
-        .pairs = ARENA_ARRAY(arena, const struct value_pair *, count_params(table) + 1),
     };
+    const size_t count = count_params(table);
     int result = 0;
+
+    d.pairs =
+        count <= FEW_PARAMS ? d.first_pairs : ARENA_ARRAY(arena, const struct value_pair *, count);
 
     if (d.map && d.map->kind != VALUE_MAP)
         return value_diag(diags, map, "%s%swants a map, got %s", policy->owner ? policy->owner : "",

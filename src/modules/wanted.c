@@ -13,7 +13,7 @@
 #include "sys/fd.h"
 #include "sys/fs.h"
 
-#define PIECE_SIZE 65536
+#define PIECE_SIZE 16384
 
 struct found {
     bool exists;

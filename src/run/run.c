@@ -35,6 +35,8 @@ static void emit_state(const struct runner *runner, uint32_t state, bool ended)
 {
     const struct state_result *result = &runner->results[runner->position[state]];
 
+    if (!runner->sink || runner->sink->brief)
+        return;
     emit(runner, (struct run_event){
                      .kind = ended ? RUN_STATE_FINISHED : RUN_STATE_STARTED,
                      .name = runner->plan->states[state].name,
@@ -274,7 +276,7 @@ static int run_levels(struct runner *runner, struct err *err)
     const struct crew_options options = {
         .limit = runner->host->parallel,
         .run = on_run,
-        .tell = runner->sink ? on_task : NULL,
+        .tell = runner->sink && !runner->sink->brief ? on_task : NULL,
         .user = runner,
     };
     struct crew *crew = crew_new(runner->arena, &options, err);

@@ -61,6 +61,7 @@ struct run_event {
 struct run_sink {
     void (*emit)(void *self, const struct run_event *event);
     void *self;
+    bool brief; /* nothing of single states: workers need not wake the caller for each */
 };
 
 /* Returns 0 when the run took place, however it went: `ret_result` tells. Fails only when it could

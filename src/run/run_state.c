@@ -119,6 +119,14 @@ static void keep_words(struct runner *runner, uint32_t number, struct attempt *a
     }
 }
 
+/* Most states are as they should be and say nothing. */
+static bool has_words(const struct attempt *attempt, const struct err *err)
+{
+    const struct state_run *run = &attempt->run;
+
+    return err || run->text.n > 0 || (run->details && run->details->count > 0);
+}
+
 static void finish(struct runner *runner, struct runner_task *task, struct attempt *attempt,
                    const struct err *err)
 {
@@ -126,9 +134,12 @@ static void finish(struct runner *runner, struct runner_task *task, struct attem
 
     result->outcome = err ? OUTCOME_FAILED : attempt->changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED;
     result->cause = task->gate.cause;
-    (void)pthread_mutex_lock(&runner->mutex);
-    keep_words(runner, task->state, attempt, err);
-    (void)pthread_mutex_unlock(&runner->mutex);
+    result->diff = (struct str){ "", 0 };
+    if (has_words(attempt, err)) {
+        (void)pthread_mutex_lock(&runner->mutex);
+        keep_words(runner, task->state, attempt, err);
+        (void)pthread_mutex_unlock(&runner->mutex);
+    }
     settle_debt(runner, task->state, &task->gate);
 }
 

@@ -42,6 +42,22 @@ TEST(a_vector_in_an_arena_goes_with_it)
     CHECK_STR(others.p[499], "other");
 }
 
+TEST(a_vector_with_room_does_not_move_until_it_is_full)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    VEC(struct point) points = VEC_INIT;
+    const struct point *first;
+
+    VEC_RESERVE_IN(&arena, &points, 100);
+    first = points.p;
+    for (int i = 0; i < 100; i++)
+        VEC_PUSH_IN(&arena, &points, (struct point){ i, i });
+    CHECK(points.p == first);
+    VEC_PUSH_IN(&arena, &points, (struct point){ 100, 100 });
+    CHECK_INT(points.p[0].x, 0);
+    CHECK_INT(points.p[100].x, 100);
+}
+
 TEST(an_empty_vector_is_walked_zero_times)
 {
     VEC(int) none = VEC_INIT;

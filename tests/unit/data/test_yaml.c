@@ -245,6 +245,26 @@ TEST(bytes_that_are_no_text_are_refused_at_their_place)
     }
 }
 
+/* The check goes in words of eight bytes where it can. */
+TEST(a_byte_that_is_no_text_is_found_at_every_offset)
+{
+    static const char bad[] = { '\x01', '\x1f', '\x7f', '\x80', '\xff' };
+
+    for (size_t at = 3; at < 40; at++)
+        for (size_t k = 0; k < ARRAY_LEN(bad); k++) {
+            AUTO_ARENA struct arena arena = ARENA_INIT;
+            struct diags diags = DIAGS_INIT(&arena);
+            char text[] = "a: ~~~~ ~~~ abcdefghijklmnopqrstuvwxyz 0 1 2 3 4\n";
+            struct value v;
+
+            text[at] = bad[k];
+            CHECK_INT(yaml_parse(&arena, "f", str_from(text), NULL, &v, &diags), -1);
+            CHECK_INT(diags.list.p[0].at.column, at + 1);
+            text[at] = ' ';
+            CHECK_INT(yaml_parse(&arena, "f", str_from(text), NULL, &v, &diags), 0);
+        }
+}
+
 TEST(the_replacement_character_itself_is_text)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -53,7 +53,7 @@ static void on_event(void *self, const struct run_event *event)
 TEST(a_second_run_says_whom_it_waits_for_and_gives_up_in_time)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    const struct run_sink sink = { on_event, &text };
+    const struct run_sink sink = { .emit = on_event, .self = &text };
     struct lock lock = LOCK_NONE, other = LOCK_NONE;
     struct scene scene;
     struct err err;

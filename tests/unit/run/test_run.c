@@ -415,7 +415,7 @@ static void on_event(void *self, const struct run_event *event)
 TEST(events_tell_the_run_on_the_calling_thread)
 {
     struct recorder recorder = { pthread_self(), BUF_INIT(BUF_NO_LIMIT) };
-    const struct run_sink sink = { on_event, &recorder };
+    const struct run_sink sink = { .emit = on_event, .self = &recorder };
     struct scene scene;
 
     scene_init(&scene);
@@ -431,6 +431,22 @@ TEST(events_tell_the_run_on_the_calling_thread)
                         "b: {cmd.run: [{command: 'true'}]}\n");
     CHECK_HAS(buf_text(&recorder.text), "end cmd.run:a\n");
     CHECK_HAS(buf_text(&recorder.text), "end cmd.run:b\n");
+    buf_done(&recorder.text);
+    scene_done(&scene);
+}
+
+TEST(a_brief_sink_hears_of_the_run_and_not_of_its_states)
+{
+    struct recorder recorder = { pthread_self(), BUF_INIT(BUF_NO_LIMIT) };
+    const struct run_sink sink = { .emit = on_event, .self = &recorder, .brief = true };
+    struct scene scene;
+
+    scene_init(&scene);
+    scene.sink = &sink;
+    scene_apply(&scene, "a: {cmd.run: [{command: 'true'}]}\n"
+                        "b: {cmd.run: [{command: 'true'}]}\n"
+                        "c: {cmd.run: [{command: 'true'}, {onfail: [{cmd: a}]}]}\n");
+    CHECK_STR(buf_text(&recorder.text), "started\nlevel\nlevel\nfinished\n");
     buf_done(&recorder.text);
     scene_done(&scene);
 }

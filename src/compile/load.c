@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "data/yaml.h"
+#include "jinja/jinja.h"
 #include "jinja/trace.h"
 #include "compile/compile.h"
 #include "state/host.h"
@@ -40,6 +41,14 @@ static int read_text(struct load *load, const char *path, struct str *ret)
     return 0;
 }
 
+/* Most state files of data have nothing to render, and are read where they are. */
+static int parse_plain(struct load *load, const char *path, struct str text, struct value *ret)
+{
+    const struct yaml_options options = { .lasting = true };
+
+    return yaml_parse(load->arena, path, text, &options, ret, load->diags);
+}
+
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -51,6 +60,8 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
 
     if (read_text(load, path, &text) < 0)
         return -1;
+    if (text.n <= LOAD_RENDERED_MAX && jinja_is_plain(text))
+        return parse_plain(load, path, text, ret);
     if (renderer_run_state(load->renderer, ref, path, text, &out, &trace, load->diags) < 0)
         return -1;
     if (out.full)

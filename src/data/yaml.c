@@ -518,7 +518,7 @@ static int start(struct reader *r, const char *file, struct str text)
         text = str_from_offset(text, BYTE_ORDER_MARK.n);
     if (yaml_text_check(file, text, &r->odd_breaks, r->diags) < 0)
         return -1;
-    r->text = arena_str(r->arena, text);
+    r->text = r->options.lasting ? text : arena_str(r->arena, text);
     init_source(r, file);
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text.p, r->text.n);

@@ -49,6 +49,7 @@ struct yaml_options {
     /* 0: the limits above */
     size_t size_max, nodes_max, scalar_max;
     uint32_t depth_max;
+    bool lasting; /* the text lives as long as the arena: values may point to it */
 };
 
 /* Read the one document of `text`; an empty text is null. `file` is for messages and may be NULL;

@@ -1,6 +1,7 @@
 #include "jinja/jinja.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -33,6 +34,18 @@ static void fill_limits(struct jinja_limits *limits)
     LIMIT_OR_DEFAULT(*limits, recursion);
     LIMIT_OR_DEFAULT(*limits, steps);
     LIMIT_OR_DEFAULT(*limits, nanoseconds);
+}
+
+bool jinja_is_plain(struct str text)
+{
+    size_t at = 0;
+
+    if (str_find_char(text, '\r', 0) != STR_NONE)
+        return false;
+    while ((at = str_find_char(text, '{', at)) != STR_NONE && ++at < text.n)
+        if (strchr("%{#", text.p[at]) && text.p[at] != '\0')
+            return false;
+    return true;
 }
 
 struct jinja *jinja_new(const struct jinja_options *options)

@@ -64,6 +64,10 @@ struct jinja_options {
     void *user;
 };
 
+/* Is there nothing to render: no tag, and no line end that would be changed? Then the text stands
+ * for its own result, with its last newline. */
+bool jinja_is_plain(struct str text);
+
 struct jinja *jinja_new(const struct jinja_options *options);
 void jinja_free(struct jinja *jinja);
 

@@ -40,10 +40,11 @@ struct undo {
     uint64_t appended, flushed, synced; /* bytes of the journal */
     bool leading;                       /* somebody writes */
     bool folders_synced;
+    bool worth; /* there is more than beginnings and ends without a change */
     bool broken;
     struct err why; /* of `broken` */
     uint32_t states;
-    atomic_uint copies;
+    atomic_uint copies, large;
 };
 
 static struct undo *make(const char *data_dir, const char *run_id)
@@ -68,13 +69,23 @@ struct undo *undo_new(const char *data_dir, const char *run_id, struct param_str
     return undo;
 }
 
+static void drop_journal(struct undo *undo)
+{
+    fd_close(&undo->fd);
+    (void)unlink(path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME));
+    (void)rmdir(undo->folder); /* what is left goes with the old runs */
+}
+
 void undo_free(struct undo *undo)
 {
     struct err ignored;
 
     if (!undo)
         return;
-    (void)undo_flush(undo, &ignored); /* what had to be safe was synced by those who needed it */
+    if (undo->fd >= 0 && !undo->worth)
+        drop_journal(undo);
+    else
+        (void)undo_flush(undo, &ignored); /* what had to be safe was synced by who needed it */
     fd_close(&undo->fd);
     buf_done(&undo->pending);
     (void)pthread_cond_destroy(&undo->written);
@@ -88,6 +99,16 @@ bool undo_is_open(const struct undo *undo)
     return undo->fd >= 0;
 }
 
+bool undo_is_worth(const struct undo *undo)
+{
+    return undo->worth;
+}
+
+bool undo_is_heavy(const struct undo *undo)
+{
+    return undo->appended >= UNDO_HEAVY_BYTES || atomic_load(&undo->large) > 0;
+}
+
 /* --- records ----------------------------------------------------------------------- */
 
 /* Under the mutex. */
@@ -97,7 +118,7 @@ static void append(struct undo *undo, struct str framed)
     undo->appended += framed.n;
 }
 
-static int append_record(struct undo *undo, const struct value *record, struct err *err)
+static int append_framed(struct undo *undo, const struct value *record, bool worth, struct err *err)
 {
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
 
@@ -105,8 +126,14 @@ static int append_record(struct undo *undo, const struct value *record, struct e
         return err_wrap(err, "write the undo journal");
     (void)pthread_mutex_lock(&undo->mutex);
     append(undo, buf_view(&framed));
+    undo->worth |= worth;
     (void)pthread_mutex_unlock(&undo->mutex);
     return 0;
+}
+
+static int append_record(struct undo *undo, const struct value *record, struct err *err)
+{
+    return append_framed(undo, record, true, err);
 }
 
 static struct value run_record(struct undo *undo)
@@ -190,6 +217,8 @@ int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, const c
 
     if (image_take(scratch, path, extent, undo->folder, copy, &image, err) < 0)
         return -1;
+    if (image.copy)
+        atomic_fetch_add(&undo->large, 1);
     undo_record_set(scratch, map, "image", image_encode(scratch, &image));
     if (left)
         undo_record_set(scratch, map, "left", value_bytes(str_from(left)));
@@ -225,7 +254,7 @@ int undo_end(struct undo *undo, struct arena *scratch, uint32_t number, enum out
     const struct value record = value_map(map);
 
     undo_record_set(scratch, map, "outcome", value_int(outcome));
-    return append_record(undo, &record, err);
+    return append_framed(undo, &record, outcome != OUTCOME_UNCHANGED, err);
 }
 
 int undo_restored(struct undo *undo, struct arena *scratch, uint32_t number, struct err *err)
@@ -333,6 +362,7 @@ struct undo *undo_reopen(const char *data_dir, const struct undo_run *run, struc
     struct undo *undo = make(data_dir, run->id);
     const char *path = path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME);
 
+    undo->worth = true; /* it was kept */
     undo->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (undo->fd >= 0 && ftruncate(undo->fd, (off_t)run->size) == 0)
         return undo;
@@ -354,7 +384,7 @@ static int add_size(void *self, enum tree_step step, const struct tree_entry *en
     return 0;
 }
 
-int undo_prune(const char *data_dir, const char *keep, int64_t now, struct err *err)
+int undo_prune(const char *data_dir, const char *keep, int64_t now, bool weigh, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const int64_t oldest = now - (int64_t)UNDO_KEEP_DAYS * 86400;
@@ -367,7 +397,7 @@ int undo_prune(const char *data_dir, const char *keep, int64_t now, struct err *
         const char *folder = path_join(&arena, path_join(&arena, data_dir, "undo"), ids.list.p[i]);
         struct ksuid ksuid = { 0 };
 
-        if (tree_walk(folder, add_size, &bytes, err) < 0)
+        if (weigh && tree_walk(folder, add_size, &bytes, err) < 0)
             return -1;
         if (ksuid_parse(str_from(ids.list.p[i]), &ksuid, err) < 0)
             continue;

@@ -45,6 +45,8 @@ struct undo;
 #define UNDO_KEEP_RUNS  200
 #define UNDO_KEEP_BYTES ((uint64_t)1 << 30)
 #define UNDO_KEEP_DAYS  90
+/* Runs with less do not count for the limit of bytes until a heavier one comes. */
+#define UNDO_HEAVY_BYTES ((uint64_t)1 << 20)
 
 /* --- writing ---------------------------------------------------------------------- */
 
@@ -57,7 +59,7 @@ struct undo_state {
 };
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs);
-/* Writes what is still in memory. NULL is fine. */
+/* Writes what is still in memory, or removes what is worth nothing. NULL is fine. */
 void undo_free(struct undo *undo);
 
 /* A state is about to be applied; `ret_number` names it in the calls below. `scratch` is used for
@@ -82,9 +84,15 @@ int undo_flush(struct undo *undo, struct err *err);
 
 /* Is there a journal now? */
 bool undo_is_open(const struct undo *undo);
+/* Is there something in it that a revert could take back or would have to tell? A journal without
+ * goes with undo_free. */
+bool undo_is_worth(const struct undo *undo);
+/* Is it so large that undo_prune should weigh all of them? */
+bool undo_is_heavy(const struct undo *undo);
 
-/* Remove what is beyond the limits; the run `keep` stays in any case. */
-int undo_prune(const char *data_dir, const char *keep, int64_t now, struct err *err);
+/* Remove what is beyond the limits; the run `keep` stays in any case. The limit of bytes is looked
+ * at only to `weigh`, which means to walk through every run that is kept. */
+int undo_prune(const char *data_dir, const char *keep, int64_t now, bool weigh, struct err *err);
 
 /* --- reading ---------------------------------------------------------------------- */
 

@@ -69,6 +69,27 @@ static int run_golden(const struct golden *golden, struct buf *out)
     return rc;
 }
 
+TEST(a_text_without_tags_stands_for_itself)
+{
+    static const struct {
+        struct str text;
+        bool plain;
+    } cases[] = {
+        { STR(""), true },
+        { STR("a: {b: 1}\n"), true },
+        { STR("{"), true },
+        { STR("a: {\0%"), true },
+        { STR("{{ x }}"), false },
+        { STR("a {% if x"), false },
+        { STR("a: {b}{# c"), false },
+        { STR("a\r\nb"), false },
+        { STR("{ {% raw"), false },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(jinja_is_plain(cases[i].text), cases[i].plain);
+}
+
 TEST(expressions_have_the_values_of_jinja2)
 {
     test_golden("jinja/expressions.txt", run_golden);

@@ -138,6 +138,30 @@ TEST(marks_of_a_revert_go_behind_what_is_sound)
     CHECK(run.reverted && run.states.p[1].restored && !run.states.p[0].restored);
 }
 
+TEST(a_journal_of_states_that_changed_nothing_is_not_kept)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    const struct undo_state state = { .name = "a.b:one", .module = "a.b", .id = "one" };
+    struct undo_ids ids;
+    uint32_t number;
+    struct err err;
+
+    for (int changed = 0; changed < 2; changed++) {
+        struct undo *undo = undo_new(folder, RUN_ID, (struct param_strs){ 2, refs });
+
+        CHECK_INT(undo_begin(undo, &arena, &state, &number, &err), 0);
+        CHECK_INT(
+            undo_end(undo, &arena, number, changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED, &err), 0);
+        CHECK_INT(undo_flush(undo, &err), 0);
+        CHECK_INT(undo_is_worth(undo), changed);
+        CHECK(!undo_is_heavy(undo));
+        undo_free(undo);
+        CHECK_INT(undo_list(&arena, folder, &ids, &err), 0);
+        CHECK_INT(ids.list.n, changed);
+    }
+}
+
 TEST(old_runs_are_removed_beyond_the_limit)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -153,11 +177,12 @@ TEST(old_runs_are_removed_beyond_the_limit)
         CHECK_INT(fs_mkdirs(arena_printf(&arena, "%s/undo/%s", folder, id), 0700, &err), 0);
     }
     CHECK_INT(fs_mkdirs(arena_printf(&arena, "%s/undo/notes", folder), 0700, &err), 0);
-    CHECK_INT(undo_prune(folder, RUN_ID, now, &err), 0);
+    CHECK_INT(undo_prune(folder, RUN_ID, now, true, &err), 0);
     CHECK_INT(undo_list(&arena, folder, &ids, &err), 0);
     CHECK_INT(ids.list.n, UNDO_KEEP_RUNS);
-    CHECK_INT(undo_prune(folder, ids.list.p[9], now + (UNDO_KEEP_DAYS + 1) * INT64_C(86400), &err),
-              0);
+    CHECK_INT(
+        undo_prune(folder, ids.list.p[9], now + (UNDO_KEEP_DAYS + 1) * INT64_C(86400), false, &err),
+        0);
     CHECK_INT(undo_list(&arena, folder, &ids, &err), 0);
     CHECK_INT(ids.list.n, 1);
     CHECK_INT(access(arena_printf(&arena, "%s/undo/notes", folder), F_OK), 0);

@@ -1,0 +1,387 @@
+#include "modules/packages.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "modules/content.h"
+#include "provider/installed.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "state/pause.h"
+#include "sys/clock.h"
+#include "sys/process.h"
+
+#define WANTS_MAX 10000
+#define TEXT_MAX  4096
+/* An index that this process has brought up to date is fresh enough for those who do not insist. */
+#define REFRESH_VALID_NS (60 * CLOCK_SECOND)
+/* How long to wait for another one that holds the index. */
+#define REFRESH_TRIES    120
+#define REFRESH_PAUSE_NS CLOCK_SECOND
+#define NAMES_SHOWN      4
+
+/* --- the manager ------------------------------------------------------------------------------ */
+
+static int on_run(void *user, const struct process_spec *spec, int64_t timeout,
+                  struct process_result *ret, struct err *err)
+{
+    return state_command(user, spec, timeout, ret, err);
+}
+
+static const char *text_at(const struct value *tree, const char *path)
+{
+    const struct value *v = value_path(tree, str_from(path), '.');
+
+    return v && v->kind == VALUE_STR && v->s.n > 0 ? v->s.p : NULL;
+}
+
+int packages_open(struct state_run *run, struct packages *ret_packages, struct err *err)
+{
+    *ret_packages = (struct packages){
+        .run = run,
+        .host = { .arena = run->arena, .root = "", .run = on_run, .user = run },
+    };
+    return package_manager_find(text_at(state_settings(run), "providers.pkg"),
+                                text_at(state_facts(run), "os.family"), &ret_packages->manager,
+                                err);
+}
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+struct reader {
+    struct arena *arena;
+    struct packages_wants *wants;
+    struct diags *diags;
+    const struct value *where;
+};
+
+static int add_want(struct reader *reader, const char *name, const char *version,
+                    const struct value *where)
+{
+    struct packages_want want = { .name = name, .version = version };
+    struct err err;
+
+    if (name[0] == '\0' || name[0] == '-' || strpbrk(name, " \t\r\n/=<>*?["))
+        return value_diag(reader->diags, where, "'%s' is no name of a package", name);
+    if (version && wish_parse(str_from(version), &want.wish, &err) < 0)
+        return value_diag(reader->diags, where, "version of '%s': %s", name, err.text);
+    if (reader->wants->list.n >= WANTS_MAX)
+        return value_diag(reader->diags, where, "more than %d packages in one state", WANTS_MAX);
+    VEC_PUSH_IN(reader->arena, &reader->wants->list, want);
+    return 0;
+}
+
+/* In the words of the document: 1.10 stays 1.10. */
+static const char *scalar_text(struct arena *arena, const struct value *v)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    if (v->kind == VALUE_NULL)
+        return NULL;
+    content_add_scalar(&text, v);
+    return text.n > 0 ? buf_copy(&text, arena).p : NULL;
+}
+
+static bool is_scalar(const struct value *v)
+{
+    return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
+}
+
+static int read_pair(struct reader *reader, const struct value_pair *pair)
+{
+    const char *name = scalar_text(reader->arena, &pair->key);
+
+    if (!name || !is_scalar(&pair->value))
+        return value_diag(reader->diags, &pair->value, "a package is 'name' or 'name: version'");
+    return add_want(reader, name, scalar_text(reader->arena, &pair->value), &pair->key);
+}
+
+static int read_item(struct reader *reader, const struct value *item)
+{
+    const char *name;
+    int result = 0;
+
+    if (item->kind == VALUE_MAP) {
+        for (size_t i = 0; i < item->map->count; i++)
+            if (read_pair(reader, &item->map->pairs[i]) < 0)
+                result = -1;
+        return result;
+    }
+    name = is_scalar(item) ? scalar_text(reader->arena, item) : NULL;
+    if (!name)
+        return value_diag(reader->diags, item, "a package is 'name' or 'name: version'");
+    return add_want(reader, name, NULL, item);
+}
+
+static int read_list(struct reader *reader, const struct value *list)
+{
+    int result = 0;
+
+    if (list->kind != VALUE_LIST)
+        return read_item(reader, list);
+    for (size_t i = 0; i < list->list->count; i++)
+        if (read_item(reader, &list->list->items[i]) < 0)
+            result = -1;
+    return result;
+}
+
+static bool has_list(const struct packages_args *args)
+{
+    return args->pkgs && args->pkgs->kind != VALUE_NULL;
+}
+
+static int read_args(struct reader *reader, const struct packages_args *args)
+{
+    if (!has_list(args))
+        return add_want(reader, args->name, args->version, reader->where);
+    if (args->version)
+        return value_diag(reader->diags, reader->where,
+                          "'version' goes with one package; write 'name: version' in 'pkgs'");
+    return read_list(reader, args->pkgs);
+}
+
+int packages_validate(const struct packages_args *args, const struct value *where,
+                      struct diags *diags)
+{
+    struct packages_wants wants = { 0 };
+    struct reader reader = { diags->arena, &wants, diags, where };
+
+    return read_args(&reader, args);
+}
+
+int packages_wants(struct packages *packages, const struct packages_args *args,
+                   struct packages_wants *ret_wants, struct err *err)
+{
+    const struct value nowhere = value_null();
+    struct diags diags = DIAGS_INIT(packages->run->arena);
+    struct reader reader = { packages->run->arena, ret_wants, &diags, &nowhere };
+
+    *ret_wants = (struct packages_wants){ 0 };
+    return read_args(&reader, args) < 0 ? diags_to_err(&diags, err) : 0;
+}
+
+int packages_wants_list(struct packages *packages, const struct value *list,
+                        struct packages_wants *ret_wants, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(packages->run->arena);
+    struct reader reader = { packages->run->arena, ret_wants, &diags, list };
+
+    *ret_wants = (struct packages_wants){ 0 };
+    return read_list(&reader, list) < 0 ? diags_to_err(&diags, err) : 0;
+}
+
+/* --- what is there -----------------------------------------------------------------------------
+ */
+
+static struct package copy_package(struct arena *arena, const struct package *package)
+{
+    return (struct package){
+        .name = arena_strdup(arena, package->name),
+        .version = arena_strdup(arena, package->version),
+        .arch = arena_strdup(arena, package->arch),
+        .state = package->state,
+        .held = package->held,
+    };
+}
+
+static void look_at(struct packages *packages, const struct package_db *db,
+                    struct packages_want *want)
+{
+    struct arena *arena = packages->run->arena;
+    const struct package *found = package_db_find(db, str_from(want->name));
+    const struct package *standin;
+
+    want->found = (struct package){ .name = want->name, .version = "", .arch = "" };
+    want->standin = NULL;
+    if (found)
+        want->found = copy_package(arena, found);
+    if (want->found.state == PACKAGE_INSTALLED)
+        return;
+    standin = package_db_find_installed(db, str_from(want->name));
+    if (standin) {
+        struct package *copy = ARENA_NEW(arena, struct package);
+
+        *copy = copy_package(arena, standin);
+        want->standin = copy;
+    }
+}
+
+int packages_look(struct packages *packages, struct packages_wants *wants, struct err *err)
+{
+    const struct package_db *db;
+
+    if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
+        return -1;
+    VEC_EACH (&wants->list, want)
+        look_at(packages, db, want);
+    installed_unlock();
+    return 0;
+}
+
+bool packages_is_met(const struct packages *packages, const struct packages_want *want)
+{
+    if (want->found.state == PACKAGE_INSTALLED)
+        return wish_holds(&want->wish, str_from(want->found.version), packages->manager->compare);
+    return want->standin && want->wish.count == 0;
+}
+
+int packages_offers(struct packages *packages, const struct packages_wants *wants,
+                    struct package_offers *ret_offers, struct err *err)
+{
+    VEC(const char *) names = VEC_INIT;
+
+    VEC_EACH (&wants->list, want)
+        if (!want->source)
+            VEC_PUSH_IN(packages->run->arena, &names, want->name);
+    VEC_PUSH_IN(packages->run->arena, &names, NULL);
+    return package_manager_offers(packages->manager, &packages->host, names.p, ret_offers, err);
+}
+
+/* --- acting ------------------------------------------------------------------------------------
+ */
+
+/* When this process last brought the index of its machine up to date. */
+static struct {
+    pthread_mutex_t mutex;
+    int64_t at;
+} refreshed = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_fresh(void)
+{
+    int64_t at;
+
+    (void)pthread_mutex_lock(&refreshed.mutex);
+    at = refreshed.at;
+    (void)pthread_mutex_unlock(&refreshed.mutex);
+    return at != 0 && clock_real() - at < REFRESH_VALID_NS;
+}
+
+static void note_refresh(void)
+{
+    (void)pthread_mutex_lock(&refreshed.mutex);
+    refreshed.at = clock_real();
+    (void)pthread_mutex_unlock(&refreshed.mutex);
+}
+
+int packages_refresh(struct packages *packages, bool asked, struct err *err)
+{
+    const struct package_request request = { .action = PACKAGE_REFRESH };
+
+    if (packages->run->test)
+        return err_set(err, ERR_UNSUPPORTED, "a dry run never refreshes the index");
+    if (!asked && is_fresh())
+        return 0;
+    for (int i = 0; i < REFRESH_TRIES; i++) {
+        if (package_manager_run(packages->manager, &packages->host, &request, err) == 0) {
+            note_refresh();
+            return 0;
+        }
+        /* apt waits for its other locks by itself, but not for this one. */
+        if (!strstr(err->text, "Could not get lock") ||
+            !pause_for(packages->run->host->cancel, REFRESH_PAUSE_NS))
+            break;
+    }
+    return err_wrap(err, "refresh the package index");
+}
+
+int packages_act(struct packages *packages, const struct package_request *request, struct err *err)
+{
+    int rc = package_manager_run(packages->manager, &packages->host, request, err);
+
+    installed_forget();
+    return rc;
+}
+
+const char *packages_pin(const struct packages *packages, const struct packages_want *want,
+                         const struct package_offer *offer, const char *version)
+{
+    bool there = want->found.state == PACKAGE_INSTALLED;
+
+    if (strcmp(version, offer->candidate) != 0)
+        return version;
+    if (there && packages->manager->pin_to_upgrade)
+        return version;
+    if (there && packages->manager->compare(str_from(version), str_from(want->found.version)) < 0)
+        return version;
+    return NULL;
+}
+
+/* The best version that will do: the candidate, which follows the preferences of the machine, else
+ * the newest. NULL: none. */
+static const char *find_best(const struct packages *packages, const struct packages_want *item,
+                             const struct package_offer *offer)
+{
+    version_compare_fn compare = packages->manager->compare;
+    const char *best = NULL;
+
+    if (wish_holds(&item->wish, str_from(offer->candidate), compare))
+        return offer->candidate;
+    VEC_EACH (&offer->versions, version)
+        if (wish_holds(&item->wish, str_from(*version), compare) &&
+            (!best || compare(str_from(*version), str_from(best)) > 0))
+            best = *version;
+    return best;
+}
+
+int packages_choose(struct packages *packages, const struct packages_want *item,
+                    const struct package_offers *offers, const char **ret, struct err *err)
+{
+    const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
+    const struct str exact = wish_exact(&item->wish);
+    const char *best;
+
+    *ret = exact.p ? arena_str(packages->run->arena, exact).p : NULL;
+    if (exact.p || item->wish.count == 0)
+        return 0;
+    best = offer ? find_best(packages, item, offer) : NULL;
+    if (!best)
+        return err_set(err, ERR_NOT_FOUND, "no version of '%s' meets '%s' (%s offers %s)",
+                       item->name, item->version, packages->manager->name,
+                       offer ? offer->candidate : "none");
+    *ret = packages_pin(packages, item, offer, best);
+    return 0;
+}
+
+void packages_request_add(struct packages *packages, struct package_request *request,
+                          const char *name, const char *version)
+{
+    const struct package_target target = { .name = name, .version = version };
+
+    VEC_PUSH_IN(packages->run->arena, &request->targets, target);
+}
+
+void packages_request_version(struct packages *packages, struct package_request *request,
+                              const struct packages_want *want, const char *version)
+{
+    const struct package_target target = {
+        .name = want->name,
+        .version = version,
+        .older = version && want->found.state == PACKAGE_INSTALLED &&
+                 packages->manager->compare(str_from(version), str_from(want->found.version)) < 0,
+    };
+
+    VEC_PUSH_IN(packages->run->arena, &request->targets, target);
+}
+
+struct package_request packages_request(struct packages *packages, enum package_action action,
+                                        const struct packages_wants *wants)
+{
+    struct package_request request = { .action = action };
+
+    VEC_EACH (&wants->list, want)
+        packages_request_add(packages, &request, want->name, NULL);
+    return request;
+}
+
+const char *packages_names(struct packages *packages, const struct packages_wants *wants)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < wants->list.n && i < NAMES_SHOWN; i++)
+        buf_printf(&text, "%s%s", i > 0 ? ", " : "", wants->list.p[i].name);
+    if (wants->list.n > NAMES_SHOWN)
+        buf_printf(&text, " and %zu more", wants->list.n - NAMES_SHOWN);
+    return buf_copy(&text, packages->run->arena).p;
+}

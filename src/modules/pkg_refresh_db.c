@@ -1,0 +1,33 @@
+/* pkg.refresh_db - bring the package index up to date. */
+#include "base/err.h"
+#include "modules/packages.h"
+#include "state/module.h"
+
+#define ARGS struct refresh_args
+
+struct refresh_args {
+    bool unused;
+};
+
+static const struct param refresh_params[] = {
+    { 0 },
+};
+
+static int refresh_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    struct packages packages;
+
+    (void)args;
+    if (packages_open(run, &packages, err) < 0 || packages_refresh(&packages, true, err) < 0)
+        return -1;
+    *ret = value_bool(true);
+    return 0;
+}
+
+const struct module module_pkg_refresh_db = {
+    .name = "pkg.refresh_db",
+    .summary = "bring the package index up to date",
+    .params = refresh_params,
+    .args_size = sizeof(struct refresh_args),
+    .call = refresh_call,
+};

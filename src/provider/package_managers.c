@@ -1,0 +1,362 @@
+/* The table of package managers: their programs, databases, words. */
+#include "provider/package_manager.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "provider/offers.h"
+#include "provider/package_db.h"
+#include "provider/package_holds.h"
+#include "sys/fs.h"
+
+/* Databases of real machines have a few megabytes. */
+#define DATABASE_MAX ((size_t)256 << 20)
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static const struct package_manager apt, dnf, yum, zypper, apk, pacman;
+
+/* --- what is installed -------------------------------------------------------------------------
+ */
+
+static int read_file(const struct package_host *host, const char *path, struct arena *arena,
+                     struct str *ret, struct err *err)
+{
+    return fs_read(arena, arena_printf(arena, "%s%s", host->root, path), DATABASE_MAX, ret, err);
+}
+
+static int load_dpkg(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct str text;
+
+    if (read_file(host, "/var/lib/dpkg/status", &scratch, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return err_set(err, ERR_NOT_FOUND, "there is no '%s/var/lib/dpkg/status'", host->root);
+    return package_db_parse_dpkg(db, text, err);
+}
+
+static int load_apk(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct str text;
+
+    if (read_file(host, "/lib/apk/db/installed", &scratch, &text, err) < 0)
+        return -1;
+    if (!text.p && read_file(host, "/usr/lib/apk/db/installed", &scratch, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return err_set(err, ERR_NOT_FOUND, "there is no '%s/lib/apk/db/installed'", host->root);
+    return package_db_parse_apk(db, text, err);
+}
+
+static int load_pacman(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct fs_names names;
+
+    if (fs_list(&scratch, arena_printf(&scratch, "%s/var/lib/pacman/local", host->root), &names,
+                err) < 0)
+        return -1;
+    VEC_EACH (&names.list, name)
+        if (package_db_parse_pacman(db, str_from(*name), err) < 0)
+            return -1;
+    return 0;
+}
+
+/* One process for all packages. */
+static int list_rpm(const struct package_manager *manager, const struct package_host *host,
+                    struct package_db *db, struct err *err)
+{
+    static const char format[] =
+        "%{NAME}\\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\n";
+    const char *const argv[] = { "rpm", "-qa", "--qf", format, NULL };
+    struct str text;
+
+    if (package_manager_ask(manager, host, argv, 0, &text, err) < 0)
+        return -1;
+    return package_db_parse_rpm(db, text, err);
+}
+
+typedef void (*parse_holds_fn)(struct package_db *db, struct str text);
+
+static int read_holds(const struct package_host *host, struct package_db *db, const char *path,
+                      parse_holds_fn parse, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct str text;
+
+    if (read_file(host, path, &scratch, &text, err) < 0)
+        return -1;
+    if (text.p)
+        parse(db, text);
+    return 0;
+}
+
+static int load_dnf(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    if (list_rpm(&dnf, host, db, err) < 0 ||
+        read_holds(host, db, "/etc/dnf/plugins/versionlock.list", package_holds_parse_versionlock,
+                   err) < 0)
+        return -1;
+    return read_holds(host, db, "/etc/dnf/versionlock.toml", package_holds_parse_toml, err);
+}
+
+static int load_yum(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    if (list_rpm(&yum, host, db, err) < 0)
+        return -1;
+    return read_holds(host, db, "/etc/yum/pluginconf.d/versionlock.list",
+                      package_holds_parse_versionlock, err);
+}
+
+static int load_zypper(const struct package_host *host, struct package_db *db, struct err *err)
+{
+    if (list_rpm(&zypper, host, db, err) < 0)
+        return -1;
+    return read_holds(host, db, "/etc/zypp/locks", package_holds_parse_zypper, err);
+}
+
+/* --- what can be had ------------------------------------------------------------------------- */
+
+typedef void (*parse_offers_fn)(struct package_offers *offers, struct arena *arena,
+                                struct str text);
+
+static int ask(const struct package_manager *manager, const struct package_host *host,
+               const char *const *command, const char *const *names, int also,
+               parse_offers_fn parse, struct package_offers *offers, struct err *err)
+{
+    VEC(const char *) argv = VEC_INIT;
+    struct str text;
+
+    for (; *command; command++)
+        VEC_PUSH_IN(host->arena, &argv, *command);
+    for (; *names; names++)
+        VEC_PUSH_IN(host->arena, &argv, *names);
+    VEC_PUSH_IN(host->arena, &argv, NULL);
+    if (package_manager_ask(manager, host, argv.p, also, &text, err) < 0)
+        return -1;
+    parse(offers, host->arena, text);
+    return 0;
+}
+
+static int offers_apt(const struct package_host *host, const char *const *names,
+                      struct package_offers *offers, struct err *err)
+{
+    return ask(&apt, host, WORDS("apt-cache", "-q", "policy", "--"), names, 0, offers_parse_apt,
+               offers, err);
+}
+
+/* Exit status 1: nothing of it is there. */
+static int offers_dnf(const struct package_host *host, const char *const *names,
+                      struct package_offers *offers, struct err *err)
+{
+    return ask(&dnf, host, WORDS("dnf", "-q", "-C", "list", "--showduplicates", "--available"),
+               names, 1, offers_parse_dnf, offers, err);
+}
+
+static int offers_yum(const struct package_host *host, const char *const *names,
+                      struct package_offers *offers, struct err *err)
+{
+    return ask(&yum, host, WORDS("yum", "-q", "-C", "--showduplicates", "list", "available"), names,
+               1, offers_parse_dnf, offers, err);
+}
+
+/* Exit status 104: nothing of it is there. */
+static int offers_zypper(const struct package_host *host, const char *const *names,
+                         struct package_offers *offers, struct err *err)
+{
+    return ask(&zypper, host,
+               WORDS("zypper", "--non-interactive", "--no-refresh", "--quiet", "search", "-s",
+                     "--match-exact", "--type", "package"),
+               names, 104, offers_parse_zypper, offers, err);
+}
+
+static int offers_apk(const struct package_host *host, const char *const *names,
+                      struct package_offers *offers, struct err *err)
+{
+    return ask(&apk, host, WORDS("apk", "policy"), names, 0, offers_parse_apk, offers, err);
+}
+
+/* Exit status 1: one of them is not there. */
+static int offers_pacman(const struct package_host *host, const char *const *names,
+                         struct package_offers *offers, struct err *err)
+{
+    return ask(&pacman, host, WORDS("pacman", "-Si"), names, 1, offers_parse_pacman, offers, err);
+}
+
+/* --- the table ---------------------------------------------------------------------------------
+ */
+
+/* Nobody is there to answer: keep changed configuration files, and wait for another apt. */
+#define APT                                                                                        \
+    "apt-get", "-q", "-y", "-o", "Dpkg::Options::=--force-confdef", "-o",                          \
+        "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=120"
+
+#define RPM_DATABASES                                                                              \
+    "/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite-wal", "/var/lib/rpm/Packages",         \
+        "/var/lib/rpm/Packages.db", "/usr/lib/sysimage/rpm/rpmdb.sqlite",                          \
+        "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal", "/usr/lib/sysimage/rpm/Packages.db"
+
+/* clang-format off */
+static const struct package_manager apt = {
+    .name = "apt",
+    .families = "debian",
+    .programs = WORDS("apt-get", "apt-cache", "dpkg"),
+    .databases = WORDS("/var/lib/dpkg/status"),
+    .compare = version_compare_deb,
+    .load = load_dpkg,
+    .offers = offers_apt,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS(APT, "install"),
+        [PACKAGE_REMOVE]    = WORDS(APT, "remove"),
+        [PACKAGE_PURGE]     = WORDS(APT, "purge"),
+        [PACKAGE_MAY_ERASE] = WORDS("dpkg", "--no-act", "--remove"),
+        [PACKAGE_HOLD]      = WORDS("apt-mark", "hold"),
+        [PACKAGE_UNHOLD]    = WORDS("apt-mark", "unhold"),
+        [PACKAGE_REFRESH]   = WORDS("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"),
+    },
+    .env = WORDS("DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_MODE=l"),
+    .pin = '=',
+    .fromrepo = "--target-release=",
+    .with_recommends = "--install-recommends",
+    .without_recommends = "--no-install-recommends",
+    .skip_verify = "--allow-unauthenticated",
+    .change_held = "--allow-change-held-packages",
+    .allow_downgrade = "--allow-downgrades",
+    .repo_kind = PACKAGE_REPO_APT,
+    .repo_place = "/etc/apt/sources.list.d",
+};
+
+static const struct package_manager dnf = {
+    .name = "dnf",
+    .families = "redhat rhel fedora",
+    .programs = WORDS("dnf", "rpm"),
+    .databases = WORDS(RPM_DATABASES, "/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"),
+    .compare = version_compare_rpm,
+    .load = load_dnf,
+    .offers = offers_dnf,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS("dnf", "-q", "-y", "install"),
+        [PACKAGE_REMOVE]    = WORDS("dnf", "-q", "-y", "remove"),
+        [PACKAGE_PURGE]     = WORDS("dnf", "-q", "-y", "remove"),
+        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = WORDS("dnf", "-q", "-y", "versionlock", "add"),
+        [PACKAGE_UNHOLD]    = WORDS("dnf", "-q", "-y", "versionlock", "delete"),
+        [PACKAGE_REFRESH]   = WORDS("dnf", "-q", "-y", "makecache", "--refresh"),
+    },
+    .pin = '-',
+    .pin_to_upgrade = true,
+    .fromrepo_only = "--disablerepo=*",
+    .fromrepo = "--enablerepo=",
+    .with_recommends = "--setopt=install_weak_deps=True",
+    .without_recommends = "--setopt=install_weak_deps=False",
+    .skip_verify = "--nogpgcheck",
+    .repo_kind = PACKAGE_REPO_INI,
+    .repo_place = "/etc/yum.repos.d",
+};
+
+static const struct package_manager yum = {
+    .name = "yum",
+    .families = "redhat rhel fedora",
+    .programs = WORDS("yum", "rpm"),
+    .databases = WORDS(RPM_DATABASES, "/etc/yum/pluginconf.d/versionlock.list"),
+    .compare = version_compare_rpm,
+    .load = load_yum,
+    .offers = offers_yum,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS("yum", "-q", "-y", "install"),
+        [PACKAGE_REMOVE]    = WORDS("yum", "-q", "-y", "remove"),
+        [PACKAGE_PURGE]     = WORDS("yum", "-q", "-y", "remove"),
+        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = WORDS("yum", "-q", "-y", "versionlock", "add"),
+        [PACKAGE_UNHOLD]    = WORDS("yum", "-q", "-y", "versionlock", "delete"),
+        [PACKAGE_REFRESH]   = WORDS("yum", "-q", "-y", "makecache"),
+    },
+    .downgrade = WORDS("yum", "-q", "-y", "downgrade"),
+    .pin = '-',
+    .pin_to_upgrade = true,
+    .fromrepo_only = "--disablerepo=*",
+    .fromrepo = "--enablerepo=",
+    .skip_verify = "--nogpgcheck",
+    .repo_kind = PACKAGE_REPO_INI,
+    .repo_place = "/etc/yum.repos.d",
+};
+
+#define ZYPPER "zypper", "--non-interactive", "--quiet"
+
+static const struct package_manager zypper = {
+    .name = "zypper",
+    .families = "suse",
+    .programs = WORDS("zypper", "rpm"),
+    .databases = WORDS(RPM_DATABASES, "/etc/zypp/locks"),
+    .compare = version_compare_rpm,
+    .load = load_zypper,
+    .offers = offers_zypper,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS(ZYPPER, "install", "--auto-agree-with-licenses"),
+        [PACKAGE_REMOVE]    = WORDS(ZYPPER, "remove"),
+        [PACKAGE_PURGE]     = WORDS(ZYPPER, "remove"),
+        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = WORDS(ZYPPER, "addlock"),
+        [PACKAGE_UNHOLD]    = WORDS(ZYPPER, "removelock"),
+        [PACKAGE_REFRESH]   = WORDS(ZYPPER, "refresh"),
+    },
+    .pin = '=',
+    .fromrepo = "--from=",
+    .with_recommends = "--recommends",
+    .without_recommends = "--no-recommends",
+    .skip_verify = "--allow-unsigned-rpm",
+    .allow_downgrade = "--oldpackage",
+    .repo_kind = PACKAGE_REPO_INI,
+    .repo_place = "/etc/zypp/repos.d",
+};
+
+static const struct package_manager apk = {
+    .name = "apk",
+    .families = "alpine",
+    .programs = WORDS("apk"),
+    .databases = WORDS("/lib/apk/db/installed", "/usr/lib/apk/db/installed"),
+    .compare = version_compare_apk,
+    .load = load_apk,
+    .offers = offers_apk,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS("apk", "add", "--upgrade"),
+        [PACKAGE_REMOVE]    = WORDS("apk", "del"),
+        [PACKAGE_PURGE]     = WORDS("apk", "del", "--purge"),
+        [PACKAGE_REFRESH]   = WORDS("apk", "update"),
+    },
+    .pin = '=',
+    .fromrepo = "--repository=",
+    .skip_verify = "--allow-untrusted",
+    .repo_kind = PACKAGE_REPO_APK,
+    .repo_place = "/etc/apk/repositories",
+};
+
+static const struct package_manager pacman = {
+    .name = "pacman",
+    .families = "arch",
+    .programs = WORDS("pacman"),
+    .databases = WORDS("/var/lib/pacman/local"),
+    .compare = version_compare_pacman,
+    .load = load_pacman,
+    .offers = offers_pacman,
+    .actions = {
+        [PACKAGE_INSTALL]   = WORDS("pacman", "--noconfirm", "-S"),
+        [PACKAGE_REMOVE]    = WORDS("pacman", "--noconfirm", "-R"),
+        [PACKAGE_PURGE]     = WORDS("pacman", "--noconfirm", "-Rn"),
+        [PACKAGE_REFRESH]   = WORDS("pacman", "--noconfirm", "-Sy"),
+    },
+    .install_file = WORDS("pacman", "--noconfirm", "-U"),
+    .repo_in_name = true,
+    .repo_kind = PACKAGE_REPO_PACMAN,
+    .repo_place = "/etc/pacman.conf",
+};
+/* clang-format on */
+
+/* dnf before yum: newer machines have both. */
+const struct package_manager *const package_managers[] = {
+    &apt, &dnf, &yum, &zypper, &apk, &pacman, NULL,
+};

@@ -1,0 +1,284 @@
+"""Package states through `zester --local`, with real apt and dpkg and a repository of small packages."""
+import json
+
+import pytest
+
+from debian import Machine, needs_apt
+
+pytestmark = needs_apt
+
+
+@pytest.fixture
+def machine(tmp_path):
+    made = Machine(tmp_path)
+    made.package("zt-base", "1.0")
+    made.package("zt-app", "1.0", depends="zt-base")
+    made.package("zt-app", "1.2", depends="zt-base")
+    made.package("zt-app", "2.0", depends="zt-base")
+    made.package("zt-conf", "1.0", conffile=True)
+    made.update()
+    return made
+
+
+def apply(machine, *words):
+    """Apply the state file 't': exit status and results by name."""
+    out = machine.zester("state.apply", "t", "--format=json", *words)
+    assert out.stdout, out.stderr
+    record = json.loads(out.stdout)[0]
+    return out.returncode, {result["name"]: result for result in record["results"]}
+
+
+def run(machine, text, *words):
+    machine.state(text)
+    return apply(machine, *words)
+
+
+INSTALLED = "app:\n  pkg.installed:\n    - name: zt-app\n"
+NAME = "pkg.installed:app"
+
+
+def only(results):
+    assert len(results) == 1
+    return next(iter(results.values()))
+
+
+def test_a_package_is_installed_once_and_reverted_with_what_came_along(machine):
+    status, results = run(machine, INSTALLED)
+    result = only(results)
+    assert status == 0 and result["changed"], result
+    assert result["diff"] == "installed zt-app via apt"
+    assert result["details"]["manager"] == "apt" and result["details"]["package"] == "zt-app"
+    assert result["details"]["changes"] == {"zt-app": "(none) -> 2.0", "zt-base": "(none) -> 1.0"}
+    assert (machine.has("zt-app"), machine.has("zt-base")) == ("2.0", "1.0")
+    assert machine.path("/opt/zt-app/version").read_text() == "2.0\n"
+
+    status, results = apply(machine)
+    assert status == 0 and not only(results)["changed"]
+
+    out = machine.zester("state.revert", "t")
+    assert out.returncode == 0, out.stdout + out.stderr
+    assert (machine.status("zt-app"), machine.status("zt-base")) == ("", "")
+
+
+def test_a_dry_run_tells_and_does_nothing(machine):
+    before = machine.path("/var/lib/dpkg/status").read_bytes()
+    status, results = run(machine, INSTALLED, "--test")
+    assert status == 0 and only(results)["diff"] == "zt-app needs to be installed"
+    assert only(results)["changed"] and machine.path("/var/lib/dpkg/status").read_bytes() == before
+    machine.package("zt-app", "3.0")
+    status, results = run(machine, INSTALLED.replace("installed", "latest") + "    - refresh: true\n", "--test")
+    assert status == 0 and machine.has("zt-app") is None
+    policy = machine.run("apt-cache", "policy", "zt-app").stdout
+    assert "Candidate: 2.0" in policy, "the dry run has refreshed the index"
+
+
+def test_reverting_leaves_what_was_there_before(machine):
+    machine.run("apt-get", "-qy", "install", "zt-base", check=True)
+    assert run(machine, INSTALLED)[0] == 0
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert (machine.status("zt-app"), machine.has("zt-base")) == ("", "1.0")
+
+
+def test_reverting_keeps_a_dependency_that_somebody_needs_by_now(machine):
+    machine.package("zt-other", "1.0", depends="zt-base")
+    machine.update()
+    assert run(machine, INSTALLED)[0] == 0
+    machine.run("apt-get", "-qy", "install", "zt-other", check=True)
+    out = machine.zester("state.revert", "t")
+    assert out.returncode == 0 and "dependencies stay" in out.stdout, out.stdout
+    assert (machine.status("zt-app"), machine.has("zt-base"), machine.has("zt-other")) == ("", "1.0", "1.0")
+
+
+def test_reverting_refuses_to_take_away_what_others_need(machine):
+    machine.package("zt-other", "1.0", depends="zt-app")
+    machine.update()
+    assert run(machine, INSTALLED)[0] == 0
+    machine.run("apt-get", "-qy", "install", "zt-other", check=True)
+    out = machine.zester("state.revert", "t")
+    assert out.returncode != 0 and "other packages need what would be removed" in out.stdout + out.stderr
+    assert machine.has("zt-app") == "2.0" and machine.has("zt-other") == "1.0"
+
+
+VERSIONS = {"1.2": "1.2", "'1.*'": "1.2", "'>=1.0,<2'": "1.2", "'>1.2'": "2.0", "'<=1.0'": "1.0", "'!=2.0'": "1.2"}
+
+
+@pytest.mark.parametrize("wish", VERSIONS)
+def test_a_version_is_chosen(machine, wish):
+    status, results = run(machine, f"{INSTALLED}    - version: {wish}\n")
+    assert status == 0, results
+    assert machine.has("zt-app") == VERSIONS[wish]
+    status, results = apply(machine)
+    assert status == 0 and not only(results)["changed"]
+
+
+def test_a_version_that_nobody_has_is_an_error_that_names_the_offer(machine):
+    status, results = run(machine, f"{INSTALLED}    - version: '>=9'\n")
+    assert status != 0
+    assert "no version of 'zt-app' meets '>=9' (apt offers 2.0)" in only(results)["error"]
+
+
+def test_an_upgrade_and_a_downgrade_are_taken_back_to_the_version_before(machine):
+    machine.run("apt-get", "-qy", "install", "zt-app=1.2", check=True)
+    for wish in ("2.0", "1.0"):
+        status, results = run(machine, f"{INSTALLED}    - version: '{wish}'\n", )
+        assert status == 0, results
+        assert machine.has("zt-app") == wish
+        assert machine.zester("state.revert", "t").returncode == 0
+        assert machine.has("zt-app") == "1.2"
+
+
+def test_a_list_of_packages_is_one_run_of_the_manager(machine):
+    status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs:\n      - zt-conf\n      - zt-app: '<2'\n")
+    assert status == 0 and only(results)["diff"] == "installed zt-conf, zt-app via apt"
+    assert (machine.has("zt-conf"), machine.has("zt-app")) == ("1.0", "1.2")
+    log = machine.path("/var/log/apt/history.log").read_text()
+    assert log.count("Commandline: apt-get") == 1 and "--force-confold" in log
+
+
+def test_a_version_in_a_list_keeps_its_words(machine):
+    machine.package("zt-ten", "1.10")
+    machine.update()
+    status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs:\n      - zt-ten: 1.10\n")
+    assert status == 0, results
+    assert machine.has("zt-ten") == "1.10"
+
+
+def test_an_unknown_package_is_the_managers_error(machine):
+    status, results = run(machine, "no:\n  pkg.installed:\n    - name: zt-nowhere\n")
+    assert status != 0 and "Unable to locate package zt-nowhere" in only(results)["error"]
+
+
+def test_an_index_that_lacks_a_package_is_refreshed(machine):
+    machine.package("zt-new", "1.0")
+    assert run(machine, "new:\n  pkg.installed:\n    - name: zt-new\n    - refresh: false\n")[0] != 0
+    status, results = run(machine, "new:\n  pkg.installed:\n    - name: zt-new\n")
+    assert status == 0 and machine.has("zt-new") == "1.0", results
+
+
+def test_holds_are_set_respected_and_taken_back(machine):
+    status, results = run(machine, f"{INSTALLED}    - version: '1.2'\n    - hold: true\n")
+    assert status == 0 and machine.status("zt-app") == "hi", results
+    status, results = run(machine, f"{INSTALLED}    - version: '2.0'\n")
+    assert status != 0 and "zt-app is held at 1.2" in only(results)["error"]
+    status, results = run(machine, f"{INSTALLED}    - version: '2.0'\n    - update_holds: true\n")
+    assert status == 0 and machine.has("zt-app") == "2.0", results
+    status, results = run(machine, "app:\n  pkg.unheld:\n    - name: zt-app\n")
+    assert status == 0 and machine.status("zt-app") == "ii"
+    status, results = run(machine, "app:\n  pkg.held:\n    - name: zt-app\n")
+    assert status == 0 and machine.status("zt-app") == "hi"
+    assert not only(apply(machine)[1])["changed"]
+
+
+def test_a_hold_is_reverted(machine):
+    machine.run("apt-get", "-qy", "install", "zt-app", check=True)
+    assert run(machine, "app:\n  pkg.held:\n    - name: zt-app\n")[0] == 0
+    assert machine.status("zt-app") == "hi"
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.status("zt-app") == "ii"
+
+
+def test_only_installed_packages_can_be_held(machine):
+    status, results = run(machine, "app:\n  pkg.held:\n    - name: zt-app\n")
+    assert status != 0 and "'zt-app' cannot be held: it is not installed" in only(results)["error"]
+
+
+def test_latest_refreshes_upgrades_and_is_reverted(machine):
+    machine.run("apt-get", "-qy", "install", "zt-app", check=True)
+    machine.package("zt-app", "3.0")
+    status, results = run(machine, "app:\n  pkg.latest:\n    - name: zt-app\n")
+    assert status == 0 and machine.has("zt-app") == "3.0", results
+    assert only(results)["diff"] == "installed/upgraded zt-app to latest via apt"
+    assert not only(apply(machine)[1])["changed"]
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.has("zt-app") == "2.0"
+
+
+def test_removing_keeps_configuration_and_purging_does_not(machine):
+    machine.run("apt-get", "-qy", "install", "zt-conf", check=True)
+    machine.path("/opt/zt-conf/conf").write_text("mine\n")
+    status, results = run(machine, "gone:\n  pkg.removed:\n    - name: zt-conf\n")
+    assert status == 0 and only(results)["diff"] == "removed zt-conf via apt"
+    assert machine.status("zt-conf") == "rc" and machine.path("/opt/zt-conf/conf").exists()
+    assert not only(apply(machine)[1])["changed"]
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.has("zt-conf") == "1.0" and machine.path("/opt/zt-conf/conf").read_text() == "mine\n"
+    status, results = run(machine, "gone:\n  pkg.purged:\n    - name: zt-conf\n")
+    assert status == 0 and machine.status("zt-conf") == "" and not machine.path("/opt/zt-conf/conf").exists()
+    assert not only(apply(machine)[1])["changed"]
+
+
+def test_a_package_that_was_removed_keeps_its_configuration_over_a_revert(machine):
+    machine.run("apt-get", "-qy", "install", "zt-conf", check=True)
+    machine.run("apt-get", "-qy", "remove", "zt-conf", check=True)
+    assert run(machine, "app:\n  pkg.installed:\n    - name: zt-conf\n")[0] == 0
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.status("zt-conf") == "rc"
+
+
+def test_what_had_to_go_with_a_removed_package_comes_back_too(machine):
+    machine.run("apt-get", "-qy", "install", "zt-app=1.2", check=True)
+    status, results = run(machine, "gone:\n  pkg.removed:\n    - name: zt-base\n")
+    assert status == 0 and set(only(results)["details"]["changes"]) == {"zt-base", "zt-app"}
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert (machine.has("zt-base"), machine.has("zt-app")) == ("1.0", "1.2")
+
+
+def test_a_package_file_is_installed(machine):
+    target = machine.package("zt-file", "1.0")
+    (machine.states / "files").mkdir()
+    (machine.states / "files/zt-file.deb").write_bytes(target.read_bytes())
+    status, results = run(machine, "f:\n  pkg.installed:\n    - sources:\n      - zt-file: salt://files/zt-file.deb\n")
+    assert status == 0 and machine.has("zt-file") == "1.0", results
+    assert not only(apply(machine)[1])["changed"]
+
+
+def test_recommended_packages_can_be_left_out(machine):
+    machine.package("zt-rec", "1.0", Recommends="zt-conf")
+    machine.update()
+    text = "r:\n  pkg.installed:\n    - name: zt-rec\n    - install_recommends: "
+    assert run(machine, text + "false\n")[0] == 0 and machine.has("zt-conf") is None
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert run(machine, text + "true\n")[0] == 0 and machine.has("zt-conf") == "1.0"
+
+
+def test_a_provided_name_counts_as_installed(machine):
+    machine.package("zt-impl", "1.0", Provides="zt-virtual")
+    machine.update()
+    assert run(machine, "v:\n  pkg.installed:\n    - name: zt-impl\n")[0] == 0
+    assert not only(run(machine, "v:\n  pkg.installed:\n    - name: zt-virtual\n")[1])["changed"]
+
+
+def test_a_manager_that_is_not_there_fails_its_states_and_not_the_others(machine):
+    (machine.settings / "top.zy").write_text("base:\n  '*':\n    - all\n")
+    (machine.settings / "all.zy").write_text("providers:\n  pkg: zypper\n")
+    machine.state(INSTALLED + "ok:\n  test.nop: []\n")
+    status, results = apply(machine)
+    assert status != 0
+    assert "no package manager found for provider 'zypper': looked for 'zypper', 'rpm' in PATH" in results[NAME]["error"]
+    assert "error" not in results["test.nop:ok"]
+
+
+def test_functions_answer(machine):
+    def call(*words):
+        out = machine.zester(*words)
+        assert out.returncode == 0, out.stderr
+        return out.stdout
+
+    assert "zt-app" in call("pkg.install", "zt-app", "version=1.2")
+    assert "1.2" in call("pkg.version", "zt-app")
+    assert "2.0" in call("pkg.latest_version", "zt-app")
+    listed = call("pkg.list_pkgs")
+    assert "zt-base" in listed and "dpkg" in listed
+    machine.package("zt-late", "1.0")
+    call("pkg.refresh_db")
+    assert "1.0" in call("pkg.latest_version", "zt-late")
+    assert "zt-app" in call("pkg.remove", "zt-app")
+    out = machine.zester("pkg.version", "zt-app")
+    assert out.returncode != 0 and "zt-app not installed" in out.stdout + out.stderr
+
+
+def test_names_that_are_options_are_refused_before_anything_runs(machine):
+    for name in ("'--purge'", "'a b'", "'zt-app=1'", "'../x'"):
+        machine.state(f"x:\n  pkg.installed:\n    - name: {name}\n")
+        out = machine.zester("state.apply", "t")
+        assert out.returncode != 0 and "is no name of a package" in out.stderr + out.stdout

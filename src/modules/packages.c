@@ -11,7 +11,6 @@
 #include "state/module.h"
 #include "state/pause.h"
 #include "sys/clock.h"
-#include "sys/process.h"
 
 #define WANTS_MAX 10000
 #define TEXT_MAX  4096
@@ -24,12 +23,6 @@
 
 /* --- the manager ------------------------------------------------------------------------------ */
 
-static int on_run(void *user, const struct process_spec *spec, int64_t timeout,
-                  struct process_result *ret, struct err *err)
-{
-    return state_command(user, spec, timeout, ret, err);
-}
-
 static const char *text_at(const struct value *tree, const char *path)
 {
     const struct value *v = value_path(tree, str_from(path), '.');
@@ -41,9 +34,9 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
 {
     *ret_packages = (struct packages){
         .run = run,
-        .host = { .arena = run->arena, .root = "", .run = on_run, .user = run },
+        .host = { .tool = { run->arena, run->host->cancel }, .root = "" },
     };
-    return package_manager_find(text_at(state_settings(run), "providers.pkg"),
+    return package_manager_find(run->arena, text_at(state_settings(run), "providers.pkg"),
                                 text_at(state_facts(run), "os.family"), &ret_packages->manager,
                                 err);
 }

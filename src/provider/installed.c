@@ -27,7 +27,7 @@ static int take_stamp(const struct package_manager *manager, const struct packag
     for (const char *const *path = manager->databases; *path; path++) {
         struct fs_info info;
 
-        if (fs_stat(arena_printf(host->arena, "%s%s", host->root, *path), &info, err) < 0)
+        if (fs_stat(arena_printf(host->tool.arena, "%s%s", host->root, *path), &info, err) < 0)
             return -1;
         buf_printf(stamp, "%" PRId64 " %" PRIu64 " %ju\n", info.mtime, info.size,
                    (uintmax_t)info.inode);

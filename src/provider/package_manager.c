@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -10,46 +9,15 @@
 #include "sys/process.h"
 
 /* A manager that takes longer hangs. Downloads may be slow. */
-#define RUN_TIMEOUT_NS   ((int64_t)3600 * 1000000000)
-#define PROGRAM_PATH_MAX 4096
-/* How much of what a manager said is told with a failure. */
-#define TOLD_MAX 700
-
-extern char **environ;
+#define RUN_TIMEOUT_NS ((int64_t)3600 * 1000000000)
+#define LOOKED_MAX     4096
 
 /* --- finding one ---------------------------------------------------------------------------- */
 
-/* PATH of services is often empty or short, and managers live in sbin on some machines. */
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-static const char *search_path(void)
-{
-    const char *path = getenv("PATH");
-
-    return path && path[0] ? path : DEFAULT_PATH;
-}
-
-static bool is_program(const char *name)
-{
-    struct str rest = str_from(search_path());
-
-    while (rest.p) {
-        AUTO_BUF struct buf path = BUF_INIT(PROGRAM_PATH_MAX);
-        struct str folder = str_cut(&rest, ':');
-
-        if (folder.n == 0)
-            continue;
-        buf_printf(&path, "%.*s/%s", STR_ARG(folder), name);
-        if (!path.full && access(buf_text(&path), X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool is_there(const struct package_manager *manager)
+static bool is_there(const struct package_manager *manager, struct arena *arena)
 {
     for (const char *const *program = manager->programs; *program; program++)
-        if (!is_program(*program))
+        if (!tool_find(arena, *program))
             return false;
     return true;
 }
@@ -89,6 +57,8 @@ static bool is_known_family(const char *family)
 static int not_found(const char *choice, const char *family, const struct buf *looked,
                      struct err *err)
 {
+    const char *path = getenv("PATH");
+
     if (looked->n == 0)
         return err_set(err, ERR_NOT_FOUND,
                        "no package manager is called '%s' (apt, dnf, yum, zypper, apk, pacman)",
@@ -99,19 +69,19 @@ static int not_found(const char *choice, const char *family, const struct buf *l
                    choice   ? choice
                    : family ? family
                             : "unknown",
-                   buf_text(looked), search_path());
+                   buf_text(looked), path && path[0] ? path : "");
 }
 
-int package_manager_find(const char *choice, const char *family,
+int package_manager_find(struct arena *arena, const char *choice, const char *family,
                          const struct package_manager **ret_manager, struct err *err)
 {
-    AUTO_BUF struct buf looked = BUF_INIT(PROGRAM_PATH_MAX);
+    AUTO_BUF struct buf looked = BUF_INIT(LOOKED_MAX);
     const bool known = is_known_family(family);
 
     for (const struct package_manager *const *m = package_managers; *m; m++) {
         if (!may_be(*m, choice, family, known))
             continue;
-        if (is_there(*m)) {
+        if (is_there(*m, arena)) {
             *ret_manager = *m;
             return 0;
         }
@@ -122,65 +92,22 @@ int package_manager_find(const char *choice, const char *family,
 
 /* --- running --------------------------------------------------------------------------------- */
 
-struct words {
-    VEC(const char *) list;
-};
-
-static void add_words(struct words *words, struct arena *arena, const char *const *list)
+static void add_words(struct tool_words *words, const struct tool *tool, const char *const *list)
 {
     for (; list && *list; list++)
-        VEC_PUSH_IN(arena, &words->list, *list);
-}
-
-static void add_word(struct words *words, struct arena *arena, const char *word)
-{
-    VEC_PUSH_IN(arena, &words->list, word);
-}
-
-/* Ours, but what the manager prints is in English, and it asks nothing. */
-static const char *const *make_env(const struct package_manager *manager, struct arena *arena)
-{
-    struct words env = { 0 };
-
-    add_words(&env, arena, manager->env);
-    add_word(&env, arena, "LC_ALL=C");
-    for (char *const *pair = environ; *pair; pair++) {
-        const struct str name = str_slice(str_from(*pair), 0, strcspn(*pair, "=") + 1);
-        bool replaced = str_is(name, "LC_ALL=");
-
-        for (const char *const *ours = manager->env; ours && *ours; ours++)
-            replaced |= str_starts(str_from(*ours), name);
-        if (!replaced)
-            add_word(&env, arena, *pair);
-    }
-    add_word(&env, arena, NULL);
-    return env.list.p;
-}
-
-/* The end of what was said: that is where managers tell what went wrong. */
-static struct str told(const struct process_result *result)
-{
-    struct str text = str_trim(result->err.n > 0 ? result->err : result->out);
-
-    return text.n > TOLD_MAX ? str_from_offset(text, text.n - TOLD_MAX) : text;
+        tool_add(tool, words, *list);
 }
 
 int package_manager_ask(const struct package_manager *manager, const struct package_host *host,
                         const char *const *argv, int also, struct str *ret_output, struct err *err)
 {
-    const struct process_spec spec = { .argv = argv, .env = make_env(manager, host->arena) };
-    AUTO_BUF struct buf status = BUF_INIT(BUF_NO_LIMIT);
+    const struct tool_options options = { .env = manager->env, .timeout = RUN_TIMEOUT_NS };
     struct process_result result;
 
-    if (host->run(host->user, &spec, RUN_TIMEOUT_NS, &result, err) < 0)
-        return err_wrap(err, "run '%s'", argv[0]);
-    if (result.timed_out)
-        return err_set(err, ERR_TIMEOUT, "'%s' did not end within an hour", argv[0]);
-    if (!process_status_ok(result.status) && (also == 0 || result.status.code != also)) {
-        process_status_print(result.status, &status);
-        return err_set(err, ERR_INVALID, "%s: %s: %.*s", argv[0], buf_text(&status),
-                       STR_ARG(told(&result)));
-    }
+    if (tool_try(&host->tool, argv, &options, &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status) && (also == 0 || result.status.code != also))
+        return tool_fail(argv, &result, err);
     if (ret_output)
         *ret_output = result.out;
     return 0;
@@ -223,30 +150,31 @@ static const char *const *command_of(const struct package_manager *manager,
     return manager->actions[PACKAGE_INSTALL];
 }
 
-static int add_option(struct words *argv, const struct package_manager *manager,
-                      struct arena *arena, const char *word, const char *what, struct err *err)
+static int add_option(struct tool_words *argv, const struct package_manager *manager,
+                      const struct tool *tool, const char *word, const char *what, struct err *err)
 {
     if (!word)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name, what);
-    add_word(argv, arena, word);
+    tool_add(tool, argv, word);
     return 0;
 }
 
-static int add_fromrepo(struct words *argv, const struct package_manager *manager,
-                        struct arena *arena, const char *repo, struct err *err)
+static int add_fromrepo(struct tool_words *argv, const struct package_manager *manager,
+                        const struct tool *tool, const char *repo, struct err *err)
 {
     if (!repo || manager->repo_in_name)
         return 0;
     if (!manager->fromrepo)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot choose a repository", manager->name);
     if (manager->fromrepo_only)
-        add_word(argv, arena, manager->fromrepo_only);
-    add_word(argv, arena, arena_printf(arena, "%s%s", manager->fromrepo, repo));
+        tool_add(tool, argv, manager->fromrepo_only);
+    tool_add(tool, argv, arena_printf(tool->arena, "%s%s", manager->fromrepo, repo));
     return 0;
 }
 
-static int add_options(struct words *argv, const struct package_manager *manager,
-                       struct arena *arena, const struct package_request *request, struct err *err)
+static int add_options(struct tool_words *argv, const struct package_manager *manager,
+                       const struct tool *tool, const struct package_request *request,
+                       struct err *err)
 {
     const char *recommends = request->recommends > 0   ? manager->with_recommends
                              : request->recommends < 0 ? manager->without_recommends
@@ -255,15 +183,15 @@ static int add_options(struct words *argv, const struct package_manager *manager
     if (request->action != PACKAGE_INSTALL)
         return 0;
     if (recommends) /* a manager without recommendations installs none */
-        add_word(argv, arena, recommends);
+        tool_add(tool, argv, recommends);
     if (request->change_held && manager->change_held)
-        add_word(argv, arena, manager->change_held);
+        tool_add(tool, argv, manager->change_held);
     if (manager->allow_downgrade && has_older(request))
-        add_word(argv, arena, manager->allow_downgrade);
-    if (request->skip_verify && add_option(argv, manager, arena, manager->skip_verify,
+        tool_add(tool, argv, manager->allow_downgrade);
+    if (request->skip_verify && add_option(argv, manager, tool, manager->skip_verify,
                                            "skip the check of signatures", err) < 0)
         return -1;
-    return add_fromrepo(argv, manager, arena, request->fromrepo, err);
+    return add_fromrepo(argv, manager, tool, request->fromrepo, err);
 }
 
 /* A name that a manager would take for an option, a file or a pattern is none. */
@@ -295,23 +223,22 @@ static int run_once(const struct package_manager *manager, const struct package_
                     const struct package_request *request, struct err *err)
 {
     const char *const *command = command_of(manager, request);
-    struct words argv = { 0 };
+    struct tool_words argv = { 0 };
 
     if (!command)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name,
                        action_words[request->action]);
     if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
         return 0;
-    add_words(&argv, host->arena, command);
-    if (add_options(&argv, manager, host->arena, request, err) < 0)
+    add_words(&argv, &host->tool, command);
+    if (add_options(&argv, manager, &host->tool, request, err) < 0)
         return -1;
     VEC_EACH (&request->targets, target) {
         if (check_target(manager, target, err) < 0)
             return -1;
-        add_word(&argv, host->arena, target_word(manager, host->arena, request, target));
+        tool_add(&host->tool, &argv, target_word(manager, host->tool.arena, request, target));
     }
-    add_word(&argv, host->arena, NULL);
-    return package_manager_ask(manager, host, argv.list.p, 0, NULL, err);
+    return package_manager_ask(manager, host, tool_argv(&host->tool, &argv), 0, NULL, err);
 }
 
 int package_manager_run(const struct package_manager *manager, const struct package_host *host,
@@ -325,9 +252,9 @@ int package_manager_run(const struct package_manager *manager, const struct pack
     memset(&others.targets, 0, sizeof(others.targets));
     VEC_EACH (&request->targets, target) {
         if (target->older)
-            VEC_PUSH_IN(host->arena, &older.targets, *target);
+            VEC_PUSH_IN(host->tool.arena, &older.targets, *target);
         else
-            VEC_PUSH_IN(host->arena, &others.targets, *target);
+            VEC_PUSH_IN(host->tool.arena, &others.targets, *target);
     }
     if (run_once(manager, host, &others, err) < 0)
         return -1;
@@ -363,11 +290,11 @@ int package_manager_offers(const struct package_manager *manager, const struct p
                            const char *const *names, struct package_offers *ret_offers,
                            struct err *err)
 {
-    struct package_offers offers = { .by_name = MAP_INIT_IN(host->arena) };
+    struct package_offers offers = { .by_name = MAP_INIT_IN(host->tool.arena) };
 
-    *ret_offers = (struct package_offers){ .by_name = MAP_INIT_IN(host->arena) };
+    *ret_offers = (struct package_offers){ .by_name = MAP_INIT_IN(host->tool.arena) };
     for (size_t i = 0; names[i]; i++) {
-        struct package_offer *offer = ARENA_NEW(host->arena, struct package_offer);
+        struct package_offer *offer = ARENA_NEW(host->tool.arena, struct package_offer);
 
         offer->name = names[i];
         map_set(&offers.by_name, str_from(names[i]), offer);

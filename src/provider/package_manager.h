@@ -21,22 +21,17 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "provider/tool.h"
 #include "provider/version.h"
 
 struct arena;
 struct err;
 struct package_db;
-struct process_result;
-struct process_spec;
 
 /* What a manager is given from outside. */
 struct package_host {
-    struct arena *arena;
+    struct tool tool; /* its arena, and who cancels */
     const char *root; /* in front of the paths of databases; "" for this machine */
-    /* Run a program to its end; a bad exit status is no error. */
-    int (*run)(void *user, const struct process_spec *spec, int64_t timeout,
-               struct process_result *ret, struct err *err);
-    void *user;
 };
 
 /* What the repositories have of a package. */
@@ -115,7 +110,7 @@ extern const struct package_manager *const package_managers[];
 
 /* The manager called `choice`, or that of the family, or the first that is there. `choice` and
  * `family` may be NULL. Fails with ERR_NOT_FOUND and tells what was looked for and where. */
-int package_manager_find(const char *choice, const char *family,
+int package_manager_find(struct arena *arena, const char *choice, const char *family,
                          const struct package_manager **ret_manager, struct err *err);
 
 /* What repositories have of these packages (ends in NULL), from the index as it is. A package

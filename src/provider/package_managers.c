@@ -13,8 +13,6 @@
 /* Databases of real machines have a few megabytes. */
 #define DATABASE_MAX ((size_t)256 << 20)
 
-#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
 static const struct package_manager apt, dnf, yum, zypper, apk, pacman;
 
 /* --- what is installed -------------------------------------------------------------------------
@@ -128,24 +126,23 @@ static int ask(const struct package_manager *manager, const struct package_host 
                const char *const *command, const char *const *names, int also,
                parse_offers_fn parse, struct package_offers *offers, struct err *err)
 {
-    VEC(const char *) argv = VEC_INIT;
+    struct tool_words argv = { 0 };
     struct str text;
 
     for (; *command; command++)
-        VEC_PUSH_IN(host->arena, &argv, *command);
+        tool_add(&host->tool, &argv, *command);
     for (; *names; names++)
-        VEC_PUSH_IN(host->arena, &argv, *names);
-    VEC_PUSH_IN(host->arena, &argv, NULL);
-    if (package_manager_ask(manager, host, argv.p, also, &text, err) < 0)
+        tool_add(&host->tool, &argv, *names);
+    if (package_manager_ask(manager, host, tool_argv(&host->tool, &argv), also, &text, err) < 0)
         return -1;
-    parse(offers, host->arena, text);
+    parse(offers, host->tool.arena, text);
     return 0;
 }
 
 static int offers_apt(const struct package_host *host, const char *const *names,
                       struct package_offers *offers, struct err *err)
 {
-    return ask(&apt, host, WORDS("apt-cache", "-q", "policy", "--"), names, 0, offers_parse_apt,
+    return ask(&apt, host, TOOL("apt-cache", "-q", "policy", "--"), names, 0, offers_parse_apt,
                offers, err);
 }
 
@@ -153,14 +150,14 @@ static int offers_apt(const struct package_host *host, const char *const *names,
 static int offers_dnf(const struct package_host *host, const char *const *names,
                       struct package_offers *offers, struct err *err)
 {
-    return ask(&dnf, host, WORDS("dnf", "-q", "-C", "list", "--showduplicates", "--available"),
+    return ask(&dnf, host, TOOL("dnf", "-q", "-C", "list", "--showduplicates", "--available"),
                names, 1, offers_parse_dnf, offers, err);
 }
 
 static int offers_yum(const struct package_host *host, const char *const *names,
                       struct package_offers *offers, struct err *err)
 {
-    return ask(&yum, host, WORDS("yum", "-q", "-C", "--showduplicates", "list", "available"), names,
+    return ask(&yum, host, TOOL("yum", "-q", "-C", "--showduplicates", "list", "available"), names,
                1, offers_parse_dnf, offers, err);
 }
 
@@ -169,22 +166,22 @@ static int offers_zypper(const struct package_host *host, const char *const *nam
                          struct package_offers *offers, struct err *err)
 {
     return ask(&zypper, host,
-               WORDS("zypper", "--non-interactive", "--no-refresh", "--quiet", "search", "-s",
-                     "--match-exact", "--type", "package"),
+               TOOL("zypper", "--non-interactive", "--no-refresh", "--quiet", "search", "-s",
+                    "--match-exact", "--type", "package"),
                names, 104, offers_parse_zypper, offers, err);
 }
 
 static int offers_apk(const struct package_host *host, const char *const *names,
                       struct package_offers *offers, struct err *err)
 {
-    return ask(&apk, host, WORDS("apk", "policy"), names, 0, offers_parse_apk, offers, err);
+    return ask(&apk, host, TOOL("apk", "policy"), names, 0, offers_parse_apk, offers, err);
 }
 
 /* Exit status 1: one of them is not there. */
 static int offers_pacman(const struct package_host *host, const char *const *names,
                          struct package_offers *offers, struct err *err)
 {
-    return ask(&pacman, host, WORDS("pacman", "-Si"), names, 1, offers_parse_pacman, offers, err);
+    return ask(&pacman, host, TOOL("pacman", "-Si"), names, 1, offers_parse_pacman, offers, err);
 }
 
 /* --- the table ---------------------------------------------------------------------------------
@@ -204,21 +201,21 @@ static int offers_pacman(const struct package_host *host, const char *const *nam
 static const struct package_manager apt = {
     .name = "apt",
     .families = "debian",
-    .programs = WORDS("apt-get", "apt-cache", "dpkg"),
-    .databases = WORDS("/var/lib/dpkg/status"),
+    .programs = TOOL("apt-get", "apt-cache", "dpkg"),
+    .databases = TOOL("/var/lib/dpkg/status"),
     .compare = version_compare_deb,
     .load = load_dpkg,
     .offers = offers_apt,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS(APT, "install"),
-        [PACKAGE_REMOVE]    = WORDS(APT, "remove"),
-        [PACKAGE_PURGE]     = WORDS(APT, "purge"),
-        [PACKAGE_MAY_ERASE] = WORDS("dpkg", "--no-act", "--remove"),
-        [PACKAGE_HOLD]      = WORDS("apt-mark", "hold"),
-        [PACKAGE_UNHOLD]    = WORDS("apt-mark", "unhold"),
-        [PACKAGE_REFRESH]   = WORDS("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"),
+        [PACKAGE_INSTALL]   = TOOL(APT, "install"),
+        [PACKAGE_REMOVE]    = TOOL(APT, "remove"),
+        [PACKAGE_PURGE]     = TOOL(APT, "purge"),
+        [PACKAGE_MAY_ERASE] = TOOL("dpkg", "--no-act", "--remove"),
+        [PACKAGE_HOLD]      = TOOL("apt-mark", "hold"),
+        [PACKAGE_UNHOLD]    = TOOL("apt-mark", "unhold"),
+        [PACKAGE_REFRESH]   = TOOL("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"),
     },
-    .env = WORDS("DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_MODE=l"),
+    .env = TOOL("DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_MODE=l"),
     .pin = '=',
     .fromrepo = "--target-release=",
     .with_recommends = "--install-recommends",
@@ -233,19 +230,19 @@ static const struct package_manager apt = {
 static const struct package_manager dnf = {
     .name = "dnf",
     .families = "redhat rhel fedora",
-    .programs = WORDS("dnf", "rpm"),
-    .databases = WORDS(RPM_DATABASES, "/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"),
+    .programs = TOOL("dnf", "rpm"),
+    .databases = TOOL(RPM_DATABASES, "/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"),
     .compare = version_compare_rpm,
     .load = load_dnf,
     .offers = offers_dnf,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS("dnf", "-q", "-y", "install"),
-        [PACKAGE_REMOVE]    = WORDS("dnf", "-q", "-y", "remove"),
-        [PACKAGE_PURGE]     = WORDS("dnf", "-q", "-y", "remove"),
-        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
-        [PACKAGE_HOLD]      = WORDS("dnf", "-q", "-y", "versionlock", "add"),
-        [PACKAGE_UNHOLD]    = WORDS("dnf", "-q", "-y", "versionlock", "delete"),
-        [PACKAGE_REFRESH]   = WORDS("dnf", "-q", "-y", "makecache", "--refresh"),
+        [PACKAGE_INSTALL]   = TOOL("dnf", "-q", "-y", "install"),
+        [PACKAGE_REMOVE]    = TOOL("dnf", "-q", "-y", "remove"),
+        [PACKAGE_PURGE]     = TOOL("dnf", "-q", "-y", "remove"),
+        [PACKAGE_MAY_ERASE] = TOOL("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = TOOL("dnf", "-q", "-y", "versionlock", "add"),
+        [PACKAGE_UNHOLD]    = TOOL("dnf", "-q", "-y", "versionlock", "delete"),
+        [PACKAGE_REFRESH]   = TOOL("dnf", "-q", "-y", "makecache", "--refresh"),
     },
     .pin = '-',
     .pin_to_upgrade = true,
@@ -261,21 +258,21 @@ static const struct package_manager dnf = {
 static const struct package_manager yum = {
     .name = "yum",
     .families = "redhat rhel fedora",
-    .programs = WORDS("yum", "rpm"),
-    .databases = WORDS(RPM_DATABASES, "/etc/yum/pluginconf.d/versionlock.list"),
+    .programs = TOOL("yum", "rpm"),
+    .databases = TOOL(RPM_DATABASES, "/etc/yum/pluginconf.d/versionlock.list"),
     .compare = version_compare_rpm,
     .load = load_yum,
     .offers = offers_yum,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS("yum", "-q", "-y", "install"),
-        [PACKAGE_REMOVE]    = WORDS("yum", "-q", "-y", "remove"),
-        [PACKAGE_PURGE]     = WORDS("yum", "-q", "-y", "remove"),
-        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
-        [PACKAGE_HOLD]      = WORDS("yum", "-q", "-y", "versionlock", "add"),
-        [PACKAGE_UNHOLD]    = WORDS("yum", "-q", "-y", "versionlock", "delete"),
-        [PACKAGE_REFRESH]   = WORDS("yum", "-q", "-y", "makecache"),
+        [PACKAGE_INSTALL]   = TOOL("yum", "-q", "-y", "install"),
+        [PACKAGE_REMOVE]    = TOOL("yum", "-q", "-y", "remove"),
+        [PACKAGE_PURGE]     = TOOL("yum", "-q", "-y", "remove"),
+        [PACKAGE_MAY_ERASE] = TOOL("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = TOOL("yum", "-q", "-y", "versionlock", "add"),
+        [PACKAGE_UNHOLD]    = TOOL("yum", "-q", "-y", "versionlock", "delete"),
+        [PACKAGE_REFRESH]   = TOOL("yum", "-q", "-y", "makecache"),
     },
-    .downgrade = WORDS("yum", "-q", "-y", "downgrade"),
+    .downgrade = TOOL("yum", "-q", "-y", "downgrade"),
     .pin = '-',
     .pin_to_upgrade = true,
     .fromrepo_only = "--disablerepo=*",
@@ -290,19 +287,19 @@ static const struct package_manager yum = {
 static const struct package_manager zypper = {
     .name = "zypper",
     .families = "suse",
-    .programs = WORDS("zypper", "rpm"),
-    .databases = WORDS(RPM_DATABASES, "/etc/zypp/locks"),
+    .programs = TOOL("zypper", "rpm"),
+    .databases = TOOL(RPM_DATABASES, "/etc/zypp/locks"),
     .compare = version_compare_rpm,
     .load = load_zypper,
     .offers = offers_zypper,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS(ZYPPER, "install", "--auto-agree-with-licenses"),
-        [PACKAGE_REMOVE]    = WORDS(ZYPPER, "remove"),
-        [PACKAGE_PURGE]     = WORDS(ZYPPER, "remove"),
-        [PACKAGE_MAY_ERASE] = WORDS("rpm", "-e", "--test"),
-        [PACKAGE_HOLD]      = WORDS(ZYPPER, "addlock"),
-        [PACKAGE_UNHOLD]    = WORDS(ZYPPER, "removelock"),
-        [PACKAGE_REFRESH]   = WORDS(ZYPPER, "refresh"),
+        [PACKAGE_INSTALL]   = TOOL(ZYPPER, "install", "--auto-agree-with-licenses"),
+        [PACKAGE_REMOVE]    = TOOL(ZYPPER, "remove"),
+        [PACKAGE_PURGE]     = TOOL(ZYPPER, "remove"),
+        [PACKAGE_MAY_ERASE] = TOOL("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = TOOL(ZYPPER, "addlock"),
+        [PACKAGE_UNHOLD]    = TOOL(ZYPPER, "removelock"),
+        [PACKAGE_REFRESH]   = TOOL(ZYPPER, "refresh"),
     },
     .pin = '=',
     .fromrepo = "--from=",
@@ -317,16 +314,16 @@ static const struct package_manager zypper = {
 static const struct package_manager apk = {
     .name = "apk",
     .families = "alpine",
-    .programs = WORDS("apk"),
-    .databases = WORDS("/lib/apk/db/installed", "/usr/lib/apk/db/installed"),
+    .programs = TOOL("apk"),
+    .databases = TOOL("/lib/apk/db/installed", "/usr/lib/apk/db/installed"),
     .compare = version_compare_apk,
     .load = load_apk,
     .offers = offers_apk,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS("apk", "add", "--upgrade"),
-        [PACKAGE_REMOVE]    = WORDS("apk", "del"),
-        [PACKAGE_PURGE]     = WORDS("apk", "del", "--purge"),
-        [PACKAGE_REFRESH]   = WORDS("apk", "update"),
+        [PACKAGE_INSTALL]   = TOOL("apk", "add", "--upgrade"),
+        [PACKAGE_REMOVE]    = TOOL("apk", "del"),
+        [PACKAGE_PURGE]     = TOOL("apk", "del", "--purge"),
+        [PACKAGE_REFRESH]   = TOOL("apk", "update"),
     },
     .pin = '=',
     .fromrepo = "--repository=",
@@ -338,18 +335,18 @@ static const struct package_manager apk = {
 static const struct package_manager pacman = {
     .name = "pacman",
     .families = "arch",
-    .programs = WORDS("pacman"),
-    .databases = WORDS("/var/lib/pacman/local"),
+    .programs = TOOL("pacman"),
+    .databases = TOOL("/var/lib/pacman/local"),
     .compare = version_compare_pacman,
     .load = load_pacman,
     .offers = offers_pacman,
     .actions = {
-        [PACKAGE_INSTALL]   = WORDS("pacman", "--noconfirm", "-S"),
-        [PACKAGE_REMOVE]    = WORDS("pacman", "--noconfirm", "-R"),
-        [PACKAGE_PURGE]     = WORDS("pacman", "--noconfirm", "-Rn"),
-        [PACKAGE_REFRESH]   = WORDS("pacman", "--noconfirm", "-Sy"),
+        [PACKAGE_INSTALL]   = TOOL("pacman", "--noconfirm", "-S"),
+        [PACKAGE_REMOVE]    = TOOL("pacman", "--noconfirm", "-R"),
+        [PACKAGE_PURGE]     = TOOL("pacman", "--noconfirm", "-Rn"),
+        [PACKAGE_REFRESH]   = TOOL("pacman", "--noconfirm", "-Sy"),
     },
-    .install_file = WORDS("pacman", "--noconfirm", "-U"),
+    .install_file = TOOL("pacman", "--noconfirm", "-U"),
     .repo_in_name = true,
     .repo_kind = PACKAGE_REPO_PACMAN,
     .repo_place = "/etc/pacman.conf",

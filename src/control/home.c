@@ -1,0 +1,173 @@
+#include "control/home.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define SYSTEM_ROOT "/var/lib/kepler"
+#define BACKLOG     128
+
+static const char *setting(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && text[0] ? text : NULL;
+}
+
+static int own_root(struct arena *arena, const char **ret_root, struct err *err)
+{
+    const char *folder;
+
+    if (geteuid() == 0) {
+        *ret_root = SYSTEM_ROOT;
+        return 0;
+    }
+    folder = setting("XDG_STATE_HOME");
+    if (!folder && setting("HOME"))
+        folder = path_join(arena, setting("HOME"), ".local/state");
+    if (!folder)
+        return err_set(err, ERR_NOT_FOUND,
+                       "no place for the state of the daemon: set KEPLER_DAEMON_PATH or HOME");
+    *ret_root = path_join(arena, folder, "kepler");
+    return 0;
+}
+
+static int fill(struct arena *arena, const char *root, struct home *ret_home, struct err *err)
+{
+    const char *socket_path = setting("KEPLER_SOCKET_PATH");
+
+    if (!path_is_absolute(root))
+        return err_set(err, ERR_INVALID, "KEPLER_DAEMON_PATH wants an absolute path, got '%s'",
+                       root);
+    *ret_home = (struct home){
+        .root = root,
+        .socket = socket_path ? socket_path : path_join(arena, root, "kepler.sock"),
+        .pid_file = path_join(arena, root, "kepler.pid"),
+        .lock = path_join(arena, root, "kepler.lock"),
+        .configs = path_join(arena, root, "configs"),
+        .log = path_join(arena, root, "daemon.log"),
+    };
+    return 0;
+}
+
+int home_find(struct arena *arena, struct home *ret_home, struct err *err)
+{
+    const char *root = setting("KEPLER_DAEMON_PATH");
+
+    if (!root && own_root(arena, &root, err) < 0)
+        return -1;
+    return fill(arena, root, ret_home, err);
+}
+
+int home_find_client(struct arena *arena, struct home *ret_home, struct err *err)
+{
+    struct fs_info info = { .kind = FS_NONE };
+
+    if (home_find(arena, ret_home, err) < 0)
+        return -1;
+    if (setting("KEPLER_DAEMON_PATH") || setting("KEPLER_SOCKET_PATH") || geteuid() == 0)
+        return 0;
+    if (fs_stat(ret_home->socket, &info, err) == 0 && info.kind == FS_SOCKET)
+        return 0;
+    if (fs_stat(SYSTEM_ROOT "/kepler.sock", &info, err) == 0 && info.kind == FS_SOCKET)
+        return fill(arena, SYSTEM_ROOT, ret_home, err);
+    return 0;
+}
+
+void home_hash(const char *path, char ret_hash[static SHA256_HEX_SIZE])
+{
+    sha256_hex(path, strlen(path), ret_hash);
+}
+
+const char *home_config(struct arena *arena, const struct home *home, const char *path)
+{
+    char hash[SHA256_HEX_SIZE];
+
+    home_hash(path, hash);
+    return path_join(arena, home->configs, hash);
+}
+
+static int address(const char *path, struct sockaddr_un *ret, struct err *err)
+{
+    size_t n = strlen(path);
+
+    *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (n >= sizeof(ret->sun_path))
+        return err_set(err, ERR_LIMIT,
+                       "the path of the socket '%s' is longer than %zu bytes: set "
+                       "KEPLER_SOCKET_PATH to a shorter one",
+                       path, sizeof(ret->sun_path) - 1);
+    memcpy(ret->sun_path, path, n);
+    return 0;
+}
+
+static int open_socket(int *ret_fd, struct err *err)
+{
+    *ret_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *ret_fd < 0 ? err_sys(err, errno, "make a socket") : 0;
+}
+
+int home_connect(const struct home *home, int *ret_fd, struct err *err)
+{
+    struct sockaddr_un to;
+    AUTO_FD int fd = -1;
+
+    if (address(home->socket, &to, err) < 0 || open_socket(&fd, err) < 0)
+        return -1;
+    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
+        if (errno == ENOENT || errno == ECONNREFUSED)
+            return err_set(err, ERR_NOT_FOUND,
+                           "the daemon is not running (no one listens on '%s'): start it with "
+                           "'kepler daemon start -d'",
+                           home->socket);
+        return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);
+    }
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+/* What a daemon that died left behind. Who comes here holds the lock of the home. */
+static int remove_stale(const char *path, struct err *err)
+{
+    struct fs_info info;
+
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE)
+        return 0;
+    if (info.kind != FS_SOCKET)
+        return err_set(err, ERR_INVALID, "'%s' is a %s, not a socket: remove it first", path,
+                       fs_kind_name(info.kind));
+    return fs_unlink(path, err);
+}
+
+int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err *err)
+{
+    struct sockaddr_un at;
+    AUTO_FD int fd = -1;
+    mode_t before;
+    int bound;
+
+    if (address(home->socket, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
+        open_socket(&fd, err) < 0)
+        return -1;
+    before = umask(~mode & 0777);
+    bound = bind(fd, (const struct sockaddr *)&at, sizeof(at));
+    (void)umask(before);
+    if (bound < 0)
+        return err_sys(err, errno, "listen on '%s'", home->socket);
+    if (listen(fd, BACKLOG) < 0)
+        return err_sys(err, errno, "listen on '%s'", home->socket);
+    *ret_fd = fd_take(&fd);
+    return 0;
+}

@@ -1,0 +1,105 @@
+/*
+ * request - what a client may ask of the daemon, as tables.
+ *
+ * Each request has a name and a table of parameters; the daemon decodes the body of a
+ * message into the struct, the client encodes the struct into a body, both by the
+ * same table. Fields that nobody sets stay zero and are not sent.
+ *
+ * Pure. Memory: the arena. Threads: any.
+ */
+#ifndef CONTROL_REQUEST_H
+#define CONTROL_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/params.h"
+#include "data/value.h"
+
+struct err;
+
+enum request_kind {
+    REQUEST_PING,
+    REQUEST_LIST,
+    REQUEST_STATUS,
+    REQUEST_START,
+    REQUEST_RUN,
+    REQUEST_STOP,
+    REQUEST_RESTART,
+    REQUEST_RECREATE,
+    REQUEST_LOGS,
+    REQUEST_INSPECT,
+    REQUEST_WHY,
+    REQUEST_PRUNE,
+    REQUEST_SHUTDOWN,
+    REQUEST_CANCEL,
+};
+#define REQUEST_KINDS (REQUEST_CANCEL + 1)
+
+/* Names in one request. */
+#define REQUEST_NAMES_MAX 10000
+
+/* start, run, restart, recreate: */
+struct request_start {
+    const char *config; /* canonical path */
+    struct param_strs services;
+    bool no_deps, refresh_env;
+    bool start_clean;              /* run: logs go as well */
+    bool follow;                   /* tell what happens, until canceled */
+    bool logs;                     /* and what the services write */
+    struct param_strs environment; /* of the caller, K=V */
+    struct param_strs overrides;   /* -e */
+    struct param_strs flags;       /* -D */
+};
+
+struct request_stop {
+    const char *config;
+    struct param_strs services;
+    bool clean;
+    const char *signal; /* NULL: each service's own */
+};
+
+struct request_logs {
+    const char *config;
+    struct param_strs services;
+    bool follow, no_hook;
+    int64_t head, tail; /* 0: all */
+    bool has_head, has_tail;
+};
+
+/* status, inspect, why; `config` NULL: all of them, for status. */
+struct request_ask {
+    const char *config;
+    struct param_strs services;
+    bool with_services, with_environment, with_flags; /* sections of inspect; none: all */
+};
+
+struct request_prune {
+    bool force, dry_run;
+};
+
+struct request_shutdown {
+    bool leave_running;
+};
+
+struct request_cancel {
+    int64_t id;
+};
+
+struct request {
+    const char *name;
+    const struct param *params;
+    size_t size; /* of its struct */
+};
+
+const struct request *request_get(enum request_kind kind);
+/* False when there is no such request. */
+bool request_find(const char *name, enum request_kind *ret_kind);
+
+/* The body of a message, and back. */
+struct value request_encode(struct arena *arena, enum request_kind kind, const void *args);
+int request_decode(struct arena *arena, enum request_kind kind, const struct value *body,
+                   void **ret_args, struct err *err);
+
+#endif

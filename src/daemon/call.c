@@ -1,0 +1,323 @@
+#include "daemon/call.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/project.h"
+#include "daemon/record.h"
+#include "daemon/stream.h"
+#include "supervise/config.h"
+#include "supervise/readiness.h"
+#include "sys/signals.h"
+
+static void handle_cancel(struct call *call);
+
+/* clang-format off */
+static call_handler_fn *const handlers[REQUEST_KINDS] = {
+    [REQUEST_PING]     = handle_ping,
+    [REQUEST_LIST]     = handle_list,
+    [REQUEST_STATUS]   = handle_status,
+    [REQUEST_START]    = handle_start,
+    [REQUEST_RUN]      = handle_run,
+    [REQUEST_STOP]     = handle_stop,
+    [REQUEST_RESTART]  = handle_restart,
+    [REQUEST_RECREATE] = handle_recreate,
+    [REQUEST_LOGS]     = handle_logs,
+    [REQUEST_INSPECT]  = handle_inspect,
+    [REQUEST_WHY]      = handle_why,
+    [REQUEST_PRUNE]    = handle_prune,
+    [REQUEST_SHUTDOWN] = handle_shutdown,
+    [REQUEST_CANCEL]   = handle_cancel,
+};
+/* clang-format on */
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static struct call *call_new(struct client *client, const struct message *message)
+{
+    struct call *call = mem_zalloc(sizeof(*call));
+    struct daemon *daemon = client->daemon;
+
+    call->daemon = daemon;
+    call->client = client;
+    call->id = message->id;
+    call->next = daemon->calls;
+    call->back = &daemon->calls;
+    if (call->next)
+        call->next->back = &call->next;
+    daemon->calls = call;
+    return call;
+}
+
+void call_free(struct call *call)
+{
+    stream_free(call->stream);
+    *call->back = call->next;
+    if (call->next)
+        call->next->back = call->back;
+    arena_done(&call->arena);
+    free(call);
+}
+
+/* Another request of the same client with this id. */
+static struct call *find_other(const struct call *call, uint64_t id)
+{
+    for (struct call *other = call->daemon->calls; other; other = other->next)
+        if (other != call && other->client == call->client && other->id == id)
+            return other;
+    return NULL;
+}
+
+void call_begin(struct client *client, const struct message *message)
+{
+    struct call *call = call_new(client, message);
+    struct value body = value_copy(&call->arena, &message->body);
+    struct err err;
+    void *args;
+
+    if (message->kind != MESSAGE_REQUEST || !request_find(message->name, &call->kind)) {
+        call_refuse(call, MESSAGE_ERROR, "no request '%s' in this version", message->name);
+        return;
+    }
+    if (find_other(call, message->id)) {
+        call_refuse(call, MESSAGE_ERROR, "request %llu is under way",
+                    (unsigned long long)message->id);
+        return;
+    }
+    if (request_decode(&call->arena, call->kind, &body, &args, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    call->args = args;
+    if (call->daemon->stopping && call->kind != REQUEST_SHUTDOWN && call->kind != REQUEST_PING) {
+        call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
+        return;
+    }
+    handlers[call->kind](call);
+}
+
+/* What only tells ends; what does something goes on without a listener. */
+void call_leave(struct client *client)
+{
+    struct call *next;
+
+    for (struct call *call = client->daemon->calls; call; call = next) {
+        next = call->next;
+        if (call->client != client)
+            continue;
+        call->client = NULL;
+        call->watching = false;
+        stream_free(call->stream);
+        call->stream = NULL;
+        if (!call->step)
+            call_free(call);
+    }
+}
+
+static void handle_cancel(struct call *call)
+{
+    const struct request_cancel *args = call->args;
+    struct call *other = find_other(call, (uint64_t)args->id);
+
+    if (other && (other->watching || other->stream))
+        call_say(other, "canceled");
+    call_say(call, "canceled");
+}
+
+/* --- words -------------------------------------------------------------------------------- */
+
+static void send(struct call *call, enum message_kind kind, const char *name, struct value body)
+{
+    const struct message message = { kind, call->id, name, body };
+    struct err err;
+
+    if (call->client && connection_send(&call->client->connection, &message, &err) < 0)
+        log_warning("message not sent name=%s error=%s", name, err.text);
+}
+
+void call_answer(struct call *call, struct value body)
+{
+    send(call, MESSAGE_REPLY, MESSAGE_OK, body);
+}
+
+void call_finish(struct call *call, struct value body)
+{
+    call_answer(call, body);
+    call_free(call);
+}
+
+void call_say(struct call *call, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    text = arena_vprintf(&call->arena, fmt, args);
+    va_end(args);
+    call_finish(call, message_body(&call->arena, "message", text));
+}
+
+void call_refuse(struct call *call, const char *name, const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    text = arena_vprintf(&call->arena, fmt, args);
+    va_end(args);
+    send(call, MESSAGE_REPLY, name, message_body(&call->arena, "message", text));
+    call_free(call);
+}
+
+void call_fail(struct call *call, const struct err *err)
+{
+    call_refuse(call, MESSAGE_ERROR, "%s", err->text);
+}
+
+void call_event(struct call *call, const char *name, struct value body)
+{
+    send(call, MESSAGE_EVENT, name, body);
+}
+
+int call_find_project(struct call *call, const char *path)
+{
+    struct project *project = daemon_find(call->daemon, path);
+
+    if (project && !client_may(call->client, project->config->owner.uid)) {
+        call_refuse(call, MESSAGE_DENIED, "'%s' was loaded by another user", path);
+        return -1;
+    }
+    call->project = project;
+    return 0;
+}
+
+/* --- watching ----------------------------------------------------------------------------- */
+
+static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(arena, map, value_text(key), v);
+}
+
+static void tell_status(struct call *call, const struct service *service)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 4);
+
+    put(&arena, map, "service", value_text(service->config->name));
+    put(&arena, map, "status", value_text(status_name(service_status(service))));
+    put(&arena, map, "reason", value_text(buf_text(&service->reason)));
+    call_event(call, "progress", value_map(map));
+}
+
+static void tell_failure(struct call *call, const struct service *service)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value v = record_service_value(&arena, &service->record, buf_text(&service->reason));
+
+    put(&arena, v.map, "service", value_text(service->config->name));
+    call_event(call, "failure", v);
+}
+
+void call_watch(struct call *call)
+{
+    call->watching = true;
+    for (uint32_t i = 0; i < call->project->config->service_count; i++) {
+        const struct service *service = engine_get(call->project->engine, i);
+
+        tell_status(call, service);
+        if (readiness_is_unhandled(service))
+            tell_failure(call, service);
+    }
+}
+
+static void tell_hook(struct call *call, const struct event *event, const char *what)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 4);
+
+    put(&arena, map, "service", value_text(event->name));
+    put(&arena, map, "hook", value_text(hook_phase_name(event->phase)));
+    put(&arena, map, "what", value_text(what));
+    put(&arena, map, "reason", value_text(event->reason));
+    call_event(call, "hook", value_map(map));
+}
+
+void call_tell(struct call *call, const struct event *event)
+{
+    static const char *const hooks[] = { [EVENT_HOOK_STARTED] = "started",
+                                         [EVENT_HOOK_COMPLETED] = "completed",
+                                         [EVENT_HOOK_FAILED] = "failed" };
+    const struct service *service = engine_get(call->project->engine, event->service);
+
+    if (!call->watching)
+        return;
+    switch (event->kind) {
+    case EVENT_STATUS:
+        tell_status(call, service);
+        return;
+    case EVENT_HOOK_STARTED:
+    case EVENT_HOOK_COMPLETED:
+    case EVENT_HOOK_FAILED:
+        tell_hook(call, event, hooks[event->kind]);
+        return;
+    case EVENT_UNHANDLED_FAILURE:
+        tell_failure(call, service);
+        return;
+    case EVENT_CLEAR_LOGS:
+    case EVENT_CLEANED:
+    case EVENT_SETTLED:
+        return;
+    }
+}
+
+/* Everything that was written is told before the end is. */
+static void tell_rest(struct call *call)
+{
+    struct engine *engine = call->project->engine;
+
+    if (!call->told_ready && readiness_is_ready(engine, call->set)) {
+        call->told_ready = true;
+        call_event(call, "ready", value_null());
+    }
+    if (call->told_quiet || !readiness_is_quiescent(engine))
+        return;
+    capture_flush(&call->project->capture);
+    call_pump(call);
+    if (call->stream && stream_has_more(call->stream))
+        return; /* asked again when that is sent */
+    call->told_quiet = true;
+    call_event(call, "quiescent", value_null());
+}
+
+void call_look(struct call *call)
+{
+    bool orphaned = call->orphaned;
+
+    call->orphaned = false;
+    if (call->step) {
+        call->step(call);
+        return;
+    }
+    if (orphaned) {
+        call_event(call, "quiescent", value_null());
+        call_say(call, "the config was unloaded");
+        return;
+    }
+    if (call->watching)
+        tell_rest(call);
+}
+
+void call_pump(struct call *call)
+{
+    bool done = false;
+
+    if (!call->stream || !call->client)
+        return;
+    stream_pump(call->stream, call, &done);
+    if (done && !call->watching)
+        call_finish(call, value_null());
+}

@@ -1,0 +1,91 @@
+/*
+ * call - one request of a client, from its message to its last word.
+ *
+ *     call_begin -> handler -> { call_answer, call_event... } -> call_finish | call_refuse
+ *
+ * A handler (a table by request_kind) answers at once, or leaves a `step` behind that is
+ * asked whenever the engine of its project has come to rest, until it finishes. A call that
+ * watches goes on after its answer: it is told what happens until it is canceled. A client that leaves ends what it watches; what it
+ * asked to be done is done nevertheless.
+ *
+ * Memory: the heap. Threads: the loop's.
+ */
+#ifndef DAEMON_CALL_H
+#define DAEMON_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "control/message.h"
+#include "control/request.h"
+#include "supervise/engine.h"
+
+struct call;
+struct client;
+struct config_source;
+struct daemon;
+struct diags;
+struct event;
+struct project;
+struct stream;
+
+/* Go on. `call->project` is NULL when it has been unloaded. May finish the call. */
+typedef void call_step_fn(struct call *call);
+typedef void call_handler_fn(struct call *call);
+
+struct call {
+    struct daemon *daemon;
+    struct client *client; /* NULL: it has left */
+    uint64_t id;
+    enum request_kind kind;
+    struct arena arena;
+    const void *args;
+    struct project *project; /* NULL: none, or none any more */
+    struct engine_set set;
+    const struct config_source *source; /* what is to be loaded later */
+    size_t count;                       /* what the handler counted */
+    call_step_fn *step;
+    bool orphaned; /* its project was unloaded, and it has not been asked since */
+    bool watching, told_ready, told_quiet;
+    struct stream *stream;
+    uint64_t pass; /* when it was asked last */
+    struct call *next, **back;
+};
+
+/* From a client: begin a call. */
+void call_begin(struct client *client, const struct message *message);
+/* The client has left. */
+void call_leave(struct client *client);
+void call_free(struct call *call);
+
+/* The reply; the call goes on. */
+void call_answer(struct call *call, struct value body);
+/* The reply, and the end. */
+void call_finish(struct call *call, struct value body);
+void call_say(struct call *call, const char *fmt, ...) PRINTF_LIKE(2, 3); /* finish with a text */
+void call_refuse(struct call *call, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void call_fail(struct call *call, const struct err *err);
+void call_event(struct call *call, const char *name, struct value body);
+
+/* The project of a request, if its client may see it; refuses otherwise and returns -1. Not loaded:
+ * 0, and call->project is NULL. */
+int call_find_project(struct call *call, const char *path);
+
+/* Tell from now on what happens: the states now, and each change. */
+void call_watch(struct call *call);
+/* The engine of its project has come to rest, or the project is gone. */
+void call_look(struct call *call);
+/* Something happened in its project. */
+void call_tell(struct call *call, const struct event *event);
+/* Send lines, if it has a stream and there are any. */
+void call_pump(struct call *call);
+
+/* Handlers, by file. */
+call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* handle_start.c */
+call_handler_fn handle_stop, handle_prune, handle_shutdown;                 /* handle_stop.c */
+call_handler_fn handle_ping, handle_list, handle_status, handle_why;        /* handle_status.c */
+call_handler_fn handle_inspect;                                             /* handle_inspect.c */
+call_handler_fn handle_logs;                                                /* handle_logs.c */
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * client - someone on the other end of the socket, and who that is.
+ *
+ * Root and the user who runs the daemon may do everything. Others must be in the group
+ * of the daemon, may load configs, and see those that they have loaded.
+ *
+ * Memory: the heap, until the connection ends. Threads: the loop's.
+ */
+#ifndef DAEMON_CLIENT_H
+#define DAEMON_CLIENT_H
+
+#include <stdbool.h>
+
+#include "control/connection.h"
+
+struct call;
+struct daemon;
+
+struct client {
+    struct daemon *daemon;
+    struct connection connection;
+    struct connection_peer peer;
+    struct client *next, **back;
+};
+
+/* Takes over `fd`. One who may not be here is told and sent away. */
+void client_new(struct daemon *daemon, int fd);
+void client_free(struct client *client);
+
+/* Root, or the user who runs the daemon. */
+bool client_is_master(const struct client *client);
+/* May it see and change a config of this owner? */
+bool client_may(const struct client *client, uid_t owner);
+
+/* Read a file with the rights of the client, whoever we are. `ret_path` is canonical. */
+int client_read(const struct client *client, const char *path, size_t max, struct arena *arena,
+                const char **ret_path, struct str *ret_text, struct err *err);
+
+#endif

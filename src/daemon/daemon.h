@@ -1,0 +1,86 @@
+/*
+ * daemon - one process that looks after all configs of a machine, or of one user.
+ *
+ *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
+ *
+ * One loop. Callbacks of processes, pipes and clients mark what changed; after each
+ * turn daemon_step lets every engine settle, asks the calls that wait (daemon/call.h),
+ * writes what clients are owed, and saves states. So a call never runs in the middle
+ * of another one, and the engine is never changed from its own sink.
+ *
+ * Memory: daemon_done frees. Threads: the loop's.
+ */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "control/home.h"
+#include "supervise/filewatch.h"
+#include "supervise/proctree.h"
+#include "sys/lock.h"
+#include "sys/loop.h"
+
+struct call;
+struct client;
+struct event;
+struct project;
+
+/* Clients at once; the next one waits. */
+#define DAEMON_CLIENTS_MAX 1024
+/* Who is in this group may use the daemon of the system. */
+#define DAEMON_GROUP "kepler"
+
+struct daemon {
+    struct loop *loop;
+    struct arena arena;
+    struct home home;
+    struct lock lock;
+    struct proctree_home trees;
+    struct filewatch_hub files;
+    const char *cgroup; /* all that we start is below; NULL: sessions */
+    struct map projects; /* by path */
+    struct client *clients;
+    size_t client_count;
+    struct call *calls;
+    uint64_t passes;   /* of asking calls */
+    uint64_t unloaded; /* grows when a project goes */
+    int listener;
+    struct watch listen_watch;
+    bool has_group;
+    gid_t group;
+    struct timer pump; /* streams that had more to say than one turn allows */
+    bool stopping;     /* no new work; end when nothing runs */
+    bool stopped;      /* all is down */
+    bool leave;        /* end at once, services run on */
+    int signals;       /* that asked us to end */
+};
+
+/* Makes the home, takes its lock, ends what an earlier daemon left in control groups. Fails with
+ * ERR_BUSY when another daemon has it. */
+int daemon_init(struct daemon *daemon, struct err *err);
+int daemon_listen(struct daemon *daemon, struct err *err);
+/* Until somebody asks for the end. */
+void daemon_run(struct daemon *daemon);
+void daemon_done(struct daemon *daemon);
+
+/* Stop all services and end, or end at once. */
+void daemon_stop(struct daemon *daemon, bool leave_running);
+
+/* NULL when it is not loaded. */
+struct project *daemon_find(const struct daemon *daemon, const char *path);
+void daemon_add(struct daemon *daemon, struct project *project);
+/* Forget a config of which nothing runs. Calls that wait for it are told. */
+void daemon_unload(struct daemon *daemon, struct project *project);
+
+/* From projects: something happened; something was written to the logs. */
+void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event);
+void daemon_tell_data(struct daemon *daemon, const struct project *project);
+/* Go on with streams in the next turn. */
+void daemon_pump_soon(struct daemon *daemon);
+
+#endif

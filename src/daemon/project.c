@@ -1,0 +1,350 @@
+#include "daemon/project.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/suggest.h"
+#include "control/home.h"
+#include "daemon/daemon.h"
+#include "daemon/leftover.h"
+#include "daemon/record.h"
+#include "daemon/snapshot.h"
+#include "supervise/config.h"
+#include "supervise/environment.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+/* Writing the state may take one part in this many of our time. */
+#define SAVE_SHARE 10
+#define GROUP_NAME 16
+
+/* --- state on disk ------------------------------------------------------------------------ */
+
+struct record project_record(const struct project *project, struct arena *arena)
+{
+    char boot[LEFTOVER_BOOT_SIZE];
+    struct record record = { .config_initialized = project->initialized,
+                             .snapshot_time = project->snapshot_time,
+                             .owner_uid = project->config->owner.uid };
+
+    leftover_boot_id(boot);
+    record.boot_id = arena_strdup(arena, boot);
+    for (uint32_t i = 0; i < project->config->service_count; i++) {
+        const struct service *service = engine_get(project->engine, i);
+        struct record_service one = { .name = service->config->name,
+                                      .record = service->record,
+                                      .reason = buf_text(&service->reason) };
+
+        one.pid_start = leftover_start_time(one.record.pid);
+        VEC_PUSH_IN(arena, &record.services, one);
+    }
+    return record;
+}
+
+void project_save(struct project *project)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    int64_t begun = clock_now();
+    struct record record;
+    struct err err;
+
+    timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
+    if (project->frozen)
+        return;
+    record = project_record(project, &arena);
+    project->changed = false;
+    if (record_save(project->folder, &record, &err) < 0)
+        log_error("state cannot be written config=%s error=%s", project->path, err.text);
+    else if (project->pids >= 0 && ftruncate(project->pids, 0) < 0)
+        log_warning("list of sessions cannot be emptied config=%s", project->path);
+    project->save_due = clock_after(clock_now(), SAVE_SHARE * (clock_now() - begun));
+}
+
+static void on_save_due(struct timer *timer)
+{
+    project_save(container_of(timer, struct project, save_timer));
+}
+
+void project_save_later(struct project *project)
+{
+    if (project->frozen || timer_is_set(&project->save_timer))
+        return;
+    if (clock_now() >= project->save_due)
+        project_save(project);
+    else
+        timer_set(loop_timers(project->daemon->loop), &project->save_timer, project->save_due,
+                  on_save_due);
+}
+
+/* --- what the engine tells ------------------------------------------------------------------ */
+
+/* A session is on disk before anything else can happen. */
+static void note_session(struct project *project, const struct event *event)
+{
+    pid_t pid = engine_get(project->engine, event->service)->record.pid;
+
+    if (event->to == STATUS_RUNNING && pid > 0)
+        leftover_note(project->pids, pid, leftover_start_time(pid));
+}
+
+static void on_status(struct project *project, const struct event *event)
+{
+    project->changed = true;
+    note_session(project, event);
+    log_info("service %s config=%s service=%s was=%s cause=%s%s%s", status_name(event->to),
+             project->path, event->name, status_name(event->from), event->cause,
+             event->reason[0] ? " reason=" : "", event->reason);
+}
+
+static void on_event(void *self, const struct event *event)
+{
+    struct project *project = self;
+
+    if (event->kind == EVENT_STATUS)
+        on_status(project, event);
+    if (event->kind == EVENT_SETTLED)
+        project->settled = true;
+    if (event->kind == EVENT_HOOK_FAILED)
+        log_warning("hook failed config=%s service=%s hook=%s reason=%s", project->path,
+                    event->name, hook_phase_name(event->phase), event->reason);
+    daemon_tell(project->daemon, project, event);
+    if (event->kind == EVENT_CLEAR_LOGS)
+        capture_clear(&project->capture, event->name);
+}
+
+static void on_data(void *self)
+{
+    struct project *project = self;
+
+    daemon_tell_data(project->daemon, project);
+}
+
+/* --- loading ------------------------------------------------------------------------------ */
+
+static int open_files(struct project *project, struct err *err)
+{
+    const char *pids = path_join(&project->arena, project->folder, LEFTOVER_FILE);
+
+    project->logs = path_join(&project->arena, project->folder, "logs");
+    if (fs_mkdirs(project->folder, 0770, err) < 0 ||
+        snapshot_save_source(project->folder, project->config, err) < 0)
+        return -1;
+    project->pids = open(pids, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (project->pids < 0)
+        return err_sys(err, errno, "open '%s'", pids);
+    return capture_open(&project->capture, project->daemon->loop, project->logs,
+                        &project->config->logs, on_data, project, err);
+}
+
+/* What ended stays ended, and why; what never ran is new. */
+static void take_over(struct project *project)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct record *record;
+    struct err err;
+
+    if (record_load(&arena, project->folder, &record, &err) < 0) {
+        log_warning("state of an earlier life cannot be read config=%s error=%s", project->path,
+                    err.text);
+        return;
+    }
+    for (uint32_t i = 0; record && i < project->config->service_count; i++) {
+        const struct record_service *known =
+            record_find(record, project->config->services[i].name);
+
+        if (known)
+            engine_restore(project->engine, i, &known->record, known->reason);
+    }
+    project->initialized = record && record->config_initialized;
+}
+
+static void build(struct project *project)
+{
+    struct daemon *daemon = project->daemon;
+    struct real_world_options options = {
+        .loop = daemon->loop,
+        .home = &daemon->trees,
+        .files = &daemon->files,
+        .config = project->config,
+        .group = arena_strndup(&project->arena, project->hash, GROUP_NAME),
+        .outputs = path_join(&project->arena, project->folder, "outputs"),
+        .env_files = project->config->autostart
+                         ? path_join(&project->arena, project->folder, "env_files")
+                         : NULL,
+        .sink = capture_sink(&project->capture),
+        .note = capture_note,
+    };
+
+    project->world = real_world_new(&options);
+    project->engine = engine_new(project->config, real_world_base(project->world),
+                                 (struct event_sink){ on_event, project });
+    project->capture.engine = project->engine;
+    project->env = project->config->kepler_env;
+    project->flags = project->config->flags;
+}
+
+int project_load(struct daemon *daemon, const struct config_source *source,
+                 struct project **ret_project, struct diags *diags, struct err *err)
+{
+    struct project *project = mem_zalloc(sizeof(*project));
+
+    project->daemon = daemon;
+    project->pids = -1;
+    err->code = ERR_NONE;
+    if (config_load(&project->arena, source, &project->config, diags) < 0)
+        goto fail;
+    project->path = project->config->path;
+    home_hash(project->path, project->hash);
+    project->folder = home_config(&project->arena, &daemon->home, project->path);
+    if (open_files(project, err) < 0)
+        goto fail;
+    build(project);
+    take_over(project);
+    *ret_project = project;
+    return 0;
+
+fail:
+    project_free(project);
+    return -1;
+}
+
+void project_free(struct project *project)
+{
+    if (!project)
+        return;
+    timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
+    engine_free(project->engine);
+    real_world_free(project->world);
+    capture_close(&project->capture);
+    fd_close(&project->pids);
+    arena_done(&project->env_arena);
+    arena_done(&project->arena);
+    free(project);
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static void merge_env(struct environment *env, const struct param_strs *pairs, bool capture)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct environment given, kept;
+    struct err ignored; /* the client has warned of what is no pair */
+
+    environment_init(&given, &arena);
+    environment_init(&kept, &arena);
+    for (size_t i = 0; i < pairs->n; i++)
+        (void)environment_add(&given, str_from(pairs->p[i]), &ignored);
+    environment_capture(&kept, &given);
+    environment_merge(env, capture ? &kept : &given);
+}
+
+static const struct value *merge_flags(struct arena *arena, const struct value *flags,
+                                       const struct param_strs *pairs)
+{
+    struct value *merged = ARENA_NEW(arena, struct value);
+
+    *merged = value_copy(arena, flags);
+    for (size_t i = 0; i < pairs->n; i++) {
+        struct str rest = arena_str(arena, str_from(pairs->p[i]));
+        struct str key = str_cut(&rest, '=');
+
+        if (rest.p)
+            value_map_set(arena, merged->map, value_text(arena_strndup(arena, key.p, key.n)),
+                          value_text(arena_strndup(arena, rest.p, rest.n)));
+    }
+    return merged;
+}
+
+void project_merge(struct project *project, const struct project_merge *merge)
+{
+    struct arena arena = ARENA_INIT;
+    struct environment *env;
+
+    if (!merge->refresh && merge->overrides.n == 0 && merge->flags.n == 0)
+        return;
+    env = environment_copy(&arena, project->env);
+    if (merge->refresh)
+        merge_env(env, &merge->environment, true);
+    merge_env(env, &merge->overrides, false);
+    project->flags = merge_flags(&arena, project->flags, &merge->flags);
+    project->env = env;
+    /* What was started with the old ones has copies of its own. */
+    real_world_set_env(project->world, project->env);
+    real_world_set_flags(project->world, project->flags);
+    arena_done(&project->env_arena);
+    project->env_arena = arena;
+    /* The environment belongs to where it lives now, for the next copy. */
+    env->arena = &project->env_arena;
+    env->vars.arena = &project->env_arena;
+}
+
+static void keep_snapshot(struct project *project)
+{
+    struct err err;
+
+    if (!project->config->autostart || project->no_snapshot) {
+        project->no_snapshot = false;
+        return;
+    }
+    project->snapshot_time = clock_wall() / CLOCK_SECOND;
+    if (snapshot_save(project->folder, project->config, project->env, project->flags,
+                      project->snapshot_time, &err) < 0)
+        log_error("snapshot cannot be written config=%s error=%s", project->path, err.text);
+}
+
+void project_start(struct project *project, struct engine_set set, unsigned flags)
+{
+    keep_snapshot(project);
+    project->initialized = true;
+    project->changed = true;
+    engine_start(project->engine, set, flags);
+}
+
+static int unknown_service(const struct project *project, const char *name, struct err *err)
+{
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, str_from(name));
+    for (uint32_t i = 0; i < project->config->service_count; i++)
+        suggest_offer(&near, str_from(project->config->services[i].name));
+    best = suggest_best(&near);
+    if (best.p)
+        return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s' (did you mean '%.*s'?)", name,
+                       project->path, STR_ARG(best));
+    return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s'", name, project->path);
+}
+
+int project_find(const struct project *project, struct param_strs names, struct arena *arena,
+                 struct engine_set *ret_set, struct err *err)
+{
+    uint32_t *services = ARENA_ARRAY(arena, uint32_t, names.n);
+
+    for (size_t i = 0; i < names.n; i++) {
+        int64_t index = config_find(project->config, names.p[i]);
+
+        if (index < 0)
+            return unknown_service(project, names.p[i], err);
+        services[i] = (uint32_t)index;
+    }
+    *ret_set = (struct engine_set){ services, names.n };
+    return 0;
+}
+
+size_t project_running(const struct project *project)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < project->config->service_count; i++)
+        count += status_is_running(service_status(engine_get(project->engine, i)));
+    return count;
+}

@@ -1,0 +1,91 @@
+/*
+ * project - one config that is loaded: its engine, its logs, its folder on disk.
+ *
+ *     project_load -> project_start ... engine calls ... -> project_free
+ *
+ * Belongs to who loaded it. The sink of its engine marks what changed; the daemon looks
+ * after each turn of the loop (project_step): state is written, at most once a turn, and
+ * those who wait for something are asked again.
+ *
+ * Memory: the heap. Threads: the loop's.
+ */
+#ifndef DAEMON_PROJECT_H
+#define DAEMON_PROJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/sha256.h"
+#include "daemon/capture.h"
+#include "supervise/engine.h"
+#include "supervise/real_world.h"
+
+struct config_source;
+struct daemon;
+struct project;
+struct diags;
+struct record;
+
+/* Is told of each event of the engine. */
+typedef void project_event_fn(struct project *project, const struct event *event);
+
+struct project {
+    struct daemon *daemon;
+    struct arena arena; /* config and names */
+    const char *path, *folder, *logs;
+    char hash[SHA256_HEX_SIZE];
+    const struct config *config;
+    struct engine *engine;
+    struct real_world *world;
+    struct capture capture;
+
+    struct arena env_arena;
+    const struct environment *env; /* the config's, with -e on top */
+    const struct value *flags;     /* likewise with -D */
+
+    bool settled;     /* the engine has come to rest since anybody looked */
+    bool changed;     /* what is on disk is old */
+    bool initialized; /* it was started at least once */
+    bool no_snapshot; /* of a run: until the next start */
+    bool leaving;     /* it is about to be unloaded: no new requests */
+    bool frozen;      /* the daemon ends: what is on disk is for the next one */
+    int64_t snapshot_time;
+    int pids; /* the list of sessions that are not yet in state.json */
+    int64_t save_due;
+    struct timer save_timer;
+};
+
+/* Load, without starting anything. What is stored of an earlier life is taken over: states that are
+ * final, `initialized`. Mistakes of the file go to `diags`; returns -1 then, or with `err`
+ * set when the disk says no (err->code is not ERR_NONE). */
+int project_load(struct daemon *daemon, const struct config_source *source,
+                 struct project **ret_project, struct diags *diags, struct err *err);
+/* Nothing of it may run any more. */
+void project_free(struct project *project);
+
+/* -e, -r and -D: for all starts from now on. */
+struct project_merge {
+    struct param_strs environment; /* of the caller, for -r */
+    bool refresh;
+    struct param_strs overrides, flags;
+};
+void project_merge(struct project *project, const struct project_merge *merge);
+
+/* Start these, write the snapshot where there is to be one. */
+void project_start(struct project *project, struct engine_set set, unsigned flags);
+
+/* Services by name. Fails with ERR_NOT_FOUND and a suggestion. */
+int project_find(const struct project *project, struct param_strs names, struct arena *arena,
+                 struct engine_set *ret_set, struct err *err);
+
+/* Write state.json now, or when it is due. */
+void project_save(struct project *project);
+void project_save_later(struct project *project);
+/* What state.json says. */
+struct record project_record(const struct project *project, struct arena *arena);
+
+/* How many run. */
+size_t project_running(const struct project *project);
+
+#endif

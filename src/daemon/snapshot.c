@@ -1,0 +1,164 @@
+#include "daemon/snapshot.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "daemon/record.h"
+#include "data/json.h"
+#include "supervise/environment.h"
+#include "supervise/resolve.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/tree.h"
+
+#define PATH_TEXT_MAX ((size_t)8192)
+
+static const struct fs_replace_options private_file = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+
+int snapshot_save_source(const char *folder, const struct config *config, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
+                                            .sync = FS_NO_SYNC };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (fs_replace(path_join(&arena, folder, "source_path.txt"), str_from(config->path), &how,
+                   err) < 0)
+        return -1;
+    return fs_replace(path_join(&arena, folder, "config.yaml"), config->text, &how, err);
+}
+
+int snapshot_load_path(struct arena *arena, const char *folder, const char **ret_path,
+                       struct err *err)
+{
+    struct str text;
+
+    if (fs_read(arena, path_join(arena, folder, "source_path.txt"), PATH_TEXT_MAX, &text, err) < 0)
+        return -1;
+    text = text.p ? str_trim(text) : text;
+    *ret_path = text.n > 0 ? arena_strndup(arena, text.p, text.n) : NULL;
+    return 0;
+}
+
+/* A file that is not there counts as empty, now and later. */
+static int copy_env_file(struct arena *arena, const char *folder, const struct config *config,
+                         const struct config_service *service, struct err *err)
+{
+    const struct value *name = service->program.env_file;
+    const char *path;
+    struct fs_info info;
+
+    if (!name || !value_is(name, VALUE_STR) || value_tag(name) ||
+        str_find(name->s, STR("${{"), 0) != STR_NONE)
+        return 0;
+    path = path_join(arena, config->folder, name->s.p);
+    if (fs_stat(path, &info, err) < 0 || info.kind != FS_FILE)
+        return 0;
+    return fs_copy(path, resolve_env_file_copy(arena, folder, service->name, path), &private_file,
+                   err);
+}
+
+static int copy_env_files(struct arena *arena, const char *folder, const struct config *config,
+                          struct err *err)
+{
+    const char *files = path_join(arena, folder, "env_files");
+
+    if (fs_mkdirs(files, 0700, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < config->service_count; i++)
+        if (copy_env_file(arena, files, config, &config->services[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
+                  const struct value *flags, int64_t time, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(SNAPSHOT_MAX);
+    const struct value_pair pairs[] = {
+        { value_text("config"), value_str(config->text) },
+        { value_text("config_path"), value_text(config->path) },
+        { value_text("config_dir"), value_text(config->folder) },
+        { value_text("snapshot_time"), value_int(time) },
+        { value_text("kepler_env"), environment_list(env, &arena) },
+        { value_text("kepler_flags"), *flags },
+        { value_text("owner_uid"), value_int(config->owner.uid) },
+        { value_text("owner_gid"), value_int(config->owner.gid) },
+    };
+    struct value_map *map = value_map_new(&arena, sizeof(pairs) / sizeof(pairs[0]));
+    struct value whole = value_map(map);
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        value_map_set(&arena, map, pairs[i].key, pairs[i].value);
+    if (json_print(&text, &whole, JSON_STYLE_PRETTY, err) < 0)
+        return err_wrap(err, "keep a snapshot of '%s'", config->path);
+    buf_add_char(&text, '\n');
+    if (copy_env_files(&arena, folder, config, err) < 0)
+        return -1;
+    return fs_replace(path_join(&arena, folder, SNAPSHOT_FILE), buf_view(&text), &private_file,
+                      err);
+}
+
+static const struct environment *read_env(struct arena *arena, const struct value *list)
+{
+    struct environment *env = ARENA_NEW(arena, struct environment);
+    struct err ignored; /* what is no pair was none when it was written */
+
+    environment_init(env, arena);
+    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++)
+        if (value_is(&list->list->items[i], VALUE_STR))
+            (void)environment_add(env, list->list->items[i].s, &ignored);
+    return env;
+}
+
+static int64_t read_id(const struct value *whole, const char *key)
+{
+    const struct value *v = value_get(whole, key);
+
+    return v && value_is(v, VALUE_INT) ? v->i : -1;
+}
+
+int snapshot_load(struct arena *arena, const char *folder, const struct snapshot **ret_snapshot,
+                  struct err *err)
+{
+    struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
+    const char *file = path_join(arena, folder, SNAPSHOT_FILE);
+    const struct value *text, *path;
+    struct value *whole = ARENA_NEW(arena, struct value);
+    struct str bytes;
+
+    *ret_snapshot = NULL;
+    if (fs_read(arena, file, SNAPSHOT_MAX, &bytes, err) < 0)
+        return -1;
+    if (!bytes.p)
+        return 0;
+    if (json_decode(arena, bytes, whole, err) < 0)
+        return err_wrap(err, "read '%s'", file);
+    text = value_get(whole, "config");
+    path = value_get(whole, "config_path");
+    if (!text || !value_is(text, VALUE_STR) || !path || !value_is(path, VALUE_STR) ||
+        read_id(whole, "owner_uid") < 0 || read_id(whole, "owner_gid") < 0)
+        return err_set(err, ERR_INVALID, "read '%s': it is no snapshot", file);
+    snapshot->source = (struct config_source){
+        .path = path->s.p,
+        .text = text->s,
+        .kepler_env = read_env(arena, value_get(whole, "kepler_env")),
+        .flags = value_get(whole, "kepler_flags"),
+        .owner = { (uid_t)read_id(whole, "owner_uid"), (gid_t)read_id(whole, "owner_gid") },
+    };
+    snapshot->time = read_id(whole, "snapshot_time");
+    *ret_snapshot = snapshot;
+    return 0;
+}
+
+int snapshot_remove(const char *folder, struct err *err)
+{
+    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml", RECORD_FILE,
+                                         "source_path.txt" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (fs_unlink(path_join(&arena, folder, files[i]), err) < 0)
+            return -1;
+    return tree_remove(path_join(&arena, folder, "env_files"), err);
+}

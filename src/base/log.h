@@ -36,12 +36,12 @@ typedef void log_sink_fn(void *context, enum log_level level, int64_t ns, struct
 /* Nanoseconds since 1970. */
 typedef int64_t log_clock_fn(void);
 /* Change the text in place: mask what may not be seen. */
-typedef void log_filter_fn(void *context, struct buf *text);
+typedef void log_mask_fn(void *context, struct buf *text);
 
 struct log {
     log_sink_fn *sink;
     log_clock_fn *clock;
-    log_filter_fn *filter;
+    log_mask_fn *filter;
     void *context; /* for sink and filter */
 };
 

@@ -51,6 +51,11 @@ int cli_diags(const struct cli *cli, const struct diags *diags)
     return CLI_ERROR;
 }
 
+static int usage_status(const struct cli *cli)
+{
+    return cli->program->usage_status ? cli->program->usage_status : CLI_ERROR;
+}
+
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 {
     va_list args;
@@ -61,7 +66,7 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
     va_end(args);
     (void)fprintf(stderr, "\ntry '%s%s%s --help'\n", cli->program->name, cli->command ? " " : "",
                   cli->command ? cli->command->name : "");
-    return CLI_ERROR;
+    return usage_status(cli);
 }
 
 static const struct command *find_command(const struct program *program, const char *word)
@@ -129,10 +134,12 @@ static int run_command(struct cli *cli, int argc, char **argv)
 
     if (options_has(argc, argv, "--help") || options_has(argc, argv, "-h"))
         return help_print_command(cli->program, command);
-    if (options_parse(cli->arena, options, argc, argv, args, &operands, &diags) < 0)
-        return cli_diags(cli, &diags);
+    if (options_parse(cli->arena, options, argc, argv, args, &operands, &diags) < 0) {
+        (void)cli_diags(cli, &diags);
+        return usage_status(cli);
+    }
     if (count_operands(cli, operands.n) != CLI_OK)
-        return CLI_ERROR;
+        return usage_status(cli);
     return command->run(cli, args, operands);
 }
 

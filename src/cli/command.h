@@ -56,6 +56,7 @@ struct program {
     const struct command *other;
     /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
     int (*unknown)(struct cli *cli, const char *word);
+    int usage_status; /* exit status of wrong usage; 0: CLI_ERROR */
 };
 
 /* Everything of a main(): find the command, read the line, run it. */

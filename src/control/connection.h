@@ -28,7 +28,7 @@ struct message;
 /* Bytes that wait to be sent before the other side counts as dead. */
 #define CONNECTION_WAITING_MAX ((size_t)64 << 20)
 /* Why a connection ended; cut when longer. */
-#define CONNECTION_WHY_SIZE 256
+#define CONNECTION_WHY_SIZE 1024
 /* Above this, senders of much should pause. */
 #define CONNECTION_BUSY ((size_t)1 << 20)
 

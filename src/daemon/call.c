@@ -256,21 +256,14 @@ void call_tell(struct call *call, const struct event *event)
     if (!call->watching)
         return;
     switch (event->kind) {
-    case EVENT_STATUS:
-        tell_status(call, service);
-        return;
+    case EVENT_STATUS: tell_status(call, service); return;
     case EVENT_HOOK_STARTED:
     case EVENT_HOOK_COMPLETED:
-    case EVENT_HOOK_FAILED:
-        tell_hook(call, event, hooks[event->kind]);
-        return;
-    case EVENT_UNHANDLED_FAILURE:
-        tell_failure(call, service);
-        return;
+    case EVENT_HOOK_FAILED: tell_hook(call, event, hooks[event->kind]); return;
+    case EVENT_UNHANDLED_FAILURE: tell_failure(call, service); return;
     case EVENT_CLEAR_LOGS:
     case EVENT_CLEANED:
-    case EVENT_SETTLED:
-        return;
+    case EVENT_SETTLED: return;
     }
 }
 

@@ -5,8 +5,8 @@
  *
  * A handler (a table by request_kind) answers at once, or leaves a `step` behind that is
  * asked whenever the engine of its project has come to rest, until it finishes. A call that
- * watches goes on after its answer: it is told what happens until it is canceled. A client that leaves ends what it watches; what it
- * asked to be done is done nevertheless.
+ * watches goes on after its answer: it is told what happens until it is canceled. A client that
+ * leaves ends what it watches; what it asked to be done is done nevertheless.
  *
  * Memory: the heap. Threads: the loop's.
  */
@@ -83,9 +83,9 @@ void call_pump(struct call *call);
 
 /* Handlers, by file. */
 call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* handle_start.c */
-call_handler_fn handle_stop, handle_prune, handle_shutdown;                 /* handle_stop.c */
-call_handler_fn handle_ping, handle_list, handle_status, handle_why;        /* handle_status.c */
-call_handler_fn handle_inspect;                                             /* handle_inspect.c */
-call_handler_fn handle_logs;                                                /* handle_logs.c */
+call_handler_fn handle_stop, handle_prune, handle_shutdown;                /* handle_stop.c */
+call_handler_fn handle_ping, handle_list, handle_status, handle_why;       /* handle_status.c */
+call_handler_fn handle_inspect;                                            /* handle_inspect.c */
+call_handler_fn handle_logs;                                               /* handle_logs.c */
 
 #endif

@@ -1,5 +1,6 @@
 #include "daemon/capture.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ static bool sink_take(void *self, const void *tag, enum job_stream stream, int f
 
     if (!feed)
         return false;
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK); /* our end alone */
     if (watch_start(&feed->watch, capture->loop, fd, WATCH_READ, on_pipe, &err) < 0) {
         feed_free(feed);
         return false;
@@ -200,9 +202,8 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
 {
     const struct log_store_options options = {
         .flush_interval = logs->flush_interval,
-        .batch_lines = logs->batch_size > 0 && logs->batch_size < UINT32_MAX
-                           ? (uint32_t)logs->batch_size
-                           : 0,
+        .batch_lines =
+            logs->batch_size > 0 && logs->batch_size < UINT32_MAX ? (uint32_t)logs->batch_size : 0,
         .max_size = logs->max_size > 0 ? (uint64_t)logs->max_size : 0,
         .max_age = logs->retention_period,
     };
@@ -211,9 +212,10 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
     if (log_store_open(folder, &options, &capture->store, err) < 0)
         return -1;
     log_store_on_data(capture->store, on_data, self);
-    capture->clean_interval = logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
-    timer_set(loop_timers(loop), &capture->clean,
-              clock_after(clock_now(), capture->clean_interval), on_clean);
+    capture->clean_interval =
+        logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
+    timer_set(loop_timers(loop), &capture->clean, clock_after(clock_now(), capture->clean_interval),
+              on_clean);
     return 0;
 }
 

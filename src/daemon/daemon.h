@@ -42,7 +42,7 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    const char *cgroup; /* all that we start is below; NULL: sessions */
+    const char *cgroup;  /* all that we start is below; NULL: sessions */
     struct map projects; /* by path */
     struct client *clients;
     size_t client_count;

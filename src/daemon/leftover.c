@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,12 +21,12 @@
 #include "sys/path.h"
 
 /* A killed process is gone soon, unless the kernel holds it. */
-#define WAIT_MAX     (10 * CLOCK_SECOND)
-#define WAIT_STEP    (5 * CLOCK_MS)
-#define STAT_MAX     ((size_t)4096)
-#define LIST_MAX     ((size_t)4 << 20)
-#define NOTE_SIZE    64
-#define PROC_NAME    32
+#define WAIT_MAX  (10 * CLOCK_SECOND)
+#define WAIT_STEP (5 * CLOCK_MS)
+#define STAT_MAX  ((size_t)4096)
+#define LIST_MAX  ((size_t)4 << 20)
+#define NOTE_SIZE 64
+#define PROC_NAME 32
 
 struct session {
     pid_t pid;
@@ -169,8 +170,7 @@ static size_t sweep(struct arena *arena, const struct sessions *sessions)
         uint64_t pid;
 
         if (number_parse_uint(str_from(*name), &pid, &ignored) < 0 || pid > INT32_MAX ||
-            !read_stat((pid_t)pid, &stat) || stat.state == 'Z' ||
-            !find(sessions, stat.session))
+            !read_stat((pid_t)pid, &stat) || stat.state == 'Z' || !find(sessions, stat.session))
             continue;
         if (kill((pid_t)pid, SIGKILL) == 0)
             count++;

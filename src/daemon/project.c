@@ -158,8 +158,7 @@ static void take_over(struct project *project)
         return;
     }
     for (uint32_t i = 0; record && i < project->config->service_count; i++) {
-        const struct record_service *known =
-            record_find(record, project->config->services[i].name);
+        const struct record_service *known = record_find(record, project->config->services[i].name);
 
         if (known)
             engine_restore(project->engine, i, &known->record, known->reason);

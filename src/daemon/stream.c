@@ -101,7 +101,7 @@ void stream_pump(struct stream *stream, struct call *call, bool *ret_done)
         }
     }
     daemon_pump_soon(call->daemon);
-    return true;
+    return;
 }
 
 bool stream_has_more(const struct stream *stream)

@@ -1,0 +1,105 @@
+#include "cli/kepler.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+static void say(const char *word, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
+static void say(const char *word, const char *fmt, va_list args)
+{
+    (void)fflush(stdout); /* both may be one terminal */
+    (void)fprintf(stderr, "%s: ", word);
+    (void)vfprintf(stderr, fmt, args);
+    (void)fputc('\n', stderr);
+}
+
+int kepler_error(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say("Error", fmt, args);
+    va_end(args);
+    return KEPLER_FAILED;
+}
+
+int kepler_err(const struct err *err)
+{
+    return kepler_error("%s", err->text);
+}
+
+void kepler_warn(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say("Warning", fmt, args);
+    va_end(args);
+}
+
+static int find_default(struct arena *arena, const char *folder, const char **ret, struct err *err)
+{
+    static const char *const names[] = { "kepler.yaml", "kepler.yml" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct fs_info info;
+
+        *ret = path_join(arena, folder, names[i]);
+        if (fs_stat(*ret, &info, err) == 0 && info.kind != FS_NONE)
+            return 0;
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "no kepler.yaml or kepler.yml in '%s': name the file with -f", folder);
+}
+
+int kepler_config_path(struct arena *arena, const struct kepler_globals *globals,
+                       const char **ret_path, struct err *err)
+{
+    AUTO_FREE char *folder = getcwd(NULL, 0), *real = NULL;
+    const char *path;
+
+    if (!folder)
+        return err_sys(err, errno, "ask for the current folder");
+    if (globals->file)
+        path = path_normalise(arena, path_join(arena, folder, globals->file));
+    else if (find_default(arena, folder, &path, err) < 0)
+        return -1;
+    real = realpath(path, NULL);
+    *ret_path = arena_strdup(arena, real ? real : path);
+    return 0;
+}
+
+struct param_strs kepler_environment(struct arena *arena)
+{
+    VEC(const char *) list = VEC_INIT;
+
+    for (char **one = environ; *one; one++)
+        if (strchr(*one, '='))
+            VEC_PUSH_IN(arena, &list, *one);
+    return (struct param_strs){ list.n, list.p };
+}
+
+struct param_strs kepler_pairs(struct arena *arena, const char *option, struct param_strs given)
+{
+    VEC(const char *) list = VEC_INIT;
+
+    for (size_t i = 0; i < given.n; i++) {
+        const char *equals = strchr(given.p[i], '=');
+
+        if (equals && equals != given.p[i])
+            VEC_PUSH_IN(arena, &list, given.p[i]);
+        else
+            kepler_warn("%s '%s' is no KEY=VALUE and is ignored", option, given.p[i]);
+    }
+    return (struct param_strs){ list.n, list.p };
+}

@@ -1,0 +1,66 @@
+/*
+ * kepler - the commands of the orchestrator, and what they share.
+ *
+ * Each command is whole in a file src/cli/kepler_<name>.c. Results go to stdout, errors
+ * as "Error: text" and notes to stderr.
+ */
+#ifndef CLI_KEPLER_H
+#define CLI_KEPLER_H
+
+#include <stdbool.h>
+
+#include "cli/command.h"
+
+struct err;
+
+/* Exit statuses of the orchestrator. */
+enum kepler_status {
+    KEPLER_OK = 0,
+    KEPLER_FAILED = 1,      /* error, refusal, timeout, unhandled failure */
+    KEPLER_UNREACHABLE = 2, /* no daemon; also wrong usage */
+    KEPLER_INTERRUPTED = 130,
+};
+
+/* Options that every command takes. */
+struct kepler_globals {
+    const char *file;
+    bool verbose, quiet;
+};
+
+#define KEPLER_GLOBALS(type, field)                                                                \
+    PARAM("file", STR, type, field.file, "the config (kepler.yaml, else kepler.yml)",              \
+          .aliases = "f"),                                                                         \
+        PARAM("verbose", BOOL, type, field.verbose, "tell more", .aliases = "v"),                  \
+        PARAM("quiet", BOOL, type, field.quiet, "tell errors only", .aliases = "q")
+
+/* "Error: text" on stderr; both return KEPLER_FAILED. */
+int kepler_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
+int kepler_err(const struct err *err);
+/* "Warning: text". */
+void kepler_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+/* The canonical path of the config: what was given, else what is in the current folder. A file that
+ * is gone has a path all the same. */
+int kepler_config_path(struct arena *arena, const struct kepler_globals *globals,
+                       const char **ret_path, struct err *err);
+/* Our environment as K=V. */
+struct param_strs kepler_environment(struct arena *arena);
+/* Without what is no K=V, of which a warning tells. */
+struct param_strs kepler_pairs(struct arena *arena, const char *option, struct param_strs given);
+
+extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
+extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
+extern const struct command kepler_command_graph;    /* who waits for whom */
+extern const struct command kepler_command_inspect;  /* all that is known */
+extern const struct command kepler_command_logs;     /* what services wrote */
+extern const struct command kepler_command_prune;    /* remove what is stored */
+extern const struct command kepler_command_ps;       /* what runs */
+extern const struct command kepler_command_recreate; /* stop, forget, start anew */
+extern const struct command kepler_command_restart;
+extern const struct command kepler_command_run; /* start with a fresh load of the file */
+extern const struct command kepler_command_start;
+extern const struct command kepler_command_stop;
+extern const struct command kepler_command_validate; /* check a file */
+extern const struct command kepler_command_why;      /* how a service got where it is */
+
+#endif

@@ -1,0 +1,131 @@
+#include "cli/kepler_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/kepler.h"
+#include "control/message.h"
+
+static void on_message(void *self, const struct message *message)
+{
+    struct kepler_client *client = self;
+
+    client->fn(client->self, client, message);
+}
+
+static void on_closed(void *self, const char *why)
+{
+    struct kepler_client *client = self;
+
+    client->lost = true;
+    (void)snprintf(client->why, sizeof(client->why), "%s", why);
+    loop_stop(client->loop);
+}
+
+int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler_message_fn *fn,
+                       void *self)
+{
+    const struct connection_events events = { .self = client,
+                                              .message = on_message,
+                                              .closed = on_closed };
+    struct err err;
+    int fd;
+
+    *client = (struct kepler_client){ .arena = arena, .fn = fn, .self = self };
+    client->connection.fd = -1;
+    if (home_find_client(arena, &client->home, &err) < 0 ||
+        home_connect(&client->home, &fd, &err) < 0) {
+        (void)kepler_err(&err);
+        return KEPLER_UNREACHABLE;
+    }
+    client->loop = loop_new(&err);
+    if (!client->loop || connection_start(&client->connection, client->loop, fd, &events, &err) < 0)
+        return kepler_err(&err);
+    return 0;
+}
+
+uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind, const void *args)
+{
+    const struct message message = { MESSAGE_REQUEST, ++client->last_id, request_get(kind)->name,
+                                     request_encode(client->arena, kind, args) };
+    struct err err;
+
+    if (connection_send(&client->connection, &message, &err) < 0) {
+        (void)snprintf(client->why, sizeof(client->why), "%s", err.text);
+        client->lost = true;
+    }
+    return client->last_id;
+}
+
+void kepler_client_run(struct kepler_client *client)
+{
+    if (!client->lost)
+        loop_run(client->loop);
+}
+
+void kepler_client_stop(struct kepler_client *client)
+{
+    loop_stop(client->loop);
+}
+
+void kepler_client_done(struct kepler_client *client)
+{
+    if (client->loop)
+        connection_done(&client->connection);
+    loop_free(client->loop);
+    client->loop = NULL;
+}
+
+int kepler_client_check(const struct message *reply)
+{
+    const char *text = message_text(reply, "message", "the daemon gave no reason");
+
+    if (strcmp(reply->name, MESSAGE_OK) == 0)
+        return 0;
+    if (strcmp(reply->name, MESSAGE_DENIED) == 0)
+        return kepler_error("permission denied: %s", text);
+    return kepler_error("%s", text);
+}
+
+/* --- one request -------------------------------------------------------------------------- */
+
+struct ask {
+    bool answered;
+    int status;
+    struct value body;
+};
+
+/* Id 0 is the daemon's own: it has sent us away. */
+static void on_reply(void *self, struct kepler_client *client, const struct message *message)
+{
+    struct ask *ask = self;
+
+    if (message->kind != MESSAGE_REPLY || ask->answered)
+        return;
+    ask->answered = true;
+    ask->status = kepler_client_check(message);
+    ask->body = value_copy(client->arena, &message->body);
+    kepler_client_stop(client);
+}
+
+int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
+               struct value *ret_body)
+{
+    struct kepler_client client;
+    struct ask ask = { 0 };
+    int status = kepler_client_open(&client, arena, on_reply, &ask);
+
+    if (status == 0) {
+        (void)kepler_client_send(&client, kind, args);
+        kepler_client_run(&client);
+        status = ask.status;
+        if (!ask.answered)
+            status = kepler_error("the daemon went away before it answered%s%s",
+                                  client.why[0] ? ": " : "", client.why);
+        else
+            *ret_body = ask.body;
+    }
+    kepler_client_done(&client);
+    return status;
+}

@@ -1,0 +1,59 @@
+/*
+ * kepler_client - a conversation with the daemon.
+ *
+ *     kepler_ask                                    one request, one reply
+ *     kepler_client_open -> kepler_client_send... -> kepler_client_run -> kepler_client_done
+ *
+ * Opening fails with status KEPLER_UNREACHABLE, and says what to do, when there is no daemon.
+ *
+ * Memory: replies are copied into the arena of the command. Threads: one.
+ */
+#ifndef CLI_KEPLER_CLIENT_H
+#define CLI_KEPLER_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/connection.h"
+#include "control/home.h"
+#include "control/request.h"
+#include "data/value.h"
+
+struct cli;
+struct kepler_client;
+struct message;
+
+/* What a listener gets; the message is valid during the call. */
+typedef void kepler_message_fn(void *self, struct kepler_client *client,
+                               const struct message *message);
+
+struct kepler_client {
+    struct arena *arena;
+    struct loop *loop;
+    struct home home;
+    struct connection connection;
+    uint64_t last_id;
+    kepler_message_fn *fn;
+    void *self;
+    bool lost; /* the daemon is gone, or has sent us away */
+    char why[CONNECTION_WHY_SIZE];
+};
+
+/* 0, or an exit status when it cannot; the reason has been told. */
+int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler_message_fn *fn,
+                       void *self);
+/* Returns the id of the request. */
+uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind, const void *args);
+/* Until kepler_client_stop, or until the daemon is gone. */
+void kepler_client_run(struct kepler_client *client);
+void kepler_client_stop(struct kepler_client *client);
+void kepler_client_done(struct kepler_client *client);
+
+/* Tell the error of a reply; returns the exit status. 0 for one that is fine. */
+int kepler_client_check(const struct message *reply);
+
+/* One request and its reply. Returns 0, or an exit status; the reason has been told. */
+int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
+               struct value *ret_body);
+
+#endif

@@ -1,0 +1,281 @@
+/* kepler daemon start, stop, restart, status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/suggest.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "control/home.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/lock.h"
+#include "sys/path.h"
+#include "sys/process.h"
+
+#define PROGRAM "kepler-daemon"
+/* How long a daemon may take to listen, and to let go of its home. */
+#define START_MAX (5 * CLOCK_SECOND)
+#define STOP_MAX  (10 * CLOCK_SECOND)
+#define LOOK_MS   10
+
+struct daemon_args {
+    struct kepler_globals globals;
+    bool detach, leave_running;
+};
+
+#define ARGS struct daemon_args
+
+static const struct param options[] = {
+    PARAM("detach", BOOL, ARGS, detach, "start: in the background", .aliases = "d"),
+    PARAM("leave-running", BOOL, ARGS, leave_running, "stop: do not stop services"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+
+static void wait_a_little(void)
+{
+    (void)poll(NULL, 0, LOOK_MS);
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+/* Beside us, else wherever PATH leads. */
+static const char *find_program(struct arena *arena)
+{
+    const char *self = NULL, *path;
+    struct err ignored;
+
+    if (fs_readlink(arena, "/proc/self/exe", &self, &ignored) == 0 && self) {
+        path = path_join(arena, path_dirname(arena, self), PROGRAM);
+        if (access(path, X_OK) == 0)
+            return path;
+    }
+    return PROGRAM;
+}
+
+static bool is_listening(const struct home *home)
+{
+    AUTO_FD int fd = -1;
+    struct err ignored;
+
+    return home_connect(home, &fd, &ignored) == 0;
+}
+
+static int open_log(const struct home *home, int *ret_fd, struct err *err)
+{
+    if (fs_mkdirs(home->root, 0700, err) < 0)
+        return -1;
+    *ret_fd = open(home->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+    return *ret_fd < 0 ? err_sys(err, errno, "open '%s'", home->log) : 0;
+}
+
+/* Until it listens, ends, or the time is over. */
+static int wait_for_start(const struct process *process, const struct home *home, struct err *err)
+{
+    int64_t deadline = clock_after(clock_real(), START_MAX);
+    struct process_status status;
+    bool ended = false;
+
+    while (!is_listening(home)) {
+        if (process_reap(process->pidfd, &ended, &status, err) < 0)
+            return -1;
+        if (ended)
+            return err_set(err, ERR_INVALID, "the daemon did not start; '%s' tells why", home->log);
+        if (clock_real() > deadline)
+            return err_set(err, ERR_TIMEOUT,
+                           "the daemon does not listen after %d s; '%s' may tell why",
+                           (int)(START_MAX / CLOCK_SECOND), home->log);
+        wait_a_little();
+    }
+    return 0;
+}
+
+static int start_detached(struct arena *arena, const struct home *home, struct err *err)
+{
+    const char *argv[] = { find_program(arena), NULL };
+    AUTO_FD int log = -1;
+    struct process_spec spec = { .argv = argv, .cwd = "/", .group = PROCESS_GROUP_SESSION };
+    struct process process;
+    int result;
+
+    if (open_log(home, &log, err) < 0)
+        return -1;
+    spec.out = spec.err = (struct process_stream){ .kind = PROCESS_FD, .fd = log };
+    if (process_start(&spec, &process, err) < 0)
+        return -1;
+    result = wait_for_start(&process, home, err);
+    process_done(&process);
+    return result;
+}
+
+static int start(struct cli *cli, const struct daemon_args *args)
+{
+    const char *program = find_program(cli->arena);
+    struct home home;
+    struct err err;
+
+    if (home_find(cli->arena, &home, &err) < 0)
+        return kepler_err(&err);
+    if (is_listening(&home)) {
+        if (!args->globals.quiet)
+            puts("Daemon is already running");
+        return KEPLER_OK;
+    }
+    if (!args->detach) {
+        (void)execlp(program, program, (char *)NULL);
+        return kepler_error("cannot run '%s': %s", program, strerror(errno));
+    }
+    if (start_detached(cli->arena, &home, &err) < 0)
+        return kepler_err(&err);
+    if (!args->globals.quiet)
+        puts("Daemon started");
+    return KEPLER_OK;
+}
+
+/* --- stop ------------------------------------------------------------------------------------ */
+
+static int wait_for_end(const struct home *home, struct err *err)
+{
+    int64_t deadline = clock_after(clock_real(), STOP_MAX);
+    pid_t holder = 0;
+
+    for (;;) {
+        if (lock_holder(home->lock, &holder, err) < 0)
+            return -1;
+        if (holder == 0)
+            return 0;
+        if (clock_real() > deadline)
+            return err_set(err, ERR_TIMEOUT, "the daemon (pid %d) does not end", (int)holder);
+        wait_a_little();
+    }
+}
+
+static int stop(struct cli *cli, const struct daemon_args *args)
+{
+    const struct request_shutdown how = { args->leave_running };
+    struct home home;
+    struct value body;
+    struct err err;
+    int status;
+
+    if (home_find_client(cli->arena, &home, &err) < 0)
+        return kepler_err(&err);
+    if (!is_listening(&home)) {
+        if (!args->globals.quiet)
+            puts("Daemon is not running");
+        return KEPLER_OK;
+    }
+    status = kepler_ask(cli->arena, REQUEST_SHUTDOWN, &how, &body);
+    if (status != 0)
+        return status;
+    if (wait_for_end(&home, &err) < 0)
+        return kepler_err(&err);
+    if (!args->globals.quiet)
+        puts("Daemon stopped");
+    return KEPLER_OK;
+}
+
+static int restart(struct cli *cli, const struct daemon_args *args)
+{
+    int status = stop(cli, args);
+
+    return status == KEPLER_OK ? start(cli, args) : status;
+}
+
+/* --- status ---------------------------------------------------------------------------------- */
+
+static long long get_int(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_INT) ? (long long)v->i : 0;
+}
+
+static int status(struct cli *cli, const struct daemon_args *args)
+{
+    const struct request_ask ask = { 0 };
+    const struct value *configs;
+    struct home home;
+    struct value body;
+    struct err err;
+    int result;
+
+    (void)args;
+    if (home_find_client(cli->arena, &home, &err) < 0)
+        return kepler_err(&err);
+    if (!is_listening(&home)) {
+        puts("Daemon is not running");
+        return KEPLER_FAILED;
+    }
+    result = kepler_ask(cli->arena, REQUEST_LIST, &ask, &body);
+    if (result != 0)
+        return result;
+    printf("Daemon is running (pid %lld)\n", get_int(&body, "pid"));
+    configs = value_get(&body, "configs");
+    for (size_t i = 0; configs && value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
+        const struct value *one = &configs->list->items[i], *path = value_get(one, "config_path");
+
+        printf("  %s: %lld services, %lld running\n",
+               path && value_is(path, VALUE_STR) ? path->s.p : "?", get_int(one, "services"),
+               get_int(one, "running"));
+    }
+    return KEPLER_OK;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    int (*run)(struct cli *cli, const struct daemon_args *args);
+} words[] = {
+    { "start", start },
+    { "stop", stop },
+    { "restart", restart },
+    { "status", status },
+};
+
+static int run(struct cli *cli, const void *args, struct param_strs operands)
+{
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, str_from(operands.p[0]));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(words[i].word, operands.p[0]) == 0)
+            return words[i].run(cli, args);
+        suggest_offer(&near, str_from(words[i].word));
+    }
+    best = suggest_best(&near);
+    if (best.p)
+        return cli_usage(cli, "unknown word '%s' (did you mean '%.*s'?)", operands.p[0],
+                         STR_ARG(best));
+    return cli_usage(cli, "unknown word '%s': there is start, stop, restart and status",
+                     operands.p[0]);
+}
+
+const struct command kepler_command_daemon = {
+    .name = "daemon",
+    .operands = "start|stop|restart|status",
+    .summary = "the daemon that looks after services",
+    .details =
+        "start      run it, in the background with -d (its log is daemon.log in the state folder)\n"
+        "stop       stop all services, dependents first, and end; configs with autostart come\n"
+        "           back with the next daemon, as they were. --leave-running ends the daemon\n"
+        "           alone: services run on unwatched, and the next daemon ends them\n"
+        "restart    both\n"
+        "status     is it there, and what does it look after; exit status 1 when it is not\n",
+    .options = options,
+    .args_size = sizeof(struct daemon_args),
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

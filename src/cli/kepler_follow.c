@@ -1,0 +1,216 @@
+#include "cli/kepler_follow.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "cli/kepler_lines.h"
+#include "cli/kepler_progress.h"
+#include "cli/kepler_status_text.h"
+#include "control/message.h"
+#include "sys/clock.h"
+
+/* A service that fails right after it was ready still counts. */
+#define LATE_FAILURE (200 * CLOCK_MS)
+#define FAILURE_MAX  4096
+
+struct following {
+    const struct kepler_follow *follow;
+    struct kepler_client client;
+    struct kepler_progress progress;
+    uint64_t start_id, stop_id; /* 0: not asked for */
+    bool ended;
+    int status;
+    struct timer timeout, late;
+};
+
+static void end(struct following *following, int status)
+{
+    if (following->ended)
+        return;
+    following->ended = true;
+    following->status = status;
+    kepler_client_stop(&following->client);
+}
+
+/* The status so far, when the last thing has happened. */
+static void finish(struct following *following)
+{
+    end(following, following->status);
+}
+
+static void stop_services(struct following *following, bool clean)
+{
+    const struct request_start *start = &following->follow->start;
+    const struct request_stop stop = { .config = start->config,
+                                       .services =
+                                           clean ? (struct param_strs){ 0 } : start->services,
+                                       .clean = clean };
+
+    if (!following->stop_id)
+        following->stop_id = kepler_client_send(&following->client, REQUEST_STOP, &stop);
+}
+
+/* --- what the daemon says -------------------------------------------------------------------- */
+
+static void on_failure(struct following *following, const struct value *body)
+{
+    AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
+    const struct value *name = value_get(body, "service");
+
+    if (following->stop_id)
+        return; /* it was we who stopped it */
+    kepler_failure_print(body, &text);
+    (void)kepler_error("service '%s' failed: %s",
+                       name && value_is(name, VALUE_STR) ? name->s.p : "?", buf_text(&text));
+    following->status = KEPLER_FAILED;
+    if (following->follow->abort)
+        stop_services(following, false);
+    else if (following->follow->detached)
+        finish(following);
+}
+
+static void on_late(struct timer *timer)
+{
+    struct following *following = container_of(timer, struct following, late);
+
+    if (!following->stop_id)
+        finish(following);
+}
+
+static void on_ready(struct following *following)
+{
+    if (following->follow->detached && !following->stop_id)
+        timer_set(loop_timers(following->client.loop), &following->late,
+                  clock_after(clock_now(), LATE_FAILURE), on_late);
+}
+
+static void on_quiescent(struct following *following)
+{
+    if (following->follow->detached || following->stop_id)
+        return; /* ready, or the end of the stop, is what we wait for */
+    if (following->follow->clean)
+        stop_services(following, true);
+    else
+        finish(following);
+}
+
+static void on_event(struct following *following, const struct message *message)
+{
+    if (strcmp(message->name, "lines") == 0)
+        kepler_lines_print(&message->body, following->follow->form);
+    else if (strcmp(message->name, "progress") == 0)
+        kepler_progress_set(&following->progress, &message->body);
+    else if (strcmp(message->name, "failure") == 0)
+        on_failure(following, &message->body);
+    else if (strcmp(message->name, "ready") == 0)
+        on_ready(following);
+    else if (strcmp(message->name, "quiescent") == 0)
+        on_quiescent(following);
+}
+
+static void tell_started(const struct following *following, const struct message *reply)
+{
+    const struct value *warnings = value_get(&reply->body, "warnings");
+
+    if (following->follow->quiet)
+        return;
+    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
+        kepler_warn("%s", warnings->list->items[i].s.p);
+    if (following->follow->detached)
+        puts(message_text(reply, "message", ""));
+}
+
+/* A second reply to the start is its end: the config was unloaded. */
+static void on_reply(struct following *following, const struct message *reply)
+{
+    int status = kepler_client_check(reply);
+
+    if (status != 0)
+        end(following, status);
+    else if (reply->id == following->start_id && message_text(reply, "message", NULL) &&
+             value_get(&reply->body, "warnings"))
+        tell_started(following, reply);
+    else if (reply->id == following->stop_id || !following->stop_id)
+        finish(following);
+}
+
+static void on_message(void *self, struct kepler_client *client, const struct message *message)
+{
+    struct following *following = self;
+
+    (void)client;
+    if (message->kind == MESSAGE_EVENT && message->id == following->start_id)
+        on_event(following, message);
+    else if (message->kind == MESSAGE_REPLY)
+        on_reply(following, message);
+}
+
+/* --- signals and time ------------------------------------------------------------------------ */
+
+static void on_timeout(struct timer *timer)
+{
+    struct following *following = container_of(timer, struct following, timeout);
+
+    end(following, kepler_error("timed out before all services were ready"));
+}
+
+/* Detached, what was asked for goes on without us. */
+static void on_signal(void *self, int signo)
+{
+    struct following *following = self;
+
+    (void)signo;
+    if (following->stop_id || following->follow->detached) {
+        end(following, KEPLER_INTERRUPTED);
+        return;
+    }
+    stop_services(following, following->follow->clean);
+}
+
+static int listen_to_signals(struct following *following)
+{
+    struct err err;
+
+    if (loop_on_signal(following->client.loop, SIGINT, on_signal, following, &err) < 0 ||
+        loop_on_signal(following->client.loop, SIGTERM, on_signal, following, &err) < 0)
+        return kepler_err(&err);
+    return 0;
+}
+
+static int run(struct following *following)
+{
+    const struct kepler_follow *follow = following->follow;
+    int status = listen_to_signals(following);
+
+    if (status != 0)
+        return status;
+    following->start_id = kepler_client_send(&following->client, follow->kind, &follow->start);
+    if (follow->timeout > 0)
+        timer_set(loop_timers(following->client.loop), &following->timeout,
+                  clock_after(clock_now(), follow->timeout), on_timeout);
+    kepler_client_run(&following->client);
+    if (!following->ended)
+        return kepler_error("the daemon went away%s%s", following->client.why[0] ? ": " : "",
+                            following->client.why);
+    return following->status;
+}
+
+int kepler_follow(struct arena *arena, const struct kepler_follow *follow)
+{
+    struct following following = { .follow = follow };
+    int status = kepler_client_open(&following.client, arena, on_message, &following);
+
+    kepler_progress_init(&following.progress, follow->detached && !follow->quiet);
+    if (status == 0)
+        status = run(&following);
+    kepler_progress_done(&following.progress);
+    kepler_client_done(&following.client);
+    return status;
+}

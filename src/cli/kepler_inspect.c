@@ -1,0 +1,179 @@
+/* kepler inspect, why, prune: look closely, and tidy up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "data/json.h"
+
+#define OUTPUT_MAX ((size_t)64 << 20)
+#define HASH_SHOWN 8
+
+/* --- inspect --------------------------------------------------------------------------------- */
+
+struct inspect_args {
+    struct kepler_globals globals;
+    bool services, environment, flags;
+};
+
+#define ARGS struct inspect_args
+
+static const struct param inspect_options[] = {
+    PARAM("services", BOOL, ARGS, services, "services", .aliases = "s"),
+    PARAM("environment", BOOL, ARGS, environment, "environments", .aliases = "env"),
+    PARAM("flags", BOOL, ARGS, flags, "flags"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+#undef ARGS
+
+static int run_inspect(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct inspect_args *args = raw;
+    struct request_ask ask = { .services = operands,
+                               .with_services = args->services,
+                               .with_environment = args->environment,
+                               .with_flags = args->flags };
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct value body;
+    struct err err;
+    int status;
+
+    if (kepler_config_path(cli->arena, &args->globals, &ask.config, &err) < 0)
+        return kepler_err(&err);
+    status = kepler_ask(cli->arena, REQUEST_INSPECT, &ask, &body);
+    if (status != 0)
+        return status;
+    if (json_print(&out, &body, JSON_STYLE_PRETTY | JSON_STYLE_SORTED, &err) < 0)
+        return kepler_err(&err);
+    puts(buf_text(&out));
+    return KEPLER_OK;
+}
+
+const struct command kepler_command_inspect = {
+    .name = "inspect",
+    .operands = "[SERVICE...]",
+    .summary = "all that is known of a config, as JSON",
+    .details = "Without options all sections are shown; with a service name its own only.\n",
+    .options = inspect_options,
+    .args_size = sizeof(struct inspect_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_inspect,
+};
+
+/* --- why ------------------------------------------------------------------------------------- */
+
+struct why_args {
+    struct kepler_globals globals;
+};
+
+static const struct param why_options[] = { KEPLER_GLOBALS(struct why_args, globals), { 0 } };
+
+static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct why_args *args = raw;
+    struct request_ask ask = { .services = operands };
+    const struct value *text;
+    struct value body;
+    struct err err;
+    int status;
+
+    if (kepler_config_path(cli->arena, &args->globals, &ask.config, &err) < 0)
+        return kepler_err(&err);
+    status = kepler_ask(cli->arena, REQUEST_WHY, &ask, &body);
+    if (status != 0)
+        return status;
+    text = value_get(&body, "message");
+    (void)fputs(text && value_is(text, VALUE_STR) ? text->s.p : "", stdout);
+    return KEPLER_OK;
+}
+
+const struct command kepler_command_why = {
+    .name = "why",
+    .operands = "SERVICE...",
+    .summary = "how a service got where it is, and what it waits for",
+    .options = why_options,
+    .args_size = sizeof(struct why_args),
+    .least = 1,
+    .most = COMMAND_MANY,
+    .run = run_why,
+};
+
+/* --- prune ----------------------------------------------------------------------------------- */
+
+struct prune_args {
+    struct kepler_globals globals;
+    bool force, dry_run;
+};
+
+#define ARGS struct prune_args
+
+static const struct param prune_options[] = {
+    PARAM("force", BOOL, ARGS, force, "stop configs that run, and remove them too"),
+    PARAM("dry-run", BOOL, ARGS, dry_run, "only tell what would be removed"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+#undef ARGS
+
+static const char *get_text(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_STR) ? v->s.p : "";
+}
+
+static void print_pruned(const struct value *configs, struct buf *out)
+{
+    uint64_t total = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; configs && value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
+        const struct value *one = &configs->list->items[i], *size = value_get(one, "size");
+        uint64_t bytes = size && value_is(size, VALUE_INT) ? (uint64_t)size->i : 0;
+        const char *word = get_text(one, "status");
+
+        buf_printf(out, "%s  %s  %.*s  ", word, get_text(one, "path"), HASH_SHOWN,
+                   get_text(one, "hash"));
+        number_print_size(bytes, out);
+        buf_add_char(out, '\n');
+        if (strcmp(word, "running") == 0 || strncmp(word, "failed", strlen("failed")) == 0)
+            continue;
+        total += bytes;
+        count++;
+    }
+    buf_printf(out, "Total: %zu config%s, ", count, count == 1 ? "" : "s");
+    number_print_size(total, out);
+    buf_add_char(out, '\n');
+}
+
+static int run_prune(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct prune_args *args = raw;
+    const struct request_prune prune = { args->force, args->dry_run };
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct value body;
+    int status = kepler_ask(cli->arena, REQUEST_PRUNE, &prune, &body);
+
+    (void)operands;
+    if (status != 0)
+        return status;
+    print_pruned(value_get(&body, "configs"), &out);
+    (void)fputs(buf_text(&out), stdout);
+    return KEPLER_OK;
+}
+
+const struct command kepler_command_prune = {
+    .name = "prune",
+    .operands = "",
+    .summary = "remove what is stored of configs that do not run",
+    .options = prune_options,
+    .args_size = sizeof(struct prune_args),
+    .least = 0,
+    .most = 0,
+    .run = run_prune,
+};

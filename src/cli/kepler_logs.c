@@ -1,0 +1,114 @@
+/* kepler logs: what services wrote. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "cli/kepler_lines.h"
+#include "control/message.h"
+
+struct logs_args {
+    struct kepler_globals globals;
+    bool follow, no_hook, raw, json, sql, has_head, has_tail;
+    int64_t head, tail;
+    const char *filter;
+};
+
+#define ARGS struct logs_args
+
+/* clang-format off */
+static const struct param options[] = {
+    PARAM("follow",  BOOL, ARGS, follow, "go on with what comes"),
+    PARAM("head",    INT,  ARGS, head, "the first N lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
+    PARAM("tail",    INT,  ARGS, tail, "the last N lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
+    PARAM("no-hook", BOOL, ARGS, no_hook, "without lines of hooks"),
+    PARAM("raw",     BOOL, ARGS, raw, "lines as services wrote them"),
+    PARAM("json",    BOOL, ARGS, json, "lines as JSON objects"),
+    PARAM("filter",  STR,  ARGS, filter, "not supported", .aliases = "F", .flags = PARAM_HIDDEN),
+    PARAM("sql",     BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+/* clang-format on */
+
+struct showing {
+    enum log_line_form form;
+    bool answered;
+    int status;
+};
+
+static void on_message(void *self, struct kepler_client *client, const struct message *message)
+{
+    struct showing *showing = self;
+
+    if (message->kind == MESSAGE_EVENT && strcmp(message->name, "lines") == 0) {
+        kepler_lines_print(&message->body, showing->form);
+        return;
+    }
+    if (message->kind != MESSAGE_REPLY)
+        return;
+    showing->answered = true;
+    showing->status = kepler_client_check(message);
+    kepler_client_stop(client);
+}
+
+static const char *find_clash(const struct logs_args *args)
+{
+    if (args->filter || args->sql)
+        return "-F/--filter and --sql are not supported by this version: filter the output of "
+               "--json instead";
+    if (args->has_head && args->has_tail)
+        return "--head and --tail exclude each other";
+    if (args->raw && args->json)
+        return "--raw and --json exclude each other";
+    return NULL;
+}
+
+static int run(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct logs_args *args = raw;
+    struct request_logs logs = {
+        .services = operands,
+        .follow = args->follow,
+        .no_hook = args->no_hook,
+        .head = args->head,
+        .tail = args->tail,
+        .has_head = args->has_head,
+        .has_tail = args->has_tail,
+    };
+    struct showing showing = {
+        .form = args->raw    ? LOG_LINE_RAW
+                : args->json ? LOG_LINE_JSON
+                             : LOG_LINE_PLAIN,
+    };
+    struct kepler_client client;
+    struct err err;
+    int status;
+
+    if (find_clash(args))
+        return cli_usage(cli, "%s", find_clash(args));
+    if (kepler_config_path(cli->arena, &args->globals, &logs.config, &err) < 0)
+        return kepler_err(&err);
+    status = kepler_client_open(&client, cli->arena, on_message, &showing);
+    if (status == 0) {
+        (void)kepler_client_send(&client, REQUEST_LOGS, &logs);
+        kepler_client_run(&client);
+        status = showing.answered ? showing.status : kepler_error("the daemon went away");
+    }
+    kepler_client_done(&client);
+    return status;
+}
+
+const struct command kepler_command_logs = {
+    .name = "logs",
+    .operands = "[SERVICE...]",
+    .summary = "show what services and their hooks wrote",
+    .examples = "  kepler logs --tail 20 --follow web\n  kepler logs --json | jq .msg\n",
+    .options = options,
+    .args_size = sizeof(struct logs_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run,
+};

@@ -1,0 +1,204 @@
+/* kepler start, run, recreate: bring services up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "cli/kepler_follow.h"
+#include "control/message.h"
+
+struct start_args {
+    struct kepler_globals globals;
+    bool detach, wait, no_deps, refresh_env, raw, json, abort, no_abort, start_clean, clean;
+    int64_t timeout;
+    struct param_strs environment, flags;
+    const char *hardening;
+};
+
+#define ARGS struct start_args
+
+/* clang-format off */
+#define START_OPTIONS \
+    PARAM("detach",              BOOL,     ARGS, detach, "return at once, services run on", .aliases = "d"), \
+    PARAM("wait",                BOOL,     ARGS, wait, "with -d: return when all are ready"), \
+    PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long"), \
+    PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies"), \
+    PARAM("environment",         STRS,     ARGS, environment, "K=V on top of the environment; may be given again", .aliases = "e"), \
+    PARAM("refresh-env",         BOOL,     ARGS, refresh_env, "take the environment of this command on top", .aliases = "r"), \
+    PARAM("define",              STRS,     ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"), \
+    PARAM("raw",                 BOOL,     ARGS, raw, "lines as services wrote them"), \
+    PARAM("json",                BOOL,     ARGS, json, "lines as JSON objects"), \
+    PARAM("abort-on-failure",    BOOL,     ARGS, abort, "stop all at the first failure that nobody handles"), \
+    PARAM("no-abort-on-failure", BOOL,     ARGS, no_abort, "with --wait: leave the others running after a failure"), \
+    PARAM("hardening",           STR,      ARGS, hardening, "not supported", .flags = PARAM_HIDDEN)
+
+static const struct param start_options[] = {
+    START_OPTIONS,
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+
+static const struct param run_options[] = {
+    START_OPTIONS,
+    PARAM("start-clean", BOOL, ARGS, start_clean, "forget stored lines and outputs first"),
+    PARAM("clean",       BOOL, ARGS, clean, "in the foreground: forget everything at the end"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+
+static const struct param recreate_options[] = {
+    PARAM("define",    STRS, ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"),
+    PARAM("hardening", STR,  ARGS, hardening, "not supported", .flags = PARAM_HIDDEN),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+/* clang-format on */
+
+/* Which options may stand together. NULL: these may. */
+static const char *find_clash(const struct start_args *args, size_t names)
+{
+    const struct {
+        bool wrong;
+        const char *text;
+    } rules[] = {
+        { args->hardening, "--hardening is not supported by this version" },
+        { args->wait && !args->detach, "--wait needs -d" },
+        { args->timeout > 0 && !args->wait, "--timeout needs --wait" },
+        { args->no_abort && !args->wait, "--no-abort-on-failure needs --wait" },
+        { args->detach && (args->raw || args->json || args->abort),
+          "--raw, --json and --abort-on-failure cannot be used with -d" },
+        { args->detach && args->clean, "--clean cannot be used with -d" },
+        { args->raw && args->json, "--raw and --json exclude each other" },
+        { args->no_deps && names == 0, "--no-deps needs at least one service" },
+    };
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].wrong)
+            return rules[i].text;
+    return NULL;
+}
+
+static int make_request(struct cli *cli, const struct start_args *args, struct param_strs names,
+                        struct request_start *ret)
+{
+    struct err err;
+
+    *ret = (struct request_start){
+        .services = names,
+        .no_deps = args->no_deps,
+        .refresh_env = args->refresh_env,
+        .start_clean = args->start_clean,
+        .follow = !args->detach || args->wait,
+        .logs = !args->detach,
+        .environment = kepler_environment(cli->arena),
+        .overrides = kepler_pairs(cli->arena, "-e", args->environment),
+        .flags = kepler_pairs(cli->arena, "-D", args->flags),
+    };
+    if (kepler_config_path(cli->arena, &args->globals, &ret->config, &err) < 0)
+        return kepler_err(&err);
+    return 0;
+}
+
+static void tell(const struct start_args *args, const struct value *body)
+{
+    const struct value *text = value_get(body, "message"), *warnings = value_get(body, "warnings");
+
+    if (args->globals.quiet)
+        return;
+    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
+        kepler_warn("%s", warnings->list->items[i].s.p);
+    if (text && value_is(text, VALUE_STR))
+        puts(text->s.p);
+}
+
+static int start(struct cli *cli, const struct start_args *args, struct param_strs names,
+                 enum request_kind kind)
+{
+    const char *clash = find_clash(args, names.n);
+    struct kepler_follow follow = {
+        .kind = kind,
+        .detached = args->detach,
+        .abort = args->detach ? !args->no_abort : args->abort,
+        .clean = args->clean,
+        .quiet = args->globals.quiet,
+        .timeout = args->timeout,
+        .form = args->raw    ? LOG_LINE_RAW
+                : args->json ? LOG_LINE_JSON
+                             : LOG_LINE_PLAIN,
+    };
+    struct value body;
+    int status;
+
+    if (clash)
+        return cli_usage(cli, "%s", clash);
+    status = make_request(cli, args, names, &follow.start);
+    if (status != 0)
+        return status;
+    if (follow.start.follow)
+        return kepler_follow(cli->arena, &follow);
+    status = kepler_ask(cli->arena, kind, &follow.start, &body);
+    if (status == 0)
+        tell(args, &body);
+    return status;
+}
+
+static int run_start(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return start(cli, args, operands, REQUEST_START);
+}
+
+static int run_run(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return start(cli, args, operands, REQUEST_RUN);
+}
+
+static int run_recreate(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    struct start_args args = *(const struct start_args *)raw;
+
+    args.detach = true;
+    return start(cli, &args, operands, REQUEST_RECREATE);
+}
+
+const struct command kepler_command_start = {
+    .name = "start",
+    .operands = "[SERVICE...]",
+    .summary = "start services, and follow what they write",
+    .details =
+        "The config is read when it is first started; later changes of the file have no effect\n"
+        "until 'recreate' or 'run'. Without -d, lines are shown until nothing will happen any\n"
+        "more; Ctrl+C stops the services, a second one ends the command alone. Services that\n"
+        "run already are left alone. Named services do not pull in their dependencies.\n",
+    .examples = "  kepler start\n"
+                "  kepler start -d --wait --timeout 30s\n"
+                "  kepler -f web.yaml start -d db -e DEBUG=1\n",
+    .options = start_options,
+    .args_size = sizeof(struct start_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_start,
+};
+
+const struct command kepler_command_run = {
+    .name = "run",
+    .operands = "[SERVICE...]",
+    .summary = "stop, read the config anew, and start",
+    .details = "Like start, but whatever ran is stopped first and the file is read again.\n",
+    .options = run_options,
+    .args_size = sizeof(struct start_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_run,
+};
+
+const struct command kepler_command_recreate = {
+    .name = "recreate",
+    .operands = "",
+    .summary = "stop, forget everything, read the config anew, and start",
+    .options = recreate_options,
+    .args_size = sizeof(struct start_args),
+    .least = 0,
+    .most = 0,
+    .run = run_recreate,
+};

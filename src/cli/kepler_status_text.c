@@ -1,0 +1,108 @@
+#include "cli/kepler_status_text.h"
+
+#include "base/buf.h"
+#include "base/number.h"
+#include "data/value.h"
+#include "supervise/status.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+static int64_t get_int(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_INT) ? v->i : 0;
+}
+
+static const char *get_text(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_STR) ? v->s.p : NULL;
+}
+
+static void print_age(const struct value *service, const char *key, int64_t now, struct buf *out)
+{
+    number_print_age(now - get_int(service, key) * CLOCK_SECOND, out);
+}
+
+static void print_ago(const struct value *service, int64_t now, struct buf *out)
+{
+    if (get_int(service, "stopped_at") == 0)
+        return;
+    buf_add_char(out, ' ');
+    print_age(service, "stopped_at", now, out);
+    buf_add_text(out, " ago");
+}
+
+static void print_up(const struct value *service, int64_t now, const char *health, struct buf *out)
+{
+    buf_add_text(out, "Up ");
+    print_age(service, "started_at", now, out);
+    buf_add_text(out, health);
+}
+
+static void print_reason(const struct value *service, const char *key, struct buf *out)
+{
+    const char *reason = get_text(service, key);
+
+    if (reason)
+        buf_printf(out, " (%s)", reason);
+}
+
+void kepler_status_print(const struct value *service, int64_t now, struct buf *out)
+{
+    const char *word = get_text(service, "status");
+    enum status status;
+
+    if (!word || status_parse(str_from(word), &status) < 0) {
+        buf_add_text(out, word ? word : "unknown");
+        return;
+    }
+    switch (status) {
+    case STATUS_RUNNING: print_up(service, now, "", out); return;
+    case STATUS_HEALTHY: print_up(service, now, " (healthy)", out); return;
+    case STATUS_UNHEALTHY: print_up(service, now, " (unhealthy)", out); return;
+    case STATUS_STARTING: buf_add_text(out, "Starting"); return;
+    case STATUS_RESTARTING: buf_add_text(out, "Restarting"); return;
+    case STATUS_STOPPING: buf_add_text(out, "Stopping"); return;
+    case STATUS_STOPPED:
+        buf_add_text(out, "Stopped");
+        print_ago(service, now, out);
+        return;
+    case STATUS_EXITED:
+        buf_printf(out, "Exited (%lld)", (long long)get_int(service, "exit_code"));
+        print_ago(service, now, out);
+        return;
+    case STATUS_KILLED:
+        buf_add_text(out, "Killed (");
+        signal_print((int)get_int(service, "signal"), out);
+        buf_add_char(out, ')');
+        print_ago(service, now, out);
+        return;
+    case STATUS_FAILED:
+        buf_add_text(out, "Failed");
+        print_ago(service, now, out);
+        print_reason(service, "fail_reason", out);
+        return;
+    case STATUS_SKIPPED:
+        buf_add_text(out, "Skipped");
+        print_reason(service, "skip_reason", out);
+        return;
+    case STATUS_WAITING: buf_add_text(out, "waiting"); return;
+    }
+}
+
+void kepler_failure_print(const struct value *service, struct buf *out)
+{
+    const char *reason = get_text(service, "fail_reason");
+
+    if (reason) {
+        buf_add_text(out, reason);
+    } else if (get_int(service, "signal") > 0) {
+        buf_add_text(out, "killed by ");
+        signal_print((int)get_int(service, "signal"), out);
+    } else {
+        buf_printf(out, "exit code %lld", (long long)get_int(service, "exit_code"));
+    }
+}

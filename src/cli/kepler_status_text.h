@@ -1,0 +1,19 @@
+/*
+ * kepler_status_text - the state of a service as people read it.
+ *
+ *     Up 5m (healthy)    Exited (0) 14s ago    Skipped (reason)    waiting
+ */
+#ifndef CLI_KEPLER_STATUS_TEXT_H
+#define CLI_KEPLER_STATUS_TEXT_H
+
+#include <stdint.h>
+
+struct buf;
+struct value;
+
+/* `service` is a map as the daemon tells it; `now` is wall time. */
+void kepler_status_print(const struct value *service, int64_t now, struct buf *out);
+/* "exit code 3", "SIGKILL", or its reason: how a service failed. */
+void kepler_failure_print(const struct value *service, struct buf *out);
+
+#endif

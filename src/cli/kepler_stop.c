@@ -1,0 +1,149 @@
+/* kepler stop, restart. */
+#include <stdio.h>
+
+#include "base/err.h"
+#include "cli/kepler.h"
+#include "cli/kepler_client.h"
+#include "cli/kepler_follow.h"
+
+/* --- stop ------------------------------------------------------------------------------------ */
+
+struct stop_args {
+    struct kepler_globals globals;
+    bool clean;
+    const char *signal;
+};
+
+#define ARGS struct stop_args
+
+static const struct param stop_options[] = {
+    PARAM("clean", BOOL, ARGS, clean, "run pre_cleanup hooks and forget all that is stored"),
+    PARAM("signal", STR, ARGS, signal, "instead of each service's own", .aliases = "s"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+#undef ARGS
+
+static void tell(bool quiet, FILE *where, const struct value *body)
+{
+    const struct value *text = value_get(body, "message");
+
+    if (!quiet && text && value_is(text, VALUE_STR) && text->s.n > 0)
+        (void)fprintf(where, "%s\n", text->s.p);
+}
+
+static int run_stop(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct stop_args *args = raw;
+    struct request_stop stop = { .services = operands,
+                                 .clean = args->clean,
+                                 .signal = args->signal };
+    struct value body;
+    struct err err;
+    int status;
+
+    if (kepler_config_path(cli->arena, &args->globals, &stop.config, &err) < 0)
+        return kepler_err(&err);
+    status = kepler_ask(cli->arena, REQUEST_STOP, &stop, &body);
+    if (status == 0)
+        tell(args->globals.quiet, stderr, &body);
+    return status;
+}
+
+const struct command kepler_command_stop = {
+    .name = "stop",
+    .operands = "[SERVICE...]",
+    .summary = "stop services, dependents first",
+    .details = "Returns when nothing of their process trees is left. Each gets its stop_signal\n"
+               "(SIGTERM), and SIGKILL after its stop_grace_period (10s). Stored lines go as\n"
+               "logs.retention.on_stop says.\n",
+    .options = stop_options,
+    .args_size = sizeof(struct stop_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_stop,
+};
+
+/* --- restart --------------------------------------------------------------------------------- */
+
+struct restart_args {
+    struct kepler_globals globals;
+    bool wait, follow, raw, no_deps, refresh_env;
+    int64_t timeout;
+    struct param_strs environment, flags;
+};
+
+#define ARGS struct restart_args
+
+/* clang-format off */
+static const struct param restart_options[] = {
+    PARAM("wait",        BOOL,     ARGS, wait, "return when all are ready"),
+    PARAM("follow",      BOOL,     ARGS, follow, "then follow what they write"),
+    PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long"),
+    PARAM("raw",         BOOL,     ARGS, raw, "with --follow: lines as services wrote them"),
+    PARAM("no-deps",     BOOL,     ARGS, no_deps, "in any order"),
+    PARAM("environment", STRS,     ARGS, environment, "K=V on top of the environment; may be given again", .aliases = "e"),
+    PARAM("refresh-env", BOOL,     ARGS, refresh_env, "take the environment of this command on top", .aliases = "r"),
+    PARAM("define",      STRS,     ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+/* clang-format on */
+
+/* The restart itself is over; a start of what runs already waits, or follows. */
+static int stay(struct cli *cli, const struct restart_args *args,
+                const struct request_start *request)
+{
+    struct kepler_follow follow = {
+        .kind = REQUEST_START,
+        .start = *request,
+        .detached = args->wait,
+        .quiet = true,
+        .timeout = args->timeout,
+        .form = args->raw ? LOG_LINE_RAW : LOG_LINE_PLAIN,
+    };
+
+    follow.start.follow = true;
+    follow.start.logs = args->follow;
+    follow.start.no_deps = false;
+    return kepler_follow(cli->arena, &follow);
+}
+
+static int run_restart(struct cli *cli, const void *raw, struct param_strs operands)
+{
+    const struct restart_args *args = raw;
+    struct request_start request = {
+        .services = operands,
+        .no_deps = args->no_deps,
+        .refresh_env = args->refresh_env,
+        .environment = kepler_environment(cli->arena),
+        .overrides = kepler_pairs(cli->arena, "-e", args->environment),
+        .flags = kepler_pairs(cli->arena, "-D", args->flags),
+    };
+    struct value body;
+    struct err err;
+    int status;
+
+    if (args->wait && args->follow)
+        return cli_usage(cli, "--wait and --follow exclude each other");
+    if (args->timeout > 0 && !args->wait)
+        return cli_usage(cli, "--timeout needs --wait");
+    if (kepler_config_path(cli->arena, &args->globals, &request.config, &err) < 0)
+        return kepler_err(&err);
+    status = kepler_ask(cli->arena, REQUEST_RESTART, &request, &body);
+    if (status != 0)
+        return status;
+    tell(args->globals.quiet, stdout, &body);
+    return args->wait || args->follow ? stay(cli, args, &request) : KEPLER_OK;
+}
+
+const struct command kepler_command_restart = {
+    .name = "restart",
+    .operands = "[SERVICE...]",
+    .summary = "restart services that run",
+    .options = restart_options,
+    .args_size = sizeof(struct restart_args),
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_restart,
+};

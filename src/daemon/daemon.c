@@ -1,0 +1,412 @@
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/call.h"
+#include "daemon/client.h"
+#include "daemon/leftover.h"
+#include "daemon/project.h"
+#include "daemon/stream.h"
+#include "supervise/config.h"
+#include "sys/account.h"
+#include "sys/cgroup.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define PID_TEXT_SIZE 32
+#define PATH_FILE_MAX ((size_t)8192)
+/* The folder of root's daemon is searched by users on their way to the socket, not listed. */
+#define ROOT_MODE_SYSTEM 0771
+#define ROOT_MODE_USER   0700
+
+/* --- projects ------------------------------------------------------------------------------ */
+
+struct project *daemon_find(const struct daemon *daemon, const char *path)
+{
+    return map_find(&daemon->projects, str_from(path));
+}
+
+void daemon_add(struct daemon *daemon, struct project *project)
+{
+    (void)map_set(&daemon->projects, str_from(project->path), project);
+    log_info("config loaded config=%s services=%u owner=%u", project->path,
+             project->config->service_count, project->config->owner.uid);
+}
+
+void daemon_unload(struct daemon *daemon, struct project *project)
+{
+    for (struct call *call = daemon->calls; call; call = call->next)
+        if (call->project == project) {
+            capture_flush(&project->capture);
+            call_pump(call);
+            break;
+        }
+    for (struct call *call = daemon->calls; call; call = call->next)
+        if (call->project == project) {
+            call->project = NULL;
+            call->orphaned = true;
+        }
+    log_info("config unloaded config=%s", project->path);
+    (void)map_remove(&daemon->projects, str_from(project->path));
+    daemon->unloaded++;
+    project_free(project);
+}
+
+void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event)
+{
+    bool streamed = false;
+
+    for (struct call *call = daemon->calls; call; call = call->next) {
+        if (call->project != project)
+            continue;
+        call_tell(call, event);
+        streamed = streamed || call->stream;
+    }
+    if (event->kind != EVENT_CLEAR_LOGS || !streamed)
+        return;
+    /* Who listens hears the lines before they go. */
+    capture_flush(&project->capture);
+    for (struct call *call = daemon->calls, *next; call; call = next) {
+        next = call->next;
+        if (call->project == project && call->watching)
+            call_pump(call);
+    }
+}
+
+void daemon_tell_data(struct daemon *daemon, const struct project *project)
+{
+    for (struct call *call = daemon->calls; call; call = call->next)
+        if (call->project == project && call->stream) {
+            daemon_pump_soon(daemon);
+            return;
+        }
+}
+
+static void on_pump(struct timer *timer)
+{
+    struct daemon *daemon = container_of(timer, struct daemon, pump);
+
+    for (struct call *call = daemon->calls, *next; call; call = next) {
+        next = call->next;
+        if (call->watching && call->project)
+            call->project->settled = true; /* its end may have waited for its lines */
+        call_pump(call);
+    }
+}
+
+void daemon_pump_soon(struct daemon *daemon)
+{
+    if (!timer_is_set(&daemon->pump))
+        timer_set(loop_timers(daemon->loop), &daemon->pump, clock_now(), on_pump);
+}
+
+/* --- after each turn ------------------------------------------------------------------------- */
+
+/* A call may finish, and take others and the project with it: begin again after each. */
+static void ask_calls(struct daemon *daemon, const struct project *project)
+{
+    uint64_t pass = ++daemon->passes, unloaded = daemon->unloaded;
+    struct call *call = daemon->calls;
+
+    while (call && daemon->unloaded == unloaded) {
+        if (call->pass >= pass || (call->project != project && !call->orphaned)) {
+            call = call->next;
+            continue;
+        }
+        call->pass = pass;
+        call_look(call);
+        call = daemon->calls;
+    }
+}
+
+/* The next project that has come to rest since we looked. */
+static struct project *take_settled(struct daemon *daemon)
+{
+    MAP_EACH (&daemon->projects, entry) {
+        struct project *project = entry->value;
+
+        engine_step(project->engine);
+        if (project->settled) {
+            project->settled = false;
+            return project;
+        }
+    }
+    return NULL;
+}
+
+static bool has_orphans(const struct daemon *daemon)
+{
+    for (const struct call *call = daemon->calls; call; call = call->next)
+        if (call->orphaned)
+            return true;
+    return false;
+}
+
+/* Calls without a project that wait for something (the end of all services) are asked each time. */
+static void ask_others(struct daemon *daemon)
+{
+    uint64_t pass = ++daemon->passes;
+    struct call *call = daemon->calls;
+
+    while (call) {
+        if (call->pass >= pass || call->project || !call->step) {
+            call = call->next;
+            continue;
+        }
+        call->pass = pass;
+        call_look(call);
+        call = daemon->calls;
+    }
+}
+
+static bool is_all_down(const struct daemon *daemon)
+{
+    MAP_EACH (&daemon->projects, entry)
+        if (!engine_is_down(((struct project *)entry->value)->engine, ENGINE_ALL))
+            return false;
+    return true;
+}
+
+static void check_end(struct daemon *daemon)
+{
+    if (!daemon->stopping || daemon->stopped || (!daemon->leave && !is_all_down(daemon)))
+        return;
+    daemon->stopped = true;
+    MAP_EACH (&daemon->projects, entry) {
+        struct project *project = entry->value;
+
+        capture_flush(&project->capture);
+        project_save(project);
+    }
+    ask_others(daemon);
+    loop_stop(daemon->loop);
+}
+
+static void on_step(void *self)
+{
+    struct daemon *daemon = self;
+    struct project *project;
+
+    while ((project = take_settled(daemon)) || has_orphans(daemon))
+        ask_calls(daemon, project);
+    MAP_EACH (&daemon->projects, entry)
+        if (((struct project *)entry->value)->changed)
+            project_save_later(entry->value);
+    ask_others(daemon);
+    check_end(daemon);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Configs that start by themselves are left on disk as they are: the next daemon goes on. */
+void daemon_stop(struct daemon *daemon, bool leave_running)
+{
+    if (leave_running)
+        daemon->leave = true;
+    daemon->stopping = true;
+    log_info("daemon stops leave_running=%d", daemon->leave);
+    MAP_EACH (&daemon->projects, entry) {
+        struct project *project = entry->value;
+        struct engine_stop how = { .signal = daemon->signals > 1 ? SIGKILL : 0 };
+
+        if (project->changed)
+            project_save(project);
+        if (daemon->leave || (project->config->autostart && !project->no_snapshot))
+            project->frozen = true;
+        if (!daemon->leave)
+            engine_stop(project->engine, ENGINE_ALL, &how);
+    }
+}
+
+static void on_signal(void *self, int signo)
+{
+    struct daemon *daemon = self;
+
+    (void)signo;
+    daemon->signals++;
+    daemon_stop(daemon, false);
+}
+
+/* --- clients ------------------------------------------------------------------------------------
+ */
+
+static void on_client(struct watch *watch, uint32_t events)
+{
+    struct daemon *daemon = container_of(watch, struct daemon, listen_watch);
+    int fd;
+
+    (void)events;
+    if (daemon->client_count >= DAEMON_CLIENTS_MAX)
+        return; /* they wait in the queue of the kernel */
+    fd = accept4(daemon->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        client_new(daemon, fd);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        log_error("client cannot be accepted error=%s", strerror(errno));
+}
+
+static int write_pid(struct daemon *daemon, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { 0660, FS_KEEP, FS_KEEP },
+                                            .sync = FS_NO_SYNC };
+    char text[PID_TEXT_SIZE];
+
+    (void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
+    return fs_replace(daemon->home.pid_file, str_from(text), &how, err);
+}
+
+int daemon_listen(struct daemon *daemon, struct err *err)
+{
+    unsigned mode = geteuid() == 0 ? 0666 : 0600;
+
+    if (home_listen(&daemon->home, mode, &daemon->listener, err) < 0 ||
+        watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
+                    err) < 0)
+        return -1;
+    log_info("daemon listens socket=%s pid=%d", daemon->home.socket, (int)getpid());
+    return 0;
+}
+
+/* --- life
+ * ----------------------------------------------------------------------------------------- */
+
+static int make_root(struct daemon *daemon, struct err *err)
+{
+    mode_t mode = geteuid() == 0 ? ROOT_MODE_SYSTEM : ROOT_MODE_USER;
+    const char *root = daemon->home.root;
+    struct fs_info info;
+
+    if (fs_lstat(root, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE && info.kind != FS_FOLDER)
+        return err_set(err, ERR_INVALID, "the state folder '%s' is a %s", root,
+                       fs_kind_name(info.kind));
+    if (info.kind == FS_FOLDER && info.uid != geteuid())
+        return err_set(err, ERR_INVALID, "the state folder '%s' belongs to another user", root);
+    if (fs_mkdirs(root, mode, err) < 0 || fs_chmod(root, mode, err) < 0)
+        return -1;
+    return fs_mkdirs(daemon->home.configs, mode, err);
+}
+
+/* The group of an earlier daemon, wherever that was started, and everything in it. */
+static int end_earlier_group(struct daemon *daemon, const char *file, struct err *err)
+{
+    struct str text;
+
+    if (fs_read(&daemon->arena, file, PATH_FILE_MAX, &text, err) < 0)
+        return -1;
+    text = text.p ? str_trim(text) : text;
+    if (text.n == 0)
+        return 0;
+    return leftover_kill_group(arena_strndup(&daemon->arena, text.p, text.n), err);
+}
+
+/* One group for all that we start, beside us, named after our home; its path is on disk before
+ * anything is in it. Without control groups: sessions. */
+static int make_group(struct daemon *daemon, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+    const char *file = path_join(&daemon->arena, daemon->home.root, "cgroup"), *parent, *name;
+    char hash[SHA256_HEX_SIZE];
+    struct cgroup group = CGROUP_NONE;
+
+    if (end_earlier_group(daemon, file, err) < 0)
+        return err_wrap(err, "end what an earlier daemon left");
+    if (cgroup_home(&daemon->arena, &parent, err) < 0)
+        return -1;
+    if (!parent)
+        return fs_unlink(file, err);
+    home_hash(daemon->home.root, hash);
+    name = arena_printf(&daemon->arena, "kepler-%.16s", hash);
+    daemon->cgroup = path_join(&daemon->arena, parent, name);
+    if (leftover_kill_group(daemon->cgroup, err) < 0 ||
+        fs_replace(file, str_from(daemon->cgroup), &how, err) < 0)
+        return -1;
+    if (cgroup_create(&group, parent, name, err) < 0) {
+        log_warning("no control groups, services are sessions error=%s", err->text);
+        daemon->cgroup = NULL;
+        return fs_unlink(file, err);
+    }
+    cgroup_done(&group);
+    return 0;
+}
+
+static int find_group(struct daemon *daemon, struct err *err)
+{
+    const struct account_group *group;
+
+    if (account_find_group(&daemon->arena, DAEMON_GROUP, &group, err) < 0)
+        return -1;
+    daemon->has_group = group != NULL;
+    daemon->group = group ? group->gid : 0;
+    return 0;
+}
+
+static int watch_signals(struct daemon *daemon, struct err *err)
+{
+    if (loop_on_signal(daemon->loop, SIGTERM, on_signal, daemon, err) < 0 ||
+        loop_on_signal(daemon->loop, SIGINT, on_signal, daemon, err) < 0)
+        return -1;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    return 0;
+}
+
+int daemon_init(struct daemon *daemon, struct err *err)
+{
+    *daemon = (struct daemon){ .listener = -1, .lock = LOCK_NONE };
+    (void)umask(0007);
+    if (home_find(&daemon->arena, &daemon->home, err) < 0 || make_root(daemon, err) < 0)
+        return -1;
+    if (lock_take(&daemon->lock, daemon->home.lock, LOCK_EXCLUSIVE, LOCK_TRY, NULL, err) < 0)
+        return err_wrap(err, "another daemon uses '%s'", daemon->home.root);
+    daemon->loop = loop_new(err);
+    if (!daemon->loop || write_pid(daemon, err) < 0 || make_group(daemon, err) < 0 ||
+        find_group(daemon, err) < 0 || watch_signals(daemon, err) < 0 ||
+        proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
+        return -1;
+    filewatch_hub_init(&daemon->files, daemon->loop);
+    loop_on_step(daemon->loop, on_step, daemon);
+    return 0;
+}
+
+void daemon_run(struct daemon *daemon)
+{
+    loop_run(daemon->loop);
+}
+
+void daemon_done(struct daemon *daemon)
+{
+    struct err ignored;
+
+    while (daemon->clients)
+        client_free(daemon->clients);
+    while (daemon->calls)
+        call_free(daemon->calls);
+    MAP_EACH (&daemon->projects, entry)
+        project_free(entry->value);
+    map_done(&daemon->projects);
+    if (daemon->loop) {
+        filewatch_hub_done(&daemon->files);
+        watch_stop(&daemon->listen_watch);
+        (void)fs_unlink(daemon->home.pid_file, &ignored);
+    }
+    if (daemon->listener >= 0)
+        (void)fs_unlink(daemon->home.socket, &ignored);
+    fd_close(&daemon->listener);
+    if (daemon->cgroup && !daemon->leave)
+        (void)leftover_kill_group(daemon->cgroup, &ignored);
+    loop_free(daemon->loop);
+    lock_drop(&daemon->lock);
+    arena_done(&daemon->arena);
+}

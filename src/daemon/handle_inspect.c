@@ -1,0 +1,198 @@
+/* Everything that is known of a config, for people and programs that look closely. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "daemon/call.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/project.h"
+#include "daemon/record.h"
+#include "supervise/config.h"
+#include "supervise/environment.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+/* Characters of an output that are shown. */
+#define OUTPUT_SHOWN 512
+
+/* A config, from the engine or from disk. */
+struct view {
+    struct call *call;
+    const struct request_ask *args;
+    const struct config *config;
+    const struct project *project; /* NULL: not loaded */
+    const struct record *record;   /* then */
+    const char *folder;
+    bool services, environment, flags;
+};
+
+static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(arena, map, value_text(key), v);
+}
+
+/* Long texts are cut, wherever they are. Outputs are three maps deep at most. */
+static struct value shorten(struct arena *arena, const struct value *v, int depth)
+{
+    struct value_map *map;
+
+    if (value_is(v, VALUE_STR) && v->s.n > OUTPUT_SHOWN)
+        return value_text(arena_printf(arena, "%.*s... (truncated)", OUTPUT_SHOWN, v->s.p));
+    if (!value_is(v, VALUE_MAP) || depth == 0)
+        return *v;
+    map = value_map_new(arena, v->map->count);
+    for (size_t i = 0; i < v->map->count; i++)
+        value_map_set(arena, map, v->map->pairs[i].key,
+                      shorten(arena, &v->map->pairs[i].value, depth - 1));
+    return value_map(map);
+}
+
+static struct value outputs_value(const struct view *view, uint32_t index)
+{
+    struct arena *arena = &view->call->arena;
+    struct value_map *map = value_map_new(arena, 3);
+    const char *name = view->config->services[index].name;
+    const char *path = path_join(arena, path_join(arena, view->folder, "outputs"), name);
+    struct value process = value_null(), hooks = value_null();
+
+    if (view->project) {
+        process = real_world_outputs(view->project->world, index);
+        hooks = real_world_hooks(view->project->world, index);
+    }
+    put(arena, map, "path", value_text(path));
+    put(arena, map, "process", shorten(arena, &process, 4));
+    put(arena, map, "hooks", shorten(arena, &hooks, 4));
+    return value_map(map);
+}
+
+static struct value state_value(const struct view *view, uint32_t index)
+{
+    struct arena *arena = &view->call->arena;
+    const char *name = view->config->services[index].name;
+    const struct record_service *known;
+    struct record_service one;
+
+    if (view->project) {
+        const struct service *service = engine_get(view->project->engine, index);
+
+        return record_service_value(arena, &service->record,
+                                    arena_strdup(arena, buf_text(&service->reason)));
+    }
+    known = view->record ? record_find(view->record, name) : NULL;
+    if (!known)
+        return value_null();
+    one = *known;
+    record_settle(&one);
+    return record_service_value(arena, &one.record, one.reason);
+}
+
+static struct value service_value(const struct view *view, uint32_t index)
+{
+    struct arena *arena = &view->call->arena;
+    const struct launch *launch =
+        view->project ? real_world_launch(view->project->world, index) : NULL;
+    struct value_map *map = value_map_new(arena, 4);
+
+    put(arena, map, "config",
+        config_dump_service(arena, view->config, &view->config->services[index]));
+    put(arena, map, "state", state_value(view, index));
+    put(arena, map, "outputs", outputs_value(view, index));
+    if (view->environment)
+        put(arena, map, "environment",
+            launch ? environment_list(launch->child_env, arena) : value_null());
+    return value_map(map);
+}
+
+static bool is_wanted(const struct view *view, const char *name)
+{
+    for (size_t i = 0; i < view->args->services.n; i++)
+        if (strcmp(view->args->services.p[i], name) == 0)
+            return true;
+    return view->args->services.n == 0;
+}
+
+static struct value whole_value(const struct view *view)
+{
+    struct arena *arena = &view->call->arena;
+    struct value_map *map = value_map_new(arena, 8), *services = value_map_new(arena, 0);
+    char *hash = arena_alloc(arena, SHA256_HEX_SIZE);
+    bool loaded = view->project != NULL;
+
+    home_hash(view->config->path, hash);
+    put(arena, map, "config_path", value_text(view->config->path));
+    put(arena, map, "config_hash", value_text(hash));
+    put(arena, map, "state_dir", value_text(view->folder));
+    put(arena, map, "kepler", config_dump_kepler(arena, view->config));
+    for (uint32_t i = 0; i < view->config->service_count; i++)
+        if (is_wanted(view, view->config->services[i].name))
+            put(arena, services, view->config->services[i].name, service_value(view, i));
+    if (view->services)
+        put(arena, map, "services", value_map(services));
+    if (view->environment)
+        put(arena, map, "environment",
+            environment_list(loaded ? view->project->env : view->config->kepler_env, arena));
+    if (view->flags)
+        put(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
+    return value_map(map);
+}
+
+/* A config that is not loaded: the copy of its file, and its last state. */
+static int load_stored(struct view *view)
+{
+    struct call *call = view->call;
+    const char *copy = path_join(&call->arena, view->folder, "config.yaml");
+    struct config_source source = { .path = view->args->config };
+    struct diags diags = DIAGS_INIT(&call->arena);
+    struct err err;
+
+    if (record_load(&call->arena, view->folder, &view->record, &err) < 0 || !view->record ||
+        !client_may(call->client, view->record->owner_uid) ||
+        fs_read(&call->arena, copy, CONFIG_FILE_MAX, &source.text, &err) < 0 || !source.text.p)
+        return -1;
+    source.owner.uid = view->record->owner_uid;
+    return config_load(&call->arena, &source, &view->config, &diags);
+}
+
+static int check_names(const struct view *view, struct err *err)
+{
+    for (size_t i = 0; i < view->args->services.n; i++)
+        if (config_find(view->config, view->args->services.p[i]) < 0)
+            return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s'", view->args->services.p[i],
+                           view->config->path);
+    return 0;
+}
+
+void handle_inspect(struct call *call)
+{
+    const struct request_ask *args = call->args;
+    bool all = !args->with_services && !args->with_environment && !args->with_flags;
+    struct view view = {
+        .call = call,
+        .args = args,
+        .services = args->with_services || all || args->services.n > 0,
+        .environment = args->with_environment || (all && args->services.n == 0),
+        .flags = args->with_flags || (all && args->services.n == 0),
+    };
+    struct err err;
+
+    if (!args->config) {
+        call_refuse(call, MESSAGE_ERROR, "inspect wants a config");
+        return;
+    }
+    if (call_find_project(call, args->config) < 0)
+        return;
+    view.folder = home_config(&call->arena, &call->daemon->home, args->config);
+    view.project = call->project;
+    if (call->project)
+        view.config = call->project->config;
+    else if (load_stored(&view) < 0) {
+        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+        return;
+    }
+    if (check_names(&view, &err) < 0)
+        call_fail(call, &err);
+    else
+        call_finish(call, whole_value(&view));
+}

@@ -1,0 +1,323 @@
+/* Requests that start something: start, run, restart, recreate. */
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "daemon/call.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/project.h"
+#include "daemon/snapshot.h"
+#include "daemon/stream.h"
+#include "supervise/config.h"
+#include "supervise/environment.h"
+#include "sys/tree.h"
+
+#define DIAGS_TEXT_MAX ((size_t)256 << 10)
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static const struct environment *caller_env(struct arena *arena, const struct param_strs *pairs)
+{
+    struct environment *env = ARENA_NEW(arena, struct environment);
+    struct err ignored; /* an environment may hold what is no pair */
+
+    environment_init(env, arena);
+    for (size_t i = 0; i < pairs->n; i++)
+        (void)environment_add(env, str_from(pairs->p[i]), &ignored);
+    return env;
+}
+
+static const struct value *caller_flags(struct arena *arena, const struct param_strs *pairs)
+{
+    struct value *flags = ARENA_NEW(arena, struct value);
+
+    *flags = value_map(value_map_new(arena, pairs->n));
+    for (size_t i = 0; i < pairs->n; i++) {
+        struct str rest = str_from(pairs->p[i]), key = str_cut(&rest, '=');
+
+        if (rest.p)
+            value_map_set(arena, flags->map, value_text(arena_strndup(arena, key.p, key.n)),
+                          value_text(arena_strndup(arena, rest.p, rest.n)));
+    }
+    return flags;
+}
+
+/* What is to be loaded, read with the rights of the client. */
+static int read_source(struct call *call, struct err *err)
+{
+    const struct request_start *args = call->args;
+    struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
+
+    if (client_read(call->client, args->config, CONFIG_FILE_MAX, &call->arena, &source->path,
+                    &source->text, err) < 0)
+        return -1;
+    source->cli_env = caller_env(&call->arena, &args->environment);
+    source->flags = caller_flags(&call->arena, &args->flags);
+    source->owner = (struct config_owner){ call->client->peer.uid, call->client->peer.gid };
+    call->source = source;
+    return 0;
+}
+
+static void refuse_diags(struct call *call, const struct diags *diags)
+{
+    AUTO_BUF struct buf text = BUF_INIT(DIAGS_TEXT_MAX);
+
+    diags_print(diags, &text);
+    call_refuse(call, MESSAGE_ERROR, "the config is not valid\n%s", buf_text(&text));
+}
+
+/* Refuses and returns -1 when it cannot be loaded. */
+static int load(struct call *call)
+{
+    struct diags diags = DIAGS_INIT(&call->arena);
+    struct project *project;
+    struct err err;
+
+    if (project_load(call->daemon, call->source, &project, &diags, &err) < 0) {
+        if (err.code != ERR_NONE)
+            call_fail(call, &err);
+        else
+            refuse_diags(call, &diags);
+        return -1;
+    }
+    daemon_add(call->daemon, project);
+    call->project = project;
+    return 0;
+}
+
+/* Before anything is stopped for it. */
+static int check_source(struct call *call)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct config *config;
+
+    if (config_load(&arena, call->source, &config, &diags) == 0)
+        return 0;
+    refuse_diags(call, &diags);
+    return -1;
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static int open_stream(struct call *call, struct err *err)
+{
+    const struct request_start *args = call->args;
+    const struct stream_options options = {
+        .folder = call->project->logs,
+        .filter = { .services = args->services.p,
+                    .service_count = args->services.n,
+                    .after = capture_next_line(&call->project->capture) - 1 },
+        .follow = true,
+    };
+
+    return args->logs ? stream_new(&options, &call->stream, err) : 0;
+}
+
+static struct value start_body(struct call *call, const char *message)
+{
+    struct value body = message_body(&call->arena, "message", message);
+    struct value_list *warnings = value_list_new(&call->arena, 0);
+
+    VEC_EACH (&call->project->config->warnings, text)
+        value_list_push(&call->arena, warnings, value_text(*text));
+    value_map_set(&call->arena, body.map, value_text("warnings"), value_list(warnings));
+    return body;
+}
+
+static size_t count_inactive(const struct project *project, struct engine_set set)
+{
+    size_t n = set.count > 0 ? set.count : engine_count(project->engine), inactive = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t index = set.count > 0 ? set.services[i] : (uint32_t)i;
+
+        inactive += !status_is_active(service_status(engine_get(project->engine, index)));
+    }
+    return inactive;
+}
+
+/* The project is loaded: find the services, answer, and start. */
+static void begin(struct call *call)
+{
+    const struct request_start *args = call->args;
+    struct project *project = call->project;
+    struct project_merge merge = { .environment = args->environment,
+                                   .refresh = args->refresh_env,
+                                   .overrides = args->overrides,
+                                   .flags = args->flags };
+    unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
+    size_t count;
+    struct err err;
+
+    call->step = NULL;
+    if (project_find(project, args->services, &call->arena, &call->set, &err) < 0 ||
+        (args->follow && open_stream(call, &err) < 0)) {
+        call_fail(call, &err);
+        return;
+    }
+    project_merge(project, &merge);
+    count = count_inactive(project, call->set);
+    call_answer(call,
+                start_body(call, count == 0 ? "All services are already running"
+                                            : arena_printf(&call->arena, "Started %zu service%s",
+                                                           count, count == 1 ? "" : "s")));
+    if (count > 0)
+        project_start(project, call->set, flags);
+    if (!args->follow || !call->client) {
+        call_free(call);
+        return;
+    }
+    call_watch(call);
+    project->settled = true; /* it may be ready already */
+}
+
+static bool is_busy(struct call *call)
+{
+    if (!call->project || !call->project->leaving)
+        return false;
+    call_refuse(call, MESSAGE_ERROR, "'%s' is being unloaded: try again", call->project->path);
+    return true;
+}
+
+void handle_start(struct call *call)
+{
+    const struct request_start *args = call->args;
+    struct err err;
+
+    if (args->no_deps && args->services.n == 0) {
+        call_refuse(call, MESSAGE_ERROR, "--no-deps needs at least one service");
+        return;
+    }
+    if (call_find_project(call, args->config) < 0 || is_busy(call))
+        return;
+    if (!call->project) {
+        if (read_source(call, &err) < 0) {
+            call_fail(call, &err);
+            return;
+        }
+        if (call_find_project(call, call->source->path) < 0 || is_busy(call))
+            return;
+        if (!call->project && load(call) < 0)
+            return;
+    }
+    begin(call);
+}
+
+/* --- run and recreate: stop, forget, load anew -------------------------------------------- */
+
+static int forget(struct call *call, const char *folder, struct err *err)
+{
+    const struct request_start *args = call->args;
+
+    if (call->kind == REQUEST_RECREATE || args->start_clean)
+        return tree_remove(folder, err);
+    return snapshot_remove(folder, err);
+}
+
+static void step_anew(struct call *call)
+{
+    struct project *project = call->project;
+    const char *folder;
+    struct err err;
+
+    if (project && !engine_is_down(project->engine, ENGINE_ALL))
+        return;
+    call->step = NULL;
+    folder = home_config(&call->arena, &call->daemon->home, call->source->path);
+    call->project = NULL;
+    if (project)
+        daemon_unload(call->daemon, project);
+    if (daemon_find(call->daemon, call->source->path)) {
+        call_refuse(call, MESSAGE_ERROR, "somebody else loaded '%s' meanwhile", call->source->path);
+        return;
+    }
+    if (forget(call, folder, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    if (load(call) < 0)
+        return;
+    call->project->no_snapshot = call->kind == REQUEST_RUN;
+    begin(call);
+}
+
+static void load_anew(struct call *call)
+{
+    const struct request_start *args = call->args;
+    struct engine_stop how = { .clean = call->kind == REQUEST_RECREATE };
+    struct err err;
+
+    if (call_find_project(call, args->config) < 0 || is_busy(call))
+        return;
+    if (read_source(call, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    if (call_find_project(call, call->source->path) < 0 || is_busy(call) || check_source(call) < 0)
+        return;
+    call->step = step_anew;
+    if (call->project) {
+        call->project->leaving = true;
+        engine_stop(call->project->engine, ENGINE_ALL, &how);
+        call->project->settled = true;
+        return;
+    }
+    step_anew(call);
+}
+
+void handle_run(struct call *call)
+{
+    const struct request_start *args = call->args;
+
+    if (args->no_deps && args->services.n == 0)
+        call_refuse(call, MESSAGE_ERROR, "--no-deps needs at least one service");
+    else
+        load_anew(call);
+}
+
+void handle_recreate(struct call *call)
+{
+    load_anew(call);
+}
+
+/* --- restart -------------------------------------------------------------------------------- */
+
+static void step_restart(struct call *call)
+{
+    if (call->project && !engine_is_settled(call->project->engine, call->set))
+        return;
+    call_say(call, "Restarted %zu service%s", call->count, call->count == 1 ? "" : "s");
+}
+
+void handle_restart(struct call *call)
+{
+    const struct request_start *args = call->args;
+    struct project_merge merge = { .environment = args->environment,
+                                   .refresh = args->refresh_env,
+                                   .overrides = args->overrides,
+                                   .flags = args->flags };
+    unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
+    struct err err;
+
+    if (call_find_project(call, args->config) < 0 || is_busy(call))
+        return;
+    if (!call->project) {
+        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+        return;
+    }
+    if (project_find(call->project, args->services, &call->arena, &call->set, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    project_merge(call->project, &merge);
+    call->count = engine_restart(call->project->engine, call->set, flags);
+    if (call->count == 0) {
+        call_say(call, "No running services to restart");
+        return;
+    }
+    call->step = step_restart;
+    call->project->settled = true;
+}

@@ -1,0 +1,204 @@
+/* Requests that ask what is going on: ping, list, status, why. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "daemon/call.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/project.h"
+#include "daemon/record.h"
+#include "daemon/snapshot.h"
+#include "supervise/config.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define WHY_MAX ((size_t)64 << 10)
+
+static void put(struct call *call, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(&call->arena, map, value_text(key), v);
+}
+
+void handle_ping(struct call *call)
+{
+    struct value_map *map = value_map_new(&call->arena, 2);
+
+    put(call, map, "pid", value_int(getpid()));
+    put(call, map, "version", value_text(ZESTER_VERSION));
+    put(call, map, "root", value_text(call->daemon->home.root));
+    call_finish(call, value_map(map));
+}
+
+/* --- loaded configs ------------------------------------------------------------------------- */
+
+void handle_list(struct call *call)
+{
+    struct value_list *list = value_list_new(&call->arena, 0);
+    struct value_map *body = value_map_new(&call->arena, 2);
+
+    MAP_EACH (&call->daemon->projects, entry) {
+        const struct project *project = entry->value;
+        struct value_map *map = value_map_new(&call->arena, 4);
+
+        if (!client_may(call->client, project->config->owner.uid))
+            continue;
+        put(call, map, "config_path", value_text(project->path));
+        put(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
+        put(call, map, "services", value_int((int64_t)engine_count(project->engine)));
+        put(call, map, "running", value_int((int64_t)project_running(project)));
+        value_list_push(&call->arena, list, value_map(map));
+    }
+    put(call, body, "configs", value_list(list));
+    put(call, body, "pid", value_int(getpid()));
+    call_finish(call, value_map(body));
+}
+
+/* --- status --------------------------------------------------------------------------------- */
+
+static struct value loaded_services(struct call *call, const struct project *project)
+{
+    struct value_map *map = value_map_new(&call->arena, project->config->service_count);
+
+    for (uint32_t i = 0; i < project->config->service_count; i++) {
+        const struct service *service = engine_get(project->engine, i);
+
+        put(call, map, service->config->name,
+            record_service_value(&call->arena, &service->record,
+                                 arena_strdup(&call->arena, buf_text(&service->reason))));
+    }
+    return value_map(map);
+}
+
+/* What is on disk; NULL when the client may not see it, or nothing is there. */
+static const struct record *stored(struct call *call, const char *folder)
+{
+    const struct record *record;
+    struct err err;
+
+    if (record_load(&call->arena, folder, &record, &err) < 0 || !record ||
+        !client_may(call->client, record->owner_uid))
+        return NULL;
+    return record;
+}
+
+static struct value stored_services(struct call *call, const struct record *record)
+{
+    struct value_map *map = value_map_new(&call->arena, record->services.n);
+
+    VEC_EACH (&record->services, service) {
+        struct record_service one = *service;
+
+        record_settle(&one);
+        put(call, map, one.name, record_service_value(&call->arena, &one.record, one.reason));
+    }
+    return value_map(map);
+}
+
+static void add_config(struct call *call, struct value_list *list, const char *path,
+                       const char *hash, struct value services)
+{
+    struct value_map *map = value_map_new(&call->arena, 3);
+
+    put(call, map, "config_path", value_text(path));
+    put(call, map, "config_hash", value_text(hash));
+    put(call, map, "services", services);
+    value_list_push(&call->arena, list, value_map(map));
+}
+
+/* Loaded ones live; others as they were left. */
+static void status_of_all(struct call *call)
+{
+    const struct home *home = &call->daemon->home;
+    struct value_list *list = value_list_new(&call->arena, 0);
+    struct value_map *body = value_map_new(&call->arena, 1);
+    struct fs_names names = { 0 };
+    struct err ignored; /* without the folder there are none */
+
+    (void)fs_list(&call->arena, home->configs, &names, &ignored);
+    VEC_EACH (&names.list, name) {
+        const char *folder = path_join(&call->arena, home->configs, *name), *path;
+        const struct project *project;
+        const struct record *record;
+
+        if (snapshot_load_path(&call->arena, folder, &path, &ignored) < 0 || !path)
+            continue;
+        project = daemon_find(call->daemon, path);
+        if (project && client_may(call->client, project->config->owner.uid))
+            add_config(call, list, path, *name, loaded_services(call, project));
+        else if (!project && (record = stored(call, folder)))
+            add_config(call, list, path, *name, stored_services(call, record));
+    }
+    put(call, body, "configs", value_list(list));
+    call_finish(call, value_map(body));
+}
+
+void handle_status(struct call *call)
+{
+    const struct request_ask *args = call->args;
+    struct value_map *body = value_map_new(&call->arena, 1);
+    const struct record *record;
+
+    if (!args->config) {
+        status_of_all(call);
+        return;
+    }
+    if (call_find_project(call, args->config) < 0)
+        return;
+    if (call->project) {
+        put(call, body, "services", loaded_services(call, call->project));
+    } else {
+        record = stored(call, home_config(&call->arena, &call->daemon->home, args->config));
+        if (!record) {
+            call_refuse(call, MESSAGE_UNKNOWN, "No services of '%s' are known: start it first",
+                        args->config);
+            return;
+        }
+        put(call, body, "services", stored_services(call, record));
+    }
+    call_finish(call, value_map(body));
+}
+
+/* --- why ------------------------------------------------------------------------------------ */
+
+static void why_stored(struct call *call, const struct request_ask *args)
+{
+    const struct record *record =
+        stored(call, home_config(&call->arena, &call->daemon->home, args->config));
+    const struct record_service *service = record ? record_find(record, args->services.p[0]) : NULL;
+
+    if (!service)
+        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+    else
+        call_say(call, "%s: %s (the config is not loaded)%s%s\n", service->name,
+                 status_name(service->record.status), service->reason ? ": " : "",
+                 service->reason ? service->reason : "");
+}
+
+void handle_why(struct call *call)
+{
+    const struct request_ask *args = call->args;
+    AUTO_BUF struct buf text = BUF_INIT(WHY_MAX);
+    struct engine_set set;
+    struct err err;
+
+    if (!args->config || args->services.n == 0) {
+        call_refuse(call, MESSAGE_ERROR, "why wants a config and a service");
+        return;
+    }
+    if (call_find_project(call, args->config) < 0)
+        return;
+    if (!call->project) {
+        why_stored(call, args);
+        return;
+    }
+    if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    for (size_t i = 0; i < set.count; i++)
+        engine_why(call->project->engine, set.services[i], &text);
+    call_say(call, "%s", buf_text(&text));
+}

@@ -1,0 +1,117 @@
+#include "daemon/recover.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/leftover.h"
+#include "daemon/project.h"
+#include "daemon/record.h"
+#include "daemon/snapshot.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+/* Nobody looks after them any more. */
+static void settle(const char *folder, const struct record *record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct record settled = *record;
+    struct err err;
+
+    settled.services.p = NULL;
+    settled.services.n = settled.services.cap = 0;
+    VEC_EACH (&record->services, service) {
+        struct record_service one = *service;
+
+        record_settle(&one);
+        VEC_PUSH_IN(&arena, &settled.services, one);
+    }
+    if (record_save(folder, &settled, &err) < 0)
+        log_error("state cannot be written folder=%s error=%s", folder, err.text);
+}
+
+/* Those that ran, and were not about to stop. */
+static void start_again(struct project *project, const struct record *record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    VEC(uint32_t) active = VEC_INIT;
+
+    VEC_EACH (&record->services, service) {
+        int64_t index = config_find(project->config, service->name);
+
+        if (index >= 0 && status_is_active(service->record.status) &&
+            service->record.status != STATUS_STOPPING)
+            VEC_PUSH_IN(&arena, &active, (uint32_t)index);
+    }
+    if (active.n > 0)
+        project_start(project, (struct engine_set){ active.p, active.n }, 0);
+}
+
+static void restore(struct daemon *daemon, struct arena *arena, const char *folder,
+                    const struct snapshot *snapshot, const struct record *record)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    struct project *project;
+    struct err err;
+
+    if (project_load(daemon, &snapshot->source, &project, &diags, &err) < 0) {
+        if (err.code == ERR_NONE)
+            (void)diags_to_err(&diags, &err);
+        log_error("config cannot be restored folder=%s error=%s", folder, err.text);
+        return;
+    }
+    project->snapshot_time = snapshot->time;
+    daemon_add(daemon, project);
+    if (record)
+        start_again(project, record);
+    else
+        project_start(project, ENGINE_ALL, 0); /* its state was lost, its snapshot was not */
+}
+
+static bool is_file(const char *path)
+{
+    struct fs_info info;
+    struct err ignored;
+
+    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FILE;
+}
+
+static void recover_one(struct daemon *daemon, const char *folder)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct snapshot *snapshot = NULL;
+    const struct record *record = NULL;
+    size_t killed;
+    struct err err;
+
+    if (record_load(&arena, folder, &record, &err) < 0)
+        log_error("state cannot be read folder=%s error=%s", folder, err.text);
+    if (leftover_kill(folder, record, &killed, &err) < 0)
+        log_error("leftovers do not end folder=%s error=%s", folder, err.text);
+    else if (killed > 0)
+        log_warning("leftovers ended folder=%s processes=%zu", folder, killed);
+    if (fs_unlink(path_join(&arena, folder, LEFTOVER_FILE), &err) < 0)
+        log_error("list of sessions cannot be removed error=%s", err.text);
+    if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
+        log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
+    if (snapshot && is_file(snapshot->source.path))
+        restore(daemon, &arena, folder, snapshot, record);
+    else if (record)
+        settle(folder, record);
+}
+
+void recover_all(struct daemon *daemon)
+{
+    struct fs_names names = { 0 };
+    struct err err;
+
+    if (fs_list(&daemon->arena, daemon->home.configs, &names, &err) < 0) {
+        log_error("configs cannot be listed error=%s", err.text);
+        return;
+    }
+    VEC_EACH (&names.list, name)
+        recover_one(daemon, path_join(&daemon->arena, daemon->home.configs, *name));
+}

@@ -1,0 +1,17 @@
+/*
+ * recover - what a new daemon does about the work of the one before.
+ *
+ * For each config on disk: what is left of its processes is ended. One with a snapshot,
+ * whose file is still there, is loaded from it, and those of its services that were
+ * active are started again, in the order of their dependencies. Of any other config, what
+ * was active counts as stopped.
+ */
+#ifndef DAEMON_RECOVER_H
+#define DAEMON_RECOVER_H
+
+struct daemon;
+
+/* Before the first client comes. What cannot be recovered is logged and left. */
+void recover_all(struct daemon *daemon);
+
+#endif

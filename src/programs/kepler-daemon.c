@@ -1,0 +1,83 @@
+/* kepler-daemon - looks after the services of all configs that were started. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/recover.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+static const char usage[] =
+    "usage: kepler-daemon [--help] [--version]\n"
+    "\n"
+    "Looks after services; 'kepler' tells it which. Runs in the foreground and logs to\n"
+    "standard error. As root it serves the machine: root, and members of the group\n"
+    "'" DAEMON_GROUP "', each with configs of their own. As any other user it serves that user.\n"
+    "\n"
+    "environment:\n"
+    "  KEPLER_DAEMON_PATH   where state is kept: /var/lib/kepler for root, else\n"
+    "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
+    "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
+    "  KEPLER_LOG           error, warning, info (as it is) or debug\n"
+    "\n"
+    "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"
+    "one kills what still runs.\n";
+
+static const struct log log_with_time = { .clock = clock_wall };
+
+static void set_level(void)
+{
+    const char *word = getenv("KEPLER_LOG");
+    enum log_level level;
+
+    if (word && log_level_find(str_from(word), &level))
+        log_set_level(level);
+}
+
+static int serve(void)
+{
+    struct daemon daemon;
+    struct err err;
+    int status = EXIT_FAILURE;
+
+    if (daemon_init(&daemon, &err) < 0) {
+        log_error("daemon cannot start error=%s", err.text);
+    } else {
+        /* Clients that come meanwhile wait: the loop does not run yet. */
+        if (daemon_listen(&daemon, &err) < 0) {
+            log_error("daemon cannot listen error=%s", err.text);
+        } else {
+            recover_all(&daemon);
+            daemon_run(&daemon);
+            log_info("daemon ends");
+            status = EXIT_SUCCESS;
+        }
+    }
+    daemon_done(&daemon);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        (void)fputs(usage, stdout);
+        return EXIT_SUCCESS;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("kepler-daemon " ZESTER_VERSION);
+        return EXIT_SUCCESS;
+    }
+    if (argc > 1) {
+        (void)fprintf(stderr, "kepler-daemon: unknown argument '%s'\n%s", argv[1], usage);
+        return 2;
+    }
+    log_use(&log_with_time);
+    set_level();
+    fd_limit_raise();
+    return serve();
+}

@@ -39,12 +39,22 @@ static void put_command_first(int argc, char **argv)
     argv[1] = command;
 }
 
-static int unknown_word(struct cli *cli, const char *word)
+/* A command of the original that this version does not have; better than a wrong suggestion. */
+static int run_top(struct cli *cli, const void *args, struct param_strs operands)
 {
-    if (strcmp(word, "top") == 0 || strcmp(word, "monitor") == 0)
-        return cli_usage(cli, "'%s' is not supported by this version", word);
-    return cli_usage(cli, "unknown command '%s'", word);
+    (void)args;
+    (void)operands;
+    return cli_usage(cli, "not supported by this version: see 'kepler ps' and 'kepler logs'");
 }
+
+static const struct command command_top = {
+    .name = "top",
+    .operands = "",
+    .summary = "not supported by this version",
+    .least = 0,
+    .most = COMMAND_MANY,
+    .run = run_top,
+};
 
 int main(int argc, char **argv)
 {
@@ -64,7 +74,6 @@ int main(int argc, char **argv)
         .summary = "services with dependencies, conditions and health checks",
         .details = details,
         .commands = commands,
-        .unknown = unknown_word,
         .usage_status = KEPLER_UNREACHABLE,
     };
 

@@ -1,0 +1,162 @@
+"""A daemon of its own for each test, in a folder of its own; nothing of it is left behind."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import textwrap
+import time
+
+BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
+KEPLER = os.path.abspath(os.path.join(BUILD, "kepler"))
+DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))
+PATIENCE = 30  # seconds; only failures take that long
+
+
+def alive(pid):
+    """Is there such a process, and is it no zombie?"""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(condition, what, seconds=PATIENCE):
+    """Look again and again; returns what the condition returned."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"in vain: {what}"
+        time.sleep(0.01)
+
+
+class Home:
+    def __init__(self):
+        # A short path: the name of a socket has 107 bytes.
+        self.folder = tempfile.mkdtemp(prefix="kepler-")
+        self.state = os.path.join(self.folder, "state")
+        self.env = dict(os.environ, KEPLER_DAEMON_PATH=self.state, LC_ALL="C.UTF-8", SHELL="/bin/sh")
+        self.env.pop("KEPLER_SOCKET_PATH", None)
+        self.env["PATH"] = os.path.dirname(KEPLER) + ":" + self.env.get("PATH", "/usr/bin:/bin")
+        self.daemon = None
+
+    # --- the daemon -------------------------------------------------------------------------
+
+    def start_daemon(self):
+        log = open(os.path.join(self.folder, "log"), "ab")
+        self.daemon = subprocess.Popen([DAEMON], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        log.close()
+        wait_until(self.is_up, "the daemon listens")
+
+    def is_up(self):
+        assert self.daemon.poll() is None, self.log()
+        return self.run("daemon", "status", check=False).returncode == 0
+
+    def log(self):
+        with open(os.path.join(self.folder, "log")) as file:
+            return file.read()
+
+    def kill_daemon(self):
+        """As a crash would."""
+        self.daemon.kill()
+        self.daemon.wait(PATIENCE)
+
+    def stop_daemon(self):
+        self.daemon.terminate()
+        assert self.daemon.wait(PATIENCE) == 0, self.log()
+
+    def close(self):
+        if self.daemon and self.daemon.poll() is None:
+            self.daemon.terminate()
+            try:
+                self.daemon.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.daemon.send_signal(signal.SIGTERM)
+                self.daemon.wait(PATIENCE)
+        left = self.processes()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        text = self.log() if self.daemon else ""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert not left, f"left behind: {left}"
+        assert "AddressSanitizer" not in text and "runtime error" not in text, text
+
+    def processes(self):
+        """All processes that stand in our folder or were started with it in their environment."""
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or int(name) == os.getpid():
+                continue
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    ours = f"MARK={self.folder}".encode() in file.read().split(b"\0")
+            except OSError:
+                continue
+            if ours and alive(name):
+                found.append(int(name))
+        return found
+
+    # --- the command line -------------------------------------------------------------------
+
+    def write(self, text, name="kepler.yaml"):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name)) as file:
+            return file.read()
+
+    def environment(self):
+        return dict(self.env, MARK=self.folder)
+
+    def run(self, *words, check=True, file="kepler.yaml", env=None):
+        run = subprocess.run([KEPLER, "-f", self.path(file), *words], env=dict(self.environment(), **(env or {})),
+                             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE * 2)
+        assert "AddressSanitizer" not in run.stderr and "runtime error" not in run.stderr, run.stderr
+        if check:
+            assert run.returncode == 0, (words, run.stdout, run.stderr, self.log())
+        return run
+
+    def start(self, *words, **options):
+        return self.run("start", "-d", *words, **options)
+
+    def begin(self, *words, file="kepler.yaml"):
+        """A command that goes on."""
+        return subprocess.Popen([KEPLER, "-f", self.path(file), *words], env=self.environment(), cwd=self.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def services(self, file="kepler.yaml"):
+        return json.loads(self.run("ps", "--json", file=file).stdout)
+
+    def status(self, service, file="kepler.yaml"):
+        return self.services(file)[service]["status"]
+
+    def wait_for(self, service, *statuses, file="kepler.yaml"):
+        """Until the service is in one of these states; returns what is known of it."""
+        def look():
+            found = self.services(file).get(service)
+            return found if found and found["status"] in statuses else None
+        try:
+            return wait_until(look, f"{service} is {' or '.join(statuses)}")
+        except AssertionError:
+            raise AssertionError(f"{service} never was {statuses}:\n{self.run('ps').stdout}\n{self.log()}")
+
+    def ps(self, *words, file="kepler.yaml"):
+        """Rows of the table, by service: (status, pid)."""
+        lines = self.run("ps", *words, file=file).stdout.splitlines()
+        at = [lines[0].index(word) for word in ("STATUS", "PID")]
+        return {line[:at[0]].split()[-1]: (line[at[0]:at[1]].strip(), line[at[1]:].strip()) for line in lines[1:]}
+
+    def lines(self, *words, file="kepler.yaml"):
+        """What services wrote, as (service, text)."""
+        found = [json.loads(line) for line in self.run("logs", "--json", *words, file=file).stdout.splitlines()]
+        return [(line["service"], line["msg"]) for line in found]

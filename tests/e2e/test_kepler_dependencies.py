@@ -1,0 +1,313 @@
+"""The rules of depends_on, each with real processes."""
+import json
+import os
+import time
+
+import pytest
+
+from kepler_home import Home, wait_until
+
+FOREVER = "exec sleep 1000"
+
+
+@pytest.fixture
+def home():
+    home = Home()
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+def test_simple_extended_and_mixed_forms_wait_for_what_they_name(home):
+    home.write("""
+        services:
+          one: {run: "exec sleep 1000"}
+          two: {run: "exec sleep 1000", depends_on: [one]}
+          three: {run: "exec sleep 1000", depends_on: {two: {condition: service_started}}}
+          four: {run: "exec sleep 1000", depends_on: [one, {three: {condition: service_started}}]}
+        """)
+    home.start("--wait", "--timeout", "20s")
+    services = home.services()
+    assert {name: one["status"] for name, one in services.items()} == dict.fromkeys(["one", "two", "three", "four"], "running")
+    text = home.log()
+    order = [text.index(f"service running config={home.path('kepler.yaml')} service={name} ")
+             for name in ("one", "two", "three", "four")]
+    assert order == sorted(order)
+
+
+def test_service_healthy_waits_until_a_check_passes(home):
+    home.write("""
+        services:
+          db:
+            run: "exec sleep 1000"
+            healthcheck: {run: "test -e ok", interval: 50ms, retries: 1000}
+          web: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy}}}
+        """)
+    home.start()
+    home.wait_for("db", "running")
+    assert home.status("web") == "waiting"
+    assert home.ps()["web"] == ("waiting", "-")
+    home.write("", "ok")
+    home.wait_for("web", "running")
+    assert home.ps()["db"][0].endswith("(healthy)")
+
+
+def test_service_unhealthy_waits_for_a_fall_after_health(home):
+    home.write("ok", "ok")
+    home.write("""
+        services:
+          db:
+            run: "exec sleep 1000"
+            healthcheck: {run: "test -e ok", interval: 50ms, retries: 2}
+          medic: {run: "exec sleep 1000", depends_on: {db: {condition: service_unhealthy}}}
+        """)
+    home.start()
+    home.wait_for("db", "healthy")
+    assert home.status("medic") == "waiting"
+    os.unlink(home.path("ok"))
+    home.wait_for("medic", "running")
+    assert home.ps()["db"][0].endswith("(unhealthy)")
+
+
+@pytest.mark.parametrize("condition, code, runs", [
+    ("service_completed_successfully", 0, True),
+    ("service_completed_successfully", 1, False),
+    ("service_failed", 1, True),
+    ("service_failed", 0, False),
+    ("service_stopped", 0, True),
+    ("service_stopped", 7, True),
+])
+def test_conditions_on_the_end_of_a_dependency(home, condition, code, runs):
+    home.write(f"""
+        services:
+          job: {{run: "exit {code}"}}
+          next: {{run: "exec sleep 1000", depends_on: {{job: {{condition: {condition}}}}}}}
+        """)
+    home.start()
+    if runs:
+        home.wait_for("next", "running")
+    else:
+        found = home.wait_for("next", "skipped")
+        assert found["skip_reason"] == f"dependency exited with exit code Some({code}), won't restart (policy: No)"
+        assert home.ps()["next"] == (f"Skipped ({found['skip_reason']})", "-")
+
+
+@pytest.mark.parametrize("codes, code, runs", [
+    ("[1]", 1, True), ("[1]", 2, False), ('["5:10"]', 7, True), ('["5:10"]', 10, True), ('["5:10"]', 11, False),
+    ('[1, "5:10"]', 1, True), ('[1, "5:10"]', 5, True), ('[1, "5:10"]', 3, False),
+])
+def test_exit_code_filters_take_numbers_and_ranges(home, codes, code, runs):
+    home.write(f"""
+        services:
+          job: {{run: "exit {code}"}}
+          next: {{run: "exec sleep 1000", depends_on: {{job: {{condition: service_failed, exit_code: {codes}}}}}}}
+        """)
+    home.start()
+    home.wait_for("next", "running" if runs else "skipped")
+
+
+def test_a_killed_dependency_has_failed(home):
+    home.write("""
+        services:
+          job: {run: "kill -9 $$"}
+          next: {run: "exec sleep 1000", depends_on: {job: {condition: service_failed}}}
+        """)
+    home.start()
+    home.wait_for("next", "running")
+    assert home.ps()["job"][0].startswith("Killed (SIGKILL) ")
+
+
+def test_a_timeout_of_an_edge_fails_the_service_and_says_so(home):
+    home.write("""
+        services:
+          database: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
+          backend: {run: "exec sleep 1000", depends_on: {database: {condition: service_healthy, timeout: 300ms}}}
+        """)
+    home.start()
+    found = home.wait_for("backend", "failed")
+    reason = "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy"
+    assert found["fail_reason"] == reason
+    status = home.ps()["backend"][0]
+    assert status.startswith("Failed ") and status.endswith(f" ago ({reason})")
+
+
+UNREACHABLE = {("service_failed", "always"), ("service_failed", "on-failure"), ("service_stopped", "always"),
+               ("service_completed_successfully", "always")}
+
+
+@pytest.mark.parametrize("policy", ["always", "on-failure", "no"])
+def test_conditions_that_a_policy_makes_impossible_skip_at_once(home, policy):
+    conditions = ["service_failed", "service_stopped", "service_completed_successfully", "service_unhealthy",
+                  "service_started", "service_healthy"]
+    text = f"""
+services:
+  dep:
+    run: "exec sleep 1000"
+    restart: "{policy}"
+    healthcheck: {{run: "true", interval: 50ms}}
+"""
+    for condition in conditions:
+        text += f"""
+  {condition}:
+    run: "exec sleep 1000"
+    depends_on: {{dep: {{condition: {condition}}}}}
+"""
+    home.write(text)
+    home.start()
+    home.wait_for("dep", "healthy")
+    services = wait_until(lambda: (lambda s: s if s["service_healthy"]["status"] == "running" else None)(home.services()),
+                          "the last condition holds")
+    skipped = {name for name, one in services.items() if one["status"] == "skipped"}
+    assert skipped == {condition for condition, bad in UNREACHABLE if bad == policy}
+    if policy == "always":
+        assert services["service_failed"]["skip_reason"] == (
+            "`dep` has restart policy `always` — it will always restart, so `service_failed` can never be met")
+    assert {services["service_started"]["status"], services["service_healthy"]["status"]} == {"running"}
+
+
+def test_an_exit_that_the_policy_mends_is_transient(home):
+    home.write("""
+        services:
+          worker:
+            run: "echo x >> runs; [ $(wc -l < runs) -ge 3 ] && exit 0; exit 1"
+            restart: {policy: on-failure, delay: 50ms}
+          cleanup: {run: "wc -l < runs > seen; exec sleep 1000", depends_on: {worker: {condition: service_stopped}}}
+        """)
+    home.start()
+    home.wait_for("cleanup", "running")
+    wait_until(lambda: os.path.exists(home.path("seen")) and home.read("seen").strip(), "cleanup wrote")
+    assert home.read("seen").strip() == "3"
+    assert home.ps()["worker"][0].startswith("Exited (0) ")
+
+
+def test_an_explicit_stop_is_never_transient(home):
+    home.write("""
+        services:
+          worker: {run: "exec sleep 1000", restart: on-failure}
+          cleanup: {run: "exec sleep 1000", depends_on: {worker: {condition: service_stopped}}}
+        """)
+    home.start()
+    home.wait_for("worker", "running")
+    assert home.status("cleanup") == "waiting"
+    home.run("stop", "worker")
+    home.wait_for("cleanup", "running")
+
+
+@pytest.mark.parametrize("cause", ["crash", "manual", "unhealthy", "watch"])
+def test_a_restart_is_passed_on_through_a_chain(home, cause):
+    home.write("ok", "ok")
+    home.write("first", "watched")
+    home.write("""
+        services:
+          database:
+            run: "exec sleep 1000"
+            restart: {policy: always, watch: [watched]}
+            healthcheck: {run: "test -e ok || { touch ok; exit 1; }", interval: 50ms, retries: 1}
+          backend:
+            run: "exec sleep 1000"
+            restart: always
+            depends_on: {database: {condition: service_healthy, restart: true}}
+          web: {run: "exec sleep 1000", depends_on: {backend: {condition: service_started, restart: true}}}
+          other: {run: "exec sleep 1000", depends_on: [database]}
+        """)
+    home.start("--wait", "--timeout", "20s")
+    before = {name: one["pid"] for name, one in home.services().items()}
+    if cause == "crash":
+        os.kill(before["database"], 9)
+    elif cause == "manual":
+        home.run("restart", "database")
+    elif cause == "unhealthy":
+        os.unlink(home.path("ok"))
+    else:
+        home.write("second", "watched")
+
+    def all_new():
+        now = home.services()
+        return all(now[name]["pid"] not in (None, before[name]) for name in ("database", "backend", "web")) and now
+    now = wait_until(all_new, "the chain has restarted")
+    assert now["other"]["pid"] == before["other"]
+    home.wait_for("backend", "running")
+
+
+def test_skips_cascade_and_an_edge_may_allow_them(home):
+    home.write("""
+        services:
+          web: {run: "exec sleep 1000", if: "${{ false }}$"}
+          api: {run: "exec sleep 1000", depends_on: [web]}
+          worker: {run: "exec sleep 1000", depends_on: [api]}
+          brave: {run: "exec sleep 1000", depends_on: {web: {condition: service_started, allow_skipped: true}}}
+        """)
+    home.start("--wait", "--timeout", "20s")
+    services = home.services()
+    assert services["web"]["skip_reason"].startswith("`if` condition evaluated to false")
+    assert services["api"]["skip_reason"] == "dependency `web` was skipped"
+    assert services["worker"]["skip_reason"] == "dependency `api` was skipped"
+    assert services["brave"]["status"] == "running"
+    home.run("stop", "--clean")
+
+
+def test_outputs_pass_from_one_service_to_the_next(home):
+    home.write("""
+        services:
+          setup:
+            command: ["sh", "-c", "echo '::output::token=secret-abc' && echo '::output::port=9090' && echo shown"]
+            restart: "no"
+            output: true
+            outputs: {url: "http://localhost:${{ service.name }}$"}
+          app:
+            run: "echo $AUTH_TOKEN $BACKEND_PORT $URL"
+            depends_on: {setup: {condition: service_completed_successfully}}
+            environment:
+              - AUTH_TOKEN=${{ deps.setup.outputs.token }}$
+              - BACKEND_PORT=${{ deps.setup.outputs.port }}$
+              - URL=${{ deps.setup.outputs.url }}$
+        """)
+    home.start()
+    home.wait_for("app", "exited")
+    assert home.lines() == [("setup", "shown"), ("app", "secret-abc 9090 http://localhost:setup")]
+    outputs = json.loads(home.run("inspect", "setup").stdout)["services"]["setup"]["outputs"]
+    assert outputs["process"]["token"] == "secret-abc"
+    with open(os.path.join(outputs["path"], "outputs.json")) as file:
+        assert json.load(file) == {"token": "secret-abc", "port": "9090", "url": "http://localhost:setup"}
+
+
+def test_a_cycle_is_refused_with_its_members(home):
+    home.write("""
+        services:
+          a: {run: "true", depends_on: [b]}
+          b: {run: "true", depends_on: [c]}
+          c: {run: "true", depends_on: [a]}
+        """)
+    run = home.start(check=False)
+    assert run.returncode == 1
+    assert run.stderr.startswith("Error: ")
+    for name in "abc":
+        assert f"'{name}'" in run.stderr or f" {name}" in run.stderr
+
+
+def test_named_services_start_without_pulling_others_in(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000"}
+          web: {run: "exec sleep 1000", depends_on: [db]}
+        """)
+    home.start("web")
+    home.wait_for("web", "skipped")
+    assert home.status("db") == "stopped"
+    home.start("web", "--no-deps")
+    home.wait_for("web", "running")
+    assert home.status("db") == "stopped"
+
+
+def test_stop_goes_from_dependents_to_dependencies(home):
+    home.write("""
+        services:
+          db: {run: "trap 'echo db >> order; exit' TERM; while :; do sleep 0.05; done"}
+          api: {run: "trap 'sleep 0.2; echo api >> order; exit' TERM; while :; do sleep 0.05; done", depends_on: [db]}
+          web: {run: "trap 'sleep 0.2; echo web >> order; exit' TERM; while :; do sleep 0.05; done", depends_on: [api]}
+        """)
+    home.start("--wait", "--timeout", "20s")
+    time.sleep(0.2)  # until the shells have set their traps
+    home.run("stop")
+    assert home.read("order").split() == ["web", "api", "db"]
+    assert {one["status"] for one in home.services().values()} == {"stopped"}

@@ -59,14 +59,23 @@ static const struct command command_top = {
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
-        kepler_command_start,    kepler_command_stop,
-        kepler_command_restart,  kepler_command_run,
-        kepler_command_recreate, kepler_command_ps,
-        kepler_command_logs,     kepler_command_why,
-        kepler_command_inspect,  kepler_command_daemon,
-        kepler_command_prune,    kepler_command_validate,
-        kepler_command_config,   kepler_command_graph,
-        command_completion,      { 0 },
+        kepler_command_start,
+        kepler_command_stop,
+        kepler_command_restart,
+        kepler_command_run,
+        kepler_command_recreate,
+        kepler_command_ps,
+        kepler_command_logs,
+        kepler_command_why,
+        kepler_command_inspect,
+        kepler_command_daemon,
+        kepler_command_prune,
+        kepler_command_validate,
+        kepler_command_config,
+        kepler_command_graph,
+        command_completion,
+        command_top,
+        { 0 },
     };
     const struct program program = {
         .name = "kepler",

@@ -1,6 +1,6 @@
 #include "control/request.h"
 
-#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/diag.h"

@@ -261,6 +261,7 @@ static void load_anew(struct call *call)
     call->step = step_anew;
     if (call->project) {
         call->project->leaving = true;
+        call->project->keep_lines = call->kind == REQUEST_RUN;
         engine_stop(call->project->engine, ENGINE_ALL, &how);
         call->project->settled = true;
         return;

@@ -117,7 +117,7 @@ static void on_event(void *self, const struct event *event)
         log_warning("hook failed config=%s service=%s hook=%s reason=%s", project->path,
                     event->name, hook_phase_name(event->phase), event->reason);
     daemon_tell(project->daemon, project, event);
-    if (event->kind == EVENT_CLEAR_LOGS)
+    if (event->kind == EVENT_CLEAR_LOGS && !project->frozen && !project->keep_lines)
         capture_clear(&project->capture, event->name);
 }
 

@@ -1,0 +1,531 @@
+"""The commands of `kepler`: what they print, what they return, what they leave."""
+import json
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+
+from kepler_home import KEPLER, Home, alive, wait_until
+
+
+@pytest.fixture
+def home():
+    home = Home()
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+TWO = """
+    services:
+      db: {run: "echo db up; exec sleep 1000"}
+      web: {run: "echo web up; echo oops >&2; exec sleep 1000", depends_on: [db]}
+    """
+
+
+# --- without a daemon -------------------------------------------------------------------------
+
+
+def test_without_a_daemon_commands_say_what_to_do():
+    home = Home()
+    home.write(TWO)
+    try:
+        for words in (["start"], ["ps"], ["stop"], ["logs"], ["restart"]):
+            run = home.run(*words, check=False)
+            assert run.returncode == 2, words
+            assert run.stderr.startswith("Error: the daemon is not running")
+            assert "kepler daemon start -d" in run.stderr
+        run = home.run("daemon", "status", check=False)
+        assert (run.returncode, run.stdout) == (1, "Daemon is not running\n")
+        assert home.run("daemon", "stop").stdout == "Daemon is not running\n"
+        assert home.run("validate").stdout == f"{home.path('kepler.yaml')}: valid, 2 services\n"
+        assert home.run("graph").stdout == "Level 0:\n  db\nLevel 1:\n  web <- db (service_started)\n"
+        assert '"db" -> "web"' in home.run("graph", "--dot").stdout
+        shown = json.loads(home.run("config", "--json").stdout)
+        assert shown["services"]["web"]["depends_on"]["db"]["condition"] == "service_started"
+    finally:
+        home.close()
+
+
+def test_validate_tells_every_mistake_with_its_place():
+    home = Home()
+    home.write("services:\n  a: {run: x, comand: y}\n  b: {run: x, depends_on: [nix]}\n")
+    try:
+        run = home.run("validate", check=False)
+        assert run.returncode == 1
+        assert run.stderr.startswith("Error: the config is not valid\n")
+        assert "kepler.yaml:2:" in run.stderr and "comand" in run.stderr
+        assert "kepler.yaml:3:" in run.stderr and "nix" in run.stderr
+    finally:
+        home.close()
+
+
+def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
+    home = Home()
+    home.write(TWO)
+    try:
+        assert home.run("daemon", "start", "-d").stdout == "Daemon started\n"
+        assert home.run("daemon", "start", "-d").stdout == "Daemon is already running\n"
+        pid = int(open(os.path.join(home.state, "kepler.pid")).read())
+        assert alive(pid)
+        home.start("--wait")
+        status = home.run("daemon", "status").stdout
+        assert status == f"Daemon is running (pid {pid})\n  {home.path('kepler.yaml')}: 2 services, 2 running\n"
+        pids = [one["pid"] for one in home.services().values()]
+        assert home.run("daemon", "restart", "-d").stdout == "Daemon stopped\nDaemon started\n"
+        assert not any(map(alive, pids))
+        assert home.run("daemon", "stop").stdout == "Daemon stopped\n"
+        assert not os.path.exists(os.path.join(home.state, "kepler.pid"))
+        assert not os.path.exists(os.path.join(home.state, "kepler.sock"))
+    finally:
+        home.run("daemon", "stop", check=False)
+        home.close()
+
+
+@pytest.mark.parametrize("words, text", [
+    (["start", "--wait"], "--wait needs -d"),
+    (["start", "-d", "--timeout", "3s"], "--timeout needs --wait"),
+    (["start", "--no-abort-on-failure"], "--no-abort-on-failure needs --wait"),
+    (["start", "-d", "--json"], "cannot be used with -d"),
+    (["start", "--no-deps"], "--no-deps needs at least one service"),
+    (["start", "-d", "--hardening", "strict"], "--hardening is not supported"),
+    (["run", "-d", "--clean"], "--clean cannot be used with -d"),
+    (["restart", "--wait", "--follow"], "exclude each other"),
+    (["logs", "-F", "x"], "not supported"),
+    (["logs", "--sql"], "not supported"),
+    (["logs", "--head", "1", "--tail", "1"], "exclude each other"),
+    (["top"], "not supported"),
+    (["strat"], "did you mean 'start'?"),
+    (["daemon", "strat"], "did you mean 'start'?"),
+    (["ps", "--jsn"], "did you mean '--json'?"),
+])
+def test_wrong_usage_is_told_and_returns_two(words, text):
+    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=30)
+    assert run.returncode == 2
+    assert text in run.stderr
+
+
+# --- start ------------------------------------------------------------------------------------
+
+
+def test_start_detached_says_what_it_did_and_starts_nothing_twice(home):
+    home.write(TWO)
+    assert home.start().stdout == "Started 2 services\n"
+    home.wait_for("web", "running")
+    pids = {name: one["pid"] for name, one in home.services().items()}
+    assert home.start().stdout == "All services are already running\n"
+    assert {name: one["pid"] for name, one in home.services().items()} == pids
+    assert home.start("-q", "db").stdout == ""
+
+
+def test_an_unknown_service_is_an_error_with_a_suggestion(home):
+    home.write(TWO)
+    run = home.start("wbe", check=False)
+    assert run.returncode == 1
+    assert "no service 'wbe'" in run.stderr and "did you mean 'web'?" in run.stderr
+
+
+def test_the_foreground_shows_lines_until_nothing_will_happen(home):
+    home.write("""
+        services:
+          a: {run: "echo one; sleep 0.1; echo two"}
+          b: {run: "echo three", depends_on: {a: {condition: service_completed_successfully}}}
+        """)
+    run = home.run("start")
+    shape = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[INFO\] (\w+) \| (.*)$")
+    assert [shape.match(line).groups() for line in run.stdout.splitlines()] == [
+        ("a", "one"), ("a", "two"), ("b", "three")]
+    assert run.stderr == ""
+    assert home.run("start", "--raw").stdout == "one\ntwo\nthree\n"
+    line = json.loads(home.run("start", "--json").stdout.splitlines()[0])
+    assert list(line) == ["timestamp", "level", "msg", "service"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"])
+
+
+def test_a_failure_that_nobody_handles_is_the_exit_status_of_the_foreground(home):
+    home.write("""
+        services:
+          a: {run: "exit 3"}
+          b: {run: "sleep 0.2; echo end"}
+        """)
+    run = home.run("start", check=False)
+    assert run.returncode == 1
+    assert "Error: service 'a' failed: exit code 3\n" in run.stderr
+    assert "end" in run.stdout
+    home.write("""
+        services:
+          a: {run: "exit 3"}
+          b: {run: "echo handled", depends_on: {a: {condition: service_failed}}}
+        """)
+    run = home.run("run", "--raw")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "handled\n", "")
+
+
+def test_abort_on_failure_stops_the_others(home):
+    home.write("""
+        services:
+          a: {run: "sleep 0.2; exit 3"}
+          b: {run: "exec sleep 1000"}
+        """)
+    run = home.run("start", "--abort-on-failure", check=False)
+    assert run.returncode == 1
+    assert home.status("b") == "stopped"
+
+
+def test_wait_returns_when_all_are_ready(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000", healthcheck: {run: "test -e ok || { sleep 0.1; touch ok; false; }", interval: 50ms, retries: 100}}
+          b: {run: "exec sleep 1000", depends_on: {a: {condition: service_healthy}}}
+          c: {run: "true"}
+          later: {run: "true", depends_on: {b: {condition: service_stopped}}}
+        """)
+    run = home.start("--wait", "--timeout", "20s")
+    assert run.stdout == "Started 4 services\n"
+    services = home.services()
+    assert [services[name]["status"] for name in "abc"] == ["healthy", "running", "exited"]
+    assert services["later"]["status"] == "waiting"
+
+
+def test_wait_on_some_services_does_not_wait_for_the_others(home):
+    home.write(TWO)
+    home.start("--wait", "--timeout", "20s", "db")
+    assert home.status("web") == "stopped"
+
+
+def test_wait_gives_up_at_its_timeout(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
+        """)
+    run = home.start("--wait", "--timeout", "300ms", check=False)
+    assert run.returncode == 1
+    assert "timed out" in run.stderr
+    assert home.status("a") == "running"
+
+
+@pytest.mark.parametrize("words, other", [([], "stopped"), (["--no-abort-on-failure"], "running")])
+def test_wait_ends_with_a_failure_and_stops_the_others_unless_told_not_to(home, words, other):
+    home.write("""
+        services:
+          a: {run: "exit 5"}
+          b: {run: "exec sleep 1000"}
+        """)
+    run = home.start("--wait", *words, check=False)
+    assert run.returncode == 1
+    assert "Error: service 'a' failed: exit code 5" in run.stderr
+    assert home.status("b") == other
+
+
+def test_ctrl_c_stops_what_the_foreground_started(home):
+    home.write("""
+        services:
+          a: {run: "echo up; trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"}
+        """)
+    command = home.begin("start", "--raw")
+    assert command.stdout.readline() == "up\n"
+    time.sleep(0.2)  # until the shell has set its trap
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=30)
+    assert command.returncode == 0, err
+    assert "bye" in out
+    assert home.status("a") == "stopped"
+
+
+def test_a_second_ctrl_c_ends_the_command_alone(home):
+    home.write("""
+        services:
+          a: {run: "echo up; trap '' TERM; while :; do sleep 0.05; done", stop_grace_period: 20s}
+        """)
+    command = home.begin("start", "--raw")
+    assert command.stdout.readline() == "up\n"
+    time.sleep(0.2)  # until the shell has set its trap
+    command.send_signal(signal.SIGINT)
+    home.wait_for("a", "stopping")
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=30)
+    assert command.returncode == 130
+    home.run("stop", "-s", "KILL")
+    home.wait_for("a", "stopped")
+
+
+def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
+    home.write(TWO)
+    command = home.begin("start", "--raw")
+    home.wait_for("web", "running")
+    home.run("restart")
+    home.wait_for("web", "running")
+    assert command.poll() is None
+    home.run("stop", "--clean")
+    command.communicate(timeout=30)
+    assert command.returncode == 0
+
+
+def test_progress_on_a_terminal_shows_why_a_service_was_skipped(home):
+    home.write("""
+        services:
+          web: {run: "exec sleep 1000", if: "${{ false }}$"}
+          api: {run: "exec sleep 1000", depends_on: [web]}
+        """)
+    ours, theirs = pty.openpty()
+    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), "start", "-d", "--wait"],
+                               env=home.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            text += chunk
+    except OSError:
+        pass  # the terminal is gone
+    os.close(ours)
+    assert command.wait(30) == 0
+    assert "api  Skipped: dependency `web` was skipped" in text.decode()
+
+
+# --- run, recreate, restart, stop ---------------------------------------------------------------
+
+
+def test_the_file_is_read_at_load_and_again_by_run_and_recreate(home):
+    home.write("services:\n  a: {run: 'echo first'}\n")
+    assert home.run("start", "--raw").stdout == "first\n"
+    home.write("services:\n  a: {run: 'echo second'}\n")
+    assert home.run("start", "--raw").stdout == "first\n"
+    assert home.run("run", "--raw").stdout == "second\n"
+    assert ("a", "first") in home.lines()
+    home.write("services:\n  a: {run: 'echo third'}\n")
+    assert home.run("recreate").stdout == "Started 1 service\n"
+    home.wait_for("a", "exited")
+    assert home.lines() == [("a", "third")]
+    home.write("services:\n  a: {rnu: 'echo fourth'}\n")
+    run = home.run("recreate", check=False)
+    assert run.returncode == 1 and "kepler.yaml:2:" in run.stderr
+    assert home.lines() == [("a", "third")]
+
+
+def test_run_start_clean_forgets_lines_and_clean_forgets_all(home):
+    home.write("services:\n  a: {run: 'echo x'}\n")
+    home.run("run")
+    home.run("run", "--start-clean")
+    assert home.lines() == [("a", "x")]
+    home.run("run", "--clean")
+    assert os.listdir(os.path.join(home.state, "configs")) == []
+
+
+def test_restart_takes_only_what_runs(home):
+    home.write('''
+        services:
+          db: {run: "exec sleep 1000"}
+          web: {run: "exec sleep 1000", depends_on: [db]}
+          job: {run: "true"}
+        ''')
+    assert home.run("restart", check=False).returncode == 1
+    home.start("--wait")
+    home.wait_for("job", "exited")
+    before = home.services()
+    assert home.run("restart").stdout == "Restarted 2 services\n"
+    after = home.services()
+    assert all(after[name]["pid"] not in (None, before[name]["pid"]) for name in ("db", "web"))
+    assert after["job"]["status"] == "exited"
+    home.run("stop")
+    assert home.run("restart").stdout == "No running services to restart\n"
+
+
+def test_overrides_stay_and_flags_are_for_expressions_only(home):
+    home.write("""
+        services:
+          a:
+            run: 'echo "$COLOR/$FLAG"'
+            environment: ["FLAG=${{ kepler.flags.mode }}$"]
+        """)
+    run = home.run("start", "--raw", "-e", "COLOR=red", "-e", "nonsense", "-D", "mode=fast")
+    assert run.stdout == "red/fast\n"
+    assert "Warning: -e 'nonsense' is no KEY=VALUE and is ignored" in run.stderr
+    assert home.run("start", "--raw").stdout == "red/fast\n"
+    assert home.run("start", "--raw", "-r", env={"COLOR": "blue"}).stdout == "blue/fast\n"
+
+
+def test_stop_ends_the_whole_tree(home):
+    home.write("""
+        services:
+          a: {run: "(trap '' TERM; exec setsid sleep 1000) & sleep 1000 & wait", stop_grace_period: 200ms}
+        """)
+    home.start("--wait")
+    wait_until(lambda: len(home.processes()) >= 3, "the tree has grown")
+    home.run("stop")
+    assert home.processes() == []
+
+
+def test_stop_takes_a_signal_and_refuses_what_is_none(home):
+    home.write("""
+        services:
+          a: {run: "trap 'echo usr1 > got; exit 0' USR1; echo ready; while :; do sleep 0.05; done"}
+        """)
+    home.start()
+    wait_until(lambda: ("a", "ready") in home.lines(), "the trap is set")
+    run = home.run("stop", "-s", "NIX", check=False)
+    assert (run.returncode, run.stderr) == (1, "Error: no signal 'NIX'\n")
+    assert home.run("stop", "-s", "USR1").stdout == ""
+    assert home.read("got") == "usr1\n"
+
+
+def test_stopping_what_is_not_loaded_is_no_error(home):
+    home.write(TWO)
+    assert home.run("stop").returncode == 0
+    assert home.run("stop", "--clean").returncode == 0
+
+
+# --- ps, logs, inspect, why, prune ----------------------------------------------------------------
+
+
+def test_ps_is_a_table_sorted_by_name(home):
+    home.write("""
+        services:
+          web: {run: "exec sleep 1000"}
+          db: {run: "exec sleep 1000", healthcheck: {run: "true", interval: 50ms}}
+          job: {run: "exit 3"}
+          bad: {run: "true", working_dir: /nowhere/at/all}
+        """)
+    run = home.run("ps")
+    assert (run.stdout, run.returncode) == ("", 0)
+    assert "start it first" in run.stderr
+    home.start("--wait", "--no-abort-on-failure", check=False)
+    home.wait_for("db", "healthy")
+    lines = home.run("ps").stdout.splitlines()
+    assert re.fullmatch(r"NAME  STATUS +PID", lines[0])
+    assert [line.split()[0] for line in lines[1:]] == ["bad", "db", "job", "web"]
+    rows = home.ps()
+    assert re.fullmatch(r"Failed \d+s ago \(.*nowhere.*\)", rows["bad"][0])
+    assert re.fullmatch(r"Up \d+s \(healthy\)", rows["db"][0])
+    assert re.fullmatch(r"Exited \(3\) \d+s ago", rows["job"][0])
+    assert re.fullmatch(r"Up \d+s", rows["web"][0])
+    assert alive(int(rows["web"][1])) and rows["job"][1] == "-"
+    home.run("stop", "web")
+    assert re.fullmatch(r"Stopped \d+s ago", home.ps()["web"][0])
+    found = home.services()["job"]
+    assert sorted(found) == ["exit_code", "fail_reason", "health_check_failures", "initialized", "pid", "signal",
+                             "skip_reason", "started_at", "status", "stopped_at"]
+    assert (found["exit_code"], found["pid"], found["signal"]) == (3, None, None)
+    assert abs(found["stopped_at"] - time.time()) < 60
+
+
+def test_configs_live_beside_each_other(home):
+    home.write(TWO)
+    home.write("services:\n  db: {run: 'echo other; exec sleep 1000'}\n", "other.yaml")
+    home.start("--wait")
+    home.start("--wait", file="other.yaml")
+    everything = json.loads(home.run("ps", "--all", "--json").stdout)
+    assert sorted((os.path.basename(one["config_path"]), sorted(one["services"])) for one in everything) == [
+        ("kepler.yaml", ["db", "web"]), ("other.yaml", ["db"])]
+    assert home.run("ps", "-a").stdout.split()[:4] == ["CONFIG", "NAME", "STATUS", "PID"]
+    home.run("stop")
+    assert home.status("db", "other.yaml") == "running"
+    assert home.lines(file="other.yaml") == [("db", "other")]
+    pruned = home.run("prune").stdout.splitlines()
+    assert re.search(r"^running  .*other\.yaml  [0-9a-f]{8}  ", "\n".join(pruned), re.M)
+    assert re.search(r"^pruned  .*kepler\.yaml  [0-9a-f]{8}  ", "\n".join(pruned), re.M)
+    assert pruned[-1].startswith("Total: 1 config, ")
+    home.run("prune", "--force")
+    assert os.listdir(os.path.join(home.state, "configs")) == []
+    assert home.processes() == []
+
+
+def test_logs_head_tail_raw_hooks_and_any_bytes(home):
+    home.write(r"""
+        services:
+          a:
+            command: ["sh", "-c", "for i in 1 2 3 4 5; do echo line $i; done; printf 'end \\377'; echo no >&2"]
+            hooks: {pre_start: {run: "echo hook"}}
+          b: {run: "echo b", depends_on: {a: {condition: service_stopped}}}
+        """)
+    home.start()
+    home.wait_for("b", "exited")
+    assert home.lines("--head", "2") == [("a", "hook"), ("a", "line 1")]
+    assert home.lines("--head", "0") == []
+    assert home.lines("--tail", "1") == [("b", "b")]
+    assert ("a", "hook") not in home.lines("--no-hook")
+    assert home.lines("b") == [("b", "b")]
+    plain = home.run("logs", "a").stdout
+    assert "[INFO] a.pre_start | hook\n" in plain and "[ERROR] a | no\n" in plain
+    raw = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "logs", "--raw", "--no-hook", "a"],
+                         env=home.environment(), capture_output=True, timeout=30).stdout
+    assert b"line 1\nline 2\n" in raw and b"end \xff" in raw
+    assert json.loads(home.run("logs", "--json", "--head", "1").stdout)["hook"] == "pre_start"
+
+
+def test_logs_follow_goes_on_until_the_config_is_gone(home):
+    home.write("services:\n  a: {run: 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.05; done'}\n")
+    home.start("--wait")
+    command = home.begin("logs", "--follow", "--raw")
+    first = [int(command.stdout.readline()) for _ in range(10)]
+    assert first == list(range(1, 11))
+    home.run("stop", "--clean")
+    command.communicate(timeout=30)
+    assert command.returncode == 0
+
+
+def test_many_lines_arrive_whole(home):
+    home.write("services:\n  a: {command: [sh, -c, 'seq 1 50000']}\n")
+    run = home.run("start", "--raw")
+    assert run.stdout == "".join(f"{i}\n" for i in range(1, 50001))
+    assert home.run("logs", "--raw").stdout == run.stdout
+    assert home.run("logs", "--raw", "--tail", "3").stdout == "49998\n49999\n50000\n"
+
+
+def test_inspect_shows_sections(home):
+    home.write(TWO)
+    home.start("--wait", "-D", "x=1")
+    whole = json.loads(home.run("inspect").stdout)
+    assert sorted(whole) == ["config_hash", "config_path", "environment", "flags", "kepler", "services", "state_dir"]
+    assert whole["config_path"] == home.path("kepler.yaml") and whole["flags"] == {"x": "1"}
+    assert whole["services"]["web"]["state"]["status"] == "running"
+    assert "services" not in json.loads(home.run("inspect", "--flags").stdout)
+    assert list(json.loads(home.run("inspect", "web").stdout)["services"]) == ["web"]
+    assert home.run("inspect", "nix", check=False).returncode == 1
+
+
+def test_why_tells_the_way_and_what_is_waited_for(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
+          web: {run: "true", depends_on: {db: {condition: service_healthy}}}
+        """)
+    home.start()
+    home.wait_for("db", "running")
+    text = home.run("why", "web").stdout
+    assert text.startswith("web: waiting") and "waits for" in text and "db" in text
+    assert "stopped -> waiting: start was asked for" in text
+
+
+def test_completion_knows_the_commands():
+    run = subprocess.run([KEPLER, "completion", "bash"], capture_output=True, text=True, timeout=30)
+    assert run.returncode == 0
+    assert " recreate" in run.stdout and "--no-deps" in run.stdout
+
+
+# --- rights ---------------------------------------------------------------------------------------
+
+
+def test_the_state_is_private(home):
+    home.write(TWO)
+    home.start("--wait")
+    mode = stat.S_IMODE(os.stat(home.state).st_mode)
+    assert mode == (0o771 if os.geteuid() == 0 else 0o700)
+    folder, = os.listdir(os.path.join(home.state, "configs"))
+    for name in ("config.yaml", "state.json", "source_path.txt"):
+        assert stat.S_IMODE(os.stat(os.path.join(home.state, "configs", folder, name)).st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_a_stranger_is_refused_by_the_daemon_of_root(home):
+    home.write(TWO)
+    home.start("--wait")
+    os.chmod(home.folder, 0o755)
+    run = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "ps"], env=home.environment(), capture_output=True,
+                         text=True, timeout=30, user=65534, group=65534, extra_groups=[], cwd="/")
+    assert run.returncode == 1
+    assert "permission denied" in run.stderr and "group 'kepler'" in run.stderr

@@ -1,0 +1,189 @@
+"""What survives a daemon: crashes, restarts, snapshots."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kepler_home import DAEMON, Home, alive, wait_until
+
+
+@pytest.fixture
+def home():
+    home = Home()
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+AUTOSTART = """
+    kepler: {autostart: {environment: [MARK]}}
+    services:
+      db: {run: "echo db $$ >> starts; exec sleep 1000", restart: always}
+      web: {run: "echo web $$ >> starts; exec sleep 1000", restart: always, depends_on: [db]}
+      job: {run: "echo job $$ >> starts; exit 3"}
+    """
+
+
+def state_files(home):
+    root = os.path.join(home.state, "configs")
+    return [os.path.join(root, name, "state.json") for name in os.listdir(root)
+            if os.path.exists(os.path.join(root, name, "state.json"))]
+
+
+def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
+    home.write(AUTOSTART)
+    home.start()
+    home.wait_for("web", "running")
+    home.wait_for("job", "exited")
+    before = home.services()
+    home.kill_daemon()
+    assert alive(before["web"]["pid"])
+    home.start_daemon()
+    assert not alive(before["web"]["pid"]) and not alive(before["db"]["pid"])
+    after = home.wait_for("web", "running")
+    assert after["pid"] != before["web"]["pid"]
+    services = home.services()
+    assert services["job"]["status"] == "exited" and services["job"]["exit_code"] == 3
+    names = [line.split()[0] for line in home.read("starts").splitlines()]
+    assert sorted(names) == ["db", "db", "job", "web", "web"]
+    assert len(home.processes()) == 2
+
+
+def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
+    home.write("services:\n  a: {run: 'sleep 1000 & exec setsid sleep 1000'}\n")
+    home.start()
+    home.wait_for("a", "running")
+    wait_until(lambda: len(home.processes()) >= 2, "the tree has grown")
+    home.kill_daemon()
+    home.start_daemon()
+    assert home.processes() == []
+    assert home.status("a") == "stopped"
+    assert home.run("daemon", "status").stdout.count("\n") == 1
+    home.start()
+    home.wait_for("a", "running")
+
+
+def test_a_graceful_stop_brings_autostart_configs_back_as_they_were(home):
+    home.write(AUTOSTART)
+    home.start("-e", "COLOR=red")
+    home.wait_for("web", "running")
+    home.run("stop", "web")
+    home.stop_daemon()
+    assert home.processes() == []
+    home.start_daemon()
+    home.wait_for("db", "running")
+    assert home.status("web") == "stopped"
+    environment = json.loads(home.run("inspect", "--env").stdout)["environment"]
+    assert "COLOR=red" in environment and f"MARK={home.folder}" in environment
+
+
+def test_a_run_leaves_no_snapshot_and_a_file_that_is_gone_is_not_restored(home):
+    home.write(AUTOSTART)
+    home.run("run", "-d")
+    home.wait_for("web", "running")
+    home.stop_daemon()
+    home.start_daemon()
+    assert home.status("web") == "stopped"
+    home.start()
+    home.wait_for("web", "running")
+    os.unlink(home.path("kepler.yaml"))
+    home.stop_daemon()
+    home.start_daemon()
+    assert home.status("web") == "stopped"
+
+
+def test_a_changed_file_has_no_effect_on_what_is_restored(home):
+    home.write(AUTOSTART)
+    home.start()
+    home.wait_for("web", "running")
+    home.write("services: [broken")
+    home.kill_daemon()
+    home.start_daemon()
+    home.wait_for("web", "running")
+
+
+def test_outputs_lines_and_reasons_survive(home):
+    home.write("""
+        services:
+          a: {run: "echo '::output::k=v'; echo line", output: true}
+          b: {run: "true", if: "${{ false }}$"}
+        """)
+    home.run("start")
+    home.kill_daemon()
+    home.start_daemon()
+    assert home.ps()["b"][0].startswith("Skipped (`if` condition evaluated to false")
+    assert home.lines() == [("a", "line")]
+    assert home.run("logs", "--raw", "--tail", "1").stdout == "line\n"
+
+
+def test_a_state_file_that_is_broken_does_not_stop_the_daemon(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    home.stop_daemon()
+    for path in state_files(home):
+        with open(path, "w") as file:
+            file.write('{"services": {"a": ')
+    home.start_daemon()
+    home.start("--wait")
+    assert home.status("a") == "running"
+
+
+def test_two_daemons_never_share_a_home(home):
+    run = subprocess.run([DAEMON], env=home.env, capture_output=True, text=True, timeout=30)
+    assert run.returncode == 1
+    assert "another daemon uses" in run.stderr
+    assert home.run("daemon", "status").returncode == 0
+
+
+def test_leaving_services_running_is_possible_and_the_next_daemon_ends_them(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    pid = home.services()["a"]["pid"]
+    home.run("daemon", "stop", "--leave-running")
+    home.daemon.wait(30)
+    assert alive(pid)
+    home.start_daemon()
+    assert not alive(pid)
+
+
+def test_logs_are_whole_up_to_the_last_flush_after_a_crash(home):
+    home.write("services:\n  a: {command: [sh, -c, 'i=0; while :; do i=$((i+1)); echo line $i; sleep 0.002; done']}\n")
+    home.start("--wait")
+    time.sleep(0.5)
+    home.kill_daemon()
+    home.start_daemon()
+    numbers = [int(text.split()[1]) for _, text in home.lines()]
+    assert len(numbers) > 10
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("KEPLER_CRASHES", "4"))))
+def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
+    chance = random.Random(seed)
+    text = "kepler: {autostart: {environment: [MARK]}}\nservices:\n"
+    for i in range(8):
+        text += f"  s{i}: {{run: 'echo $$ > pid.{i}; exec sleep 1000', restart: always"
+        text += f", depends_on: [s{i - 1}]}}\n" if i % 3 else "}\n"
+    home.write(text)
+    home.start()
+    for _ in range(2):
+        actions = [home.begin(*words) for words in chance.sample(
+            [["restart"], ["start", "-d"], ["restart", "s0"], ["stop", "s4"], ["stop"], ["recreate"]], 2)]
+        time.sleep(chance.random() * 0.3)
+        home.kill_daemon()
+        for action in actions:
+            action.communicate(timeout=60)
+        for path in state_files(home):
+            with open(path) as file:
+                json.load(file)
+        home.start_daemon()
+        home.start("--wait", "--timeout", "40s")
+    pids = sorted(one["pid"] for one in home.services().values())
+    assert None not in pids and len(set(pids)) == 8
+    ours = wait_until(lambda: (lambda found: found if len(found) == 8 else None)(
+        [pid for pid in home.processes() if pid != home.daemon.pid]), "eight processes are left")
+    assert sorted(ours) == pids

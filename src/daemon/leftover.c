@@ -38,11 +38,11 @@ struct sessions {
 };
 
 /* Fields of /proc/PID/stat behind the name, counted from the state. */
-enum { STAT_STATE = 0, STAT_SESSION = 3, STAT_START = 19 };
+enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_SESSION = 3, STAT_START = 19 };
 
 struct stat_line {
     char state;
-    pid_t session;
+    pid_t parent, session;
     uint64_t start;
 };
 
@@ -61,11 +61,13 @@ static bool parse_stat(struct str text, struct stat_line *ret)
         field = str_cut(&rest, ' ');
         if (i == STAT_STATE)
             ret->state = field.n > 0 ? field.p[0] : '?';
-        if (i != STAT_SESSION && i != STAT_START)
+        if (i != STAT_PARENT && i != STAT_SESSION && i != STAT_START)
             continue;
         if (number_parse_uint(field, &number, &ignored) < 0)
             return false;
-        if (i == STAT_SESSION)
+        if (i == STAT_PARENT)
+            ret->parent = (pid_t)number;
+        else if (i == STAT_SESSION)
             ret->session = (pid_t)number;
         else
             ret->start = number;
@@ -156,25 +158,67 @@ static const struct session *find(const struct sessions *sessions, pid_t session
     return NULL;
 }
 
-/* Kill all in the sessions; returns how many there are that still live. */
-static size_t sweep(struct arena *arena, const struct sessions *sessions)
+struct member {
+    pid_t pid, parent;
+    bool ours;
+};
+
+struct members {
+    VEC(struct member) list;
+};
+
+/* Everything that lives, and whether it is in one of the sessions. */
+static void look(struct arena *arena, const struct sessions *sessions, struct members *ret)
 {
     struct fs_names names = { 0 };
     struct err ignored;
-    size_t count = 0;
 
     if (fs_list(arena, "/proc", &names, &ignored) < 0)
-        return 0;
+        return;
     VEC_EACH (&names.list, name) {
         struct stat_line stat;
         uint64_t pid;
 
         if (number_parse_uint(str_from(*name), &pid, &ignored) < 0 || pid > INT32_MAX ||
-            !read_stat((pid_t)pid, &stat) || stat.state == 'Z' || !find(sessions, stat.session))
+            !read_stat((pid_t)pid, &stat) || stat.state == 'Z')
             continue;
-        if (kill((pid_t)pid, SIGKILL) == 0)
-            count++;
+        VEC_PUSH_IN(arena, &ret->list,
+                    (struct member){ (pid_t)pid, stat.parent, find(sessions, stat.session) });
     }
+}
+
+static bool is_child_of_ours(const struct members *members, pid_t parent)
+{
+    VEC_EACH (&members->list, one)
+        if (one->ours && one->pid == parent)
+            return true;
+    return false;
+}
+
+/* A main process keeps its descendants, also those that left its session. */
+static void add_descendants(struct members *members)
+{
+    bool more = true;
+
+    while (more) {
+        more = false;
+        VEC_EACH (&members->list, one)
+            if (!one->ours && is_child_of_ours(members, one->parent))
+                one->ours = more = true;
+    }
+}
+
+/* Kill all that is ours; returns how many there were. */
+static size_t sweep(struct arena *arena, const struct sessions *sessions)
+{
+    struct members members = { 0 };
+    size_t count = 0;
+
+    look(arena, sessions, &members);
+    add_descendants(&members);
+    VEC_EACH (&members.list, one)
+        if (one->ours && kill(one->pid, SIGKILL) == 0)
+            count++;
     return count;
 }
 

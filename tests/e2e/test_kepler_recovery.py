@@ -54,7 +54,7 @@ def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
 
 
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
-    home.write("services:\n  a: {run: 'sleep 1000 & exec setsid sleep 1000'}\n")
+    home.write("services:\n  a: {run: '(setsid sleep 1000 &); exec sleep 1000'}\n")
     home.start()
     home.wait_for("a", "running")
     wait_until(lambda: len(home.processes()) >= 2, "the tree has grown")

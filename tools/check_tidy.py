@@ -3,11 +3,13 @@
 
 Changed means: against the place where the branch left main, or on main itself against the commit
 before; and what is not committed yet. A changed header means the sources that include it first. A file
-that passed is remembered in build/lint by what it and its headers hold, and not checked again. Without
+that passed is remembered in build/lint by what it and its headers hold and how it is compiled, and not
+checked again. Without
 --all no file is begun after BUDGET seconds: what is left is said, and the next run goes on from there.
 """
 import concurrent.futures
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -66,17 +68,22 @@ def closure(tree, path, seen):
                 break
 
 
-def memory_of(tree, path):
+def commands(tree):
+    """How each file is compiled."""
+    return {entry["file"]: " ".join(entry["arguments"]) for entry in json.loads(tree.read(DATABASE))}
+
+
+def memory_of(tree, path, command):
     files = set()
     closure(tree, path, files)
-    digest = hashlib.sha256()
-    for name in [".clang-tidy", "Makefile", *sorted(files)]:
+    digest = hashlib.sha256(command.encode())
+    for name in [".clang-tidy", *sorted(files)]:
         digest.update(f"{name}\0{tree.read(name)}\0".encode())
     return tree.path(MEMORY, digest.hexdigest())
 
 
-def check_file(tree, path):
-    memory = memory_of(tree, path)
+def check_file(tree, path, command):
+    memory = memory_of(tree, path, command)
     if os.path.exists(memory):
         return []
     result = subprocess.run(["clang-tidy", "--quiet", "-p", ".", path], cwd=tree.root, text=True,
@@ -97,12 +104,13 @@ def check(tree, everything=False):
     if not os.path.exists(tree.path(DATABASE)):
         return [Problem(DATABASE, 1, "not there, and clang-tidy needs it; run: make compile_commands.json")]
     paths = [s.path for s in tree.sources if s.path.endswith(".c")] if everything else changed(tree)
+    command_of = commands(tree)
     end = time.monotonic() + BUDGET
     left = []
 
     def one(path):
         if everything or time.monotonic() < end:
-            return check_file(tree, path)
+            return check_file(tree, path, command_of.get(path, ""))
         left.append(path)
         return []
 

@@ -4,11 +4,11 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "compile/compile.h"
-#include "state/host.h"
 #include "compile/plan.h"
 #include "compile/tree.h"
+#include "state/host.h"
 
-#include "state/modules.h"
+#include "compile/modules.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

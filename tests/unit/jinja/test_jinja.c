@@ -71,7 +71,7 @@ static int run_golden(const struct golden *golden, struct buf *out)
 
 TEST(a_text_without_tags_stands_for_itself)
 {
-    static const struct {
+    const struct {
         struct str text;
         bool plain;
     } cases[] = {

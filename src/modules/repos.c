@@ -1,0 +1,589 @@
+#include "modules/repos.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "modules/machine.h"
+#include "modules/packages.h"
+#include "modules/parent.h"
+#include "provider/repo_line.h"
+#include "provider/repo_section.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define FILE_MAX     ((size_t)4 << 20)
+#define TEXT_MAX     ((size_t)8 << 20)
+#define KEYS_MAX     40
+#define APT_LIST     "/etc/apt/sources.list"
+#define APT_KEYRINGS "/etc/apt/keyrings"
+#define PPA_HOST     "https://ppa.launchpadcontent.net"
+
+/* --- mistakes ------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *name)
+{
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || name[0] == '-')
+        return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && !strchr("._-", *name))
+            return false;
+    return true;
+}
+
+static bool is_line(const char *text)
+{
+    return text && repo_line_is(str_from(text));
+}
+
+static bool has_key(const struct repos_args *args)
+{
+    return args->key_url || args->signedby || args->key_text.n > 0;
+}
+
+static int validate_texts(const struct repos_args *args, const struct value *where,
+                          struct diags *diags)
+{
+    const struct {
+        const char *key, *text;
+        enum machine_text kind;
+    } texts[] = {
+        { "name", args->name, MACHINE_LINE },
+        { "humanname", args->humanname, MACHINE_LINE },
+        { "baseurl", args->baseurl, MACHINE_LINE },
+        { "mirrorlist", args->mirrorlist, MACHINE_WORD },
+        { "ppa", args->ppa, MACHINE_WORD },
+        { "file", args->file, MACHINE_LINE },
+        { "dist", args->dist, MACHINE_WORD },
+        { "key_url", args->key_url, MACHINE_WORD },
+        { "signedby", args->signedby, MACHINE_WORD },
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (machine_validate(texts[i].key, texts[i].text, texts[i].kind, where, diags) < 0)
+            result = -1;
+    if (machine_validate_all("comps", args->comps, MACHINE_WORD, where, diags) < 0 ||
+        machine_validate_all("architectures", args->architectures, MACHINE_WORD, where, diags) < 0)
+        result = -1;
+    for (size_t i = 0; i < args->options.n; i++)
+        if (machine_validate("options", args->options.p[i].key, MACHINE_WORD, where, diags) < 0 ||
+            machine_validate("options", args->options.p[i].value, MACHINE_LINE, where, diags) < 0)
+            result = -1;
+    return result;
+}
+
+int repos_validate(const struct repos_args *args, const struct value *where, struct diags *diags)
+{
+    int result = validate_texts(args, where, diags);
+    struct repo_line line;
+    struct err err;
+
+    if (!is_line(args->name) && !is_identifier(args->name))
+        result = value_diag(diags, where,
+                            "'%s' is no name of a repository: letters, digits, '.', '_' and '-', "
+                            "or a whole 'deb' line",
+                            args->name);
+    if (is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
+        result = value_diag(diags, where, "%s", err.text);
+    if (is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
+        result = value_diag(diags, where, "%s", err.text);
+    if (args->ppa && !has_key(args))
+        result = value_diag(diags, where,
+                            "a ppa wants its signing key: 'key_url', 'key_text' or 'signedby'");
+    if (args->signedby && args->signedby[0] != '/')
+        result = value_diag(diags, where, "'signedby' is an absolute path");
+    if (args->file && str_ends(str_from(args->file), STR(".sources")))
+        result = value_diag(diags, where, "'file' is a list of one-line sources ('.list')");
+    return result;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int add_file(struct packages *packages, struct repos_files *files, const char *path,
+                    struct repos_file **ret, struct err *err)
+{
+    struct repos_file file = { .path = path };
+
+    if (fs_read(packages->run->arena, path, FILE_MAX, &file.old, err) < 0)
+        return -1;
+    file.now = file.old;
+    VEC_PUSH_IN(packages->run->arena, &files->list, file);
+    *ret = &files->list.p[files->list.n - 1];
+    return 0;
+}
+
+/* Letters and digits of a line, for names of files. */
+static const char *slug(struct arena *arena, const struct repo_line *line)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    size_t scheme = str_find(line->uri, STR("://"), 0);
+    const struct str parts[] = {
+        str_from_offset(line->uri, scheme == STR_NONE ? 0 : scheme + 3),
+        line->suite,
+    };
+
+    for (size_t k = 0; k < ARRAY_LEN(parts); k++)
+        for (size_t i = 0; i < parts[k].n; i++)
+            if (isalnum((unsigned char)parts[k].p[i]))
+                buf_add_char(&text, parts[k].p[i]);
+            else if (text.n > 0 && text.p[text.n - 1] != '-')
+                buf_add_char(&text, '-');
+    return buf_copy(&text, arena).p;
+}
+
+/* --- apt -------------------------------------------------------------------------------------- */
+
+struct apt {
+    struct repo_line line;
+    const char *id, *file;
+    bool own; /* the file is named after the repository */
+};
+
+static const char *join(struct arena *arena, struct param_strs words, const char *between)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    for (size_t i = 0; i < words.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? between : "", words.p[i]);
+    return buf_copy(&text, arena).p;
+}
+
+static const char *codename(struct state_run *run)
+{
+    const struct value *v = value_path(state_facts(run), STR("os.codename"), '.');
+
+    return v && v->kind == VALUE_STR && v->s.n > 0 ? v->s.p : NULL;
+}
+
+static int compose_line(struct packages *packages, const struct repos_args *args,
+                        struct repo_line *line, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    const char *ppa = args->ppa && strncmp(args->ppa, "ppa:", 4) == 0 ? args->ppa + 4 : args->ppa;
+    const char *uri = ppa ? arena_printf(arena, "%s/%s/ubuntu", PPA_HOST, ppa) : args->baseurl;
+    const char *suite = args->dist ? args->dist : codename(packages->run);
+
+    if (!uri)
+        return err_set(err, ERR_INVALID, "repository '%s' wants 'baseurl', 'ppa' or a 'deb' line",
+                       args->name);
+    if (!suite)
+        return err_set(err, ERR_INVALID, "repository '%s' wants 'dist'", args->name);
+    *line = (struct repo_line){
+        .type = STR("deb"),
+        .options = STR(""),
+        .uri = str_from(uri),
+        .suite = str_from(suite),
+        .components = str_from(args->comps.n > 0                     ? join(arena, args->comps, " ")
+                               : str_ends(str_from(suite), STR("/")) ? ""
+                                                                     : "main"),
+    };
+    return 0;
+}
+
+static int resolve_apt(struct packages *packages, const struct repos_args *args, struct apt *ret,
+                       struct err *err)
+{
+    const char *text = is_line(args->baseurl) ? args->baseurl : args->name;
+    struct arena *arena = packages->run->arena;
+
+    if (is_line(text) ? repo_line_parse(str_from(text), &ret->line, err) < 0
+                      : compose_line(packages, args, &ret->line, err) < 0)
+        return -1;
+    ret->line.disabled |= !args->enabled || args->disabled;
+    ret->own = !args->file && !is_line(args->name);
+    ret->id = is_line(args->name) ? slug(arena, &ret->line) : args->name;
+    ret->file = args->file ? args->file
+                : is_line(args->name)
+                    ? APT_LIST
+                    : arena_printf(arena, "%s/%s.list", packages->manager->repo_place, ret->id);
+    return 0;
+}
+
+static bool has_option(struct str options, struct str key)
+{
+    while (options.p) {
+        struct str word = str_trim(str_cut(&options, ' '));
+
+        if (str_starts(word, key) && word.n > key.n && word.p[key.n] == '=')
+            return true;
+    }
+    return false;
+}
+
+static void add_option(struct arena *arena, struct repo_line *line, struct str key,
+                       const char *value)
+{
+    if (!value || !value[0] || has_option(line->options, key))
+        return;
+    line->options = str_from(arena_printf(arena, "%.*s%s%.*s=%s", STR_ARG(line->options),
+                                          line->options.n > 0 ? " " : "", STR_ARG(key), value));
+}
+
+static int read_key(struct packages *packages, const struct repos_args *args, struct str *ret,
+                    struct err *err)
+{
+    *ret = args->key_text;
+    if (ret->n > 0 || !args->key_url)
+        return 0;
+    if (state_source(packages->run, args->key_url, args->key_hash, ret, err) < 0)
+        return err_wrap(err, "signing key of repository '%s'", args->name);
+    return 0;
+}
+
+/* The key is compared whole, so that a new one is noticed. Sets the path that signs. */
+static int add_key(struct packages *packages, const struct repos_args *args, const char *id,
+                   struct repos_files *files, const char **ret_path, struct err *err)
+{
+    struct repos_file *file;
+    struct str key;
+
+    *ret_path = args->signedby;
+    if (read_key(packages, args, &key, err) < 0)
+        return -1;
+    if (key.n == 0)
+        return 0;
+    if (!args->signedby)
+        *ret_path = arena_printf(packages->run->arena, APT_KEYRINGS "/zester-%s.%s", id,
+                                 str_starts(str_trim_left(key), STR("-----BEGIN")) ? "asc" : "gpg");
+    if (add_file(packages, files, *ret_path, &file, err) < 0)
+        return -1;
+    file->now = key;
+    return 0;
+}
+
+static int managed_apt(struct packages *packages, const struct repos_args *args,
+                       struct repos_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    struct arena *arena = packages->run->arena;
+    const char *comment, *signs;
+    struct repos_file *file;
+    struct apt apt;
+
+    if (resolve_apt(packages, args, &apt, err) < 0 ||
+        add_key(packages, args, apt.id, files, &signs, err) < 0 ||
+        add_file(packages, files, apt.file, &file, err) < 0)
+        return -1;
+    add_option(arena, &apt.line, STR("arch"), join(arena, args->architectures, ","));
+    add_option(arena, &apt.line, STR("signed-by"), signs);
+    for (size_t i = 0; i < args->options.n; i++)
+        add_option(arena, &apt.line, str_from(args->options.p[i].key), args->options.p[i].value);
+    if (!args->gpgcheck)
+        add_option(arena, &apt.line, STR("trusted"), "yes");
+    comment =
+        arena_printf(arena, "Managed by Zester: %s", args->humanname ? args->humanname : apt.id);
+    if (repo_line_set(apt.own || args->clean_file || !file->old.p ? STR("") : file->old, &apt.line,
+                      comment, &text, err) < 0)
+        return -1;
+    file->now = buf_copy(&text, arena);
+    return 0;
+}
+
+/* --- sections -----------------------------------------------------------------------------------
+ */
+
+static size_t fill_keys(const struct repos_args *args, struct repo_key *keys)
+{
+    const bool on = args->enabled && !args->disabled;
+    const struct repo_key fixed[] = {
+        { "name", args->humanname ? args->humanname : args->name },
+        { "baseurl", args->baseurl },
+        { "mirrorlist", args->mirrorlist },
+        { "enabled", on ? "1" : "0" },
+        { "gpgcheck", args->gpgcheck ? "1" : "0" },
+        { "gpgkey", args->key_url },
+    };
+    size_t count = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        keys[count++] = fixed[i];
+    for (size_t i = 0; i < args->options.n && count < KEYS_MAX; i++)
+        keys[count++] = (struct repo_key){ args->options.p[i].key, args->options.p[i].value };
+    return count;
+}
+
+static int managed_ini(struct packages *packages, const struct repos_args *args,
+                       struct repos_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    struct arena *arena = packages->run->arena;
+    struct repo_key keys[KEYS_MAX];
+    struct repos_file *file;
+    size_t count = fill_keys(args, keys);
+    const char *path =
+        args->file ? args->file
+                   : arena_printf(arena, "%s/%s.repo", packages->manager->repo_place, args->name);
+
+    if (!args->baseurl && !args->mirrorlist)
+        return err_set(err, ERR_INVALID, "repository '%s' wants 'baseurl' or 'mirrorlist'",
+                       args->name);
+    if (add_file(packages, files, path, &file, err) < 0 ||
+        repo_section_set(args->clean_file || !file->old.p ? STR("") : file->old,
+                         str_from(args->name), keys, count, "=", &text, err) < 0)
+        return -1;
+    file->now = buf_copy(&text, arena);
+    return 0;
+}
+
+static int managed_pacman(struct packages *packages, const struct repos_args *args,
+                          struct repos_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    const char *path = args->file ? args->file : packages->manager->repo_place;
+    const struct repo_key keys[] = {
+        { "Server", args->baseurl },
+        { "Include", args->mirrorlist },
+        { "SigLevel", args->gpgcheck ? NULL : "Never" },
+    };
+    struct repos_file *file;
+    bool was_there;
+
+    if (add_file(packages, files, path, &file, err) < 0)
+        return -1;
+    if (!args->enabled || args->disabled) /* pacman knows no repository that is switched off */
+        repo_section_remove(file->old, str_from(args->name), &text, &was_there);
+    else if (repo_section_set(file->old.p ? file->old : STR(""), str_from(args->name), keys,
+                              ARRAY_LEN(keys), " = ", &text, err) < 0)
+        return -1;
+    file->now = buf_copy(&text, packages->run->arena);
+    return 0;
+}
+
+static int managed_apk(struct packages *packages, const struct repos_args *args,
+                       struct repos_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    const char *path = args->file ? args->file : packages->manager->repo_place;
+    struct repos_file *file;
+
+    if (!args->baseurl)
+        return err_set(err, ERR_INVALID, "repository '%s' wants 'baseurl'", args->name);
+    if (add_file(packages, files, path, &file, err) < 0 ||
+        repo_line_set_plain(file->old.p ? file->old : STR(""), str_from(args->baseurl),
+                            !args->enabled || args->disabled, &text, err) < 0)
+        return -1;
+    file->now = buf_copy(&text, packages->run->arena);
+    return 0;
+}
+
+/* What a kind of repository has no place for is refused, not forgotten. */
+static int check_kind(const struct packages *packages, const struct repos_args *args,
+                      struct err *err)
+{
+    const unsigned apt = 1U << PACKAGE_REPO_APT, ini = 1U << PACKAGE_REPO_INI;
+    const unsigned apk = 1U << PACKAGE_REPO_APK, pacman = 1U << PACKAGE_REPO_PACMAN;
+    const struct {
+        const char *key;
+        bool given;
+        unsigned kinds;
+    } rules[] = {
+        { "a 'deb' line", is_line(args->name) || is_line(args->baseurl), apt },
+        { "ppa", args->ppa != NULL, apt },
+        { "dist", args->dist != NULL, apt },
+        { "comps", args->comps.n > 0, apt },
+        { "architectures", args->architectures.n > 0, apt },
+        { "key_text", args->key_text.n > 0, apt },
+        { "signedby", args->signedby != NULL, apt },
+        { "key_url", args->key_url != NULL, apt | ini },
+        { "options", args->options.n > 0, apt | ini },
+        { "mirrorlist", args->mirrorlist != NULL, ini | pacman },
+        { "humanname", args->humanname != NULL, apt | ini },
+        { "gpgcheck: false", !args->gpgcheck, ~apk },
+        { "clean_file", args->clean_file, apt | ini },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+        if (rules[i].given && !(rules[i].kinds & 1U << packages->manager->repo_kind))
+            return err_set(err, ERR_UNSUPPORTED, "repositories of %s have no '%s'",
+                           packages->manager->name, rules[i].key);
+    return 0;
+}
+
+typedef int (*repos_fn)(struct packages *packages, const struct repos_args *args,
+                        struct repos_files *files, struct err *err);
+
+int repos_resolve(struct packages *packages, const struct repos_args *args,
+                  struct repos_files *ret_files, struct err *err)
+{
+    static const repos_fn kinds[] = {
+        [PACKAGE_REPO_APT] = managed_apt,
+        [PACKAGE_REPO_INI] = managed_ini,
+        [PACKAGE_REPO_APK] = managed_apk,
+        [PACKAGE_REPO_PACMAN] = managed_pacman,
+    };
+
+    *ret_files = (struct repos_files){ 0 };
+    if (check_kind(packages, args, err) < 0)
+        return -1;
+    return kinds[packages->manager->repo_kind](packages, args, ret_files, err);
+}
+
+/* --- what shall go
+ * -------------------------------------------------------------------------------- */
+
+/* A file without a source of its own goes too, if it lies among those of repositories. */
+static void settle(struct packages *packages, struct repos_file *file, const struct buf *text)
+{
+    const bool part = path_is_below(file->path, packages->manager->repo_place) &&
+                      strcmp(file->path, packages->manager->repo_place) != 0;
+
+    file->now = buf_copy(text, packages->run->arena);
+    if (part && repo_line_is_empty(file->now))
+        file->now = (struct str){ NULL, 0 };
+}
+
+static int drop_from(struct packages *packages, const struct repos_args *args, const char *path,
+                     struct repos_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    struct repos_file *file;
+    struct repo_line line;
+    size_t count = 0;
+    bool there = false;
+
+    if (add_file(packages, files, path, &file, err) < 0)
+        return -1;
+    if (!file->old.p)
+        return 0;
+    switch (packages->manager->repo_kind) {
+    case PACKAGE_REPO_APT:
+        if (repo_line_parse(str_from(args->name), &line, err) < 0)
+            return -1;
+        repo_line_remove(file->old, &line, &text, &count);
+        break;
+    case PACKAGE_REPO_APK:
+        repo_line_remove_plain(file->old, str_from(args->baseurl ? args->baseurl : args->name),
+                               &text, &count);
+        break;
+    case PACKAGE_REPO_INI:
+    case PACKAGE_REPO_PACMAN:
+        repo_section_remove(file->old, str_from(args->name), &text, &there);
+        break;
+    }
+    if (count > 0 || there)
+        settle(packages, file, &text);
+    return 0;
+}
+
+static int drop_from_folder(struct packages *packages, const struct repos_args *args,
+                            struct str ending, struct repos_files *files, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    const char *folder = packages->manager->repo_place;
+    struct fs_names names;
+    struct fs_info info;
+
+    if (fs_stat(folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER)
+        return 0;
+    if (fs_list(arena, folder, &names, err) < 0)
+        return -1;
+    VEC_EACH (&names.list, name)
+        if (str_ends(str_from(*name), ending) &&
+            drop_from(packages, args, path_join(arena, folder, *name), files, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The file and the key that pkgrepo.managed made for this name. */
+static int drop_own(struct packages *packages, const struct repos_args *args,
+                    struct repos_files *files, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    const char *const paths[] = {
+        args->file ? args->file
+                   : arena_printf(arena, "%s/%s.list", packages->manager->repo_place, args->name),
+        arena_printf(arena, APT_KEYRINGS "/zester-%s.gpg", args->name),
+        arena_printf(arena, APT_KEYRINGS "/zester-%s.asc", args->name),
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        struct repos_file *file;
+
+        if (add_file(packages, files, paths[i], &file, err) < 0)
+            return -1;
+        file->now = (struct str){ NULL, 0 };
+    }
+    return 0;
+}
+
+int repos_find_absent(struct packages *packages, const struct repos_args *args,
+                      struct repos_files *ret_files, struct err *err)
+{
+    const enum package_repo_kind kind = packages->manager->repo_kind;
+
+    *ret_files = (struct repos_files){ 0 };
+    if (kind == PACKAGE_REPO_APT && !is_line(args->name))
+        return drop_own(packages, args, ret_files, err);
+    if (args->file)
+        return drop_from(packages, args, args->file, ret_files, err);
+    if (kind == PACKAGE_REPO_INI)
+        return drop_from_folder(packages, args, STR(".repo"), ret_files, err);
+    if (kind != PACKAGE_REPO_APT)
+        return drop_from(packages, args, packages->manager->repo_place, ret_files, err);
+    if (drop_from(packages, args, APT_LIST, ret_files, err) < 0)
+        return -1;
+    return drop_from_folder(packages, args, STR(".list"), ret_files, err);
+}
+
+/* --- doing it
+ * -------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct repos_file *file)
+{
+    return !file->old.p == !file->now.p && str_eq(file->old, file->now);
+}
+
+void repos_tell(struct state_run *run, const struct repos_files *files)
+{
+    VEC_EACH (&files->list, file) {
+        if (is_same(file))
+            continue;
+        if (!file->now.p)
+            state_differs(run, "repo file %s needs to go", file->path);
+        else if (!file->old.p)
+            state_differs(run, "repo file %s does not exist", file->path);
+        else
+            state_differs(run, "repo file %s content differs", file->path);
+        state_diff_content(run, file->path, file->old, file->now);
+    }
+}
+
+static int put(struct state_run *run, const char *path, struct str text, struct err *err)
+{
+    const struct change_attr keep = CHANGE_KEEP;
+
+    if (!text.p)
+        return change_remove(run, path, err);
+    if (parent_make(run, path, true, NULL, err) < 0)
+        return -1;
+    return change_write(run, path, text, &keep, err);
+}
+
+int repos_apply(struct packages *packages, const struct repos_files *files, bool refresh,
+                struct err *err)
+{
+    struct err ignored;
+    bool any = false;
+
+    VEC_EACH (&files->list, file) {
+        if (is_same(file))
+            continue;
+        if (put(packages->run, file->path, file->now, err) < 0)
+            return -1;
+        any = true;
+    }
+    if (!any)
+        state_unchanged(packages->run);
+    if (!any || !refresh || packages_refresh(packages, true, err) == 0)
+        return 0;
+    VEC_EACH (&files->list, file)
+        if (!is_same(file)) /* what went wrong first is told; the journal has these files */
+            (void)put(packages->run, file->path, file->old, &ignored);
+    return err_wrap(err, "the repository was not kept");
+}

@@ -103,14 +103,14 @@ static int acquire(int fd, int operation, int64_t wait, const struct cancel *can
     return rc;
 }
 
-/* For messages only: a lock whose holder cannot be told is still a lock. */
+/* For messages only: a lock whose holder cannot be told is still a lock. Always of the same length,
+ * so that what was there need not be cut off: ext4 writes a file that was cut to the disk. */
 static void write_pid(int fd)
 {
     char text[PID_TEXT_SIZE];
-    int n = snprintf(text, sizeof(text), "%d\n", getpid());
+    int n = snprintf(text, sizeof(text), "%-*d\n", PID_TEXT_SIZE - 2, getpid());
 
-    if (ftruncate(fd, 0) == 0)
-        (void)!pwrite(fd, text, (size_t)n, 0);
+    (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
 int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t wait,

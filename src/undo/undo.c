@@ -40,7 +40,6 @@ struct undo {
     uint64_t appended, flushed, synced; /* bytes of the journal */
     bool leading;                       /* somebody writes */
     bool folders_synced;
-    bool worth; /* there is more than beginnings and ends without a change */
     bool broken;
     struct err why; /* of `broken` */
     uint32_t states;
@@ -69,23 +68,13 @@ struct undo *undo_new(const char *data_dir, const char *run_id, struct param_str
     return undo;
 }
 
-static void drop_journal(struct undo *undo)
-{
-    fd_close(&undo->fd);
-    (void)unlink(path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME));
-    (void)rmdir(undo->folder); /* what is left goes with the old runs */
-}
-
 void undo_free(struct undo *undo)
 {
     struct err ignored;
 
     if (!undo)
         return;
-    if (undo->fd >= 0 && !undo->worth)
-        drop_journal(undo);
-    else
-        (void)undo_flush(undo, &ignored); /* what had to be safe was synced by who needed it */
+    (void)undo_flush(undo, &ignored); /* what had to be safe was synced by those who needed it */
     fd_close(&undo->fd);
     buf_done(&undo->pending);
     (void)pthread_cond_destroy(&undo->written);
@@ -97,11 +86,6 @@ void undo_free(struct undo *undo)
 bool undo_is_open(const struct undo *undo)
 {
     return undo->fd >= 0;
-}
-
-bool undo_is_worth(const struct undo *undo)
-{
-    return undo->worth;
 }
 
 bool undo_is_heavy(const struct undo *undo)
@@ -118,24 +102,6 @@ static void append(struct undo *undo, struct str framed)
     undo->appended += framed.n;
 }
 
-static int append_framed(struct undo *undo, const struct value *record, bool worth, struct err *err)
-{
-    AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
-
-    if (undo_record_encode(&framed, record, err) < 0)
-        return err_wrap(err, "write the undo journal");
-    (void)pthread_mutex_lock(&undo->mutex);
-    append(undo, buf_view(&framed));
-    undo->worth |= worth;
-    (void)pthread_mutex_unlock(&undo->mutex);
-    return 0;
-}
-
-static int append_record(struct undo *undo, const struct value *record, struct err *err)
-{
-    return append_framed(undo, record, true, err);
-}
-
 static struct value run_record(struct undo *undo)
 {
     struct value_map *map = undo_record_new(&undo->arena, UNDO_RUN);
@@ -149,12 +115,9 @@ static struct value run_record(struct undo *undo)
     return value_map(map);
 }
 
-/* Under the mutex: the first state makes folder and file. */
+/* Under the mutex: the first record that is worth something makes folder and file. */
 static int open_journal(struct undo *undo, struct err *err)
 {
-    AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
-    struct value record;
-
     if (undo->fd >= 0)
         return 0;
     if (fs_mkdirs(undo->root, 0700, err) < 0 || fs_mkdirs(undo->folder, 0700, err) < 0)
@@ -163,11 +126,50 @@ static int open_journal(struct undo *undo, struct err *err)
                     O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (undo->fd < 0)
         return err_sys(err, errno, "create the undo journal in '%s'", undo->folder);
-    record = run_record(undo);
+    return 0;
+}
+
+/* Under the mutex: the first record of all. */
+static int append_run(struct undo *undo, struct err *err)
+{
+    AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
+    const struct value record = run_record(undo);
+
     if (undo_record_encode(&framed, &record, err) < 0)
-        return -1;
+        return err_wrap(err, "write the undo journal");
     append(undo, buf_view(&framed));
     return 0;
+}
+
+static int append_framed(struct undo *undo, const struct value *record, bool worth, struct err *err)
+{
+    AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
+    int rc;
+
+    if (undo_record_encode(&framed, record, err) < 0)
+        return err_wrap(err, "write the undo journal");
+    (void)pthread_mutex_lock(&undo->mutex);
+    rc = worth ? open_journal(undo, err) : 0;
+    if (rc == 0)
+        append(undo, buf_view(&framed));
+    (void)pthread_mutex_unlock(&undo->mutex);
+    return rc;
+}
+
+static int append_record(struct undo *undo, const struct value *record, struct err *err)
+{
+    return append_framed(undo, record, true, err);
+}
+
+/* Before a copy is written to its folder. */
+static int open_early(struct undo *undo, struct err *err)
+{
+    int rc;
+
+    (void)pthread_mutex_lock(&undo->mutex);
+    rc = open_journal(undo, err);
+    (void)pthread_mutex_unlock(&undo->mutex);
+    return rc;
 }
 
 int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state *state,
@@ -190,7 +192,7 @@ int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state
     if (undo_record_encode(&framed, &record, err) < 0)
         return err_wrap(err, "write the undo journal");
     (void)pthread_mutex_lock(&undo->mutex);
-    rc = open_journal(undo, err);
+    rc = undo->appended > 0 ? 0 : append_run(undo, err);
     if (rc == 0) {
         append(undo, buf_view(&framed));
         *ret_number = undo->states++;
@@ -215,7 +217,8 @@ int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, const c
     struct image image;
     const char *copy = arena_printf(scratch, "copy-%u", atomic_fetch_add(&undo->copies, 1));
 
-    if (image_take(scratch, path, extent, undo->folder, copy, &image, err) < 0)
+    if (open_early(undo, err) < 0 ||
+        image_take(scratch, path, extent, undo->folder, copy, &image, err) < 0)
         return -1;
     if (image.copy)
         atomic_fetch_add(&undo->large, 1);
@@ -331,7 +334,7 @@ static int settle(struct undo *undo, bool sync, struct err *err)
     int rc = 0;
 
     (void)pthread_mutex_lock(&undo->mutex);
-    want = undo->appended;
+    want = undo->fd >= 0 ? undo->appended : 0; /* beginnings alone are worth no file */
     while (*done < want && !undo->broken) {
         if (undo->leading)
             (void)pthread_cond_wait(&undo->written, &undo->mutex);
@@ -362,7 +365,6 @@ struct undo *undo_reopen(const char *data_dir, const struct undo_run *run, struc
     struct undo *undo = make(data_dir, run->id);
     const char *path = path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME);
 
-    undo->worth = true; /* it was kept */
     undo->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (undo->fd >= 0 && ftruncate(undo->fd, (off_t)run->size) == 0)
         return undo;

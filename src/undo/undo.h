@@ -15,8 +15,8 @@
  * Writing:   undo_new -> { undo_begin, undo_keep..., undo_sync, undo_end }... -> undo_free
  * Reading:   undo_list -> undo_read
  *
- * Nothing is created before the first undo_begin. Many states that sync at once share
- * one write and one fsync. What holds secrets is readable by the owner only.
+ * Nothing is created for states that begin and change nothing. Many states that sync at
+ * once share one write and one fsync. What holds secrets is readable by the owner only.
  *
  * Threads: any number of writers; readers take no lock (run/runlock.h does).
  */
@@ -59,7 +59,7 @@ struct undo_state {
 };
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs);
-/* Writes what is still in memory, or removes what is worth nothing. NULL is fine. */
+/* Writes what is still in memory. NULL is fine. */
 void undo_free(struct undo *undo);
 
 /* A state is about to be applied; `ret_number` names it in the calls below. `scratch` is used for
@@ -84,9 +84,6 @@ int undo_flush(struct undo *undo, struct err *err);
 
 /* Is there a journal now? */
 bool undo_is_open(const struct undo *undo);
-/* Is there something in it that a revert could take back or would have to tell? A journal without
- * goes with undo_free. */
-bool undo_is_worth(const struct undo *undo);
 /* Is it so large that undo_prune should weigh all of them? */
 bool undo_is_heavy(const struct undo *undo);
 

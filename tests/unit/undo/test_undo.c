@@ -30,10 +30,11 @@ static void make_journal(struct arena *arena, const char *folder)
     CHECK(!undo_is_open(undo));
     CHECK_INT(undo_begin(undo, arena, &one, &first, &err), 0);
     CHECK_INT(undo_begin(undo, arena, &two, &second, &err), 0);
-    CHECK(undo_is_open(undo));
+    CHECK(!undo_is_open(undo));
     CHECK_INT(
         undo_keep(undo, arena, second, path_join(arena, folder, "f"), IMAGE_WHOLE, "none", &err),
         0);
+    CHECK(undo_is_open(undo));
     CHECK_INT(undo_left(undo, arena, second, path_join(arena, folder, "f"), "folder", &err), 0);
     CHECK_INT(undo_note(undo, arena, first, "key", &noted, &err), 0);
     CHECK_INT(undo_end(undo, arena, first, OUTCOME_UNCHANGED, &err), 0);
@@ -154,7 +155,7 @@ TEST(a_journal_of_states_that_changed_nothing_is_not_kept)
         CHECK_INT(
             undo_end(undo, &arena, number, changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED, &err), 0);
         CHECK_INT(undo_flush(undo, &err), 0);
-        CHECK_INT(undo_is_worth(undo), changed);
+        CHECK_INT(undo_is_open(undo), changed);
         CHECK(!undo_is_heavy(undo));
         undo_free(undo);
         CHECK_INT(undo_list(&arena, folder, &ids, &err), 0);

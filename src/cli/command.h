@@ -16,6 +16,7 @@
 #include "data/params.h"
 
 struct arena;
+struct buf;
 struct diags;
 struct err;
 
@@ -54,6 +55,8 @@ struct program {
      * function, not a command. NULL: none. */
     const char *other_word;
     const struct command *other;
+    void (*other_words)(
+        struct buf *out); /* its functions, each after a blank, for completion; NULL */
     /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
     int (*unknown)(struct cli *cli, const char *word);
     int usage_status; /* exit status of wrong usage; 0: CLI_ERROR */

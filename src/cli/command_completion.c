@@ -25,6 +25,9 @@ static void add_cases(struct buf *out, const struct program *program)
     if (program->other) {
         buf_printf(out, "        %s) words=\"", program->other_word);
         add_options(out, program->other->options);
+        buf_add_text(out, "\" functions=\"");
+        if (program->other_words)
+            program->other_words(out);
         buf_add_text(out, "\" ;;\n");
     }
 }
@@ -35,7 +38,7 @@ static void print_bash(const struct program *program, struct buf *out)
     buf_printf(out,
                "# bash completion of %s; load with: source <(%s completion bash)\n"
                "_%s() {\n"
-               "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+               "    local word=${COMP_WORDS[COMP_CWORD]} words= functions=\n"
                "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                "        words=\"--help --version%s%s",
                program->name, program->name, program->name, program->other ? " " : "",
@@ -52,7 +55,7 @@ static void print_bash(const struct program *program, struct buf *out)
                "    esac\n"
                "    case $word in\n"
                "        -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-               "        *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+               "        *) COMPREPLY=($(compgen -f -W \"$functions\" -- \"$word\")) ;;\n"
                "    esac\n"
                "}\n"
                "complete -o filenames -F _%s %s\n",

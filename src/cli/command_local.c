@@ -415,6 +415,15 @@ static const struct function_entry functions[] = {
 };
 /* clang-format on */
 
+void command_local_words(struct buf *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        buf_printf(out, " %s", functions[i].name);
+    for (size_t i = 0; i < module_count; i++)
+        if (!(module_table[i]->flags & MODULE_HIDDEN))
+            buf_printf(out, " %s", module_table[i]->name);
+}
+
 static const struct function_entry *find_function(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)

@@ -35,6 +35,7 @@ int main(int argc, char **argv)
         .commands = commands,
         .other_word = "--local",
         .other = &command_local,
+        .other_words = command_local_words,
         .unknown = unknown_word,
     };
 

@@ -390,3 +390,14 @@ def test_a_mode_that_is_none_is_refused_with_its_place(machine):
     result = machine.run("state.apply", "web", status=1)
     assert "web.zy:6:13: 'mode' wants a file mode such as \"0644\", got 999" in result.stderr
     assert not (machine.root / "motd").exists()
+
+
+def test_completion_knows_functions_modules_and_options():
+    script = subprocess.run([ZESTER, "completion", "bash"], capture_output=True, text=True, timeout=60).stdout
+    ask = script + """
+COMP_WORDS=(zester --local file.mana); COMP_CWORD=2; _zester; echo "${COMPREPLY[@]}"
+COMP_WORDS=(zester --local state.apply --tes); COMP_CWORD=3; _zester; echo "${COMPREPLY[@]}"
+COMP_WORDS=(zester ren); COMP_CWORD=1; _zester; echo "${COMPREPLY[@]}"
+"""
+    answers = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60).stdout.splitlines()
+    assert answers == ["file.managed", "--test", "render"]

@@ -148,8 +148,8 @@ lint-all: compile_commands.json ## the same, with clang-tidy on every file
 bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
 	@$(PY) bench/run --build $(B) $(BENCH)
 
-docs: ## write again what is generated: docs/packages.md
-	@$(PY) tools/gen-docs
+docs: all ## write again what is generated: docs/packages.md, docs/modules.md
+	@$(PY) tools/gen-docs --build $(B)
 
 INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)
 install: all ## install below $(DESTDIR)$(PREFIX)

@@ -162,10 +162,15 @@ static int compile(struct local *local, const struct plan **plan)
 {
     struct arena *arena = &local->session.arena;
     struct state_host *host = &local->session.host;
+    AUTO_BUF struct buf warnings = BUF_INIT(OUTPUT_MAX);
+    int result = local->words.n == 0 ? compile_top(arena, host, plan, &local->diags)
+                                     : compile_refs(arena, host, local->words, plan, &local->diags);
 
-    if (local->words.n == 0)
-        return compile_top(arena, host, plan, &local->diags);
-    return compile_refs(arena, host, local->words, plan, &local->diags);
+    if (result < 0)
+        return -1;
+    diags_print((*plan)->warnings, &warnings);
+    (void)fputs(buf_text(&warnings), stderr);
+    return 0;
 }
 
 static int state_apply(struct local *local)

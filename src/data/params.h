@@ -164,6 +164,8 @@ int params_check(const struct param *table, struct err *err);
 
 /* Aligned lines for people: name, kind, default or "required", words. */
 void params_print_doc(const struct param *table, struct buf *out);
+/* The same as a table of Markdown. */
+void params_print_markdown(const struct param *table, struct buf *out);
 /* The same for machines: a list of maps with name, type, required, secret, primary, default,
  * choices, aliases and doc. */
 struct value params_doc_value(struct arena *arena, const struct param *table);

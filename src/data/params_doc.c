@@ -103,6 +103,34 @@ void params_print_doc(const struct param *table, struct buf *out)
     }
 }
 
+/* Text in a cell of a table: a bar would end it. */
+static void print_cell(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '|')
+            buf_add_text(out, "\\|");
+        else
+            buf_add_char(out, *text);
+}
+
+void params_print_markdown(const struct param *table, struct buf *out)
+{
+    buf_add_text(out, "| parameter | kind | default | what it is |\n|---|---|---|---|\n");
+    for (const struct param *p = table; p->name; p++) {
+        if (p->flags & PARAM_HIDDEN)
+            continue;
+        buf_printf(out, "| `%s` | ", p->name);
+        print_cell(out, kind_column(p));
+        buf_add_text(out, " | ");
+        print_cell(out, default_column(p));
+        buf_add_text(out, " | ");
+        print_cell(out, p->doc);
+        if (p->aliases)
+            print_aliases(out, p->aliases);
+        buf_add_text(out, " |\n");
+    }
+}
+
 /* --- for machines ------------------------------------------------------------ */
 
 static void set(struct arena *arena, struct value_map *map, const char *key, struct value v)

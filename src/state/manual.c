@@ -34,10 +34,10 @@ static void print_example(const struct module *module, struct buf *out)
     struct str rest = str_from(module->example);
 
     if (str_is(str_trim(rest), "{}")) {
-        buf_printf(out, "example:\n  my_state:\n    %s: []\n", module->name);
+        buf_printf(out, "  my_state:\n    %s: []\n", module->name);
         return;
     }
-    buf_printf(out, "example:\n  my_state:\n    %s:\n", module->name);
+    buf_printf(out, "  my_state:\n    %s:\n", module->name);
     while (rest.p && rest.n > 0) {
         struct str line = str_cut(&rest, '\n');
         bool nested = line.n > 0 && (line.p[0] == ' ' || line.p[0] == '-');
@@ -50,14 +50,16 @@ static void print_module(const struct module *module, struct buf *out)
 {
     buf_printf(out, "%s - %s\n\n", module->name, module->summary);
     if (module->details)
-        buf_printf(out, "%s\n", module->details);
+        buf_printf(out, "%.*s\n\n", STR_ARG(str_trim_right(str_from(module->details))));
     if (module->params && module->params->name) {
         buf_add_text(out, "parameters:\n");
         params_print_doc(module->params, out);
         buf_add_char(out, '\n');
     }
-    if (is_state(module) && module->example)
+    if (is_state(module) && module->example) {
+        buf_add_text(out, "example:\n");
         print_example(module, out);
+    }
 }
 
 bool manual_print(struct str name, struct buf *out)
@@ -96,18 +98,39 @@ struct value manual_value(struct arena *arena, const struct module *module)
     return value_map(map);
 }
 
+static void print_markdown(const struct module *module, struct buf *out)
+{
+    buf_printf(out, "\n### %s\n\n%s%s.\n", module->name,
+               is_state(module) ? "" : "Function: ", module->summary);
+    if (module->details)
+        buf_printf(out, "\n%.*s\n", STR_ARG(str_trim_right(str_from(module->details))));
+    if (module->params && module->params->name) {
+        buf_add_char(out, '\n');
+        params_print_markdown(module->params, out);
+    }
+    if (is_state(module) && module->example) {
+        buf_add_text(out, "\n```yaml\n");
+        print_example(module, out);
+        buf_add_text(out, "```\n");
+    }
+}
+
 void manual_print_markdown(struct buf *out)
 {
-    buf_add_text(out, "# Modules\n\nMade from the modules' own tables by `zester doc --format "
-                      "markdown`.\n");
+    struct str family = { NULL, 0 };
+
+    buf_add_text(out, "# Modules\n\nWritten by `make docs` from the modules' own tables: what "
+                      "`zester doc` shows. The attributes and requisites of every\nstate are in "
+                      "[states.md](states.md). In the examples ROOT is a folder.\n");
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];
 
         if (module->flags & MODULE_HIDDEN)
             continue;
-        buf_printf(out, "\n## %s\n\n%s%s", module->name, module->summary, ".\n\n");
-        buf_add_text(out, "```text\n");
-        print_module(module, out);
-        buf_add_text(out, "```\n");
+        if (!str_eq(family, family_of(module))) {
+            family = family_of(module);
+            buf_printf(out, "\n## %.*s\n", STR_ARG(family));
+        }
+        print_markdown(module, out);
     }
 }

@@ -1,6 +1,7 @@
 """States on this machine, from the command line: `zester --local`."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -401,3 +402,21 @@ COMP_WORDS=(zester ren); COMP_CWORD=1; _zester; echo "${COMPREPLY[@]}"
 """
     answers = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60).stdout.splitlines()
     assert answers == ["file.managed", "--test", "render"]
+
+
+def test_loose_parameters_are_told_and_do_no_harm(machine):
+    machine.state("web", MOTD + "    - colour: blue\n")
+    assert "no parameter 'colour'" in machine.run("state.apply", "web", status=1).stderr
+    loose = machine.run("state.apply", "web", "--loose-params", status=0)
+    assert "web.zy:7:7: file.managed has no parameter 'colour'" in loose.stderr
+    assert machine.read("motd") == "hello\n"
+
+
+def test_the_manual_page_names_every_option():
+    page = open(os.path.join(os.path.dirname(__file__), "../../packaging/man/zester.1")).read()
+    for command in ("--local", "render", "doc"):
+        text = subprocess.run([ZESTER, command, "--help"], capture_output=True, text=True, check=True).stdout
+        options = re.findall(r"^  --([a-z-]+)", text, re.M)
+        assert options
+        for option in options:
+            assert "-" + option in page, option

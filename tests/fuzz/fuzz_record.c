@@ -1,0 +1,27 @@
+/* Any text is a state file or an error; what is read is written in a form that reads the same. */
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "daemon/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct record record, back;
+    struct err err;
+    int result;
+
+    if (record_parse(&arena, (struct str){ (const char *)data, size }, &record, &err) < 0)
+        return 0;
+    result = record_print(&out, &record, &err);
+    assert(result == 0);
+    result = record_parse(&arena, buf_view(&out), &back, &err);
+    assert(result == 0 && back.services.n == record.services.n);
+    return 0;
+}

@@ -1,0 +1,111 @@
+#include "daemon/record.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/clock.h"
+#include "test.h"
+
+#define ROOM ((size_t)1 << 20)
+
+static struct record read_back(struct arena *arena, const struct record *record)
+{
+    AUTO_BUF struct buf out = BUF_INIT(ROOM);
+    struct record got = { 0 };
+    struct err err;
+
+    CHECK(record_print(&out, record, &err) == 0);
+    CHECK(record_parse(arena, buf_view(&out), &got, &err) == 0);
+    return got;
+}
+
+TEST(a_record_comes_back_as_it_was)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct record record = { .config_initialized = true, .owner_uid = 1000, .boot_id = "b" };
+    struct record got;
+    const struct record_service *web;
+
+    VEC_PUSH_IN(&arena, &record.services,
+                (struct record_service){ .name = "web",
+                                         .record = { .status = STATUS_RUNNING,
+                                                     .pid = 12,
+                                                     .started_at = 7 * CLOCK_SECOND,
+                                                     .restarts = 3,
+                                                     .initialized = true },
+                                         .pid_start = 99 });
+    VEC_PUSH_IN(&arena, &record.services,
+                (struct record_service){ .name = "job",
+                                         .record = { .status = STATUS_SKIPPED },
+                                         .reason = "dependency `web` was skipped" });
+    got = read_back(&arena, &record);
+    CHECK_INT(got.services.n, 2);
+    CHECK(got.config_initialized);
+    CHECK_INT(got.owner_uid, 1000);
+    CHECK_STR(got.boot_id, "b");
+    web = record_find(&got, "web");
+    CHECK_INT(web->record.status, STATUS_RUNNING);
+    CHECK_INT(web->record.pid, 12);
+    CHECK_INT(web->pid_start, 99);
+    CHECK_INT(web->record.started_at, 7 * CLOCK_SECOND);
+    CHECK_INT(web->record.restarts, 3);
+    CHECK(!web->record.has_exit_code);
+    CHECK_STR(record_find(&got, "job")->reason, "dependency `web` was skipped");
+    CHECK(record_find(&got, "nix") == NULL);
+}
+
+TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
+{
+    static const struct {
+        enum status from, to;
+    } cases[] = {
+        { STATUS_RUNNING, STATUS_STOPPED }, { STATUS_HEALTHY, STATUS_STOPPED },
+        { STATUS_WAITING, STATUS_STOPPED }, { STATUS_EXITED, STATUS_EXITED },
+        { STATUS_FAILED, STATUS_FAILED },   { STATUS_SKIPPED, STATUS_SKIPPED },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct record_service service = { .record = { .status = cases[i].from, .pid = 7 } };
+
+        record_settle(&service);
+        CHECK_INT(service.record.status, cases[i].to);
+        CHECK_INT(service.record.pid, 0);
+    }
+}
+
+TEST(a_file_that_is_no_record_is_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"services\": []}",
+        "{\"services\": {\"a\": {}}}",
+        "{\"services\": {\"a\": {\"status\": \"dancing\"}}}",
+        "{\"services\": {\"a\": ",
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct record record;
+        struct err err;
+
+        CHECK(record_parse(&arena, str_from(texts[i]), &record, &err) == -1);
+    }
+}
+
+TEST(a_record_on_disk_is_found_and_one_that_is_not_there_is_none)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct record record = { .boot_id = "b" };
+    const struct record *got;
+    struct err err;
+
+    CHECK(record_load(&arena, folder, &got, &err) == 0);
+    CHECK(got == NULL);
+    CHECK(record_save(folder, &record, &err) == 0);
+    CHECK(record_load(&arena, folder, &got, &err) == 0);
+    CHECK(got != NULL);
+}

@@ -54,7 +54,7 @@ EFFECTS = {
 EFFECT_OF = {call: what for what, calls in EFFECTS.items() for call in calls.split()}
 
 LOGGING = re.compile(r"\blog_(?:error|warning|info|debug)\s*\(")
-MAY_LOG = {"peel", "reactor", "master", "cli", "programs"}
+MAY_LOG = {"peel", "reactor", "master", "daemon", "cli", "programs"}
 
 LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")

@@ -132,7 +132,8 @@ static int start(struct cli *cli, const struct daemon_args *args)
     }
     if (!args->detach) {
         (void)execlp(program, program, (char *)NULL);
-        return kepler_error("cannot run '%s': %s", program, strerror(errno));
+        (void)err_sys(&err, errno, "run '%s'", program);
+        return kepler_err(&err);
     }
     if (start_detached(cli->arena, &home, &err) < 0)
         return kepler_err(&err);

@@ -134,8 +134,7 @@ static struct value encode_field(struct arena *arena, const struct param *param,
         if (((const struct param_strs *)field)->n == 0)
             return value_null();
         return encode_strs(arena, field);
-    default:
-        abort(); /* a kind that no table above uses */
+    default: abort(); /* a kind that no table above uses */
     }
 }
 

@@ -252,7 +252,7 @@ static void on_client(struct watch *watch, uint32_t events)
     if (fd >= 0)
         client_new(daemon, fd);
     else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        log_error("client cannot be accepted error=%s", strerror(errno));
+        log_error("client cannot be accepted errno=%d", errno);
 }
 
 static int write_pid(struct daemon *daemon, struct err *err)
@@ -354,11 +354,13 @@ static int find_group(struct daemon *daemon, struct err *err)
 
 static int watch_signals(struct daemon *daemon, struct err *err)
 {
+    const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
     if (loop_on_signal(daemon->loop, SIGTERM, on_signal, daemon, err) < 0 ||
         loop_on_signal(daemon->loop, SIGINT, on_signal, daemon, err) < 0)
         return -1;
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGHUP, &ignore, NULL);
     return 0;
 }
 

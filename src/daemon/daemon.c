@@ -24,6 +24,8 @@
 #include "sys/path.h"
 
 #define PID_TEXT_SIZE 32
+/* How often the list of children is looked at. */
+#define TRIM_INTERVAL (60 * CLOCK_SECOND)
 #define PATH_FILE_MAX ((size_t)8192)
 /* The folder of root's daemon is searched by users on their way to the socket, not listed. */
 #define ROOT_MODE_SYSTEM 0771
@@ -341,6 +343,44 @@ static int make_group(struct daemon *daemon, struct err *err)
     return 0;
 }
 
+static void on_trim(struct timer *timer)
+{
+    struct daemon *daemon = container_of(timer, struct daemon, trim);
+    struct stat st;
+    struct err err;
+    int fd;
+
+    if (fstat(daemon->births, &st) == 0 && st.st_size > (off_t)LEFTOVER_TRIM_SIZE) {
+        if (leftover_open(daemon->births_path, &fd, &err) < 0) {
+            log_warning("list of children cannot be written anew error=%s", err.text);
+        } else {
+            fd_close(&daemon->births);
+            daemon->births = daemon->trees.births = fd;
+        }
+    }
+    timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
+              on_trim);
+}
+
+/* Sessions: what an earlier daemon left is ended, and all that we start is written down. */
+static int make_births(struct daemon *daemon, struct err *err)
+{
+    size_t killed;
+
+    daemon->births_path = path_join(&daemon->arena, daemon->home.root, "births");
+    if (leftover_kill(daemon->births_path, &killed, err) < 0)
+        return err_wrap(err, "end what an earlier daemon left");
+    if (killed > 0)
+        log_warning("leftovers ended processes=%zu", killed);
+    if (daemon->cgroup)
+        return fs_unlink(daemon->births_path, err);
+    if (leftover_open(daemon->births_path, &daemon->births, err) < 0)
+        return -1;
+    timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
+              on_trim);
+    return 0;
+}
+
 static int find_group(struct daemon *daemon, struct err *err)
 {
     const struct account_group *group;
@@ -366,7 +406,7 @@ static int watch_signals(struct daemon *daemon, struct err *err)
 
 int daemon_init(struct daemon *daemon, struct err *err)
 {
-    *daemon = (struct daemon){ .listener = -1, .lock = LOCK_NONE };
+    *daemon = (struct daemon){ .listener = -1, .births = -1, .lock = LOCK_NONE };
     (void)umask(0007);
     if (home_find(&daemon->arena, &daemon->home, err) < 0 || make_root(daemon, err) < 0)
         return -1;
@@ -374,9 +414,11 @@ int daemon_init(struct daemon *daemon, struct err *err)
         return err_wrap(err, "another daemon uses '%s'", daemon->home.root);
     daemon->loop = loop_new(err);
     if (!daemon->loop || write_pid(daemon, err) < 0 || make_group(daemon, err) < 0 ||
-        find_group(daemon, err) < 0 || watch_signals(daemon, err) < 0 ||
+        make_births(daemon, err) < 0 || find_group(daemon, err) < 0 ||
+        watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
         return -1;
+    daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
     filewatch_hub_init(&daemon->files, daemon->loop);
     loop_on_step(daemon->loop, on_step, daemon);
     return 0;
@@ -406,6 +448,7 @@ void daemon_done(struct daemon *daemon)
     if (daemon->listener >= 0)
         (void)fs_unlink(daemon->home.socket, &ignored);
     fd_close(&daemon->listener);
+    fd_close(&daemon->births);
     if (daemon->cgroup && !daemon->leave)
         (void)leftover_kill_group(daemon->cgroup, &ignored);
     loop_free(daemon->loop);

@@ -42,7 +42,10 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    const char *cgroup;  /* all that we start is below; NULL: sessions */
+    const char *cgroup; /* all that we start is below; NULL: sessions */
+    const char *births_path;
+    int births; /* for sessions: the list of all that we started; -1: none */
+    struct timer trim;
     struct map projects; /* by path */
     struct client *clients;
     size_t client_count;

@@ -1,11 +1,11 @@
 #include "daemon/leftover.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -13,28 +13,25 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/vec.h"
-#include "daemon/record.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/process.h"
 
 /* A killed process is gone soon, unless the kernel holds it. */
 #define WAIT_MAX  (10 * CLOCK_SECOND)
 #define WAIT_STEP (5 * CLOCK_MS)
 #define STAT_MAX  ((size_t)4096)
-#define LIST_MAX  ((size_t)4 << 20)
-#define NOTE_SIZE 64
+#define LIST_MAX  ((size_t)256 << 20)
 #define PROC_NAME 32
-
-struct session {
-    pid_t pid;
-    uint64_t start;
-};
+#define BOOT_SIZE 40
+/* Births are told in nanoseconds, starts in ticks. */
+#define BIRTH_SLACK CLOCK_SECOND
 
 struct sessions {
-    VEC(struct session) list;
+    VEC(struct process_birth) list;
 };
 
 /* Fields of /proc/PID/stat behind the name, counted from the state. */
@@ -90,76 +87,68 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
     return parse_stat(text, ret);
 }
 
-uint64_t leftover_start_time(pid_t pid)
-{
-    struct stat_line stat;
-
-    return pid > 0 && read_stat(pid, &stat) ? stat.start : 0;
-}
-
-void leftover_boot_id(char ret_id[static LEFTOVER_BOOT_SIZE])
+static void read_boot_id(char ret_id[static BOOT_SIZE])
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str text = { NULL, 0 };
     struct err ignored;
 
-    if (fs_read(&arena, "/proc/sys/kernel/random/boot_id", STAT_MAX, &text, &ignored) < 0)
-        text = (struct str){ NULL, 0 };
-    text = text.p ? str_trim(text) : STR("unknown");
-    (void)snprintf(ret_id, LEFTOVER_BOOT_SIZE, "%.*s", STR_ARG(text));
-}
-
-void leftover_note(int fd, pid_t pid, uint64_t start)
-{
-    char line[NOTE_SIZE];
-    int n = snprintf(line, sizeof(line), "%d %llu\n", (int)pid, (unsigned long long)start);
-    struct err ignored; /* a full disk: state.json is the second chance */
-
-    if (fd >= 0 && n > 0)
-        (void)fd_write(fd, line, (size_t)n, &ignored);
+    memset(ret_id, 0, BOOT_SIZE);
+    if (fs_read(&arena, "/proc/sys/kernel/random/boot_id", STAT_MAX, &text, &ignored) < 0 ||
+        !text.p)
+        return;
+    text = str_trim(text);
+    memcpy(ret_id, text.p, text.n < BOOT_SIZE ? text.n : BOOT_SIZE);
 }
 
 /* --- finding -------------------------------------------------------------------------- */
 
-static void add_list(struct arena *arena, const char *folder, struct sessions *sessions)
-{
-    struct str text, rest;
-    struct err ignored;
-
-    if (fs_read(arena, path_join(arena, folder, LEFTOVER_FILE), LIST_MAX, &text, &ignored) < 0 ||
-        !text.p)
-        return;
-    rest = text;
-    while (rest.p) {
-        struct str line = str_cut(&rest, '\n'), pid = str_cut(&line, ' ');
-        uint64_t number, start;
-
-        if (rest.p && line.p && number_parse_uint(pid, &number, &ignored) == 0 &&
-            number_parse_uint(line, &start, &ignored) == 0 && number > 1 && number <= INT32_MAX)
-            VEC_PUSH_IN(arena, &sessions->list, (struct session){ (pid_t)number, start });
-    }
-}
-
-/* The number is another one's now when its owner began at another time. */
-static bool is_ours(const struct session *session)
+/* The number is another one's now when its owner was born at another time. */
+static bool is_ours(const struct process_birth *birth)
 {
     struct stat_line stat;
+    int64_t tick = CLOCK_SECOND / sysconf(_SC_CLK_TCK), away;
 
-    if (session->start == 0)
+    if (birth->pid <= 1 || birth->pid > INT32_MAX)
         return false;
-    return !read_stat(session->pid, &stat) || stat.start == session->start;
+    if (!read_stat((pid_t)birth->pid, &stat))
+        return true; /* others may be in its session still */
+    away = (int64_t)stat.start * tick - birth->time;
+    return away < BIRTH_SLACK && away > -BIRTH_SLACK;
 }
 
-static const struct session *find(const struct sessions *sessions, pid_t session)
+/* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
+static int load(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
 {
-    VEC_EACH (&sessions->list, one)
-        if (one->pid == session)
-            return one;
-    return NULL;
+    char boot[BOOT_SIZE];
+    struct str text;
+
+    if (fs_read(arena, path, LIST_MAX, &text, err) < 0)
+        return -1;
+    read_boot_id(boot);
+    if (text.n < BOOT_SIZE || memcmp(text.p, boot, BOOT_SIZE) != 0)
+        return 0;
+    for (size_t at = BOOT_SIZE; at + sizeof(struct process_birth) <= text.n;
+         at += sizeof(struct process_birth)) {
+        struct process_birth birth;
+
+        memcpy(&birth, text.p + at, sizeof(birth));
+        if (is_ours(&birth))
+            VEC_PUSH_IN(arena, &ret->list, birth);
+    }
+    return 0;
+}
+
+static bool is_known(const struct sessions *sessions, pid_t session)
+{
+    VEC_EACH (&sessions->list, birth)
+        if (birth->pid == session)
+            return true;
+    return false;
 }
 
 struct member {
-    pid_t pid, parent;
+    pid_t pid, parent, session;
     bool ours;
 };
 
@@ -183,7 +172,8 @@ static void look(struct arena *arena, const struct sessions *sessions, struct me
             !read_stat((pid_t)pid, &stat) || stat.state == 'Z')
             continue;
         VEC_PUSH_IN(arena, &ret->list,
-                    (struct member){ (pid_t)pid, stat.parent, find(sessions, stat.session) });
+                    (struct member){ (pid_t)pid, stat.parent, stat.session,
+                                     is_known(sessions, stat.session) });
     }
 }
 
@@ -229,36 +219,57 @@ static void pause_briefly(void)
     (void)nanosleep(&step, NULL);
 }
 
-int leftover_kill(const char *folder, const struct record *record, size_t *ret_count,
-                  struct err *err)
+int leftover_kill(const char *path, size_t *ret_count, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    char boot[LEFTOVER_BOOT_SIZE];
-    struct sessions named = { 0 }, ours = { 0 };
     int64_t deadline = clock_after(clock_real(), WAIT_MAX);
+    struct sessions sessions = { 0 };
     size_t left;
 
     *ret_count = 0;
-    leftover_boot_id(boot);
-    if (record && record->boot_id && strcmp(record->boot_id, boot) != 0)
-        return 0; /* the machine was started anew since */
-    if (record)
-        VEC_EACH (&record->services, service)
-            if (service->record.pid > 1)
-                VEC_PUSH_IN(&arena, &named.list,
-                            (struct session){ service->record.pid, service->pid_start });
-    add_list(&arena, folder, &named);
-    VEC_EACH (&named.list, session)
-        if (is_ours(session))
-            VEC_PUSH_IN(&arena, &ours.list, *session);
-    if (ours.list.n == 0)
+    if (load(&arena, path, &sessions, err) < 0)
+        return -1;
+    if (sessions.list.n == 0)
         return 0;
-    for (*ret_count = left = sweep(&arena, &ours); left > 0; left = sweep(&arena, &ours)) {
+    for (*ret_count = left = sweep(&arena, &sessions); left > 0; left = sweep(&arena, &sessions)) {
         if (clock_real() > deadline)
             return err_set(err, ERR_TIMEOUT, "%zu processes of an earlier daemon do not end", left);
         pause_briefly();
     }
     return 0;
+}
+
+/* Is anybody in the session? */
+static bool is_alive(const struct members *members, const struct process_birth *birth)
+{
+    VEC_EACH (&members->list, one)
+        if (one->session == birth->pid)
+            return true;
+    return false;
+}
+
+int leftover_open(const char *path, int *ret_fd, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
+                                            .sync = FS_NO_SYNC };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(LIST_MAX);
+    struct sessions sessions = { 0 };
+    struct members members = { 0 };
+    char boot[BOOT_SIZE];
+
+    if (load(&arena, path, &sessions, err) < 0)
+        return -1;
+    look(&arena, &sessions, &members);
+    read_boot_id(boot);
+    buf_add(&text, boot, BOOT_SIZE);
+    VEC_EACH (&sessions.list, birth)
+        if (is_alive(&members, birth))
+            buf_add(&text, birth, sizeof(*birth));
+    if (fs_replace(path, buf_view(&text), &how, err) < 0)
+        return -1;
+    *ret_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    return *ret_fd < 0 ? err_sys(err, errno, "open '%s'", path) : 0;
 }
 
 int leftover_kill_group(const char *path, struct err *err)

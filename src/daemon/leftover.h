@@ -2,40 +2,31 @@
  * leftover - processes of services that outlived their daemon, and their end.
  *
  * With control groups it is simple: all that a daemon started is in one group, whose
- * path is written down in the home. Without, each service leads a session whose number
- * and start time are on disk before anything else happens: in state.json, and for
- * those that were started since it was last written in a list of one line each. A
- * session keeps its number as long as one process is in it, so no stranger has it,
- * unless its leader is another one than ours was.
+ * path is written down in the home. Without, every child leads a session and adds itself
+ * to a list before it runs (process_spec.births), so that there is no moment in which it
+ * lives and is not known. A session keeps its number as long as one process is in it,
+ * so no stranger has it, unless its leader was born at another time than ours.
  *
- * Threads: any, before services are started.
+ *     | boot id 40 | struct process_birth ... |      the list
+ *
+ * Threads: one.
  */
 #ifndef DAEMON_LEFTOVER_H
 #define DAEMON_LEFTOVER_H
 
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 struct err;
-struct record;
 
-/* Beside state.json. */
-#define LEFTOVER_FILE "pids"
+/* A list that is larger is written anew, without those that have ended. */
+#define LEFTOVER_TRIM_SIZE ((size_t)1 << 20)
 
-/* What tells one process from a later one with its number; 0 when there is none. */
-uint64_t leftover_start_time(pid_t pid);
-/* Of this life of the machine. */
-#define LEFTOVER_BOOT_SIZE 40
-void leftover_boot_id(char ret_id[static LEFTOVER_BOOT_SIZE]);
+/* End everything that the list at `path` knows of, with all descendants. Returns how many there
+ * were. No list: none. */
+int leftover_kill(const char *path, size_t *ret_count, struct err *err);
+/* Begin a list: of those in the old one that still live. The descriptor is for births. */
+int leftover_open(const char *path, int *ret_fd, struct err *err);
 
-/* Write down that a service leads this session, at once. `fd` is the open list. */
-void leftover_note(int fd, pid_t pid, uint64_t start);
-
-/* End everything in sessions that `record` (which may be NULL) and the list in `folder` name.
- * Returns how many processes were there. */
-int leftover_kill(const char *folder, const struct record *record, size_t *ret_count,
-                  struct err *err);
 /* End everything in the group at `path` and remove it; not there is fine. */
 int leftover_kill_group(const char *path, struct err *err);
 

@@ -1,10 +1,7 @@
 #include "daemon/project.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -13,13 +10,11 @@
 #include "base/suggest.h"
 #include "control/home.h"
 #include "daemon/daemon.h"
-#include "daemon/leftover.h"
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
 #include "supervise/config.h"
 #include "supervise/environment.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -31,20 +26,16 @@
 
 struct record project_record(const struct project *project, struct arena *arena)
 {
-    char boot[LEFTOVER_BOOT_SIZE];
     struct record record = { .config_initialized = project->initialized,
                              .snapshot_time = project->snapshot_time,
                              .owner_uid = project->config->owner.uid };
 
-    leftover_boot_id(boot);
-    record.boot_id = arena_strdup(arena, boot);
     for (uint32_t i = 0; i < project->config->service_count; i++) {
         const struct service *service = engine_get(project->engine, i);
         struct record_service one = { .name = service->config->name,
                                       .record = service->record,
                                       .reason = buf_text(&service->reason) };
 
-        one.pid_start = leftover_start_time(one.record.pid);
         VEC_PUSH_IN(arena, &record.services, one);
     }
     return record;
@@ -64,8 +55,6 @@ void project_save(struct project *project)
     project->changed = false;
     if (record_save(project->folder, &record, &err) < 0)
         log_error("state cannot be written config=%s error=%s", project->path, err.text);
-    else if (project->pids >= 0 && ftruncate(project->pids, 0) < 0)
-        log_warning("list of sessions cannot be emptied config=%s", project->path);
     project->save_due = clock_after(clock_now(), SAVE_SHARE * (clock_now() - begun));
 }
 
@@ -87,19 +76,9 @@ void project_save_later(struct project *project)
 
 /* --- what the engine tells ------------------------------------------------------------------ */
 
-/* A session is on disk before anything else can happen. */
-static void note_session(struct project *project, const struct event *event)
-{
-    pid_t pid = engine_get(project->engine, event->service)->record.pid;
-
-    if (event->to == STATUS_RUNNING && pid > 0)
-        leftover_note(project->pids, pid, leftover_start_time(pid));
-}
-
 static void on_status(struct project *project, const struct event *event)
 {
     project->changed = true;
-    note_session(project, event);
     log_info("service %s config=%s service=%s was=%s cause=%s%s%s", status_name(event->to),
              project->path, event->name, status_name(event->from), event->cause,
              event->reason[0] ? " reason=" : "", event->reason);
@@ -132,15 +111,10 @@ static void on_data(void *self)
 
 static int open_files(struct project *project, struct err *err)
 {
-    const char *pids = path_join(&project->arena, project->folder, LEFTOVER_FILE);
-
     project->logs = path_join(&project->arena, project->folder, "logs");
     if (fs_mkdirs(project->folder, 0770, err) < 0 ||
         snapshot_save_source(project->folder, project->config, err) < 0)
         return -1;
-    project->pids = open(pids, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (project->pids < 0)
-        return err_sys(err, errno, "open '%s'", pids);
     return capture_open(&project->capture, project->daemon->loop, project->logs,
                         &project->config->logs, on_data, project, err);
 }
@@ -197,7 +171,6 @@ int project_load(struct daemon *daemon, const struct config_source *source,
     struct project *project = mem_zalloc(sizeof(*project));
 
     project->daemon = daemon;
-    project->pids = -1;
     err->code = ERR_NONE;
     if (config_load(&project->arena, source, &project->config, diags) < 0)
         goto fail;
@@ -224,7 +197,6 @@ void project_free(struct project *project)
     engine_free(project->engine);
     real_world_free(project->world);
     capture_close(&project->capture);
-    fd_close(&project->pids);
     arena_done(&project->env_arena);
     arena_done(&project->arena);
     free(project);

@@ -52,7 +52,6 @@ struct project {
     bool frozen;      /* the daemon ends: what is on disk is for the next one */
     bool keep_lines;  /* it is stopped to be run anew: retention does not apply */
     int64_t snapshot_time;
-    int pids; /* the list of sessions that are not yet in state.json */
     int64_t save_due;
     struct timer save_timer;
 };

@@ -62,15 +62,6 @@ void record_settle(struct record_service *service)
 
 /* --- printing ------------------------------------------------------------------------- */
 
-static struct value service_value(struct arena *arena, const struct record_service *service)
-{
-    struct value v = record_service_value(arena, &service->record, service->reason);
-
-    if (service->pid_start > 0)
-        set(arena, v.map, "pid_start", value_int((int64_t)service->pid_start));
-    return v;
-}
-
 int record_print(struct buf *out, const struct record *record, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -79,13 +70,13 @@ int record_print(struct buf *out, const struct record *record, struct err *err)
     struct value v;
 
     VEC_EACH (&record->services, service)
-        set(&arena, services, service->name, service_value(&arena, service));
+        set(&arena, services, service->name,
+            record_service_value(&arena, &service->record, service->reason));
     set(&arena, whole, "services", value_map(services));
     set(&arena, whole, "config_initialized", value_bool(record->config_initialized));
     set(&arena, whole, "snapshot_time",
         record->snapshot_time > 0 ? value_int(record->snapshot_time) : value_null());
     set(&arena, whole, "owner_uid", value_int(record->owner_uid));
-    set(&arena, whole, "boot_id", value_text(record->boot_id ? record->boot_id : ""));
     v = value_map(whole);
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
 }
@@ -131,7 +122,6 @@ static int read_service(const char *name, const struct value *v, struct record_s
     if (!status || status_parse(str_from(status), &ret->record.status) < 0)
         return err_set(err, ERR_INVALID, "service '%s' has no status", name);
     ret->reason = reason ? reason : get_text(v, "fail_reason");
-    ret->pid_start = (uint64_t)get_int(v, "pid_start");
     ret->record.pid = (pid_t)get_int(v, "pid");
     ret->record.started_at = get_time(v, "started_at");
     ret->record.stopped_at = get_time(v, "stopped_at");
@@ -170,7 +160,6 @@ int record_parse(struct arena *arena, struct str text, struct record *ret_record
     record.config_initialized = get_bool(&whole, "config_initialized");
     record.snapshot_time = get_int(&whole, "snapshot_time");
     record.owner_uid = (uid_t)get_int(&whole, "owner_uid");
-    record.boot_id = get_text(&whole, "boot_id");
     *ret_record = record;
     return 0;
 }

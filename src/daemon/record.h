@@ -3,8 +3,7 @@
  *
  * Written whole and renamed into place, so that a daemon that is killed at any moment
  * leaves the old or the new. Read by the next daemon, and for configs that are not
- * loaded. Keys and meaning are those of the original; `pid_start` and `boot_id` are
- * ours: they tell a process of ours from another with the same number.
+ * loaded. Keys and meaning are those of the original.
  *
  *     { "services": { NAME: { "status": "running", "pid": 12, ... } },
  *       "config_initialized": true, "snapshot_time": 0, "owner_uid": 0 }
@@ -31,7 +30,6 @@ struct record_service {
     const char *name;
     struct service_record record;
     const char *reason;
-    uint64_t pid_start; /* when the process was started, in ticks since boot; 0: not known */
 };
 
 struct record {
@@ -39,7 +37,6 @@ struct record {
     bool config_initialized;
     int64_t snapshot_time; /* seconds; 0: none */
     uid_t owner_uid;
-    const char *boot_id; /* of the machine's life that pids belong to */
 };
 
 /* What `ps --json` and `inspect` show of a service. */

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
-#include "daemon/leftover.h"
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
@@ -84,17 +83,10 @@ static void recover_one(struct daemon *daemon, const char *folder)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct snapshot *snapshot = NULL;
     const struct record *record = NULL;
-    size_t killed;
     struct err err;
 
     if (record_load(&arena, folder, &record, &err) < 0)
         log_error("state cannot be read folder=%s error=%s", folder, err.text);
-    if (leftover_kill(folder, record, &killed, &err) < 0)
-        log_error("leftovers do not end folder=%s error=%s", folder, err.text);
-    else if (killed > 0)
-        log_warning("leftovers ended folder=%s processes=%zu", folder, killed);
-    if (fs_unlink(path_join(&arena, folder, LEFTOVER_FILE), &err) < 0)
-        log_error("list of sessions cannot be removed error=%s", err.text);
     if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
     if (snapshot && is_file(snapshot->source.path))

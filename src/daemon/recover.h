@@ -1,7 +1,7 @@
 /*
  * recover - what a new daemon does about the work of the one before.
  *
- * For each config on disk: what is left of its processes is ended. One with a snapshot,
+ * What was left of processes has been ended (daemon_init). A config with a snapshot,
  * whose file is still there, is loaded from it, and those of its services that were
  * active are started again, in the order of their dependencies. Of any other config, what
  * was active counts as stopped.

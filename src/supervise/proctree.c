@@ -238,6 +238,7 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     spec->group = PROCESS_GROUP_SESSION;
     spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
     spec->reaper = !tree->cgroup.path;
+    spec->births = tree->cgroup.path ? 0 : tree->home->births;
     if (process_start(spec, &tree->process, err) < 0)
         return -1;
     tree->exited = tree->killing = false;

@@ -32,6 +32,7 @@ struct proctree;
 struct proctree_home {
     struct loop *loop;
     const char *cgroup; /* groups are made below this folder; NULL: sessions */
+    int births;         /* for sessions: a list of all that is started; 0: none */
     struct map known;   /* children of ours, by pid; freed with the last of them */
 };
 

@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -54,6 +55,27 @@ IN_CHILD static int enter_group(const struct child *child)
     case PROCESS_GROUP_SAME: break;
     }
     return 0;
+}
+
+/* Until it is in the list it dies with us; from then on whoever comes after us finds it. */
+IN_CHILD static int note_birth(const struct child *child)
+{
+    struct process_birth birth;
+    struct timespec now = { 0, 0 };
+    int rc;
+
+    if (child->spec->births <= 0)
+        return 0;
+    (void)syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (syscall(SYS_getppid) != child->parent)
+        (void)syscall(SYS_exit_group, 127);
+    (void)syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+    birth.pid = (int64_t)syscall(SYS_getpid);
+    birth.time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    rc = (int)syscall(SYS_write, child->spec->births, &birth, sizeof(birth));
+    if (rc < 0)
+        return -1;
+    return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
 /* Handlers go with exec; ignored signals would stay ignored. */
@@ -165,10 +187,10 @@ typedef int step_fn(const struct child *child);
 
 /* In this order: files before rights are lost, the folder with the rights of the new user. */
 static step_fn *const steps[] = {
-    [CHILD_GROUP] = enter_group,    [CHILD_SIGNALS] = reset_signals, [CHILD_LIMITS] = set_limits,
-    [CHILD_STREAMS] = place_files,  [CHILD_GROUPS] = set_groups,     [CHILD_GID] = set_gid,
-    [CHILD_UID] = set_uid,          [CHILD_CWD] = enter_folder,      [CHILD_PRIVS] = give_up_privs,
-    [CHILD_REAPER] = become_reaper, [CHILD_EXEC] = exec_program,
+    [CHILD_GROUP] = enter_group,   [CHILD_BIRTH] = note_birth,     [CHILD_SIGNALS] = reset_signals,
+    [CHILD_LIMITS] = set_limits,   [CHILD_STREAMS] = place_files,  [CHILD_GROUPS] = set_groups,
+    [CHILD_GID] = set_gid,         [CHILD_UID] = set_uid,          [CHILD_CWD] = enter_folder,
+    [CHILD_PRIVS] = give_up_privs, [CHILD_REAPER] = become_reaper, [CHILD_EXEC] = exec_program,
 };
 _Static_assert(ARRAY_LEN(steps) == CHILD_STEPS, "every step has its function");
 
@@ -241,6 +263,8 @@ static int tell(const struct child *child, struct err *err)
 
     switch (child->report->step) {
     case CHILD_GROUP: return err_sys(err, errnum, "start '%s': lead a new group", program);
+    case CHILD_BIRTH:
+        return err_sys(err, errnum, "start '%s': write down that it is there", program);
     case CHILD_LIMITS: return err_sys(err, errnum, "start '%s': set its limits", program);
     case CHILD_STREAMS: return err_sys(err, errnum, "start '%s': give it its files", program);
     case CHILD_GROUPS: return err_sys(err, errnum, "start '%s': set its groups", program);
@@ -280,6 +304,7 @@ int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err 
     int rc;
 
     child->report = &local;
+    child->parent = getpid();
     if (!child->spec->cgroup)
         return start(child, ret_pid, ret_pidfd, err);
     child->report = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

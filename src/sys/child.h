@@ -21,6 +21,7 @@ struct process_spec;
 enum child_step {
     CHILD_NONE,
     CHILD_GROUP,
+    CHILD_BIRTH,
     CHILD_SIGNALS,
     CHILD_LIMITS,
     CHILD_STREAMS,
@@ -46,6 +47,7 @@ struct child_fd {
 
 struct child {
     const struct process_spec *spec;
+    pid_t parent;
     char *const *argv;
     char *const *env;
     const char *const *candidates; /* paths to try for the program; ends in NULL */

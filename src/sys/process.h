@@ -86,7 +86,15 @@ struct process_spec {
     bool has_umask;
     mode_t umask;
     bool no_new_privs;
+    int births;  /* an open list to which the child adds itself before it runs; 0: none */
     bool reaper; /* orphans below the child become its children, not init's */
+};
+
+/* One line of such a list. Whoever is not in it when we die dies too: a later process can find all
+ * that we started. */
+struct process_birth {
+    int64_t pid;
+    int64_t time; /* nanoseconds since boot, sleep included */
 };
 
 struct process {

@@ -1,0 +1,333 @@
+/* ssh_known_hosts.present - the key of a host that ssh trusts. */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/hex.h"
+#include "base/number.h"
+#include "base/sha256.h"
+#include "edit/edit.h"
+#include "edit/keyfile.h"
+#include "edit/lines.h"
+#include "modules/editor.h"
+#include "modules/machine.h"
+#include "modules/scratch.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/account.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/process.h"
+
+#define ARGS struct present_args
+
+#define SSH_PORT 22
+#define SYSTEM   "/etc/ssh/ssh_known_hosts"
+#define FILE_MAX ((size_t)16 << 20)
+
+struct present_args {
+    const char *name, *user, *key, *enc, *fingerprint, *config;
+    int64_t port, timeout;
+    bool hash;
+};
+
+/* clang-format off */
+static const struct param present_params[] = {
+    PARAM("name", STR, ARGS, name, "the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("user", STR, ARGS, user, "whose file; without: /etc/ssh/ssh_known_hosts"),
+    PARAM("key", STR, ARGS, key, "its public key: the base64, or kind and base64; without: the host is asked, and 'fingerprint' must fit", .flags = PARAM_FILLED),
+    PARAM("enc", STR, ARGS, enc, "kind of the key", .default_text = "ssh-ed25519"),
+    PARAM("fingerprint", STR, ARGS, fingerprint, "SHA256 fingerprint of the key: SHA256:..., or hexadecimal", .flags = PARAM_FILLED),
+    PARAM("port", INT, ARGS, port, "port of the host", .default_text = "22", PARAM_RANGE(1, UINT16_MAX)),
+    PARAM("timeout", DURATION, ARGS, timeout, "how long the host may take to answer", .default_text = "5s"),
+    PARAM("hash_known_hosts", BOOL, ARGS, hash, "hide the name of the host in the file"),
+    PARAM("config", STR, ARGS, config, "the file: a path, or one below the home of the user", .flags = PARAM_FILLED),
+    { 0 },
+};
+/* clang-format on */
+
+static int present_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct present_args *want = args;
+    int result = machine_validate("name", want->name, MACHINE_ARGUMENT, where, diags);
+
+    if (machine_validate("user", want->user, MACHINE_USER, where, diags) < 0)
+        result = -1;
+    if (machine_validate("enc", want->enc, MACHINE_ARGUMENT, where, diags) < 0 ||
+        machine_validate("key", want->key, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (!want->key && !want->fingerprint) {
+        result = value_diag(diags, where, "wants a 'key' or a 'fingerprint'");
+        diag_hint(diags, "ssh-keyscan HOST | ssh-keygen -lf - shows fingerprints");
+    }
+    if (want->config && want->config[0] != '/' && !want->user)
+        result = value_diag(diags, where,
+                            "'config' wants a path that begins with a slash, or a "
+                            "'user' beside it");
+    return result;
+}
+
+/* --- the key ------------------------------------------------------------------------------- */
+
+struct key {
+    struct str type, blob;
+};
+
+static const char *type_of(const char *enc)
+{
+    return strcmp(enc, "ed25519") == 0 ? "ssh-ed25519"
+           : strcmp(enc, "rsa") == 0   ? "ssh-rsa"
+           : strcmp(enc, "ecdsa") == 0 ? "ecdsa-sha2-nistp256"
+                                       : enc;
+}
+
+static bool is_fingerprint(struct state_run *run, struct str blob, const char *wanted)
+{
+    unsigned char digest[SHA256_SIZE];
+    AUTO_BUF struct buf bytes = BUF_INIT(FILE_MAX), text = BUF_INIT(FILE_MAX);
+    AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
+    char hex[SHA256_HEX_SIZE];
+    struct str given = str_from(wanted);
+    struct err ignored;
+
+    (void)run;
+    if (base64_decode(blob, BASE64_STANDARD, &bytes, &ignored) < 0)
+        return false;
+    sha256(buf_text(&bytes), bytes.n, digest);
+    sha256_hex(buf_text(&bytes), bytes.n, hex);
+    base64_encode(str_bytes(digest, sizeof(digest)), BASE64_STANDARD, &text);
+    while (text.n > 0 && text.p[text.n - 1] == '=')
+        buf_cut(&text, text.n - 1);
+    if (str_starts(given, STR("SHA256:")))
+        return str_eq(str_from_offset(given, strlen("SHA256:")), buf_view(&text));
+    for (size_t i = 0; i < given.n; i++)
+        if (given.p[i] != ':')
+            buf_add_char(&plain, given.p[i] >= 'A' && given.p[i] <= 'F' ? (char)(given.p[i] + 32)
+                                                                        : given.p[i]);
+    return str_is(buf_view(&plain), hex) || str_eq(given, buf_view(&text));
+}
+
+/* Ask the host; a key that nobody vouched for is never taken. */
+static int scan(struct state_run *run, const struct present_args *want, struct key *ret,
+                struct err *err)
+{
+    const struct tool tool = machine_tool(run);
+    const char *port = arena_printf(run->arena, "%lld", (long long)want->port);
+    const char *seconds = arena_printf(
+        run->arena, "%lld", (long long)((want->timeout + CLOCK_SECOND - 1) / CLOCK_SECOND));
+    struct line line;
+    struct str text;
+
+    if (tool_run(&tool, TOOL("ssh-keyscan", "-p", port, "-T", seconds, "--", want->name), NULL,
+                 &text, err) < 0)
+        return -1;
+    while (lines_next(&text, &line)) {
+        struct str rest = line.text;
+
+        if (lines_word(&rest).n == 0 || line.text.p[0] == '#')
+            continue;
+        ret->type = lines_word(&rest);
+        ret->blob = lines_word(&rest);
+        if (ret->blob.n > 0 && is_fingerprint(run, ret->blob, want->fingerprint))
+            return 0;
+    }
+    return err_set(err, ERR_INVALID, "no key of %s has the fingerprint %s", want->name,
+                   want->fingerprint);
+}
+
+static int find_key(struct state_run *run, const struct present_args *want, struct key *ret,
+                    struct err *err)
+{
+    struct str rest, first;
+
+    if (!want->key)
+        return scan(run, want, ret, err);
+    rest = str_trim(str_from(want->key));
+    first = lines_word(&rest);
+    *ret = keyfile_is_type(first) ? (struct key){ first, lines_word(&rest) }
+                                  : (struct key){ str_from(type_of(want->enc)), first };
+    if (want->fingerprint && !is_fingerprint(run, ret->blob, want->fingerprint))
+        return err_set(err, ERR_INVALID, "the key of %s has not the fingerprint %s", want->name,
+                       want->fingerprint);
+    return 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* [host]:port, unless the port is the usual one. */
+static const char *host_of(struct state_run *run, const struct present_args *want)
+{
+    return want->port == SSH_PORT
+               ? want->name
+               : arena_printf(run->arena, "[%s]:%lld", want->name, (long long)want->port);
+}
+
+/* Lines about the host, as ssh-keygen finds them: it alone knows hidden names. */
+static int find_lines(struct state_run *run, const struct present_args *want,
+                      const struct editor_file *file, struct str *ret, struct err *err)
+{
+    const struct tool tool = machine_tool(run);
+    struct process_result result;
+
+    *ret = STR("");
+    if (!file->exists)
+        return 0;
+    if (tool_try(&tool, TOOL("ssh-keygen", "-F", host_of(run, want), "-f", file->path), NULL,
+                 &result, err) < 0)
+        return -1;
+    if (process_status_ok(result.status))
+        *ret = result.out;
+    return 0;
+}
+
+/* Is it one of the lines found, with another key of the same kind? `ret_right`: with this key. */
+static bool is_found(struct str found, struct str line, const struct key *key, bool *ret_right)
+{
+    struct str rest = line, type, blob;
+
+    *ret_right = false;
+    if (line.n == 0 || line.p[0] == '#' || !lines_have(found, line, false))
+        return false;
+    if (line.p[0] == '@')
+        return false; /* @cert-authority, @revoked: not ours */
+    (void)lines_word(&rest);
+    type = lines_word(&rest);
+    blob = lines_word(&rest);
+    *ret_right = str_eq(type, key->type) && str_eq(blob, key->blob);
+    return str_eq(type, key->type);
+}
+
+/* "|1|..." instead of the name. */
+static int hide(struct state_run *run, const char *line, struct str *ret, struct err *err)
+{
+    const struct tool tool = machine_tool(run);
+    const struct scratch_options options = { .mode = 0600, .uid = (uid_t)-1, .gid = (gid_t)-1 };
+    struct scratch scratch;
+    int result;
+
+    if (scratch_make(run, &options, str_from(line), &scratch, err) < 0)
+        return -1;
+    result = tool_run(&tool, TOOL("ssh-keygen", "-H", "-f", scratch.path), NULL, NULL, err);
+    if (result == 0)
+        result = fs_read(run->arena, scratch.path, FILE_MAX, ret, err);
+    (void)fs_unlink(arena_printf(run->arena, "%s.old", scratch.path), &(struct err){ 0 });
+    scratch_done(&scratch);
+    *ret = result == 0 && ret->p ? str_trim(*ret) : STR("");
+    return result;
+}
+
+static int new_line(struct state_run *run, const struct present_args *want, const struct key *key,
+                    struct str *ret, struct err *err)
+{
+    const char *line = arena_printf(run->arena, "%s %.*s %.*s", host_of(run, want),
+                                    STR_ARG(key->type), STR_ARG(key->blob));
+
+    if (want->hash)
+        return hide(run, arena_printf(run->arena, "%s\n", line), ret, err);
+    *ret = str_from(line);
+    return 0;
+}
+
+static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    const struct present_args *want = args;
+    const struct str end = lines_end_of(file->text);
+    struct str rest = file->text, found, fresh;
+    struct line line;
+    struct key key;
+    bool placed = false, right;
+
+    if (find_key(run, want, &key, err) < 0 || find_lines(run, want, file, &found, err) < 0)
+        return -1;
+    while (lines_next(&rest, &line)) {
+        const bool ours = is_found(found, line.text, &key, &right);
+
+        if (!ours || (right && !placed))
+            lines_add(&plan->text, line.text, line.end);
+        placed |= right;
+    }
+    if (!placed) {
+        if (new_line(run, want, &key, &fresh, err) < 0)
+            return -1;
+        lines_finish(&plan->text, end);
+        lines_add(&plan->text, fresh, end);
+    }
+    plan->pending = arena_printf(run->arena, "the key of %s is not in %s", want->name, file->path);
+    plan->done = arena_printf(run->arena, "added the key of %s to %s", want->name, file->path);
+    plan->remark = arena_printf(run->arena, "the key of %s is in %s", want->name, file->path);
+    plan->detail = "host";
+    plan->word = want->name;
+    return edit_finish(&plan->text, err);
+}
+
+static int find_file(struct state_run *run, const struct present_args *want, const char **ret_path,
+                     struct change_attr *attr, struct err *err)
+{
+    const struct account *account;
+
+    *attr = (struct change_attr){ 0644, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+    *ret_path = want->config ? want->config : SYSTEM;
+    if (!want->user)
+        return 0;
+    if (account_find(run->arena, want->user, &account, err) < 0)
+        return -1;
+    *ret_path = NULL;
+    if (!account)
+        return 0;
+    attr->uid = account->uid;
+    attr->gid = account->gid;
+    *ret_path =
+        path_join(run->arena, account->home, want->config ? want->config : ".ssh/known_hosts");
+    return 0;
+}
+
+static int present_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct present_args *want = args;
+    struct editor editor = { .plan = present_plan, .makedirs = true };
+    struct change_attr attr;
+
+    if (find_file(run, want, &editor.path, &attr, err) < 0)
+        return -1;
+    if (editor.path)
+        return editor_check(run, &editor, args, err);
+    state_differs(run, "user %s does not exist yet", want->user);
+    return 0;
+}
+
+static int present_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct present_args *want = args;
+    struct change_attr file, folder;
+    struct editor editor = {
+        .plan = present_plan, .makedirs = true, .fresh = &file, .folder = &folder
+    };
+
+    if (find_file(run, want, &editor.path, &file, err) < 0)
+        return -1;
+    if (!editor.path)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);
+    folder = file;
+    folder.mode = want->user ? 0700 : 0755;
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_ssh_known_hosts_present = {
+    .name = "ssh_known_hosts.present",
+    .summary = "the key of a host that ssh trusts",
+    .details = "With a fingerprint alone the host is asked for its keys, and the one that fits is "
+               "taken; a key that nobody vouched for never is.",
+    .example = "name: git.example.org\nkey: ssh-ed25519 "
+               "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\n"
+               "config: ROOT/known_hosts\n",
+    .params = present_params,
+    .args_size = sizeof(struct present_args),
+    .validate = present_validate,
+    .check = present_check,
+    .apply = present_apply,
+};

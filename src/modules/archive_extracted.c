@@ -10,12 +10,16 @@
 #include "state/host.h"
 #include "state/module.h"
 #include "sys/account.h"
+#include "sys/clock.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"
 
 #define ARGS struct extracted_args
 
 #define STRIP_MAX 64
+/* Of an archive that comes over the network without a hash. */
+#define ARCHIVE_MAX     ((size_t)4 << 30)
+#define ARCHIVE_TIMEOUT (3600 * CLOCK_SECOND)
 
 struct extracted_args {
     const char *name, *source, *source_hash, *if_missing, *options, *user, *group, *password;
@@ -52,8 +56,8 @@ static bool read_strip(const char *options, int64_t *ret)
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (str_starts(str_from(options), str_from(words[i])))
-            return number_parse_int(str_trim(str_from(options + strlen(words[i]))), ret, &ignored) ==
-                       0 &&
+            return number_parse_int(str_trim(str_from(options + strlen(words[i]))), ret,
+                                    &ignored) == 0 &&
                    *ret >= 0 && *ret <= STRIP_MAX;
     return false;
 }
@@ -81,7 +85,8 @@ static int extracted_validate(const void *args, const struct value *where, struc
     return result;
 }
 
-/* --- the wish ----------------------------------------------------------------------------------- */
+/* --- the wish -----------------------------------------------------------------------------------
+ */
 
 static int find_options(const struct extracted_args *want, struct unpack_options *ret,
                         struct err *err)
@@ -162,8 +167,8 @@ static int read_source(struct state_run *run, const struct extracted_args *want,
                        struct err *err)
 {
     const struct fetch_options options = {
-        .size_max = FETCH_SIZE_MAX,
-        .timeout = FETCH_TIMEOUT,
+        .size_max = ARCHIVE_MAX,
+        .timeout = ARCHIVE_TIMEOUT,
         .cancel = run->host->cancel,
     };
 

@@ -54,9 +54,11 @@ static void add_ipv4(struct state_run *run, struct value_map *link, const struct
     const struct sockaddr_in *mask = (const void *)entry->ifa_netmask;
     struct value_map *map = value_map_new(run->arena, 2);
 
-    value_map_set(run->arena, map, value_text("address"), text_of(run, AF_INET, &address->sin_addr));
+    value_map_set(run->arena, map, value_text("address"),
+                  text_of(run, AF_INET, &address->sin_addr));
     if (mask)
-        value_map_set(run->arena, map, value_text("netmask"), text_of(run, AF_INET, &mask->sin_addr));
+        value_map_set(run->arena, map, value_text("netmask"),
+                      text_of(run, AF_INET, &mask->sin_addr));
     push(run, link, "inet", map);
 }
 

@@ -69,6 +69,23 @@ static const char *input_of(struct state_run *run, const char *name)
     return arena_printf(run->arena, "%.*s%s", (int)(dot - name), name, at ? at : "");
 }
 
+/* As the archive of locales calls it: "de_DE.utf8". */
+static const char *archive_name(struct state_run *run, const char *name)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char *dot = strchr(name, '.');
+
+    for (const char *p = name; *p; p++) {
+        const bool charset = dot && p > dot && !memchr(dot, '@', (size_t)(p - dot) + 1);
+
+        if (!charset)
+            buf_add_char(&out, *p);
+        else if (isalnum((unsigned char)*p))
+            buf_add_char(&out, (char)tolower((unsigned char)*p));
+    }
+    return buf_copy(&out, run->arena).p;
+}
+
 /* --- what is there --------------------------------------------------------------------------- */
 
 static int is_generated(struct state_run *run, const char *name, bool *ret, struct err *err)
@@ -194,8 +211,9 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         return 0;
     }
     state_say(run, "removed locale %s (revert)", want->name);
-    return tool_run(&tool, TOOL("localedef", "--delete-from-archive", "--", want->name), NULL, NULL,
-                    err);
+    return tool_run(&tool,
+                    TOOL("localedef", "--delete-from-archive", "--", archive_name(run, want->name)),
+                    NULL, NULL, err);
 }
 
 const struct module module_locale_present = {

@@ -59,8 +59,8 @@ static struct param_strs packages(struct state_run *run, const struct installed_
 
     if (want->pkgs.n > 0)
         return want->pkgs;
-    one[0] = want->version ? arena_printf(run->arena, "%s==%s", want->name, want->version)
-                           : want->name;
+    one[0] =
+        want->version ? arena_printf(run->arena, "%s==%s", want->name, want->version) : want->name;
     return (struct param_strs){ 1, one };
 }
 
@@ -77,7 +77,8 @@ static void add_common(const struct tool *tool, struct tool_words *words,
     tool_add(tool, words, "--no-input");
 }
 
-/* --- what is there ------------------------------------------------------------------------------ */
+/* --- what is there ------------------------------------------------------------------------------
+ */
 
 /* "name==version" for each package that is there. */
 static int list(struct state_run *run, const struct installed_args *want, struct str *ret,
@@ -99,7 +100,8 @@ static bool same_name(struct str a, struct str b)
     size_t i = 0, j = 0;
 
     while (i < a.n && j < b.n) {
-        const bool left = memchr("-_.", a.p[i], 3) != NULL, right = memchr("-_.", b.p[j], 3) != NULL;
+        const bool left = memchr("-_.", a.p[i], 3) != NULL,
+                   right = memchr("-_.", b.p[j], 3) != NULL;
 
         if (left != right)
             return false;
@@ -219,7 +221,8 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-/* --- installing ---------------------------------------------------------------------------------- */
+/* --- installing ----------------------------------------------------------------------------------
+ */
 
 static int install(struct state_run *run, const struct installed_args *want, struct err *err)
 {
@@ -274,7 +277,8 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
 }
 
-/* --- going back ------------------------------------------------------------------------------------ */
+/* --- going back
+ * ------------------------------------------------------------------------------------ */
 
 /* Lines of `of` whose package is not in `in` at the same version. */
 static size_t add_changed(const struct tool *tool, struct tool_words *words, struct str of,
@@ -287,8 +291,7 @@ static size_t add_changed(const struct tool *tool, struct tool_words *words, str
         const struct str name = name_of(line.text);
         const struct str there = version_of(in, name);
 
-        if (absent_only ? there.p != NULL
-                        : !there.p || str_ends(line.text, there))
+        if (absent_only ? there.p != NULL : !there.p || str_ends(line.text, there))
             continue;
         tool_add(tool, words, arena_str(tool->arena, absent_only ? name : line.text).p);
         n++;

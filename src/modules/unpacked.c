@@ -87,15 +87,15 @@ int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, stru
         state_differs(run, "target %s does not exist", wish->folder);
         return 0;
     }
-    if (fs_read(run->arena, path_join(run->arena, wish->folder, mark_name(run, wish)), MARK_FILE_MAX,
-                &text, err) < 0)
+    if (fs_read(run->arena, path_join(run->arena, wish->folder, mark_name(run, wish)),
+                MARK_FILE_MAX, &text, err) < 0)
         return -1;
     if (!text.p)
         return check_unmarked(run, wish, err);
     mark = str_cut(&text, '\n');
     if (!str_is(mark, wish->mark))
-        state_differs(run, "source_hash changed (recorded \"%.*s\", declared \"%s\")", STR_ARG(mark),
-                      wish->mark);
+        state_differs(run, "source_hash changed (recorded \"%.*s\", declared \"%s\")",
+                      STR_ARG(mark), wish->mark);
     else if (text.p && check_paths(run, wish, text, err) < 0)
         return -1;
     if (!run->differs)
@@ -160,7 +160,8 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, c
     return fs_rename(stage, wish->folder, err);
 }
 
-/* --- into a folder that is there ---------------------------------------------------------------- */
+/* --- into a folder that is there ----------------------------------------------------------------
+ */
 
 struct merge {
     struct state_run *run;
@@ -238,7 +239,8 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, 
                         err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
 
 static int extract(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
                    size_t *ret_count, struct err *err)

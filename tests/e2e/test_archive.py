@@ -1,0 +1,158 @@
+"""archive.extracted with archives of several kinds, made by the usual programs."""
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+
+from machine import Machine, skip_without
+
+FILES = {"app/bin/run": "#!/bin/sh\n", "app/etc/app.conf": "port=80\n", "app/README": "read me\n"}
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path, namespace=False)
+    for name, text in FILES.items():
+        path = tmp_path / "from" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "from/app/bin/run").chmod(0o755)
+    (tmp_path / "from/app/link").symlink_to("README")
+    return machine
+
+
+def pack(machine, kind):
+    out = machine.root / f"app.{kind}"
+    folder = machine.root / "from"
+    if kind == "zip":
+        skip_without("zip")
+        subprocess.run(["zip", "-qry", out, "app"], cwd=folder, check=True)
+    elif kind == "cpio":
+        skip_without("cpio")
+        subprocess.run(f"find app | cpio -o -H newc --quiet > {out}", shell=True, cwd=folder, check=True)
+    else:
+        subprocess.run(["tar", "-caf", out, "app"], cwd=folder, check=True)
+    return out
+
+
+def state(machine, source, **more):
+    lines = "".join(f"\n    - {key}: {value}" for key, value in more.items())
+    return f"x:\n  archive.extracted:\n    - name: {machine.root}/to\n    - source: {source}{lines}\n"
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz", "tar.bz2", "zip", "cpio"])
+def test_every_kind_is_extracted_once_and_taken_away(machine, kind):
+    archive = pack(machine, kind)
+    machine.settles(state(machine, archive))
+    for name, text in FILES.items():
+        assert (machine.root / "to" / name).read_text() == text
+    assert os.access(machine.root / "to/app/bin/run", os.X_OK)
+    assert os.readlink(machine.root / "to/app/link") == "README"
+    machine.revert()
+    assert not (machine.root / "to").exists()
+
+
+def test_parts_of_paths_are_left_out(machine):
+    archive = pack(machine, "tar")
+    machine.settles(state(machine, archive, options="--strip-components=1"))
+    assert (machine.root / "to/README").read_text() == "read me\n"
+
+
+def test_a_changed_archive_and_a_missing_file_extract_again(machine):
+    archive = pack(machine, "tar.gz")
+    machine.settles(state(machine, archive))
+    (machine.root / "to/app/README").unlink()
+    machine.settles(state(machine, archive))
+    (machine.root / "from/app/README").write_text("new\n")
+    pack(machine, "tar.gz")
+    machine.settles(state(machine, archive))
+    assert (machine.root / "to/app/README").read_text() == "new\n"
+
+
+def test_what_was_in_the_folder_comes_back(machine):
+    archive = pack(machine, "tar")
+    (machine.root / "to/app").mkdir(parents=True)
+    (machine.root / "to/app/README").write_text("mine\n")
+    (machine.root / "to/other").write_text("other\n")
+    machine.settles(state(machine, archive))
+    assert (machine.root / "to/app/README").read_text() == "read me\n"
+    machine.revert()
+    assert (machine.root / "to/app/README").read_text() == "mine\n"
+    assert sorted(os.listdir(machine.root / "to/app")) == ["README"]
+    assert sorted(os.listdir(machine.root / "to")) == ["app", "other"]
+
+
+def test_an_empty_folder_is_not_taken_for_an_extracted_one(machine):
+    (machine.root / "to").mkdir()
+    machine.settles(state(machine, pack(machine, "tar")))
+
+
+def test_if_missing_is_all_that_counts(machine):
+    archive = pack(machine, "tar")
+    (machine.root / "there").touch()
+    result = machine.apply(state(machine, archive, if_missing=machine.root / "there"))["archive.extracted:x"]
+    assert not result["changed"] and "already extracted" in result["diff"]
+    assert not (machine.root / "to").exists()
+
+
+def test_a_wrong_hash_extracts_nothing(machine):
+    archive = pack(machine, "tar")
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    result = machine.apply(state(machine, archive, source_hash="sha256=" + "0" * 64))["archive.extracted:x"]
+    assert digest in result["error"] and not (machine.root / "to").exists()
+    machine.settles(state(machine, archive, source_hash="sha256=" + digest))
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil-absolute", "a/../../evil"])
+def test_nothing_is_written_outside(machine, name):
+    archive = machine.root / "evil.tar"
+    with tarfile.open(archive, "w") as tar:
+        info = tarfile.TarInfo(name)
+        info.size = 4
+        tar.addfile(info, io.BytesIO(b"evil"))
+    result = machine.apply(state(machine, archive))["archive.extracted:x"]
+    assert "would write outside of its folder" in result["error"]
+    assert not (machine.root / "to").exists() and not (machine.root / "evil").exists()
+
+
+def test_nothing_is_written_through_a_link_of_the_archive(machine):
+    archive = machine.root / "evil.tar"
+    (machine.root / "outside").mkdir()
+    with tarfile.open(archive, "w") as tar:
+        link = tarfile.TarInfo("door")
+        link.type = tarfile.SYMTYPE
+        link.linkname = str(machine.root / "outside")
+        tar.addfile(link)
+        info = tarfile.TarInfo("door/evil")
+        info.size = 4
+        tar.addfile(info, io.BytesIO(b"evil"))
+    machine.apply(state(machine, archive))
+    assert not (machine.root / "outside/evil").exists()
+
+
+def test_a_damaged_archive_leaves_nothing(machine):
+    archive = pack(machine, "tar.gz")
+    archive.write_bytes(archive.read_bytes()[:60])
+    result = machine.apply(state(machine, archive))["archive.extracted:x"]
+    assert result["failed"] and not (machine.root / "to").exists()
+    assert sorted(path.name for path in machine.root.iterdir() if path.name.startswith(".")) == []
+
+
+def test_more_than_one_entry_at_the_top(machine):
+    archive = machine.root / "two.zip"
+    with zipfile.ZipFile(archive, "w") as bundle:
+        bundle.writestr("a", "a")
+        bundle.writestr("b/c", "c")
+    result = machine.apply(state(machine, archive, enforce_toplevel="true"))["archive.extracted:x"]
+    assert "2 entries at the top" in result["error"]
+    machine.settles(state(machine, archive))
+
+
+def test_the_network_wants_a_hash(machine):
+    said = machine.mistakes(state(machine, "http://127.0.0.1:1/x.tar"))
+    assert "wants a 'source_hash'" in said and "skip_verify" in said
+    assert "knows '--strip-components=N' only" in machine.mistakes(state(machine, "/x", options="--evil"))

@@ -1,0 +1,158 @@
+"""git.cloned and git.latest with real repositories, over files and over plain http."""
+import functools
+import http.server
+import os
+import subprocess
+import threading
+
+import pytest
+
+from machine import Machine, skip_without
+
+ENV = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+       "GIT_CONFIG_GLOBAL": "/dev/null", "PATH": os.environ["PATH"]}
+
+
+def git(folder, *words):
+    return subprocess.run(["git", "-C", folder, *words], env=ENV, check=True, text=True,
+                          capture_output=True).stdout.strip()
+
+
+class Repo:
+    def __init__(self, path):
+        self.path = path
+        path.mkdir()
+        git(path, "init", "-q", "-b", "main")
+        self.commit("one")
+
+    def commit(self, text):
+        (self.path / "file").write_text(text)
+        git(self.path, "add", "file")
+        git(self.path, "commit", "-q", "-m", text)
+        return git(self.path, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def machine(tmp_path):
+    skip_without("git")
+    return Machine(tmp_path, namespace=False)
+
+
+@pytest.fixture
+def repo(tmp_path):
+    skip_without("git")
+    return Repo(tmp_path / "repo")
+
+
+def cloned(machine, repo, **more):
+    lines = "".join(f"\n    - {key}: {value}" for key, value in more.items())
+    return f"copy:\n  git.cloned:\n    - name: {machine.root}/copy\n    - url: {repo.path}{lines}\n"
+
+
+def latest(machine, url, **more):
+    lines = "".join(f"\n    - {key}: {value}" for key, value in more.items())
+    return f"copy:\n  git.latest:\n    - name: {url}\n    - target: {machine.root}/copy{lines}\n"
+
+
+def test_a_clone_is_made_once_and_removed_by_a_revert(machine, repo):
+    machine.settles(cloned(machine, repo))
+    assert (machine.root / "copy/file").read_text() == "one"
+    repo.commit("two")
+    assert not machine.apply(cloned(machine, repo))["git.cloned:copy"]["changed"]
+    machine.revert()
+    assert not (machine.root / "copy").exists()
+
+
+def test_a_clone_moves_to_a_revision_and_back(machine, repo):
+    first = git(repo.path, "rev-parse", "HEAD")
+    git(repo.path, "tag", "-a", "-m", "t", "v1")
+    machine.apply(cloned(machine, repo))
+    second = repo.commit("two")
+    machine.settles(cloned(machine, repo, rev=second))
+    assert (machine.root / "copy/file").read_text() == "two"
+    machine.settles(cloned(machine, repo, rev="v1"))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == first
+    result = machine.apply(cloned(machine, repo, rev="no-such"))["git.cloned:copy"]
+    assert "no-such" in result["error"]
+
+
+def test_a_changed_url_is_repaired_and_taken_back(machine, repo, tmp_path):
+    machine.apply(cloned(machine, repo))
+    other = Repo(tmp_path / "other")
+    result = machine.settles(cloned(machine, other))["git.cloned:copy"]
+    assert result["changed"]
+    assert git(machine.root / "copy", "remote", "get-url", "origin") == str(other.path)
+
+
+def test_a_folder_with_other_things_is_not_overwritten(machine, repo):
+    (machine.root / "copy").mkdir()
+    (machine.root / "copy/mine").write_text("mine")
+    assert "force: true replaces" in machine.apply(cloned(machine, repo))["git.cloned:copy"]["error"]
+    machine.settles(cloned(machine, repo, force="true"))
+    assert not (machine.root / "copy/mine").exists()
+    machine.revert()
+    assert (machine.root / "copy/mine").read_text() == "mine"
+    assert sorted(os.listdir(machine.root / "copy")) == ["mine"]
+
+
+def test_latest_follows_a_branch_and_goes_back(machine, repo):
+    machine.settles(latest(machine, repo.path))
+    first = git(machine.root / "copy", "rev-parse", "HEAD")
+    second = repo.commit("two")
+    looked = machine.apply(latest(machine, repo.path), "--test")["git.latest:copy"]
+    assert looked["changed"] and "is behind origin" in looked["diff"]
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == first
+    (machine.states / "case2.sls").write_text(latest(machine, repo.path))
+    machine.zester("state.apply", "case2")
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == second
+    machine.zester("state.revert", "case2")
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == first
+    assert git(machine.root / "copy", "symbolic-ref", "--short", "HEAD") == "main"
+
+
+def test_latest_on_a_named_branch_and_a_tag(machine, repo):
+    git(repo.path, "checkout", "-q", "-b", "dev")
+    repo.commit("dev")
+    git(repo.path, "tag", "-a", "-m", "t", "v2")
+    git(repo.path, "checkout", "-q", "main")
+    machine.settles(latest(machine, repo.path))
+    machine.settles(latest(machine, repo.path, branch="dev"))
+    assert (machine.root / "copy/file").read_text() == "dev"
+    assert not machine.apply(latest(machine, repo.path, rev="v2"))["git.latest:copy"]["changed"]
+    assert "has no branch or tag 'nope'" in machine.apply(
+        latest(machine, repo.path, branch="nope"))["git.latest:copy"]["error"]
+
+
+def test_latest_drops_local_work_only_when_told(machine, repo):
+    machine.apply(latest(machine, repo.path))
+    (machine.root / "copy/file").write_text("local")
+    git(machine.root / "copy", "commit", "-q", "-am", "local")
+    repo.commit("two")
+    assert "force_reset: true" in machine.apply(latest(machine, repo.path))["git.latest:copy"]["error"]
+    machine.settles(latest(machine, repo.path, force_reset="true"))
+    assert (machine.root / "copy/file").read_text() == "two"
+
+
+def test_over_http(machine, repo, tmp_path):
+    git(tmp_path, "clone", "-q", "--bare", repo.path, "served")
+    git(tmp_path / "served", "update-server-info")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    machine.env["no_proxy"] = "127.0.0.1"
+    machine.settles(latest(machine, f"http://127.0.0.1:{server.server_port}/served"))
+    server.shutdown()
+    assert (machine.root / "copy/file").read_text() == "one"
+
+
+def test_urls_that_run_commands_are_refused(machine):
+    said = machine.mistakes("""
+a: {git.latest: [{name: 'ext::sh -c true', target: /x}]}
+b: {git.cloned: [{name: /x, url: '--upload-pack=touch /tmp/x'}]}
+c: {git.cloned: [{name: /x, url: u, branch: --orphan}]}
+""")
+    assert said.count("case.sls:") >= 3, said

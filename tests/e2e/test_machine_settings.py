@@ -1,0 +1,175 @@
+"""Time zone, locale, host name, alternatives, environment, known hosts and Python packages."""
+import base64
+import hashlib
+import os
+import sys
+
+import pytest
+
+from machine import PROGRAM, Machine, skip_without
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path)
+    yield machine
+    machine.leave()
+
+
+def test_the_time_zone_is_set_and_taken_back(machine):
+    root = machine.root / "image"
+    (root / "etc").mkdir(parents=True)
+    (root / "usr/share/zoneinfo/Europe").mkdir(parents=True)
+    (root / "usr/share/zoneinfo/Europe/Berlin").write_text("TZif")
+    (root / "etc/localtime").symlink_to("/usr/share/zoneinfo/Etc/UTC")
+    (root / "etc/timezone").write_text("Etc/UTC\n")
+    (root / "etc/adjtime").write_text("0.1 2 0.0\n2\nLOCAL\n")
+    machine.settles(f"Europe/Berlin: {{timezone.system: [{{root: {root}, utc: true}}]}}")
+    assert os.readlink(root / "etc/localtime") == "/usr/share/zoneinfo/Europe/Berlin"
+    assert (root / "etc/timezone").read_text() == "Europe/Berlin\n"
+    assert (root / "etc/adjtime").read_text() == "0.1 2 0.0\n2\nUTC\n"
+    machine.revert()
+    assert os.readlink(root / "etc/localtime") == "/usr/share/zoneinfo/Etc/UTC"
+    assert (root / "etc/adjtime").read_text() == "0.1 2 0.0\n2\nLOCAL\n"
+    result = machine.apply(f"Europe/Nowhere: {{timezone.system: [{{root: {root}}}]}}")
+    assert "there is no time zone 'Europe/Nowhere'" in result["timezone.system:Europe/Nowhere"]["error"]
+
+
+def test_a_locale_is_made_and_removed(machine):
+    skip_without("localedef", "locale")
+    if not os.path.exists("/usr/share/i18n/locales/eo"):
+        pytest.skip("the sources of locales are not installed")
+    machine.sh("mkdir -p /mnt/locale; cp -a /usr/lib/locale/. /mnt/locale; mount --bind /mnt/locale /usr/lib/locale")
+    gen = machine.path("/etc/locale.gen")
+    gen.write_text("# eo.UTF-8 UTF-8\n# de_AT.UTF-8 UTF-8\n")
+    machine.settles("de_AT.UTF-8: {locale.present: []}")
+    assert "de_AT.utf8" in machine.run("locale", "-a").split()
+    assert gen.read_text() == "# eo.UTF-8 UTF-8\nde_AT.UTF-8 UTF-8\n"
+    machine.revert()
+    assert "de_AT.utf8" not in machine.run("locale", "-a").split()
+    assert gen.read_text() == "# eo.UTF-8 UTF-8\n# de_AT.UTF-8 UTF-8\n"
+
+
+def test_the_system_locale_keeps_other_lines(machine):
+    machine.path("/etc/default/locale").write_text("# x\nLANG=C\nLC_TIME=C\n")
+    machine.settles("de_DE.UTF-8: {locale.system: []}")
+    assert machine.path("/etc/default/locale").read_text() == "# x\nLANG=de_DE.UTF-8\nLC_TIME=C\n"
+
+
+def test_the_host_name_is_set_and_taken_back(machine):
+    skip_without("hostname")
+    name = machine.run("hostname").strip()
+    states = machine.states / "case.sls"
+    states.write_text("web7.example.org: {network.hostname: []}\n")
+    # the name of a host has a namespace of its own
+    run = (f"hostname before; {PROGRAM} --local --quiet --states-dir {machine.states} --data-dir {machine.root}/data "
+           "state.apply case > /dev/null; hostname; cat /etc/hostname; "
+           f"{PROGRAM} --local --quiet --states-dir {machine.states} --data-dir {machine.root}/data "
+           "state.revert case > /dev/null; hostname")
+    before = machine.path("/etc/hostname").read_text() if machine.path("/etc/hostname").exists() else None
+    out = machine.run("unshare", "--uts", "sh", "-c", run).split()
+    assert out == ["web7.example.org", "web7.example.org", "before"]
+    assert machine.run("hostname").strip() == name
+    after = machine.path("/etc/hostname").read_text() if machine.path("/etc/hostname").exists() else None
+    assert before == after
+    assert "is no host name" in machine.mistakes("'a b': {network.hostname: []}")
+
+
+def test_an_alternative_is_chosen_and_given_back(machine):
+    skip_without("update-alternatives")
+    root = machine.root
+    for folder in ("alt", "admin", "bin"):
+        (root / folder).mkdir()
+    for name in ("one", "two"):
+        (root / "bin" / name).write_text("")
+    options = f"--altdir {root}/alt --admindir {root}/admin --log {root}/log"
+    for name, priority in (("one", 10), ("two", 5)):
+        machine.sh(f"update-alternatives {options} --install {root}/bin/tool tool {root}/bin/{name} {priority}")
+    machine.settles(f"""
+tool: {{alternatives.set: [{{path: {root}/bin/two, altdir: {root}/alt, admindir: {root}/admin}}]}}
+""")
+    assert os.readlink(root / "alt/tool") == f"{root}/bin/two"
+    machine.revert()
+    assert os.readlink(root / "alt/tool") == f"{root}/bin/one"
+    assert (root / "admin/tool").read_text().startswith("auto\n")
+
+
+def test_variables_of_the_environment(machine):
+    path = machine.path("/etc/environment")
+    path.write_text("# mine\nPATH=/bin\nOLD=1\n")
+    machine.settles("vars: {environ.setenv: [{value: {EDITOR: vim, OLD: null, PATH: '/bin:/usr/bin'}}]}")
+    assert path.read_text() == "# mine\nPATH=/bin:/usr/bin\nEDITOR=vim\n"
+    machine.revert()
+    assert path.read_text() == "# mine\nPATH=/bin\nOLD=1\n"
+    said = machine.mistakes('a: {environ.setenv: [{value: "x\\nEVIL=1"}]}\n"b c": {environ.setenv: [{value: 1}]}')
+    assert "may not hold a line end" in said and "is no name of a variable" in said
+
+
+def test_keys_of_hosts_plain_and_hidden(machine):
+    skip_without("ssh-keygen")
+    path = machine.root / "known"
+    path.write_text("other.example.org ssh-rsa AAAAB3other\n")
+    print_ = "SHA256:" + base64.b64encode(hashlib.sha256(base64.b64decode(KEY)).digest()).decode().rstrip("=")
+    machine.settles(f"""
+git: {{ssh_known_hosts.present: [{{name: git.example.org, port: 2222, key: {KEY}, config: {path}, fingerprint: '{print_}'}}]}}
+hidden: {{ssh_known_hosts.present: [{{name: web, key: ssh-ed25519 {KEY}, config: {path}, hash_known_hosts: true,
+                                     require: [ssh_known_hosts: git]}}]}}
+""")
+    lines = path.read_text().splitlines()
+    assert lines[0] == "other.example.org ssh-rsa AAAAB3other"
+    assert lines[1] == f"[git.example.org]:2222 ssh-ed25519 {KEY}"
+    assert lines[2].startswith("|1|") and lines[2].endswith(KEY) and len(lines) == 3
+    other = KEY[:-2] + "01"
+    machine.settles(f"web: {{ssh_known_hosts.present: [{{key: ssh-ed25519 {other}, config: {path}}}]}}")
+    assert path.read_text().splitlines()[2:] == [f"web ssh-ed25519 {other}"]
+    wrong = machine.apply(f"web: {{ssh_known_hosts.present: [{{key: {KEY}, fingerprint: SHA256:x, config: {path}}}]}}")
+    assert "has not the fingerprint" in wrong["ssh_known_hosts.present:web"]["error"]
+    assert "wants a 'key' or a 'fingerprint'" in machine.mistakes(
+        f"web: {{ssh_known_hosts.present: [{{config: {path}}}]}}")
+
+
+PIP = f"""#!{sys.executable}
+# Answers as pip 23.0.1 of Debian 12 does; what is installed is in a file.
+import pathlib, sys
+store = pathlib.Path("DIR/pip")
+have = dict(line.split("==") for line in store.read_text().split()) if store.exists() else {{}}
+words = [word for word in sys.argv[1:] if word not in ("--disable-pip-version-check", "--no-input")]
+with open("DIR/log", "a") as log: log.write(" ".join(words) + "\\n")
+packages = [word for word in words[1:] if not word.startswith("-")]
+if words[0] == "list":
+    print("\\n".join(f"{{name}}=={{version}}" for name, version in sorted(have.items())))
+elif words[0] == "install":
+    for package in packages:
+        name, _, version = package.partition("==")
+        if name == "missing":
+            sys.exit("ERROR: No matching distribution found for missing")
+        have[name] = version or have.get(name, "9.9")
+        have.setdefault("dependency", "1.0")
+else:
+    for name in packages: have.pop(name, None)
+store.write_text("\\n".join(f"{{name}}=={{version}}" for name, version in have.items()))
+"""
+
+
+def test_recorded_pip_installs_and_gives_back_what_was_there(tmp_path):
+    machine = Machine(tmp_path, namespace=False)
+    program = tmp_path / "pip3"
+    program.write_text(PIP.replace("DIR", str(tmp_path)))
+    program.chmod(0o755)
+    (tmp_path / "pip").write_text("Flask_Login==1.0")
+    machine.settles(f"flask: {{pip.installed: [{{version: 2.3.2, bin: {program}}}]}}")
+    assert sorted((tmp_path / "pip").read_text().split()) == ["Flask_Login==1.0", "dependency==1.0", "flask==2.3.2"]
+    machine.revert()
+    assert (tmp_path / "pip").read_text().split() == ["Flask_Login==1.0"]
+    assert not machine.apply(f"flask-login: {{pip.installed: [{{bin: {program}}}]}}")["pip.installed:flask-login"]["changed"]
+    machine.settles(f"two: {{pip.installed: [{{pkgs: [flask-login==2.0, requests], bin: {program}}}]}}")
+    result = machine.apply(f"missing: {{pip.installed: [{{bin: {program}}}]}}")["pip.installed:missing"]
+    assert "No matching distribution found" in result["error"]
+
+
+def test_interfaces_and_addresses(machine):
+    interfaces = str(machine.zester("network.interfaces")[0])
+    assert "'lo'" in interfaces and "127.0.0.1" in interfaces
+    assert "127.0.0.1" in str(machine.zester("network.ip_addrs", "include_loopback=true")[0])

@@ -267,7 +267,7 @@ static int extract(struct state_run *run, const struct unpacked_wish *wish, cons
 
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
-    const char *stage;
+    const char *stage = NULL;
     struct err ignored;
     size_t count = 0;
     int result;

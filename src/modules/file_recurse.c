@@ -274,8 +274,7 @@ static int item_differs(const struct survey *survey, const struct item *item, bo
     return 0;
 }
 
-/* --- check
- * ---------------------------------------------------------------------------------------- */
+/* --- check --------------------------------------------------------------------------- */
 
 static int say_item(const struct survey *survey, const struct item *item, struct err *err)
 {
@@ -328,8 +327,7 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* --- apply
- * ---------------------------------------------------------------------------------------- */
+/* --- apply --------------------------------------------------------------------------- */
 
 struct tally {
     size_t files, folders, removed;

@@ -241,7 +241,7 @@ const char *mounts_differing(struct state_run *run, const struct mounts_entry *e
     return NULL;
 }
 
-/* --- devices ---------------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------- */
 
 static const char *real_device(struct state_run *run, const char *device)
 {

@@ -21,7 +21,7 @@
 #define REFRESH_PAUSE_NS CLOCK_SECOND
 #define NAMES_SHOWN      4
 
-/* --- the manager ------------------------------------------------------------------------------ */
+/* --- the manager ------------------------------------------------ */
 
 static const char *text_at(const struct value *tree, const char *path)
 {
@@ -41,7 +41,7 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
                                 err);
 }
 
-/* --- what is wanted --------------------------------------------------------------------------- */
+/* --- what is wanted --------------------------------------------- */
 
 struct reader {
     struct arena *arena;

@@ -11,8 +11,7 @@
 #define NOTE_NAMED   "before"
 #define NOTE_CHANGED "changed"
 
-/* --- noting
- * --------------------------------------------------------------------------------------- */
+/* --- noting -------------------------------------------------------------------------- */
 
 /* How a package is asked for: foreign ones with their architecture. */
 static const char *key_of(struct arena *arena, const struct package_db *db,
@@ -154,8 +153,7 @@ int packages_undo_tell(struct packages *packages, const struct packages_undo *un
     return 0;
 }
 
-/* --- taking back
- * ---------------------------------------------------------------------------------- */
+/* --- taking back --------------------------------------------------------------------- */
 
 /* What has to be done; each a request of its own. */
 struct plan {

@@ -277,8 +277,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
 }
 
-/* --- going back
- * ------------------------------------------------------------------------------------ */
+/* --- going back ---------------------------------------------------------------------- */
 
 /* Lines of `of` whose package is not in `in` at the same version. */
 static size_t add_changed(const struct tool *tool, struct tool_words *words, struct str of,

@@ -45,7 +45,7 @@ static int installed_validate(const void *args, const struct value *where, struc
     return packages_validate(&want->what, where, diags);
 }
 
-/* --- what there is to do ---------------------------------------------------------------------- */
+/* --- what there is to do ---------------------------------------- */
 
 struct job {
     struct packages packages;
@@ -142,7 +142,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-/* --- doing it --------------------------------------------------------------------------------- */
+/* --- doing it --------------------------------------------------- */
 
 static bool lacks_one(const struct job *job, const struct package_offers *offers)
 {

@@ -101,7 +101,7 @@ int repos_validate(const struct repos_args *args, const struct value *where, str
     return result;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------ */
 
 static int add_file(struct packages *packages, struct repos_files *files, const char *path,
                     struct repos_file **ret, struct err *err)
@@ -135,7 +135,7 @@ static const char *slug(struct arena *arena, const struct repo_line *line)
     return buf_copy(&text, arena).p;
 }
 
-/* --- apt -------------------------------------------------------------------------------------- */
+/* --- apt -------------------------------------------------------- */
 
 struct apt {
     struct repo_line line;
@@ -422,8 +422,7 @@ int repos_resolve(struct packages *packages, const struct repos_args *args,
     return kinds[packages->manager->repo_kind](packages, args, ret_files, err);
 }
 
-/* --- what shall go
- * -------------------------------------------------------------------------------- */
+/* --- what shall go ------------------------------------------------------------------- */
 
 /* A file without a source of its own goes too, if it lies among those of repositories. */
 static void settle(struct packages *packages, struct repos_file *file, const struct buf *text)
@@ -531,8 +530,7 @@ int repos_find_absent(struct packages *packages, const struct repos_args *args,
     return drop_from_folder(packages, args, STR(".list"), ret_files, err);
 }
 
-/* --- doing it
- * -------------------------------------------------------------------------------------- */
+/* --- doing it ------------------------------------------------------------------------ */
 
 static bool is_same(const struct repos_file *file)
 {

@@ -111,7 +111,7 @@ static int check_zone(struct state_run *run, const struct system_args *want, str
 {
     struct fs_info info;
 
-    if (fs_stat(path_join(run->arena, in_root(run, want, ZONES + 1), want->name), &info, err) < 0)
+    if (fs_stat(path_join(run->arena, in_root(run, want, &ZONES[1]), want->name), &info, err) < 0)
         return -1;
     if (info.kind == FS_FILE)
         return 0;

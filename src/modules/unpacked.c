@@ -239,8 +239,7 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, 
                         err);
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------ */
+/* --- all of it ----------------------------------------------------------------------- */
 
 static int extract(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
                    size_t *ret_count, struct err *err)

@@ -119,7 +119,7 @@ void offers_parse_zypper(struct package_offers *offers, struct arena *arena, str
     }
 }
 
-/* --- apk -------------------------------------------------------------------------------------- */
+/* --- apk -------------------------------------------------------- */
 
 /*
  *     nginx policy:
@@ -144,7 +144,7 @@ void offers_parse_apk(struct package_offers *offers, struct arena *arena, struct
     }
 }
 
-/* --- pacman ----------------------------------------------------------------------------------- */
+/* --- pacman ----------------------------------------------------- */
 
 void offers_parse_pacman(struct package_offers *offers, struct arena *arena, struct str text)
 {

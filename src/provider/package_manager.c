@@ -261,7 +261,7 @@ int package_manager_run(const struct package_manager *manager, const struct pack
     return run_once(manager, host, &older, err);
 }
 
-/* --- offers ----------------------------------------------------------------------------------- */
+/* --- offers ----------------------------------------------------- */
 
 struct package_offer *package_offers_find(const struct package_offers *offers, struct str name)
 {

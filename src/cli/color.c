@@ -1,5 +1,9 @@
 #include "cli/color.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 
 static const char *const codes[] = {
@@ -17,4 +21,11 @@ void color_end(struct buf *out, enum color color, bool on)
 {
     if (on && color != COLOR_NONE)
         buf_add_text(out, "\x1b[0m");
+}
+
+bool color_is_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && !(term && strcmp(term, "dumb") == 0);
 }

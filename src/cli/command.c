@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
+#include "cli/color.h"
 #include "cli/help.h"
 #include "cli/options.h"
 
@@ -197,7 +198,7 @@ int command_main(const struct program *program, int argc, char **argv)
     struct cli cli = {
         .program = program,
         .arena = &arena,
-        .color = isatty(STDOUT_FILENO) && !(no_color && no_color[0]),
+        .color = color_is_terminal(STDOUT_FILENO) && !(no_color && no_color[0]),
     };
 
     return flush_output(&cli, dispatch(&cli, argc, argv));

@@ -23,6 +23,7 @@
 #include "state/outcome.h"
 #include "compile/plan.h"
 #include "state/report.h"
+#include "run/owed.h"
 #include "run/revert.h"
 #include "run/run.h"
 #include "state/secrets.h"
@@ -286,6 +287,57 @@ static int state_check(struct local *local)
     return CLI_OK;
 }
 
+/* --- owed work ---------------------------------------------------------------------------- */
+
+static struct value debt_value(struct arena *arena, const struct owed_debt *debt)
+{
+    struct value map = value_map(value_map_new(arena, 4));
+
+    value_map_set(arena, map.map, value_text("state"), value_text(debt->state));
+    value_map_set(arena, map.map, value_text("source"), value_text(debt->source));
+    value_map_set(arena, map.map, value_text("run"), value_text(debt->run));
+    value_map_set(arena, map.map, value_text("since"), value_int(debt->since));
+    return map;
+}
+
+/* Reactions that were due and did not happen. */
+static int state_owed(struct local *local)
+{
+    struct arena *arena = &local->session.arena;
+    struct value list = value_list(value_list_new(arena, 0));
+    struct owed_debts debts;
+    struct err err;
+
+    if (owed_list(arena, local->session.host.data_dir, &debts, &err) < 0)
+        return refuse_err(local, &err);
+    VEC_EACH (&debts.list, debt) {
+        value_list_push(arena, list.list, debt_value(arena, debt));
+        if (!wants_record(local))
+            printf("%s  since run %s: %s had changed\n", debt->state, debt->run, debt->source);
+    }
+    if (wants_record(local))
+        return print_value(local, &list);
+    if (debts.list.n == 0)
+        printf("nothing is owed\n");
+    return CLI_OK;
+}
+
+static int state_waive(struct local *local)
+{
+    struct err err;
+    bool found;
+
+    if (local->words.n != 1)
+        return cli_usage(local->cli, "state.waive wants the name of a state, as state.owed shows");
+    if (owed_waive(local->session.host.data_dir, local->words.p[0], &found, &err) < 0)
+        return refuse_err(local, &err);
+    if (!found)
+        return cli_error(local->cli, "'%s' owes nothing; 'state.owed' lists what does",
+                         local->words.p[0]);
+    printf("%s owes nothing any more\n", local->words.p[0]);
+    return CLI_OK;
+}
+
 /* --- modules by hand --------------------------------------------------------------------- */
 
 /* What a function gave: text as it is, anything else as data. */
@@ -417,6 +469,8 @@ static const struct function_entry functions[] = {
     { "state.show",      state_show,      SESSION_TREE },
     { "state.graph",     state_graph,     SESSION_TREE },
     { "state.check",     state_check,     SESSION_TREE },
+    { "state.owed",      state_owed,      SESSION_NOTHING },
+    { "state.waive",     state_waive,     SESSION_NOTHING },
 };
 /* clang-format on */
 
@@ -585,6 +639,8 @@ const struct command command_local = {
         "  state.show REF            the states as compiled\n"
         "  state.graph REF           the levels in which they run; --format dot or svg draws them\n"
         "  state.check REF           only look for mistakes\n"
+        "  state.owed                reactions that were due and did not happen yet\n"
+        "  state.waive STATE         forget what a state owes\n"
         "Every module can be called by hand as well: 'zester doc' lists them.\n"
         "\n"
         "exit status: 0 all good; 1 wrong usage or input, nothing ran; 2 a state failed\n",

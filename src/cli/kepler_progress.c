@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/color.h"
 #include "data/value.h"
 #include "supervise/status.h"
 
@@ -22,7 +23,7 @@ static const char *const words[STATUSES] = {
 
 void kepler_progress_init(struct kepler_progress *progress, bool wanted)
 {
-    *progress = (struct kepler_progress){ .on = wanted && isatty(STDERR_FILENO) };
+    *progress = (struct kepler_progress){ .on = wanted && color_is_terminal(STDERR_FILENO) };
 }
 
 static size_t screen_rows(void)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/number.h"
+#include "cli/color.h"
 #include "sys/clock.h"
 
 /* A line is drawn at most this often: a thousand quick states are no reason to write a thousand
@@ -75,7 +76,7 @@ static void emit(void *self, const struct run_event *event)
 void progress_init(struct progress *progress, bool wanted)
 {
     *progress = (struct progress){
-        .on = wanted && isatty(STDERR_FILENO),
+        .on = wanted && color_is_terminal(STDERR_FILENO),
         .start = clock_now(),
     };
     progress->drawn = progress->start;

@@ -48,7 +48,7 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
     const char *holder;
 
     if (fs_mkdirs(host->data_dir, 0755, err) < 0)
-        return -1;
+        return err_wrap(err, "the data folder '%s'", host->data_dir);
     if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)
         return 0;
     if (err->code != ERR_BUSY)

@@ -420,3 +420,53 @@ def test_the_manual_page_names_every_option():
         assert options
         for option in options:
             assert "-" + option in page, option
+
+
+def test_what_is_owed_can_be_listed_and_waived(machine):
+    assert machine.run("state.owed", status=0).stdout == "nothing is owed\n"
+    machine.state("web", MOTD + """
+reload:
+  cmd.run: [{name: 'false'}, {onchanges: [{file: motd}]}]
+""")
+    machine.run("state.apply", "web", status=2)
+    owed = machine.run("state.owed", status=0).stdout
+    assert owed.startswith("cmd.run:reload  since run ") and owed.endswith(": file.managed:motd had changed\n")
+    debts = json.loads(machine.run("state.owed", "--format", "json", status=0).stdout)
+    assert [debt["state"] for debt in debts] == ["cmd.run:reload"]
+    assert "owes nothing" in machine.run("state.waive", "cmd.run:other", status=1).stderr
+    machine.run("state.waive", "cmd.run:reload", status=0)
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(machine):
+    machine.state("web", MOTD)
+    (machine.folder / "data").write_text("a file")
+    result = machine.run("state.apply", "web", status=1)
+    assert "the data folder '" in result.stderr and not (machine.root / "motd").exists()
+
+
+def test_escapes_are_for_terminals_that_know_them(machine):
+    machine.state("web", MOTD)
+
+    def seen(*more, **env):
+        words = machine.command("state.apply", "web", "--test", *more)
+        lead, end = os.openpty()
+        with subprocess.Popen(words, stdout=end, stderr=end, env={**os.environ, **env}) as run:
+            os.close(end)
+            text = b""
+            while True:
+                try:
+                    part = os.read(lead, 4096)
+                except OSError:  # the other end is closed
+                    break
+                text += part
+                if not part:
+                    break
+            assert run.wait() == 0
+        os.close(lead)
+        return text
+
+    assert b"\x1b[32m" in seen(TERM="xterm")
+    assert b"\x1b[32m" not in seen(TERM="xterm", NO_COLOR="1")
+    assert b"\x1b[32m" not in seen("--no-color", TERM="xterm")
+    assert b"\x1b" not in seen(TERM="dumb")

@@ -226,9 +226,21 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
     return decl;
 }
 
+/* "module:id"; printf would be a tenth of the cost of a declaration. */
+static const char *full_name(struct arena *arena, const char *module, const char *id)
+{
+    const size_t length = strlen(module), rest = strlen(id);
+    char *name = arena_alloc(arena, length + rest + 2);
+
+    memcpy(name, module, length);
+    name[length] = ':';
+    memcpy(name + length + 1, id, rest + 1);
+    return name;
+}
+
 static int add(const struct reader *reader, const struct module *module, struct value_map *args)
 {
-    const char *name = arena_printf(reader->set->arena, "%s:%s", module->name, reader->id_text);
+    const char *name = full_name(reader->set->arena, module->name, reader->id_text);
     struct decl *decl = map_find(&reader->set->names, str_from(name));
 
     if (decl)

@@ -1,6 +1,7 @@
 #include "data/params.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/suggest.h"
@@ -30,12 +31,12 @@ struct decoding {
 
 /* --- the table ------------------------------------------------------------ */
 
+/* One word of "a,b,c"? Asked of every parameter in vain, so the first letter decides most. */
 static bool is_alias(const struct param *param, struct str name)
 {
-    struct str rest = param->aliases ? str_from(param->aliases) : (struct str){ NULL, 0 };
-
-    while (rest.p)
-        if (str_eq(str_cut(&rest, ','), name))
+    for (const char *p = param->aliases; p && name.n > 0; p = strchr(p, ','), p = p ? p + 1 : NULL)
+        if (*p == name.p[0] && strnlen(p, name.n) == name.n && memcmp(p, name.p, name.n) == 0 &&
+            (p[name.n] == ',' || p[name.n] == '\0'))
             return true;
     return false;
 }

@@ -9,6 +9,8 @@
 
 #define ARGS struct installed_args
 
+extern const struct module module_pkg_installed;
+
 struct installed_args {
     struct packages_args what;
     const struct value *sources;
@@ -124,13 +126,111 @@ static void tell_unmet(struct state_run *run, const struct packages_want *item)
         state_differs(run, "%s needs to be installed", item->name);
 }
 
+/* --- together with others ----------------------------------------------------------------------
+ */
+
+/* What another state of the level left for one: it is installed already. */
+struct gift {
+    const char *text; /* NULL: nothing, the state had its turn */
+};
+
+static const struct gift *find_gift(const struct state_run *run)
+{
+    const struct gift *gift = run->group ? map_find(&run->group->left, str_from(run->name)) : NULL;
+
+    return gift && gift->text ? gift : NULL;
+}
+
+static void leave(struct state_run *run, const char *name, const char *text)
+{
+    struct arena *arena = &run->group->arena;
+    struct gift *gift = ARENA_NEW(arena, struct gift);
+
+    gift->text = text ? arena_strdup(arena, text) : NULL;
+    map_set(&run->group->left, str_from(arena_strdup(arena, name)), gift);
+}
+
+static bool is_list(const struct value *v)
+{
+    return v && v->kind != VALUE_NULL;
+}
+
+/* One command line can serve both. */
+static bool can_share(const struct installed_args *a, const struct installed_args *b)
+{
+    return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
+           a->recommends == b->recommends && a->update_holds == b->update_holds &&
+           a->skip_verify == b->skip_verify && !a->fromrepo == !b->fromrepo &&
+           (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
+}
+
+static const struct packages_want *find_want(const struct packages_wants *wants, const char *name)
+{
+    VEC_EACH (&wants->list, want)
+        if (strcmp(want->name, name) == 0)
+            return want;
+    return NULL;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* False when the two want different versions of something. */
+static bool add_unmet(struct state_run *run, struct packages_wants *all,
+                      const struct packages_wants *more)
+{
+    VEC_EACH (&more->list, want) {
+        const struct packages_want *known = find_want(all, want->name);
+
+        if (known && !is_same_text(known->version, want->version))
+            return false;
+    }
+    VEC_EACH (&more->list, want)
+        if (!find_want(all, want->name))
+            VEC_PUSH_IN(run->arena, &all->list, *want);
+    return true;
+}
+
+struct sharer {
+    const char *name, *packages;
+};
+
+struct sharers {
+    VEC(struct sharer) list;
+};
+
+/* What other states of the level lack and one run of the manager can bring as well. */
+static void gather(struct job *job, const struct installed_args *want, struct packages_wants *all,
+                   struct sharers *sharers)
+{
+    struct state_run *run = job->packages.run;
+
+    VEC_EACH (&run->group->peers, peer) {
+        struct err ignored; /* its own turn will tell */
+        struct job other;
+
+        if (peer->module != &module_pkg_installed || strcmp(peer->name, run->name) == 0 ||
+            map_has(&run->group->left, str_from(peer->name)) || !can_share(want, peer->args) ||
+            look(run, peer->args, &other, &ignored) < 0 || other.unmet.list.n == 0 ||
+            !add_unmet(run, all, &other.unmet))
+            continue;
+        VEC_PUSH_IN(run->arena, &sharers->list,
+                    (struct sharer){ peer->name, packages_names(&other.packages, &other.unmet) });
+    }
+}
+
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
+    const struct gift *gift = find_gift(run);
     struct job job;
 
     if (look(run, want, &job, err) < 0)
         return -1;
+    if (gift)
+        state_differs(run, "%s", gift->text);
     VEC_EACH (&job.unmet.list, item)
         tell_unmet(run, item);
     VEC_EACH (&job.holds.list, item)
@@ -269,19 +369,35 @@ static int change_holds(struct job *job, const struct installed_args *want, stru
     return packages_act(&job->packages, &request, err);
 }
 
-static int do_all(struct job *job, const struct installed_args *want, struct err *err)
+/* All that the states of this level lack at once; when that does not work, what this one lacks:
+ * nobody fails for the package of another. */
+static int install_shared(struct job *job, struct job *all, const struct sharers *sharers,
+                          const struct installed_args *want, struct err *err)
 {
-    if (install(job, want, err) < 0 || verify(job, err) < 0)
-        return -1;
-    return change_holds(job, want, err);
+    struct state_run *run = job->packages.run;
+
+    if (sharers->list.n > 0) {
+        if (install(all, want, err) == 0 && verify(all, err) == 0) {
+            VEC_EACH (&sharers->list, sharer)
+                leave(run, sharer->name,
+                      arena_printf(run->arena, "installed %s via %s, together with %s",
+                                   sharer->packages, job->packages.manager->name, run->name));
+            return 0;
+        }
+        if (err->code == ERR_CANCELED)
+            return -1;
+    }
+    return install(job, want, err);
 }
 
-static void report(struct job *job)
+static void report(struct job *job, const struct gift *gift)
 {
     struct state_run *run = job->packages.run;
     const char *manager = job->packages.manager->name;
 
     buf_clear(&run->text); /* it was done: no need to say that it has to be */
+    if (gift)
+        state_say(run, "%s", gift->text);
     if (job->unmet.list.n > 0)
         state_say(run, "installed %s via %s", packages_names(&job->packages, &job->unmet), manager);
     if (job->holds.list.n > 0)
@@ -291,29 +407,53 @@ static void report(struct job *job)
     state_detail(run, "manager", "%s", manager);
 }
 
+/* Everything that changes is noted by the state whose run of the manager changes it. */
+static int change(struct job *job, const struct installed_args *want, struct err *err)
+{
+    struct state_run *run = job->packages.run;
+    struct job all = *job;
+    struct sharers sharers = { .list = VEC_INIT };
+    struct packages_undo undo;
+    struct err after;
+    int rc;
+
+    all.unmet = all.wants = (struct packages_wants){ .list = VEC_INIT };
+    (void)add_unmet(run, &all.unmet, &job->unmet);
+    if (run->group && job->unmet.list.n > 0 && !is_list(want->sources))
+        gather(job, want, &all.unmet, &sharers);
+    (void)add_unmet(run, &all.wants, &job->wants);
+    (void)add_unmet(run, &all.wants, &all.unmet);
+    if (packages_undo_begin(&job->packages, &all.wants, &undo, err) < 0)
+        return -1;
+    rc = install_shared(job, &all, &sharers, want, err);
+    if (rc == 0 && (verify(job, err) < 0 || change_holds(job, want, err) < 0))
+        rc = -1;
+    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    return rc;
+}
+
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
-    struct packages_undo undo;
-    struct err after;
+    const struct gift *gift = find_gift(run);
     struct job job;
-    int rc;
 
     if (look(run, want, &job, err) < 0)
         return -1;
+    if (run->group)
+        leave(run, run->name, NULL);
     if (job.unmet.list.n == 0 && job.holds.list.n == 0) {
-        state_say(run, "already installed");
-        state_unchanged(run);
-        return 0;
-    }
-    if (packages_undo_begin(&job.packages, &job.wants, &undo, err) < 0)
+        if (!gift) {
+            state_say(run, "already installed");
+            state_unchanged(run);
+            return 0;
+        }
+    } else if (change(&job, want, err) < 0) {
         return -1;
-    rc = do_all(&job, want, err);
-    if (packages_undo_end(&job.packages, &undo, &after) < 0 && rc == 0)
-        return *err = after, -1;
-    if (rc == 0)
-        report(&job);
-    return rc;
+    }
+    report(&job, gift);
+    return 0;
 }
 
 static int installed_revert(struct state_run *run, const void *args, struct err *err)
@@ -329,7 +469,8 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
 const struct module module_pkg_installed = {
     .name = "pkg.installed",
     .summary = "packages that are there, in versions that will do",
-    .details = "All packages of a state are installed by one run of the package manager (apt, dnf, "
+    .details = "All packages of a state, and of other such states of the level where their options "
+               "allow it, are installed by one run of the package manager (apt, dnf, "
                "yum, zypper, apk, pacman; the setting providers.pkg chooses another one than that "
                "of the machine). What is there is read from the manager's own lists, without a "
                "process for each package. Reverting removes only what was not there before, and "

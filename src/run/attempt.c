@@ -213,6 +213,8 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .text = text,
     };
     attempt->changed = false;
+    if (world->group && world->undo)
+        attempt->run.group = world->group(world->user, (uint32_t)(state - world->plan->states));
 }
 
 void attempt_done(struct attempt *attempt)

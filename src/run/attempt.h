@@ -33,6 +33,8 @@ struct attempt_world {
     struct undo *undo; /* NULL: never apply */
     /* What an earlier state said, by its number; NULL: nothing, or not yet. */
     const struct value *(*details)(void *user, uint32_t state);
+    /* Those that share the lock of a state in the level that runs; NULL: none. May be NULL. */
+    struct state_group *(*group)(void *user, uint32_t state);
     /* The state is about to be applied. */
     int (*before_apply)(void *user, uint32_t state, struct err *err);
     void *user;

@@ -78,6 +78,14 @@ static const struct value *on_details(void *user, uint32_t state)
     return forecast;
 }
 
+static struct state_group *on_group(void *user, uint32_t state)
+{
+    const struct runner *runner = user;
+    const char *lock = runner->plan->states[state].module->lock;
+
+    return lock ? map_find(&runner->groups, str_from(lock)) : NULL;
+}
+
 /* Whoever watches this state owes a reaction from now on. */
 static int on_apply(void *user, uint32_t state, struct err *err)
 {
@@ -173,11 +181,13 @@ static void init_worlds(struct runner *runner)
         .plan = runner->plan,
         .undo = runner->undo,
         .details = on_details,
+        .group = on_group,
         .before_apply = on_apply,
         .user = runner,
     };
     runner->ahead = runner->world;
     runner->ahead.undo = NULL;
+    runner->ahead.group = NULL;
 }
 
 static int init(struct runner *runner, struct err *err)
@@ -230,6 +240,42 @@ static struct gate ask(struct runner *runner, uint32_t state, const struct state
     return gate_ask(runner->arena, &runner->view, state, debt_of(runner, state));
 }
 
+/* Will it run for sure, with the arguments that it has now? */
+static bool is_certain(const struct plan_state *state)
+{
+    return !state->deferred && state->onlyif.n == 0 && state->unless.n == 0 &&
+           state->creates.n == 0 && state->requisites[REQUISITE_PREREQ].n == 0;
+}
+
+static void make_groups(struct runner *runner, struct arena *arena, const struct runner_task *tasks,
+                        size_t count)
+{
+    runner->groups = (struct map)MAP_INIT_IN(arena);
+    for (size_t i = 0; i < count && !runner->test; i++) {
+        const struct plan_state *state = &runner->plan->states[tasks[i].state];
+        const struct state_peer peer = { state->name, state->module, state->args };
+        struct state_group *group;
+
+        if (!state->module->lock)
+            continue;
+        group = map_find(&runner->groups, str_from(state->module->lock));
+        if (!group) {
+            group = ARENA_NEW(arena, struct state_group);
+            group->left.arena = &group->arena;
+            map_set(&runner->groups, str_from(state->module->lock), group);
+        }
+        if (is_certain(state))
+            VEC_PUSH_IN(&group->arena, &group->peers, peer);
+    }
+}
+
+static void drop_groups(struct runner *runner)
+{
+    MAP_EACH (&runner->groups, entry)
+        arena_done(&((struct state_group *)entry->value)->arena);
+    runner->groups = (struct map)MAP_INIT;
+}
+
 static int run_level(struct runner *runner, struct crew *crew, const struct state_result *abort,
                      struct err *err)
 {
@@ -239,6 +285,7 @@ static int run_level(struct runner *runner, struct crew *crew, const struct stat
     struct runner_task *tasks = ARENA_ARRAY(&scratch, struct runner_task, last - first);
     struct crew_task **ready = ARENA_ARRAY(&scratch, struct crew_task *, last - first);
     size_t count = 0;
+    int rc;
 
     emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
     for (uint32_t i = first; i < last; i++) {
@@ -256,7 +303,10 @@ static int run_level(struct runner *runner, struct crew *crew, const struct stat
         ready[count] = &tasks[count].task;
         count++;
     }
-    return crew_run(crew, ready, count, err);
+    make_groups(runner, &scratch, tasks, count);
+    rc = crew_run(crew, ready, count, err);
+    drop_groups(runner);
+    return rc;
 }
 
 /* A state of the level that just ended that stops everything; NULL. */

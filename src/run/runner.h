@@ -46,7 +46,8 @@ struct runner {
     struct value no_details;      /* of a state that said nothing */
     uint32_t *watcher_start;      /* count + 1 offsets into `watchers`: who reacts to a change */
     uint32_t *watchers;
-    uint32_t level; /* that runs now */
+    uint32_t level;    /* that runs now */
+    struct map groups; /* of that level: name of a lock to struct state_group */
 
     pthread_mutex_t mutex;
     struct arena *arena;         /* of the results; under the mutex while a level runs */

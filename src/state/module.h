@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "data/params.h"
 #include "data/value.h"
@@ -72,14 +73,31 @@ const struct module *module_find(struct str name);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const char *module_suggest(struct str name);
 
+/* A state of the level that runs now. */
+struct state_peer {
+    const char *name;
+    const struct module *module;
+    const void *args;
+};
+
+/* States of a level that share a lock, so that one may do the work of others in one go (a run of
+ * the package manager). Those that may yet turn out not to run (guards, prereq, outputs) are not in
+ * it. Who holds the lock may change it. */
+struct state_group {
+    VEC(struct state_peer) peers;
+    struct map left; /* by name of a state: what another one left for it */
+    struct arena arena;
+};
+
 /* One state while it runs. Modules read the first part and call the functions below. */
 struct state_run {
-    struct arena *arena;     /* for this state in this run */
-    const char *name;        /* "file.managed:/etc/motd" */
-    bool test;               /* dry run: apply is never called */
-    bool forced;             /* apply without check: a watched state changed, or prereq */
-    bool secret;             /* has secrets among its arguments: contents are not shown */
-    struct state_host *host; /* files, templates, commands: what the caller supplies */
+    struct arena *arena;       /* for this state in this run */
+    const char *name;          /* "file.managed:/etc/motd" */
+    bool test;                 /* dry run: apply is never called */
+    bool forced;               /* apply without check: a watched state changed, or prereq */
+    bool secret;               /* has secrets among its arguments: contents are not shown */
+    struct state_host *host;   /* files, templates, commands: what the caller supplies */
+    struct state_group *group; /* of its lock, itself included; NULL: it is alone, or a dry run */
 
     /* What the module has said so far; read by the runner. */
     bool differs;

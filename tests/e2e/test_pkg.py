@@ -282,3 +282,49 @@ def test_names_that_are_options_are_refused_before_anything_runs(machine):
         machine.state(f"x:\n  pkg.installed:\n    - name: {name}\n")
         out = machine.zester("state.apply", "t")
         assert out.returncode != 0 and "is no name of a package" in out.stderr + out.stdout
+
+
+def runs_of_apt(machine):
+    return machine.path("/var/log/apt/history.log").read_text().count("Commandline: apt-get")
+
+
+def test_states_of_a_level_are_installed_by_one_run_and_each_has_changed(machine):
+    text = "".join(f"{name}:\n  pkg.installed: []\n" for name in ("zt-conf", "zt-app", "zt-base"))
+    text += "after:\n  cmd.run:\n    - name: 'true'\n    - onchanges:\n      - pkg: zt-conf\n      - pkg: zt-base\n"
+    status, results = run(machine, text)
+    assert status == 0 and all(result["changed"] for result in results.values()), results
+    assert runs_of_apt(machine) == 1
+    together = [result["diff"] for result in results.values() if "together with pkg.installed:" in result["diff"]]
+    assert len(together) == 2
+    assert not any(result.get("changed") for name, result in apply(machine)[1].items() if name.startswith("pkg"))
+    out = machine.zester("state.revert", "t")
+    assert out.returncode == 0, out.stdout + out.stderr
+    assert [machine.status(name) for name in ("zt-conf", "zt-app", "zt-base")] == ["", "", ""]
+
+
+def test_a_package_that_cannot_be_had_fails_its_own_state_alone(machine):
+    text = "".join(f"{name}:\n  pkg.installed: []\n" for name in ("zt-conf", "zt-nowhere", "zt-base"))
+    status, results = run(machine, text)
+    assert status != 0
+    assert {name for name, result in results.items() if "error" in result} == {"pkg.installed:zt-nowhere"}
+    assert (machine.has("zt-conf"), machine.has("zt-base")) == ("1.0", "1.0")
+
+
+def test_states_that_may_not_run_or_want_other_options_are_left_to_themselves(machine):
+    text = ("zt-conf:\n  pkg.installed: []\n"
+            "zt-base:\n  pkg.installed:\n    - unless: 'true'\n"
+            "zt-app:\n  pkg.installed:\n    - install_recommends: false\n    - onlyif: 'false'\n")
+    status, results = run(machine, text)
+    assert status == 0 and results["pkg.installed:zt-conf"]["changed"]
+    assert machine.has("zt-conf") == "1.0" and machine.has("zt-base") is None and machine.has("zt-app") is None
+
+
+def test_a_held_version_and_another_wish_for_it_do_not_mix(machine):
+    text = ("one:\n  pkg.installed:\n    - name: zt-app\n    - version: '1.0'\n"
+            "two:\n  pkg.installed:\n    - pkgs:\n      - zt-conf\n      - zt-app: '1.0'\n    - hold: true\n"
+            "three:\n  pkg.installed:\n    - name: zt-base\n")
+    status, results = run(machine, text)
+    assert status == 0 and all(result["changed"] for result in results.values()), results
+    assert machine.status("zt-app") == "hi" and machine.status("zt-conf") == "hi" and machine.status("zt-base") == "ii"
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert [machine.status(name) for name in ("zt-app", "zt-conf", "zt-base")] == ["", "", ""]

@@ -76,6 +76,8 @@ int kepler_config_path(struct arena *arena, const struct kepler_globals *globals
         return -1;
     real = realpath(path, NULL);
     *ret_path = arena_strdup(arena, real ? real : path);
+    if (globals->verbose)
+        (void)fprintf(stderr, "Config: %s\n", *ret_path);
     return 0;
 }
 

@@ -117,6 +117,12 @@ static int start_detached(struct arena *arena, const struct home *home, struct e
     return result;
 }
 
+static void tell_home(const struct daemon_args *args, const struct home *home)
+{
+    if (args->globals.verbose)
+        (void)fprintf(stderr, "State: %s\nSocket: %s\n", home->root, home->socket);
+}
+
 static int start(struct cli *cli, const struct daemon_args *args)
 {
     const char *program = find_program(cli->arena);
@@ -125,6 +131,7 @@ static int start(struct cli *cli, const struct daemon_args *args)
 
     if (home_find(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
+    tell_home(args, &home);
     if (is_listening(&home)) {
         if (!args->globals.quiet)
             puts("Daemon is already running");
@@ -170,6 +177,7 @@ static int stop(struct cli *cli, const struct daemon_args *args)
 
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
+    tell_home(args, &home);
     if (!is_listening(&home)) {
         if (!args->globals.quiet)
             puts("Daemon is not running");
@@ -210,9 +218,9 @@ static int status(struct cli *cli, const struct daemon_args *args)
     struct err err;
     int result;
 
-    (void)args;
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
+    tell_home(args, &home);
     if (!is_listening(&home)) {
         puts("Daemon is not running");
         return KEPLER_FAILED;

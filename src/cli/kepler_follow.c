@@ -101,12 +101,24 @@ static void on_quiescent(struct following *following)
         finish(following);
 }
 
+static void tell_hook(const struct value *body)
+{
+    const struct value *name = value_get(body, "service"), *hook = value_get(body, "hook");
+    const struct value *what = value_get(body, "what");
+
+    if (name && hook && what && value_is(name, VALUE_STR) && value_is(hook, VALUE_STR) &&
+        value_is(what, VALUE_STR))
+        (void)fprintf(stderr, "%s: hook %s %s\n", name->s.p, hook->s.p, what->s.p);
+}
+
 static void on_event(struct following *following, const struct message *message)
 {
     if (strcmp(message->name, "lines") == 0)
         kepler_lines_print(&message->body, following->follow->form);
     else if (strcmp(message->name, "progress") == 0)
         kepler_progress_set(&following->progress, &message->body);
+    else if (strcmp(message->name, "hook") == 0 && following->follow->verbose)
+        tell_hook(&message->body);
     else if (strcmp(message->name, "failure") == 0)
         on_failure(following, &message->body);
     else if (strcmp(message->name, "ready") == 0)

@@ -23,6 +23,7 @@ struct kepler_follow {
     bool abort;                 /* stop all at the first failure that nobody handles */
     bool clean;                 /* at the end: stop and forget */
     bool quiet;
+    bool verbose;    /* tell of hooks */
     int64_t timeout; /* nanoseconds; 0: none */
     enum log_line_form form;
 };

@@ -1,4 +1,5 @@
 /* kepler inspect, why, prune: look closely, and tidy up. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,7 +128,7 @@ static const char *get_text(const struct value *map, const char *key)
     return v && value_is(v, VALUE_STR) ? v->s.p : "";
 }
 
-static void print_pruned(const struct value *configs, struct buf *out)
+static void print_pruned(const struct value *configs, bool verbose, struct buf *out)
 {
     uint64_t total = 0;
     size_t count = 0;
@@ -137,8 +138,8 @@ static void print_pruned(const struct value *configs, struct buf *out)
         uint64_t bytes = size && value_is(size, VALUE_INT) ? (uint64_t)size->i : 0;
         const char *word = get_text(one, "status");
 
-        buf_printf(out, "%s  %s  %.*s  ", word, get_text(one, "path"), HASH_SHOWN,
-                   get_text(one, "hash"));
+        buf_printf(out, "%s  %s  %.*s  ", word, get_text(one, "path"),
+                   verbose ? INT_MAX : HASH_SHOWN, get_text(one, "hash"));
         number_print_size(bytes, out);
         buf_add_char(out, '\n');
         if (strcmp(word, "running") == 0 || strncmp(word, "failed", strlen("failed")) == 0)
@@ -162,7 +163,7 @@ static int run_prune(struct cli *cli, const void *raw, struct param_strs operand
     (void)operands;
     if (status != 0)
         return status;
-    print_pruned(value_get(&body, "configs"), &out);
+    print_pruned(value_get(&body, "configs"), args->globals.verbose, &out);
     (void)fputs(buf_text(&out), stdout);
     return KEPLER_OK;
 }

@@ -122,6 +122,7 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
         .abort = args->detach ? !args->no_abort : args->abort,
         .clean = args->clean,
         .quiet = args->globals.quiet,
+        .verbose = args->globals.verbose,
         .timeout = args->timeout,
         .form = args->raw    ? LOG_LINE_RAW
                 : args->json ? LOG_LINE_JSON

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "sys/unpack.h"
+#include "modules/unpack.h"
 
 struct err;
 struct state_run;

@@ -8,8 +8,8 @@
  *
  * Memory: the arena of the call. Threads: any.
  */
-#ifndef SYS_UNPACK_H
-#define SYS_UNPACK_H
+#ifndef MODULES_UNPACK_H
+#define MODULES_UNPACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Only types and numbers of libarchive's headers are used; the functions come from
  * the table below, filled by dlopen.
  */
-#include "sys/unpack.h"
+#include "modules/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>

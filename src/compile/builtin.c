@@ -175,9 +175,10 @@ static const struct value *pick(struct render *render, const struct value *looku
 {
     const struct value_map *map = container_map(render, lookup);
     const struct value *found = fact ? value_map_find(map, fact) : NULL;
+    const bool is_text = fact && fact->kind == VALUE_STR;
 
     /* formulas of Salt write Debian, our fact says debian */
-    for (size_t i = 0; value_is(fact, VALUE_STR) && !found && i < map->count; i++) {
+    for (size_t i = 0; is_text && !found && i < map->count; i++) {
         const struct value *key = &map->pairs[i].key;
 
         if (key->kind == VALUE_STR && key->s.n == fact->s.n &&

@@ -1,7 +1,4 @@
 #include "data/words.h"
-
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -77,7 +74,7 @@ struct str words_written(const struct value *v, struct words_cursor *cursor)
     text = str_from_offset(v->source->text, cursor->at);
     text = str_slice(text, 0, str_find_char(text, '\n', 0));
     text = str_from_offset(text, utf8_offset(text, v->column - 1U));
-    while (n < text.n && !memchr(SCALAR_ENDS, text.p[n], strlen(SCALAR_ENDS)))
+    while (n < text.n && str_find_char(STR(SCALAR_ENDS), text.p[n], 0) == STR_NONE)
         n++;
     return str_trim_right(str_slice(text, 0, n));
 }

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "jinja/container.h"
@@ -31,8 +33,10 @@ struct value *eval_slot(const struct eval *eval, struct slot slot)
 {
     struct activation *activation = eval->now.activation;
 
-    for (uint16_t up = slot.up; up > 0; up--)
+    for (uint16_t up = slot.up; up > 0; up--) {
         activation = activation->outer;
+        assert(activation); /* the compiler counted the levels */
+    }
     return &activation->slots[slot.slot];
 }
 

@@ -438,16 +438,16 @@ static const struct operator operators[] = {
 /* Tags end only where brackets are balanced, so what opens must close. NULL: fine. */
 static const char *balance(struct lex *lex, char c)
 {
-    static const char opening[] = "([{", closing[] = ")]}";
-    const char *opens = memchr(opening, c, 3);
+    const struct str closing = STR(")]}");
+    size_t opens = str_find_char(STR("([{"), c, 0);
 
-    if (opens && lex->brackets == LEX_BRACKETS_MAX)
+    if (opens != STR_NONE && lex->brackets == LEX_BRACKETS_MAX)
         return "more brackets are open than the limit of 1000";
-    if (opens) {
-        lex->closing[lex->brackets++] = closing[opens - opening];
+    if (opens != STR_NONE) {
+        lex->closing[lex->brackets++] = closing.p[opens];
         return NULL;
     }
-    if (!memchr(closing, c, 3))
+    if (str_find_char(closing, c, 0) == STR_NONE)
         return NULL;
     if (lex->brackets == 0)
         (void)snprintf(lex->error_text, sizeof(lex->error_text), "unexpected '%c'", c);

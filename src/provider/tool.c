@@ -15,8 +15,6 @@
 #define USUAL    "/usr/local/bin:/usr/bin:/bin"
 #define SYSTEM   "/usr/local/sbin:/usr/sbin:/sbin"
 
-extern char **environ;
-
 void tool_add(const struct tool *tool, struct tool_words *words, const char *word)
 {
     VEC_PUSH_IN(tool->arena, &words->list, word);

@@ -470,3 +470,12 @@ def test_escapes_are_for_terminals_that_know_them(machine):
     assert b"\x1b[32m" not in seen(TERM="xterm", NO_COLOR="1")
     assert b"\x1b[32m" not in seen("--no-color", TERM="xterm")
     assert b"\x1b" not in seen(TERM="dumb")
+
+
+def test_the_manual_page_of_kepler_names_every_command():
+    page = open(os.path.join(os.path.dirname(__file__), "../../packaging/man/kepler.1")).read()
+    help_text = subprocess.run([os.path.join(BUILD, "kepler"), "--help"], capture_output=True, text=True).stdout
+    commands = re.findall(r"^  ([a-z]+)  +(?!not supported)[a-z]", help_text.partition("commands:")[2], re.M)
+    assert len(commands) > 10
+    for command in commands:
+        assert re.search(rf"^\.(It|Cm).*\b{command}\b", page, re.M), command

@@ -1,4 +1,5 @@
 #include "data/words.h"
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"

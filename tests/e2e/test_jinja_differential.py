@@ -18,7 +18,7 @@ BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
 FIRST_SEED = 20260000
 CASES = int(os.environ.get("ZESTER_CASES", "4000"))
-SECONDS = float(os.environ.get("ZESTER_SECONDS", "150"))
+SECONDS = float(os.environ.get("ZESTER_SECONDS", "90"))
 LEAST_CASES = 300
 
 

@@ -104,16 +104,14 @@ class Supervisor:
     def stop(self):
         pids = [int(open(os.path.join(self.ready, name), encoding="ascii").read() or 0) for name in os.listdir(self.ready)]
         if self.process:
-            try:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self.process.wait()
+            pids = [*family(self.process.pid, set()), *pids]
         for pid in filter(None, pids):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        if self.process:
+            self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -179,7 +177,7 @@ class Scan(Supervisor):
 
 
 class S6(Scan):
-    words = ("-C", "1000")
+    words = ("-c", "1000")
 
 
 class Runit(Scan):
@@ -212,7 +210,7 @@ def measure(bench, kind, program, count, more=False):
             run.stop()
     samples = [Sample(statistics.median(starts), 0.0, idle[1], RUNS)]
     if more:
-        samples += [Sample(statistics.median(restarts), 0.0, idle[1], RUNS), Sample(idle[0] or 1e-9, idle[0], idle[1], 1)]
+        samples += [Sample(statistics.median(restarts), 0.0, idle[1], RUNS), Sample(max(idle[0], 1 / TICKS), idle[0], idle[1], 1)]
     return samples
 
 

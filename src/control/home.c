@@ -153,13 +153,15 @@ static int remove_stale(const char *path, struct err *err)
 
 int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err *err)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *temp = arena_printf(&arena, "%s~", home->socket);
     struct sockaddr_un at;
     AUTO_FD int fd = -1;
     mode_t before;
     int bound;
 
-    if (address(home->socket, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
-        open_socket(&fd, err) < 0)
+    if (address(temp, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
+        fs_unlink(temp, err) < 0 || open_socket(&fd, err) < 0)
         return -1;
     before = umask(~mode & 0777);
     bound = bind(fd, (const struct sockaddr *)&at, sizeof(at));
@@ -168,6 +170,9 @@ int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err 
         return err_sys(err, errno, "listen on '%s'", home->socket);
     if (listen(fd, BACKLOG) < 0)
         return err_sys(err, errno, "listen on '%s'", home->socket);
+    /* Who finds the socket finds somebody who listens. */
+    if (fs_rename(temp, home->socket, err) < 0)
+        return -1;
     *ret_fd = fd_take(&fd);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* user.present - an account with these properties. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -158,7 +159,7 @@ static int finish(struct state_run *run, const struct user_wish *wish, struct ac
         return -1;
     if (!now->account)
         return err_set(err, ERR_NOT_FOUND, "user %s was made, and is not there", wish->name);
-    run->text.n = 0;
+    buf_clear(&run->text);
     if (user_wish_compare(run, wish, now, &diff, err) < 0)
         return -1;
     if (diff.password && set_password(run, wish, err) < 0)
@@ -216,7 +217,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     if ((fresh ? create_user(run, wish, &now, err) : change_user(run, wish, &now, &changed, err)) <
         0)
         return -1;
-    run->text.n = 0;
+    buf_clear(&run->text);
     if (!changed) {
         state_say(run, "user %s is as it should be", wish->name);
         state_unchanged(run);

@@ -1,0 +1,88 @@
+/* Programs of the system: what they print, how they fail, what they are given. */
+#include "test.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "provider/service.h"
+#include "provider/tool.h"
+#include "sys/clock.h"
+#include "sys/process.h"
+
+TEST(what_a_tool_prints_is_the_answer)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { &arena, NULL };
+    const struct tool_options options = { .input = STR("over the pipe"),
+                                          .cwd = "/",
+                                          .env = TOOL("WORD=here") };
+    struct err err;
+    struct str out;
+
+    CHECK_INT(
+        tool_run(&tool, TOOL("sh", "-c", "echo $WORD $LC_ALL $PWD; cat"), &options, &out, &err), 0);
+    CHECK_STR(arena_str(&arena, out).p, "here C.UTF-8 /\nover the pipe");
+}
+
+TEST(a_failure_has_the_status_and_the_words)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { &arena, NULL };
+    struct process_result result;
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("sh", "-c", "echo no; echo why >&2; exit 3"), NULL, NULL, &err),
+              -1);
+    CHECK_STR(err.text, "sh -c: exit status 3: why");
+    CHECK_INT(tool_try(&tool, TOOL("sh", "-c", "exit 3"), NULL, &result, &err), 0);
+    CHECK_INT(result.status.code, 3);
+    CHECK_INT(tool_run(&tool, TOOL("no-such-program-here"), NULL, NULL, &err), -1);
+    CHECK_HAS(err.text, "no-such-program-here");
+}
+
+TEST(a_tool_that_takes_too_long_is_an_error)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { &arena, NULL };
+    const struct tool_options options = { .timeout = 50 * CLOCK_MS };
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("sleep", "60"), &options, NULL, &err), -1);
+    CHECK_INT(err.code, ERR_TIMEOUT);
+}
+
+TEST(a_user_that_is_not_there_cannot_run_anything)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { &arena, NULL };
+    const struct tool_options options = { .runas = "nobody-of-this-name" };
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("true"), &options, NULL, &err), -1);
+    CHECK_STR(err.text, "there is no user 'nobody-of-this-name'");
+}
+
+TEST(words_grow_and_end_in_null)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { &arena, NULL };
+    struct tool_words words = { 0 };
+    const char *const *argv;
+
+    for (int i = 0; i < 20; i++)
+        tool_add(&tool, &words, "x");
+    argv = tool_argv(&tool, &words);
+    CHECK_INT(words.list.n, 20);
+    CHECK(argv[19] && !argv[20]);
+    CHECK(tool_find(&arena, "sh") && !tool_find(&arena, "no-such-program-here"));
+}
+
+TEST(managers_are_known_by_name)
+{
+    const struct service_manager *manager = NULL;
+    struct err err;
+
+    CHECK_INT(service_find_manager("openrc", &manager, &err), 0);
+    CHECK_STR(manager->name, "openrc");
+    CHECK_INT(service_find_manager("upstart", &manager, &err), -1);
+    CHECK_STR(err.text, "there is no service manager 'upstart'");
+}

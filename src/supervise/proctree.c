@@ -184,8 +184,14 @@ static void look(struct proctree *tree)
 
 static void on_cgroup(struct watch *watch, uint32_t events)
 {
+    struct proctree *tree = container_of(watch, struct proctree, events);
+    struct err ignored;
+    bool populated;
+
     (void)events;
-    look(container_of(watch, struct proctree, events));
+    /* Reading takes the event, also while the main process lives; else it would come for ever. */
+    (void)cgroup_is_populated(&tree->cgroup, &populated, &ignored);
+    look(tree);
 }
 
 static void on_main(struct watch *watch, uint32_t events)

@@ -187,3 +187,21 @@ def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
     ours = wait_until(lambda: (lambda found: found if len(found) == 8 else None)(
         [pid for pid in home.processes() if pid != home.daemon.pid]), "eight processes are left")
     assert sorted(ours) == pids
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_an_idle_daemon_uses_no_time_also_after_a_crash_of_a_service(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000', restart: always}\n")
+    home.start("--wait")
+    before = home.services()["a"]["pid"]
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: home.services()["a"]["pid"] not in (None, before), "it is back")
+    time.sleep(0.3)
+    ticks = cpu_ticks(home.daemon.pid)
+    time.sleep(1)
+    assert cpu_ticks(home.daemon.pid) - ticks <= 5

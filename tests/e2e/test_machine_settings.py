@@ -153,7 +153,7 @@ store.write_text("\\n".join(f"{{name}}=={{version}}" for name, version in have.i
 """
 
 
-def test_recorded_pip_installs_and_gives_back_what_was_there(tmp_path):
+def test_fake_pip_installs_and_gives_back_what_was_there(tmp_path):
     machine = Machine(tmp_path, namespace=False)
     program = tmp_path / "pip3"
     program.write_text(PIP.replace("DIR", str(tmp_path)))

@@ -1,5 +1,5 @@
 """service.*: init scripts for real, in a copy of /etc; systemd and OpenRC through small programs that
-answer as recorded from the real ones (systemctl 252 of Debian 12, rc-service 0.45 of Alpine 3.17)."""
+answer as the real ones are documented to: stand-ins, marked as fake."""
 import os
 
 import pytest
@@ -166,7 +166,7 @@ def test_a_missing_manager_fails_the_states_that_need_it_and_no_other(machine):
     assert results["test.succeed_with_changes:other"]["changed"]
 
 
-# --- recorded managers ---------------------------------------------------------------------------
+# --- stand-ins of managers that cannot run here ---------------------------------------------------------------------------
 
 # Keeps the state of one unit in files; the answers are those of the real program.
 SYSTEMCTL = """#!/bin/sh
@@ -210,32 +210,32 @@ def log(machine):
     return lines
 
 
-def test_recorded_systemd_running_and_back(systemd):
+def test_fake_systemd_running_and_back(systemd):
     systemd.settles("web: {service.running: [{provider: systemd, enable: true}]}")
     assert log(systemd) == ["enable -- web", "start -- web"]
     assert systemd.revert()["service.running:web"]["diff"] == "stopped, disabled web (revert)"
     assert not (systemd.root / "active").exists() and not (systemd.root / "enabled").exists()
 
 
-def test_recorded_systemd_reads_changed_unit_files_again(systemd):
+def test_fake_systemd_reads_changed_unit_files_again(systemd):
     (systemd.root / "stale").touch()
     systemd.apply("web: {service.running: [{provider: systemd}]}")
     assert log(systemd) == ["daemon-reload", "start -- web"]
 
 
-def test_recorded_systemd_learns_of_a_unit_that_is_new(systemd):
+def test_fake_systemd_learns_of_a_unit_that_is_new(systemd):
     (systemd.root / "unit").rename(systemd.root / "new")
     result = systemd.apply("web: {service.running: [{provider: systemd}]}")["service.running:web"]
     assert result["changed"] and not result["failed"], result
 
 
-def test_recorded_systemd_unknown_unit(systemd):
+def test_fake_systemd_unknown_unit(systemd):
     (systemd.root / "unit").unlink()
     result = systemd.apply("web: {service.running: [{provider: systemd}]}")["service.running:web"]
     assert "Unit nope.service not found" in result["error"]
 
 
-def test_recorded_systemd_masks_and_unmasks(systemd):
+def test_fake_systemd_masks_and_unmasks(systemd):
     systemd.settles("web: {service.masked: [{provider: systemd}]}")
     assert log(systemd) == ["mask -- web"]
     systemd.settles("web: {service.running: [{provider: systemd, unmask: true, no_block: true}]}")
@@ -260,7 +260,7 @@ esac
 """
 
 
-def test_recorded_openrc_running_dead_and_back(tmp_path):
+def test_fake_openrc_running_dead_and_back(tmp_path):
     machine = Machine(tmp_path, namespace=False)
     (tmp_path / "bin").mkdir()
     for name, text in (("rc-service", OPENRC_SERVICE), ("rc-update", OPENRC_UPDATE)):

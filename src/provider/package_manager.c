@@ -1,5 +1,6 @@
 #include "provider/package_manager.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 /* A manager that takes longer hangs. Downloads may be slow. */
 #define RUN_TIMEOUT_NS ((int64_t)3600 * 1000000000)
 #define LOOKED_MAX     4096
+#define QUESTION_MAX   ((size_t)16 << 10)
 
 /* --- finding one ---------------------------------------------------------------------------- */
 
@@ -72,8 +74,8 @@ static int not_found(const char *choice, const char *family, const struct buf *l
                    buf_text(looked), path && path[0] ? path : "");
 }
 
-int package_manager_find(struct arena *arena, const char *choice, const char *family,
-                         const struct package_manager **ret_manager, struct err *err)
+static int look_for(struct arena *arena, const char *choice, const char *family,
+                    const struct package_manager **ret_manager, struct err *err)
 {
     AUTO_BUF struct buf looked = BUF_INIT(LOOKED_MAX);
     const bool known = is_known_family(family);
@@ -88,6 +90,35 @@ int package_manager_find(struct arena *arena, const char *choice, const char *fa
         add_programs(*m, &looked);
     }
     return not_found(choice, family, &looked, err);
+}
+
+/* What was found stays found: a thousand states ask, and programs do not move. */
+static struct {
+    pthread_mutex_t mutex;
+    struct buf question;
+    const struct package_manager *answer;
+} found = { .mutex = PTHREAD_MUTEX_INITIALIZER, .question = BUF_INIT(QUESTION_MAX) };
+
+int package_manager_find(struct arena *arena, const char *choice, const char *family,
+                         const struct package_manager **ret_manager, struct err *err)
+{
+    AUTO_BUF struct buf question = BUF_INIT(QUESTION_MAX);
+    const char *path = getenv("PATH");
+    int rc = 0;
+
+    buf_printf(&question, "%s\n%s\n%s", choice ? choice : "", family ? family : "",
+               path ? path : "");
+    (void)pthread_mutex_lock(&found.mutex);
+    if (found.answer && !question.full && str_eq(buf_view(&question), buf_view(&found.question))) {
+        *ret_manager = found.answer;
+    } else {
+        rc = look_for(arena, choice, family, ret_manager, err);
+        found.answer = rc == 0 ? *ret_manager : NULL;
+        buf_clear(&found.question);
+        buf_add_str(&found.question, buf_view(&question));
+    }
+    (void)pthread_mutex_unlock(&found.mutex);
+    return rc;
 }
 
 /* --- running --------------------------------------------------------------------------------- */

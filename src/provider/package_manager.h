@@ -109,7 +109,8 @@ struct package_manager {
 extern const struct package_manager *const package_managers[];
 
 /* The manager called `choice`, or that of the family, or the first that is there. `choice` and
- * `family` may be NULL. Fails with ERR_NOT_FOUND and tells what was looked for and where. */
+ * `family` may be NULL. Fails with ERR_NOT_FOUND and tells what was looked for and where. Looked
+ * for once in a process, for the same question and PATH. */
 int package_manager_find(struct arena *arena, const char *choice, const char *family,
                          const struct package_manager **ret_manager, struct err *err);
 

@@ -109,7 +109,7 @@ TEST(a_name_beyond_the_limit_is_an_error_that_names_it)
     package_db_free(db);
 }
 
-/* Recorded: rpm -qa --qf ... on a machine of the family. */
+/* In the form of rpm -qa --qf ... on a machine of the family. */
 TEST(the_list_of_rpm_is_read)
 {
     struct package_db *db = parse(package_db_parse_rpm, "bash\t5.1.8-6.el9\tx86_64\n"
@@ -127,7 +127,7 @@ TEST(the_list_of_rpm_is_read)
     package_db_free(db);
 }
 
-/* Recorded: parts of /lib/apk/db/installed. */
+/* In the form of /lib/apk/db/installed. */
 TEST(the_database_of_apk_is_read)
 {
     struct package_db *db = parse(package_db_parse_apk,

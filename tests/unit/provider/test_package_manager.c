@@ -14,7 +14,7 @@
 #include "provider/package_manager.h"
 #include "sys/fs.h"
 
-/* Managers that cannot run here are stand-ins: programs that print recorded answers of the real
+/* Managers that cannot run here are stand-ins: programs that print answers in the form of the real
  * ones and note how they were called. */
 
 struct scene {
@@ -150,7 +150,7 @@ TEST(the_family_chooses_the_manager_and_dnf_comes_before_yum)
     end(&scene);
 }
 
-/* --- dnf and yum: recorded
+/* --- dnf and yum: stand-ins
  * ------------------------------------------------------------------------- */
 
 TEST(dnf_lists_what_is_installed_with_one_process)
@@ -267,7 +267,7 @@ TEST(options_become_the_words_of_each_manager)
     }
 }
 
-/* --- zypper, apk, pacman: recorded
+/* --- zypper, apk, pacman: stand-ins
  * ------------------------------------------------------------------ */
 
 TEST(zypper_tells_what_it_offers)

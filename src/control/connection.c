@@ -57,8 +57,13 @@ static void flush(struct connection *connection)
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
+            /* the peer is gone, but its last words may wait to be read: reading finds the end */
+            buf_clear(&connection->out);
+            break;
+        }
         if (n < 0 && errno != EAGAIN) {
-            end(connection, errno == EPIPE || errno == ECONNRESET ? "" : "it cannot be written to");
+            end(connection, "it cannot be written to");
             return;
         }
         if (n < 0)

@@ -103,10 +103,21 @@ static bool add_without(struct buf *out, const struct line *line, struct str nam
     return true;
 }
 
+/* Without the blanks at the end: those between words, and no others. */
+static struct str up_to_last_word(struct str names)
+{
+    struct str rest = names;
+    size_t end = 0;
+
+    while (lines_word(&rest).n > 0)
+        end = names.n - rest.n;
+    return str_slice(names, 0, end);
+}
+
 static void add_with(struct buf *out, const struct line *line, struct str name)
 {
     const struct entry entry = split(line->text);
-    const struct str names = str_trim_right(entry.names);
+    const struct str names = up_to_last_word(entry.names);
 
     buf_add_str(out, entry.head);
     buf_add_str(out, names);

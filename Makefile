@@ -148,7 +148,7 @@ lint-all: compile_commands.json ## the same, with clang-tidy on every file
 bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
 	@$(PY) bench/run --build $(B) $(BENCH)
 
-docs: all ## write again what is generated: docs/packages.md, docs/modules.md
+docs: all ## write again what is generated in docs: packages, modules, kepler-file
 	@$(PY) tools/gen-docs --build $(B)
 
 INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)

@@ -50,6 +50,7 @@ struct param_strs kepler_pairs(struct arena *arena, const char *option, struct p
 
 extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
 extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
+extern const struct command kepler_command_doc;      /* the manual of the file */
 extern const struct command kepler_command_graph;    /* who waits for whom */
 extern const struct command kepler_command_inspect;  /* all that is known */
 extern const struct command kepler_command_logs;     /* what services wrote */

@@ -109,6 +109,7 @@ struct param {
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
     const char *doc;          /* what it is for, in a few words */
+    const char *kind_text;    /* what the manual calls its kind, for ANY; or NULL */
 };
 
 /* A line of a table; more members may follow the words: `.flags = PARAM_SECRET`. An enum for CHOICE

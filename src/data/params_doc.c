@@ -40,6 +40,8 @@ const char *param_kind_word(enum param_kind kind)
 
 static const char *kind_column(const struct param *p)
 {
+    if (p->kind_text)
+        return p->kind_text;
     return p->kind == PARAM_CHOICE && p->choices ? p->choices : kind_words[p->kind];
 }
 

@@ -73,6 +73,7 @@ int main(int argc, char **argv)
         kepler_command_validate,
         kepler_command_config,
         kepler_command_graph,
+        kepler_command_doc,
         command_completion,
         command_top,
         { 0 },

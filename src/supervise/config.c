@@ -26,11 +26,12 @@ struct root_args {
 };
 
 #define ARGS struct root_args
-static const struct param root_params[] = {
-    PARAM("version", ANY, ARGS, version, "which versions can read the file"),
-    PARAM("lua", ANY, ARGS, lua, "code that runs before all expressions"),
-    PARAM("kepler", ANY, ARGS, kepler, "settings of the whole file"),
-    PARAM("services", ANY, ARGS, services, "what is run"),
+const struct param config_root_params[] = {
+    PARAM("version", ANY, ARGS, version, "which versions can read the file",
+          .kind_text = "version range"),
+    PARAM("lua", ANY, ARGS, lua, "code that runs before all expressions", .kind_text = "Lua"),
+    PARAM("kepler", ANY, ARGS, kepler, "settings of the whole file", .kind_text = "map"),
+    PARAM("services", ANY, ARGS, services, "what is run", .kind_text = "map"),
     { 0 },
 };
 #undef ARGS
@@ -45,7 +46,7 @@ struct kepler_args {
 };
 
 #define ARGS struct kepler_args
-static const struct param kepler_params[] = {
+const struct param config_kepler_params[] = {
     PARAM("default_inherit_env", BOOL, ARGS, default_inherit_env,
           "inherit_env of services that do not say", .default_text = "true"),
     PARAM("storage", CHOICE, ARGS, storage, "where the state folder is", .choices = "local|nfs",
@@ -54,10 +55,11 @@ static const struct param kepler_params[] = {
           PARAM_RANGE(MS, TIMEOUT_MAX)),
     PARAM("output_max_size", SIZE, ARGS, output_max_size, "bytes of outputs that are kept",
           .default_text = "1MB", PARAM_RANGE(OUTPUT_MIN, OUTPUT_MAX)),
-    PARAM("autostart", ANY, ARGS, autostart, "start again when the daemon starts"),
-    PARAM("logs", ANY, ARGS, logs, "how lines are stored"),
-    PARAM("acl", ANY, ARGS, acl, "who may do what"),
-    PARAM("monitor", ANY, ARGS, monitor, "what is measured"),
+    PARAM("autostart", ANY, ARGS, autostart, "start again when the daemon starts",
+          .kind_text = "bool or map"),
+    PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
+    PARAM("acl", ANY, ARGS, acl, "who may do what", .kind_text = "map"),
+    PARAM("monitor", ANY, ARGS, monitor, "what is measured", .kind_text = "map"),
     { 0 },
 };
 #undef ARGS
@@ -67,7 +69,7 @@ struct autostart_args {
 };
 
 #define ARGS struct autostart_args
-static const struct param autostart_params[] = {
+const struct param config_autostart_params[] = {
     PARAM("environment", LIST, ARGS, environment, "names to keep and NAME=value",
           .flags = PARAM_REQUIRED),
     { 0 },
@@ -163,7 +165,8 @@ static int read_autostart(struct loading *l, const struct value *v)
                           "'autostart' wants true, false or a map with 'environment', got %s",
                           value_describe(v));
     l->config->autostart = true;
-    if (params_decode(l->reader.arena, autostart_params, &policy, v, &args, l->reader.diags) < 0)
+    if (params_decode(l->reader.arena, config_autostart_params, &policy, v, &args,
+                      l->reader.diags) < 0)
         return -1;
     return l->source->kepler_env ? 0 : declare_all(l, args.environment);
 }
@@ -224,7 +227,7 @@ static int read_kepler(struct loading *l, const struct value *v)
     struct params_policy policy = config_policy("'kepler'");
     struct config_reader *r = &l->reader;
     struct kepler_args args = { 0 };
-    int result = params_decode(r->arena, kepler_params, &policy, v, &args, r->diags);
+    int result = params_decode(r->arena, config_kepler_params, &policy, v, &args, r->diags);
 
     l->config->default_inherit_env = args.default_inherit_env;
     l->config->output_max_size = args.output_max_size;
@@ -342,7 +345,8 @@ static int read_root(struct loading *l, const struct value *document)
     struct root_args args = { 0 };
     int result = check_tags(document, 0, l->reader.diags);
 
-    if (params_decode(l->reader.arena, root_params, &policy, document, &args, l->reader.diags) < 0)
+    if (params_decode(l->reader.arena, config_root_params, &policy, document, &args,
+                      l->reader.diags) < 0)
         result = -1;
     if (read_version(l, config_given(args.version)) < 0)
         result = -1;

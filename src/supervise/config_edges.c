@@ -23,7 +23,7 @@ struct edge_args {
 };
 
 #define ARGS struct edge_args
-static const struct param edge_params[] = {
+const struct param config_edge_params[] = {
     PARAM("condition", STR, ARGS, condition, "what to wait for", .default_text = "service_started"),
     PARAM("timeout", DURATION, ARGS, timeout, "how long to wait", PARAM_RANGE(MS, TIMEOUT_MAX)),
     PARAM("restart", BOOL, ARGS, restart, "restart when the dependency restarts"),
@@ -124,7 +124,7 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     struct value evaluated;
 
     if (script_eval(r->script, v, r->arena, &evaluated, r->diags) < 0 ||
-        params_decode(r->arena, edge_params, &policy, &evaluated, &args, r->diags) < 0)
+        params_decode(r->arena, config_edge_params, &policy, &evaluated, &args, r->diags) < 0)
         return -1;
     edge->timeout = args.timeout > 0 ? args.timeout : r->edge_timeout;
     edge->restart = args.restart;

@@ -13,10 +13,12 @@ struct health_args {
 };
 
 #define ARGS struct health_args
-static const struct param health_params[] = {
-    PARAM("test", ANY, ARGS, test, "as in Compose: a list, [CMD, ...], [CMD-SHELL, text] or text"),
-    PARAM("command", ANY, ARGS, program.command, "program and arguments"),
-    PARAM("run", ANY, ARGS, program.run, "text for the shell"),
+const struct param config_health_params[] = {
+    PARAM("test", ANY, ARGS, test, "as in Compose: a list, [CMD, ...], [CMD-SHELL, text] or text",
+          .kind_text = "list or text"),
+    PARAM("command", ANY, ARGS, program.command, "program and arguments",
+          .kind_text = "list of strings"),
+    PARAM("run", ANY, ARGS, program.run, "text for the shell", .kind_text = "text"),
     PARAM("interval", DURATION, ARGS, interval, "from the end of one check to the next",
           .default_text = "30s", PARAM_RANGE(MS, DAY_MAX)),
     PARAM("timeout", DURATION, ARGS, timeout, "of one check", .default_text = "30s",
@@ -25,8 +27,9 @@ static const struct param health_params[] = {
           PARAM_RANGE(1, 1000000)),
     PARAM("start_period", DURATION, ARGS, start_period, "before the first check",
           .default_text = "0s", PARAM_RANGE(0, DAY_MAX)),
-    PARAM("user", ANY, ARGS, program.user, "who runs the check"),
-    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups"),
+    PARAM("user", ANY, ARGS, program.user, "who runs the check", .kind_text = "string"),
+    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
+          .kind_text = "list of strings"),
     PARAM("user_identity", TRISTATE, ARGS, program.user_identity, "set HOME, USER, LOGNAME, SHELL"),
     PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges, "no set-id programs"),
     { 0 },
@@ -99,7 +102,7 @@ int config_health_read(struct arena *arena, const struct value *v,
     if (!v)
         return 0;
     ret->computed = expr_is_dynamic(v) ? v : NULL;
-    if (params_decode(arena, health_params, &policy, plain_times(arena, v, &dynamic), &args,
+    if (params_decode(arena, config_health_params, &policy, plain_times(arena, v, &dynamic), &args,
                       diags) < 0)
         result = -1;
     if (v->kind != VALUE_MAP)

@@ -15,19 +15,22 @@ struct step_args {
 };
 
 #define ARGS struct step_args
-static const struct param step_params[] = {
-    PARAM("if", ANY, ARGS, condition, "whether the step runs"),
-    PARAM("command", ANY, ARGS, program.command, "program and arguments"),
-    PARAM("run", ANY, ARGS, program.run, "text for the shell"),
-    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the service"),
-    PARAM("environment", ANY, ARGS, program.environment, "variables"),
-    PARAM("env_file", ANY, ARGS, program.env_file, "file with variables"),
+const struct param config_step_params[] = {
+    PARAM("if", ANY, ARGS, condition, "whether the step runs", .kind_text = "bool"),
+    PARAM("command", ANY, ARGS, program.command, "program and arguments",
+          .kind_text = "list of strings"),
+    PARAM("run", ANY, ARGS, program.run, "text for the shell", .kind_text = "text"),
+    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the service",
+          .kind_text = "path"),
+    PARAM("environment", ANY, ARGS, program.environment, "variables", .kind_text = "list or map"),
+    PARAM("env_file", ANY, ARGS, program.env_file, "file with variables", .kind_text = "path"),
     PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env, "begin with the service's variables"),
-    PARAM("user", ANY, ARGS, program.user, "who runs the step"),
-    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups"),
+    PARAM("user", ANY, ARGS, program.user, "who runs the step", .kind_text = "string"),
+    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
+          .kind_text = "list of strings"),
     PARAM("user_identity", TRISTATE, ARGS, program.user_identity, "set HOME, USER, LOGNAME, SHELL"),
     PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges, "no set-id programs"),
-    PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds"),
+    PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
     PARAM("output", STR, ARGS, output, "name under which ::output:: lines are kept",
           .flags = PARAM_FILLED),
     PARAM("timeout", DURATION, ARGS, timeout, "after which the step is killed",
@@ -55,7 +58,7 @@ static int read_step(struct arena *arena, const struct value *v,
                                                  .no_new_privileges = defaults->no_new_privileges };
     struct params_policy policy = config_policy(owner);
     struct step_args args = { 0 };
-    int result = params_decode(arena, step_params, &policy, v, &args, diags);
+    int result = params_decode(arena, config_step_params, &policy, v, &args, diags);
 
     if (v->kind != VALUE_MAP)
         return -1;

@@ -21,7 +21,7 @@ struct retention_args {
 #define KEEP(name, doc)                                                                            \
     PARAM(#name, CHOICE, ARGS, name.keep, doc, .choices = "retain|clear",                          \
           PARAM_GIVEN(ARGS, name.given))
-static const struct param retention_params[] = {
+const struct param config_retention_params[] = {
     KEEP(on_start, "when it starts"),
     KEEP(on_stop, "when it is stopped"),
     KEEP(on_restart, "when it is started again"),
@@ -38,7 +38,7 @@ struct store_args {
 };
 
 #define ARGS struct store_args
-static const struct param store_params[] = {
+const struct param config_store_params[] = {
     PARAM("stdout", BOOL, ARGS, to_stdout, "what it prints", .default_text = "true"),
     PARAM("stderr", BOOL, ARGS, to_stderr, "what it complains", .default_text = "true"),
     { 0 },
@@ -52,10 +52,11 @@ struct logs_args {
 
 #define ARGS struct logs_args
 #define SHARED_KEYS                                                                                \
-    PARAM("store", ANY, ARGS, store, "true, false, or a map with stdout and stderr"),              \
+    PARAM("store", ANY, ARGS, store, "true, false, or a map with stdout and stderr",               \
+          .kind_text = "bool or map"),                                                             \
         PARAM("retention", MAP, ARGS, retention, "when stored lines are cleared")
-static const struct param service_params[] = { SHARED_KEYS, { 0 } };
-static const struct param global_params[] = {
+const struct param config_service_logs_params[] = { SHARED_KEYS, { 0 } };
+const struct param config_logs_params[] = {
     SHARED_KEYS,
     PARAM("flush_interval", DURATION, ARGS, flush_interval, "how long lines wait for others",
           .default_text = "100ms", PARAM_RANGE(MS, DAY)),
@@ -86,7 +87,7 @@ static int read_retention(struct arena *arena, const struct value *v, const char
     struct params_policy policy = config_policy(arena_printf(arena, "'retention' of %s", owner));
     struct retention_args args = { 0 };
 
-    if (params_decode(arena, retention_params, &policy, v, &args, diags) < 0)
+    if (params_decode(arena, config_retention_params, &policy, v, &args, diags) < 0)
         return -1;
     if (args.on_exit.given && args.on_success.given)
         return refuse_both(v, "on_success", diags);
@@ -121,7 +122,7 @@ static int read_store(struct arena *arena, const struct value *v, const char *ow
     if (v->kind != VALUE_MAP)
         return value_diag(diags, v, "'store' wants true, false or a map, got %s",
                           value_describe(v));
-    if (params_decode(arena, store_params, &policy, v, &args, diags) < 0)
+    if (params_decode(arena, config_store_params, &policy, v, &args, diags) < 0)
         return -1;
     ret->store_stdout = args.to_stdout;
     ret->store_stderr = args.to_stderr;
@@ -147,7 +148,7 @@ int config_logs_read_global(struct arena *arena, const struct value *v, struct c
     struct params_policy policy = config_policy(owner);
     struct logs_args args = { 0 };
     bool sync = ret->sync;
-    int result = params_decode(arena, global_params, &policy, v, &args, diags);
+    int result = params_decode(arena, config_logs_params, &policy, v, &args, diags);
 
     *ret = (struct config_logs){
         .store_stdout = true,
@@ -169,8 +170,8 @@ int config_logs_read_service(struct arena *arena, const struct value *v, const c
     const char *whose = arena_printf(arena, "'logs' of %s", owner);
     struct params_policy policy = config_policy(whose);
     struct logs_args args = { 0 };
-    int result =
-        params_decode(arena, service_params, &policy, config_static(arena, v), &args, diags);
+    int result = params_decode(arena, config_service_logs_params, &policy, config_static(arena, v),
+                               &args, diags);
 
     return read_shared(arena, &args, whose, ret, diags) < 0 ? -1 : result;
 }

@@ -190,7 +190,7 @@ int config_check_condition(const struct value *v, struct diags *diags)
  */
 
 #define ARGS struct config_limits
-static const struct param limit_params[] = {
+const struct param config_limit_params[] = {
     PARAM("memory", SIZE, ARGS, memory, "address space of a process", PARAM_RANGE(4096, INT64_MAX)),
     PARAM("cpu_time", INT, ARGS, cpu_time, "seconds of CPU time", PARAM_RANGE(1, INT32_MAX)),
     PARAM("max_fds", INT, ARGS, max_fds, "open files", PARAM_RANGE(3, INT32_MAX)),
@@ -206,7 +206,7 @@ int config_limits_read(struct arena *arena, const struct value *v, const char *o
     *ret = (struct config_limits){ .computed = expr_is_dynamic(v) ? v : NULL };
     if (is_computed(v))
         return value_diag(diags, v, "'limits' cannot be computed as a whole, but 'memory' can");
-    return params_decode(arena, limit_params, &policy, config_static(arena, v), ret, diags);
+    return params_decode(arena, config_limit_params, &policy, config_static(arena, v), ret, diags);
 }
 
 /* --- all of it -----------------------------------------------------------------------------------

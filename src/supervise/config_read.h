@@ -26,6 +26,13 @@ struct config_reader {
     int64_t edge_timeout;    /* kepler.timeout: of edges that have none of their own */
 };
 
+/* The tables that the sections are read by; config_manual shows them to people. */
+extern const struct param config_root_params[], config_kepler_params[], config_autostart_params[],
+    config_logs_params[], config_service_logs_params[], config_store_params[],
+    config_retention_params[], config_service_params[], config_edge_params[],
+    config_restart_params[], config_start_limit_params[], config_health_params[],
+    config_step_params[], config_limit_params[];
+
 /* NULL when it is not given, or null. */
 const struct value *config_given(const struct value *v);
 /* `v` without the pairs that are dynamic; `v` itself when nothing is. */

@@ -16,8 +16,8 @@ struct restart_args {
 };
 
 #define ARGS struct restart_args
-static const struct param restart_params[] = {
-    PARAM("policy", ANY, ARGS, policy, "when it is started again"),
+const struct param config_restart_params[] = {
+    PARAM("policy", ANY, ARGS, policy, "when it is started again", .kind_text = "policy"),
     PARAM("watch", STRS, ARGS, watch, "globs of files whose change restarts it"),
     PARAM("grace_period", DURATION, ARGS, grace_period, "between the signal and the kill",
           PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DELAY_MAX)),
@@ -58,7 +58,8 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
     struct restart_args args = { 0 };
     int result = 0;
 
-    if (params_decode(arena, restart_params, &policy, config_static(arena, v), &args, diags) < 0)
+    if (params_decode(arena, config_restart_params, &policy, config_static(arena, v), &args,
+                      diags) < 0)
         result = -1;
     if (raw && read_policy(raw, &ret->policy.flags, diags) < 0)
         result = -1;

@@ -19,31 +19,42 @@ struct service_args {
 };
 
 #define ARGS struct service_args
-static const struct param service_params[] = {
-    PARAM("if", ANY, ARGS, condition, "whether it runs at all"),
-    PARAM("command", ANY, ARGS, program.command, "program and arguments"),
-    PARAM("run", ANY, ARGS, program.run, "text for the shell"),
-    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the file"),
-    PARAM("environment", ANY, ARGS, program.environment, "variables"),
-    PARAM("env_file", ANY, ARGS, program.env_file, "file with variables"),
-    PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env, "begin with the captured variables"),
-    PARAM("user_identity", TRISTATE, ARGS, program.user_identity, "set HOME, USER, LOGNAME, SHELL"),
-    PARAM("depends_on", ANY, ARGS, depends_on, "what it waits for"),
-    PARAM("restart", ANY, ARGS, restart, "when it is started again"),
-    PARAM("healthcheck", ANY, ARGS, healthcheck, "how to see that it is well"),
-    PARAM("hooks", ANY, ARGS, hooks, "what to run at the turns of its life"),
-    PARAM("logs", ANY, ARGS, logs, "what is stored of its output"),
-    PARAM("user", ANY, ARGS, program.user, "who runs it"),
-    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups"),
-    PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds"),
-    PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges, "no set-id programs"),
+const struct param config_service_params[] = {
+    PARAM("if", ANY, ARGS, condition, "whether it runs at all", .kind_text = "bool"),
+    PARAM("command", ANY, ARGS, program.command, "program and arguments",
+          .kind_text = "list of strings"),
+    PARAM("run", ANY, ARGS, program.run, "text for the shell", .kind_text = "text"),
+    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the file",
+          .kind_text = "path"),
+    PARAM("environment", ANY, ARGS, program.environment, "variables", .kind_text = "list or map"),
+    PARAM("env_file", ANY, ARGS, program.env_file, "file with variables", .kind_text = "path"),
+    PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env,
+          "begin with the captured variables (kepler.default_inherit_env)"),
+    PARAM("user_identity", TRISTATE, ARGS, program.user_identity,
+          "set HOME, USER, LOGNAME, SHELL (true)"),
+    PARAM("depends_on", ANY, ARGS, depends_on, "what it waits for", .kind_text = "list or map"),
+    PARAM("restart", ANY, ARGS, restart, "when it is started again (no)",
+          .kind_text = "policy or map"),
+    PARAM("healthcheck", ANY, ARGS, healthcheck, "how to see that it is well", .kind_text = "map"),
+    PARAM("hooks", ANY, ARGS, hooks, "what to run at the turns of its life", .kind_text = "map"),
+    PARAM("logs", ANY, ARGS, logs, "what is stored of its output", .kind_text = "map"),
+    PARAM("user", ANY, ARGS, program.user, "who runs it", .kind_text = "string"),
+    PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
+          .kind_text = "list of strings"),
+    PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
+    PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges,
+          "no set-id programs (true)"),
     PARAM("output", BOOL, ARGS, output, "keep its ::output:: lines"),
-    PARAM("outputs", ANY, ARGS, outputs, "texts for those who depend on it"),
-    PARAM("stop_signal", ANY, ARGS, stop_signal, "how it is asked to stop"),
+    PARAM("outputs", ANY, ARGS, outputs, "texts for those who depend on it",
+          .kind_text = "map of strings"),
+    PARAM("stop_signal", ANY, ARGS, stop_signal, "how it is asked to stop (SIGTERM)",
+          .kind_text = "signal"),
     PARAM("stop_grace_period", DURATION, ARGS, stop_grace_period, "before it is killed",
           .default_text = "10s", PARAM_RANGE(0, DAY_MAX)),
-    PARAM("start_limit", ANY, ARGS, start_limit, "how often it may be started again"),
-    PARAM("permissions", ANY, ARGS, permissions, "rights of the service", .aliases = "security"),
+    PARAM("start_limit", ANY, ARGS, start_limit,
+          "how often it may be started again (20 times in 10s)", .kind_text = "map"),
+    PARAM("permissions", ANY, ARGS, permissions, "rights of the service",
+          .kind_text = "list or map", .aliases = "security"),
     { 0 },
 };
 #undef ARGS
@@ -54,7 +65,7 @@ struct start_limit {
 
 /* Twenty restarts in ten seconds are a crash loop. */
 #define ARGS struct start_limit
-static const struct param start_limit_params[] = {
+const struct param config_start_limit_params[] = {
     PARAM("count", INT, ARGS, count, "restarts; 0: no limit", .default_text = "20",
           PARAM_RANGE(0, 1000000)),
     PARAM("interval", DURATION, ARGS, interval, "within this time", .default_text = "10s",
@@ -90,7 +101,7 @@ static int read_start_limit(struct config_reader *r, const struct value *v, cons
     struct params_policy policy =
         config_policy(arena_printf(r->arena, "'start_limit' of %s", owner));
     struct start_limit limit = { 0 };
-    int result = params_decode(r->arena, start_limit_params, &policy, v, &limit, r->diags);
+    int result = params_decode(r->arena, config_start_limit_params, &policy, v, &limit, r->diags);
 
     service->start_limit_count = limit.count;
     service->start_limit_interval = limit.interval;
@@ -214,7 +225,7 @@ int config_service_read(struct config_reader *r, const struct value *v,
     const char *owner = arena_printf(r->arena, "service '%s'", service->name);
     struct params_policy policy = config_policy(owner);
     struct service_args args = { 0 };
-    int result = params_decode(r->arena, service_params, &policy, v, &args, r->diags);
+    int result = params_decode(r->arena, config_service_params, &policy, v, &args, r->diags);
 
     if (v->kind != VALUE_MAP && v->kind != VALUE_NULL)
         return -1;

@@ -1,0 +1,59 @@
+/* kepler doc: the manual of the file, from the tables it is read by. */
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "cli/kepler.h"
+#include "supervise/config_manual.h"
+
+#define MANUAL_MAX ((size_t)1 << 20)
+
+enum format { FORMAT_TEXT, FORMAT_MARKDOWN };
+
+struct doc_args {
+    enum format format;
+};
+
+static const struct param options[] = {
+    PARAM("format", CHOICE, struct doc_args, format, "how it is printed; markdown is all of it",
+          .choices = "text|markdown", .default_text = "text"),
+    { 0 },
+};
+
+static int unknown(const char *name)
+{
+    const char *near = config_manual_suggest(str_from(name));
+
+    if (near)
+        return kepler_error("no chapter is called '%s' (did you mean '%s'?)", name, near);
+    return kepler_error("no chapter is called '%s'; 'kepler doc' lists them", name);
+}
+
+static int run(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct doc_args *how = args;
+    AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
+
+    (void)cli;
+    if (how->format == FORMAT_MARKDOWN) {
+        config_manual_print_markdown(&out);
+    } else if (operands.n == 0) {
+        config_manual_print_index(&out);
+        buf_add_text(&out, "\n'kepler doc NAME' tells more of each\n");
+    } else if (!config_manual_print(str_from(operands.p[0]), &out)) {
+        return unknown(operands.p[0]);
+    }
+    (void)fputs(buf_text(&out), stdout);
+    return KEPLER_OK;
+}
+
+const struct command kepler_command_doc = {
+    .name = "doc",
+    .operands = "[CHAPTER]",
+    .summary = "the manual of the file: services, conditions, hooks, expressions",
+    .examples = "  kepler doc\n  kepler doc depends_on\n",
+    .options = options,
+    .args_size = sizeof(struct doc_args),
+    .least = 0,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,322 @@
+/* The chapters of the manual: what the tables cannot say. */
+#include "data/params.h"
+#include "supervise/config_manual.h"
+#include "supervise/config_read.h"
+
+#define FILE_DETAILS                                                                               \
+    "A YAML file (1.2: only true and false are booleans) of at most 10 MiB. Unknown keys and\n"    \
+    "wrong types are mistakes; all of them are told at once, with line and column, before\n"       \
+    "anything starts: 'kepler validate'. Names of services are made of a-z, 0-9, '_' and '-'.\n"   \
+    "The file is read when the config is first started, and stays as it was read, with the\n"      \
+    "environment of whoever started it, until 'kepler run' or 'kepler recreate'.\n"                \
+    "\n"                                                                                           \
+    "A duration is a number with ms, s, m, h or d, as text: 500ms, 30s. A size is a number with\n" \
+    "B, K, M or G, in powers of 1024: 64M.\n"
+
+#define SERVICE_DETAILS                                                                            \
+    "A service has either 'command', which is run as it is, or 'run', which is a text for the\n"   \
+    "shell ($SHELL of the environment, else /bin/bash, else sh). Most values may be computed: "    \
+    "see\n"                                                                                        \
+    "'expressions'. They are computed anew at each start of the service.\n"                        \
+    "\n"                                                                                           \
+    "The environment of its process, later ones win: what the config has captured (if\n"           \
+    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of "     \
+    "the\n"                                                                                        \
+    "user it runs as (if user_identity). Nothing of the daemon's own is in it.\n"                  \
+    "\n"                                                                                           \
+    "To stop it, stop_signal goes to it and all that it started; what is left after\n"             \
+    "stop_grace_period is killed. A stop is over when the whole tree is gone.\n"
+
+#define DEPENDS_DETAILS                                                                            \
+    "A list of names, a map of names with the keys below, or a list of both. Every service "       \
+    "waits\n"                                                                                      \
+    "for its own dependencies; all others start at once.\n"                                        \
+    "\n"                                                                                           \
+    "  service_started                 the dependency is running, healthy or unhealthy\n"          \
+    "  service_healthy                 its health check passes\n"                                  \
+    "  service_completed_successfully  it ended with code 0\n"                                     \
+    "  service_unhealthy               it was healthy and is not any more\n"                       \
+    "  service_failed                  it ended with another code, by a signal, or could not "     \
+    "start\n"                                                                                      \
+    "  service_stopped                 it is stopped, ended, killed or failed\n"                   \
+    "\n"                                                                                           \
+    "An end after which the policy starts the dependency again does not count. A condition that\n" \
+    "can never hold any more skips the dependent, with a reason; so does a dependency that was\n"  \
+    "skipped, unless allow_skipped. With 'restart: true' the dependent is stopped when the\n"      \
+    "dependency restarts, for whatever reason, and started when the condition holds again.\n"
+
+#define RESTART_DETAILS                                                                            \
+    "The policy alone, or a map. Policies are no, always, or any of on-failure, on-success and\n"  \
+    "on-unhealthy, joined with '|'. An exit code of 0 is success, anything else is failure. The\n" \
+    "pause before restart n, counted from the last time it was healthy, is delay * backoff^n, "    \
+    "at\n"                                                                                         \
+    "most max_delay. A stop during the pause wins. Many restarts in a short time end in "          \
+    "'failed':\n"                                                                                  \
+    "see 'start_limit'.\n"                                                                         \
+    "\n"                                                                                           \
+    "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n" \
+    "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n" \
+    "matches restarts the service, half a second after the first one.\n"
+
+#define HOOKS_DETAILS                                                                              \
+    "Each phase is a step, or a list of steps:\n"                                                  \
+    "\n"                                                                                           \
+    "  pre_start post_start            around each start; pre_start must succeed\n"                \
+    "  pre_stop post_stop              around a stop, also that of a restart by hand\n"            \
+    "  pre_restart post_restart        around all of a restart\n"                                  \
+    "  post_exit                       the process ended by itself\n"                              \
+    "  pre_cleanup                     before 'stop --clean' forgets the config\n"                 \
+    "  post_healthcheck_success _fail  it became healthy, or unhealthy\n"                          \
+    "\n"                                                                                           \
+    "A step without 'if' is passed over after a step of the phase failed. In 'if' there are\n"     \
+    "success(), failure(), always() and, for a dependency, success('db'), failure('db') and\n"     \
+    "skipped('db'). A step that succeeds where failure() was asked heals the phase. What steps\n"  \
+    "write is in the log of the service.\n"
+
+#define OUTPUTS_DETAILS                                                                            \
+    "A service that runs once can hand values to those who depend on it. With 'output: true' "     \
+    "each\n"                                                                                       \
+    "line '::output::KEY=VALUE' of its standard output is kept instead of logged; 'outputs' are\n" \
+    "texts that are computed when it has ended, and win over lines of the same key. A hook step\n" \
+    "with 'output: NAME' keeps its lines as hooks.PHASE.outputs.NAME.KEY. All need 'restart: "     \
+    "no'.\n"                                                                                       \
+    "Dependents read them as deps.NAME.outputs.KEY.\n"
+
+#define EXPRESSIONS_DETAILS                                                                        \
+    "${{ expression }}$ inside a text, and blocks behind the tag !lua that return a value, are "   \
+    "Lua\n"                                                                                        \
+    "5.4. A text that is nothing but one expression keeps its type; elsewhere the result "         \
+    "becomes\n"                                                                                    \
+    "text, and nil becomes nothing. $VAR is left to the shell.\n"                                  \
+    "\n"                                                                                           \
+    "  service       name, env, env_file, initialized, restart_count, status, exit_code, hooks\n"  \
+    "  deps.NAME     status, exit_code, initialized, restart_count, env, outputs\n"                \
+    "  kepler        env: what the config has captured; flags: -D KEY=VALUE\n"                     \
+    "  hook, hooks   in hooks: name, env, had_failure; outputs of earlier phases\n"                \
+    "  owner         uid, gid, user\n"                                                             \
+    "  global        a table that all expressions of one start share; the only one to write to\n"  \
+    "\n"                                                                                           \
+    "Besides string, table, math, bit32, utf8 there are json.parse, json.stringify, yaml.parse,\n" \
+    "yaml.stringify, os.time, os.date, os.clock, os.difftime and os.getgroups. Files, programs "   \
+    "and\n"                                                                                        \
+    "the network cannot be reached; memory, instructions and time are limited. The top-level "     \
+    "key\n"                                                                                        \
+    "'lua' holds functions for all of them.\n"
+
+#define LOGS_DETAILS                                                                               \
+    "Lines are stored as they come, whatever bytes they hold. A line that is a JSON object "       \
+    "gives\n"                                                                                      \
+    "its message, level and time; the rest of it becomes attributes. Other lines have level "      \
+    "info\n"                                                                                       \
+    "from standard output and error from standard error. Under 'kepler' for all, under a "         \
+    "service\n"                                                                                    \
+    "for that one; there only 'store' and 'retention' can be said.\n"
+
+const struct config_chapter config_chapters[] = {
+    {
+        .name = "file",
+        .summary = "what a file is made of",
+        .params = config_root_params,
+        .details = FILE_DETAILS,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"python3\", \"-m\", \"http.server\", \"8080\"]\n"
+                   "    restart: always\n",
+    },
+    {
+        .name = "kepler",
+        .summary = "settings of the whole file",
+        .where = "kepler",
+        .params = config_kepler_params,
+        .details = "With 'storage: nfs' a flush of logs is on disk before it counts.\n",
+        .example = "kepler:\n"
+                   "  timeout: 5m\n"
+                   "  autostart: true\n"
+                   "services:\n"
+                   "  web: {command: [sleep, infinity]}\n",
+    },
+    {
+        .name = "autostart",
+        .summary = "services that come back with the daemon",
+        .where = "kepler.autostart",
+        .params = config_autostart_params,
+        .details = "true, or a map. What was active when the daemon ended is started again by the "
+                   "next one, in the\norder of its dependencies, from the file as it was read. The "
+                   "environment of whoever started it is\nnot kept, but for what is named here: a "
+                   "name, or NAME=value.\n",
+        .example = "kepler:\n"
+                   "  autostart:\n"
+                   "    environment: [PATH, LANG, MODE=production]\n"
+                   "services:\n"
+                   "  web: {run: 'exec ./web --mode $MODE'}\n",
+    },
+    {
+        .name = "service",
+        .summary = "one service",
+        .where = "services.NAME",
+        .params = config_service_params,
+        .details = SERVICE_DETAILS,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    run: exec ./web --port \"$PORT\"\n"
+                   "    working_dir: app\n"
+                   "    environment:\n"
+                   "      - PORT=8080\n"
+                   "      - URL=http://localhost:${{ service.env.PORT }}$\n"
+                   "    stop_signal: SIGINT\n"
+                   "    stop_grace_period: 30s\n",
+    },
+    {
+        .name = "depends_on",
+        .summary = "what a service waits for",
+        .where = "services.NAME.depends_on",
+        .params = config_edge_params,
+        .details = DEPENDS_DETAILS,
+        .example = "services:\n"
+                   "  db:\n"
+                   "    command: [\"postgres\"]\n"
+                   "    healthcheck: {test: [\"pg_isready\"], interval: 5s}\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    depends_on:\n"
+                   "      db: {condition: service_healthy, timeout: 60s, restart: true}\n"
+                   "  report:\n"
+                   "    command: [\"./report\"]\n"
+                   "    depends_on:\n"
+                   "      web: {condition: service_failed, exit_code: [1, \"5:10\"]}\n",
+    },
+    {
+        .name = "restart",
+        .summary = "when a service is started again",
+        .where = "services.NAME.restart",
+        .params = config_restart_params,
+        .details = RESTART_DETAILS,
+        .example = "services:\n"
+                   "  worker:\n"
+                   "    command: [\"./worker\"]\n"
+                   "    restart:\n"
+                   "      policy: on-failure|on-unhealthy\n"
+                   "      delay: 1s\n"
+                   "      backoff: 2.0\n"
+                   "      max_delay: 1m\n"
+                   "      watch: [\"src/**/*.py\", \"!src/tests/**\"]\n",
+    },
+    {
+        .name = "start_limit",
+        .summary = "when a crash loop ends",
+        .where = "services.NAME.start_limit",
+        .params = config_start_limit_params,
+        .details = "A service that its policy has started again so often in so short a time is "
+                   "left alone as 'failed', with\na reason. A start by hand begins a new count.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    restart: always\n"
+                   "    start_limit: {count: 5, interval: 1m}\n",
+    },
+    {
+        .name = "healthcheck",
+        .summary = "how to see that a service is well",
+        .where = "services.NAME.healthcheck",
+        .params = config_health_params,
+        .details = "One of 'test', 'command' and 'run'. The first pass makes the service healthy; "
+                   "'retries' failures in a row\nmake it unhealthy. A check that takes longer than "
+                   "'timeout' has failed and is killed with all that it\nstarted. It runs in the "
+                   "service's folder and environment.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    healthcheck:\n"
+                   "      run: curl -fsS http://localhost:8080/health\n"
+                   "      interval: 10s\n"
+                   "      timeout: 2s\n"
+                   "      start_period: 5s\n",
+    },
+    {
+        .name = "hooks",
+        .summary = "what runs at the turns of a service's life",
+        .where = "services.NAME.hooks.PHASE",
+        .params = config_step_params,
+        .details = HOOKS_DETAILS,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    hooks:\n"
+                   "      pre_start:\n"
+                   "        - run: ./migrate\n"
+                   "          timeout: 2m\n"
+                   "        - if: ${{ failure() }}$\n"
+                   "          run: ./migrate --repair\n"
+                   "      post_stop: {run: rm -f web.sock}\n",
+    },
+    {
+        .name = "limits",
+        .summary = "what a process may use",
+        .where = "services.NAME.limits",
+        .params = config_limit_params,
+        .details = "Limits of each process, soft and hard.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    limits: {memory: 512M, max_fds: 4096}\n",
+    },
+    {
+        .name = "logs",
+        .summary = "what is stored of the lines that services write",
+        .where = "kepler.logs and services.NAME.logs",
+        .params = config_logs_params,
+        .details = LOGS_DETAILS,
+        .example = "kepler:\n"
+                   "  logs:\n"
+                   "    retention_period: 7d\n"
+                   "    retention: {on_stop: retain}\n"
+                   "services:\n"
+                   "  noisy:\n"
+                   "    command: [\"./noisy\"]\n"
+                   "    logs: {store: {stdout: false}}\n",
+    },
+    {
+        .name = "retention",
+        .summary = "when stored lines of a service are cleared",
+        .where = "logs.retention",
+        .params = config_retention_params,
+        .details =
+            "'clear' or 'retain' for each turn of a service's life; 'on_exit' stands for both "
+            "'on_success' and\n'on_failure'.\n",
+        .example = "services:\n"
+                   "  job:\n"
+                   "    command: [\"./job\"]\n"
+                   "    logs: {retention: {on_success: clear, on_stop: retain}}\n",
+    },
+    {
+        .name = "outputs",
+        .summary = "values from one service to the next",
+        .details = OUTPUTS_DETAILS,
+        .example =
+            "services:\n"
+            "  setup:\n"
+            "    run: echo '::output::port=9090'\n"
+            "    output: true\n"
+            "    outputs: {url: 'http://localhost'}\n"
+            "  web:\n"
+            "    command: [\"./web\"]\n"
+            "    depends_on:\n"
+            "      setup: {condition: service_completed_successfully}\n"
+            "    environment:\n"
+            "      - ADDRESS=${{ deps.setup.outputs.url }}$:${{ deps.setup.outputs.port }}$\n",
+    },
+    {
+        .name = "expressions",
+        .summary = "values that are computed, in Lua",
+        .details = EXPRESSIONS_DETAILS,
+        .example = "lua: |\n"
+                   "  function port(n) return 8000 + n end\n"
+                   "services:\n"
+                   "  web:\n"
+                   "    if: ${{ kepler.flags.web ~= 'no' }}$\n"
+                   "    command: [\"./web\", \"--port\", \"${{ port(80) }}$\"]\n"
+                   "    environment: !lua |\n"
+                   "      return { MODE = kepler.env.MODE or \"development\" }\n",
+    },
+    { .name = NULL },
+};

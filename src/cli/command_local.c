@@ -110,6 +110,7 @@ static int refuse(struct local *local)
 {
     AUTO_BUF struct buf text = BUF_INIT(OUTPUT_MAX);
 
+    session_open_paths(&local->session, &local->diags);
     if (!wants_record(local))
         return cli_diags(local->cli, &local->diags);
     diags_print(&local->diags, &text);
@@ -164,12 +165,17 @@ static int compile(struct local *local, const struct plan **plan)
     struct arena *arena = &local->session.arena;
     struct state_host *host = &local->session.host;
     AUTO_BUF struct buf warnings = BUF_INIT(OUTPUT_MAX);
-    int result = local->words.n == 0 ? compile_top(arena, host, plan, &local->diags)
-                                     : compile_refs(arena, host, local->words, plan, &local->diags);
+    struct diags told;
+    const bool top =
+        local->words.n == 0 || (local->words.n == 1 && strcmp(local->words.p[0], "highstate") == 0);
+    int result = top ? compile_top(arena, host, plan, &local->diags)
+                     : compile_refs(arena, host, local->words, plan, &local->diags);
 
     if (result < 0)
         return -1;
-    diags_print((*plan)->warnings, &warnings);
+    told = *(*plan)->warnings;
+    session_open_paths(&local->session, &told);
+    diags_print(&told, &warnings);
     (void)fputs(buf_text(&warnings), stderr);
     return 0;
 }
@@ -596,6 +602,24 @@ static int read_words(struct local *local, struct param_strs operands)
     return 0;
 }
 
+/* Salt's other way to name what is applied: mods=web,db; and zester's: state=web. */
+static void read_refs(struct local *local)
+{
+    static const char *const keys[] = { "mods", "state" };
+
+    for (size_t i = 0; i < ARRAY_LEN(keys) && local->words.n == 0; i++) {
+        const struct value key = value_text(keys[i]);
+        const struct value *refs = value_map_find(local->given.map, &key);
+        const char **word = ARENA_NEW(&local->session.arena, const char *);
+
+        if (!value_is(refs, VALUE_STR))
+            continue;
+        *word = refs->s.p;
+        local->words = (struct param_strs){ 1, word };
+        (void)value_map_remove(local->given.map, &key);
+    }
+}
+
 static int dispatch(struct local *local, struct param_strs operands)
 {
     const struct function_entry *entry = find_function(local->function);
@@ -605,6 +629,8 @@ static int dispatch(struct local *local, struct param_strs operands)
     if (session_init(&local->session, &local->args->session, need, &local->diags) < 0 ||
         read_words(local, operands) < 0)
         return refuse(local);
+    if (need & SESSION_TREE)
+        read_refs(local);
     if (entry)
         return local->given.map->count > 0 ? refuse_pairs(local) : entry->run(local);
     if (!module)

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "cli/color.h"
 #include "data/value.h"
 #include "state/outcome.h"
@@ -12,11 +13,22 @@
 #define SLOWEST_SHOWN    3
 #define SLOWEST_LEAST    (100 * NUMBER_NS_PER_MS)
 #define DETAIL_SHOWN_MAX 4000
+/* Characters of a line that are shown; the records of --format json have all of it. */
+#define LINE_SHOWN_MAX 240
 
 struct printer {
     struct buf *out;
-    bool color, test;
+    bool color, test, revert;
 };
+
+static void print_line(struct printer *printer, struct str line)
+{
+    const size_t shown = line.n <= LINE_SHOWN_MAX ? line.n : utf8_offset(line, LINE_SHOWN_MAX);
+
+    buf_add_str(printer->out, str_slice(line, 0, shown));
+    if (shown < line.n)
+        buf_printf(printer->out, "... [%zu more bytes; --format json shows them]", line.n - shown);
+}
 
 static void print_indented(struct printer *printer, struct str text, bool diff)
 {
@@ -31,7 +43,7 @@ static void print_indented(struct printer *printer, struct str text, bool diff)
 
         buf_add_text(printer->out, "    ");
         color_begin(printer->out, color, printer->color);
-        buf_add_str(printer->out, line);
+        print_line(printer, line);
         color_end(printer->out, color, printer->color);
         buf_add_char(printer->out, '\n');
     }
@@ -75,7 +87,9 @@ static void print_failed(struct printer *printer, const struct state_result *sta
 
 static void print_changed(struct printer *printer, const struct state_result *state)
 {
-    print_head(printer, printer->test ? "would change" : "changed", COLOR_GREEN, state);
+    const char *word = printer->test ? "would change" : printer->revert ? "reverted" : "changed";
+
+    print_head(printer, word, COLOR_GREEN, state);
     if (state->cause)
         buf_printf(printer->out, "    because %s\n", state->cause);
     print_indented(printer, state->diff, true);
@@ -135,26 +149,48 @@ static void print_slowest(struct printer *printer, const struct run_result *resu
     free(sorted);
 }
 
+/* By which id the run can be taken back, or which runs were. */
+static void print_runs(struct printer *printer, const struct run_result *result)
+{
+    const size_t n = result->reverted.n;
+    const bool whole = run_result_is_success(result);
+
+    if (!result->revert) {
+        if (result->run_id && !result->test && result->changed > 0)
+            buf_printf(printer->out, "run %s\n", result->run_id);
+        return;
+    }
+    if (n == 1)
+        buf_printf(printer->out, "run %s was taken back%s\n", result->run_id,
+                   whole ? "" : " in part");
+    else if (n > 1)
+        buf_printf(printer->out, "%zu runs were taken back%s, from %s to %s\n", n,
+                   whole ? "" : " in part", result->run_id, result->reverted.p[n - 1]);
+}
+
 static void print_summary(struct printer *printer, const struct run_result *result)
 {
     size_t other = result->states.n - result->changed - result->failed - result->skipped;
     enum color color = run_result_is_success(result) ? COLOR_GREEN : COLOR_RED;
 
     color_begin(printer->out, color, printer->color);
-    buf_printf(printer->out, "%zu state%s: %u %s, %u failed, %u skipped, %zu as they should be",
-               result->states.n, result->states.n == 1 ? "" : "s", result->changed,
-               printer->test ? "would change" : "changed", result->failed, result->skipped, other);
+    buf_printf(printer->out, "%zu state%s: %u %s, %u failed, %u skipped, %zu %s", result->states.n,
+               result->states.n == 1 ? "" : "s", result->changed,
+               printer->test     ? "would change"
+               : printer->revert ? "reverted"
+                                 : "changed",
+               result->failed, result->skipped, other,
+               printer->revert ? "with nothing to take back" : "as they should be");
     color_end(printer->out, color, printer->color);
     buf_add_text(printer->out, "; took ");
     number_print_duration(result->duration, printer->out);
     buf_add_text(printer->out, result->canceled ? "; canceled\n" : "\n");
-    if (result->run_id && !result->test && result->changed > 0)
-        buf_printf(printer->out, "run %s\n", result->run_id);
+    print_runs(printer, result);
 }
 
 void report_text(const struct run_result *result, bool color, struct buf *out)
 {
-    struct printer printer = { out, color, result->test };
+    struct printer printer = { out, color, result->test, result->revert };
 
     print_all(&printer, result, OUTCOME_FAILED, print_failed);
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);

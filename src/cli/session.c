@@ -64,6 +64,34 @@ static const char *default_data_dir(struct arena *arena)
     return path_join(arena, home ? home : "/tmp", ".local/state/zester");
 }
 
+/* Files are named from the root of their tree; a person wants a path that can be opened. */
+static const char *open_path(struct arena *arena, const char *root, const char *file)
+{
+    const char *path;
+    struct fs_info info;
+    struct err ignored;
+
+    if (!file || file[0] == '/')
+        return file;
+    path = path_join(arena, root, file);
+    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FILE ? path : file;
+}
+
+static void open_paths(struct diags *diags, const char *root)
+{
+    VEC_EACH (&diags->list, diag) {
+        diag->at.file = open_path(diags->arena, root, diag->at.file);
+        VEC_EACH (&diag->notes, note)
+            note->at.file = open_path(diags->arena, root, note->at.file);
+    }
+}
+
+void session_open_paths(const struct session *session, struct diags *diags)
+{
+    if (session->tree)
+        open_paths(diags, tree_root(session->tree));
+}
+
 static int open_tree(struct session *session, const struct session_options *options,
                      enum session_need need, struct diags *diags)
 {
@@ -117,8 +145,10 @@ static int learn_machine(struct session *session, const struct session_options *
         .id = str_from(session->host.peel_id),
         .facts = session->host.facts,
     };
-    if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0)
+    if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0) {
+        open_paths(diags, where.folder);
         return -1;
+    }
     hide_secrets(session->host.secrets, session->host.settings);
     return 0;
 }

@@ -43,4 +43,7 @@ int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags);
 void session_done(struct session *session);
 
+/* Mistakes in state files: name each file by a path that can be opened. */
+void session_open_paths(const struct session *session, struct diags *diags);
+
 #endif

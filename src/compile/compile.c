@@ -280,17 +280,18 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     return 0;
 }
 
-static int compile_list(struct compiling *c, struct param_strs refs)
+/* "a,b" is Salt's way to name two: each of them, and the run can be taken back by each. */
+static struct param_strs split_refs(struct arena *arena, struct param_strs refs)
 {
-    int result = 0;
+    VEC(const char *) each = VEC_INIT;
 
     for (size_t i = 0; i < refs.n; i++) {
         struct str rest = str_from(refs.p[i]);
 
         while (rest.p)
-            result |= load_ref(&c->load, str_trim(str_cut(&rest, ',')), NULL);
+            VEC_PUSH_IN(arena, &each, arena_str(arena, str_trim(str_cut(&rest, ','))).p);
     }
-    return result;
+    return (struct param_strs){ each.n, each.p };
 }
 
 int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
@@ -302,7 +303,9 @@ int compile_refs(struct arena *arena, struct state_host *host, struct param_strs
     int result;
 
     begin(&c, arena, host, &renderer, diags);
-    (void)compile_list(&c, refs);
+    refs = split_refs(arena, refs);
+    for (size_t i = 0; i < refs.n; i++)
+        (void)load_ref(&c.load, str_from(refs.p[i]), NULL);
     result = finish(&c, refs, before, ret);
     renderer_free(renderer);
     return result;

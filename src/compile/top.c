@@ -64,6 +64,20 @@ static int read_top(struct load *load, struct names *ret)
     return 0;
 }
 
+/* Such a run can be taken back by the name 'highstate' too. */
+static const struct plan *call_highstate(struct arena *arena, const struct plan *plan)
+{
+    struct plan *called = ARENA_NEW(arena, struct plan);
+    const char **refs = ARENA_ARRAY(arena, const char *, plan->refs.n + 1);
+
+    refs[0] = "highstate";
+    for (size_t i = 0; i < plan->refs.n; i++)
+        refs[i + 1] = plan->refs.p[i];
+    *called = *plan;
+    called->refs = (struct param_strs){ plan->refs.n + 1, refs };
+    return called;
+}
+
 int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
                 struct diags *diags)
 {
@@ -77,5 +91,9 @@ int compile_top(struct arena *arena, struct state_host *host, const struct plan 
     renderer_free(renderer);
     if (result < 0)
         return -1;
-    return compile_refs(arena, host, (struct param_strs){ names.list.n, names.list.p }, ret, diags);
+    if (compile_refs(arena, host, (struct param_strs){ names.list.n, names.list.p }, ret, diags) <
+        0)
+        return -1;
+    *ret = call_highstate(arena, *ret);
+    return 0;
 }

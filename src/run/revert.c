@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/ksuid.h"
 #include "base/map.h"
+#include "base/suggest.h"
+#include "compile/tree.h"
 #include "run/attempt.h"
 #include "state/host.h"
 #include "state/outcome.h"
@@ -24,6 +26,12 @@
 
 #define NOTHING "nothing to revert (no apply recorded)"
 
+/* A folder that a run made and that was not empty when its state was taken back. */
+struct full_folder {
+    const struct image *image;
+    const struct undo_entry *entry;
+};
+
 struct reverting {
     struct arena *arena;
     struct state_host *host;
@@ -34,7 +42,9 @@ struct reverting {
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     const struct undo_run *run;
     struct undo *journal;
-    bool complete; /* every state of the run so far */
+    VEC(struct full_folder) full; /* another state of the run may have things in it */
+    bool complete;                /* every state of the run so far */
+    bool known;                   /* a run of the reference is kept, maybe taken back already */
 };
 
 static void emit(const struct reverting *r, struct run_event event)
@@ -75,7 +85,13 @@ static void learn_images(struct reverting *r, const struct undo_run *run)
                 map_set(&r->ours, image_key(r->arena, image->image.path, image->image.mark), r);
 }
 
-static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
+static void offer_refs(struct suggest *near, const struct undo_run *run)
+{
+    for (size_t i = 0; i < run->refs.n; i++)
+        suggest_offer(near, str_from(run->refs.p[i]));
+}
+
+static int find_by_ref(struct reverting *r, struct runs *ret, struct suggest *near, struct err *err)
 {
     struct undo_ids ids;
 
@@ -89,8 +105,11 @@ static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
                 continue;
             return -1;
         }
-        if (!has_ref(&run, r->options->target))
+        if (!has_ref(&run, r->options->target)) {
+            offer_refs(near, &run);
             continue;
+        }
+        r->known = true;
         learn_images(r, &run);
         if (!run.reverted)
             VEC_PUSH_IN(r->arena, &ret->list, run);
@@ -98,14 +117,44 @@ static int find_by_ref(struct reverting *r, struct runs *ret, struct err *err)
     return 0;
 }
 
+/* No run is kept of it. That is well for a state file that never changed anything, and a mistake
+ * for a name that nobody knows. */
+static int judge_unknown(const struct reverting *r, struct suggest *near, struct err *err)
+{
+    const struct str ref = str_from(r->options->target);
+    const char *found = NULL, *nearest = NULL;
+    struct err ignored;
+
+    if (r->host->tree && tree_find(r->host->tree, r->arena, ref, &found, &ignored) == 0 && found)
+        return 0;
+    if (r->host->tree)
+        nearest = tree_suggest(r->host->tree, r->arena, ref);
+    if (nearest)
+        suggest_offer(near, str_from(nearest));
+    if (suggest_best(near).p)
+        return err_set(err, ERR_NOT_FOUND,
+                       "no run of '%s' is kept, and no state file is called so; did you mean "
+                       "'%.*s'?",
+                       ref.p, STR_ARG(suggest_best(near)));
+    return err_set(err, ERR_NOT_FOUND,
+                   "no run of '%s' is kept, and no state file is called so; wanted is what was "
+                   "applied (a reference, 'highstate') or the id of a run, as its report shows",
+                   ref.p);
+}
+
 static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
 {
     struct undo_run run;
+    struct suggest near;
     struct ksuid ksuid;
     struct err ignored;
 
-    if (ksuid_parse(str_from(r->options->target), &ksuid, &ignored) < 0)
-        return find_by_ref(r, ret, err);
+    if (ksuid_parse(str_from(r->options->target), &ksuid, &ignored) < 0) {
+        suggest_init(&near, str_from(r->options->target));
+        if (find_by_ref(r, ret, &near, err) < 0)
+            return -1;
+        return r->known ? 0 : judge_unknown(r, &near, err);
+    }
     if (undo_read(r->arena, r->host->data_dir, r->options->target, &run, err) < 0)
         return -1;
     if (!run.reverted)
@@ -158,8 +207,19 @@ static void tell_content(struct state_run *run, const struct image *image)
         state_diff_content(run, image->path, now, image->content);
 }
 
-static int restore_path(struct reverting *r, struct state_run *run, const struct undo_image *image,
-                        bool *changed, struct err *err)
+/* States of a level that make the same folders each find some of them made: who made one is not
+ * always the last who has something in it. Such a folder is looked at again at the end. */
+static bool is_full_folder(const struct image *image)
+{
+    struct fs_info now;
+    struct err ignored;
+
+    return image->info.kind == FS_NONE && fs_lstat(image->path, &now, &ignored) == 0 &&
+           now.kind == FS_FOLDER;
+}
+
+static int restore_path(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                        const struct undo_image *image, bool *changed, struct err *err)
 {
     AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
 
@@ -168,6 +228,12 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
     tell_content(run, &image->image);
     if (image_restore(&image->image, r->run->folder, &words, changed, err) < 0)
         return -1;
+    if (is_full_folder(&image->image)) {
+        const struct full_folder full = { &image->image, entry };
+
+        VEC_PUSH_IN(r->arena, &r->full, full);
+        return 0;
+    }
     if (words.n > 0)
         state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(&words))));
     return 0;
@@ -215,7 +281,7 @@ static int revert_once(struct reverting *r, struct state_run *run, const struct 
     if (revert_module(run, entry, changed, err) < 0)
         return -1;
     for (size_t i = entry->images.n; i-- > 0;)
-        if (restore_path(r, run, &entry->images.p[i], changed, err) < 0)
+        if (restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
             return -1;
     return 0;
 }
@@ -251,12 +317,12 @@ static struct state_result *result_for(struct reverting *r, const struct undo_en
     return &r->result->states.p[at - 1];
 }
 
-static void add_words(struct reverting *r, struct state_result *result, struct state_run *run)
+static void add_words(struct reverting *r, struct state_result *result, struct buf *words)
 {
     struct str text;
 
-    secrets_mask(r->host->secrets, &run->text);
-    text = str_trim_right(buf_view(&run->text));
+    secrets_mask(r->host->secrets, words);
+    text = str_trim_right(buf_view(words));
     if (text.n == 0)
         return;
     result->diff =
@@ -302,7 +368,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     result->outcome = outcome_merge(result->outcome, rc < 0    ? OUTCOME_FAILED
                                                      : changed ? OUTCOME_CHANGED
                                                                : OUTCOME_UNCHANGED);
-    add_words(r, result, &run);
+    add_words(r, result, &run.text);
     buf_done(&run.text);
     result->duration += clock_real() - began;
     emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
@@ -339,6 +405,33 @@ static void skip_state(struct reverting *r, const struct undo_entry *entry)
     result->skip_reason = SKIP_CANCELED;
 }
 
+static int deepest_first(const void *a, const void *b)
+{
+    const struct full_folder *left = a, *right = b;
+    const size_t m = strlen(left->image->path), n = strlen(right->image->path);
+
+    return m < n ? 1 : m > n ? -1 : 0;
+}
+
+static int restore_full_folders(struct reverting *r, struct err *err)
+{
+    if (r->full.n > 1)
+        qsort(r->full.p, r->full.n, sizeof(*r->full.p), deepest_first);
+    VEC_EACH (&r->full, full) {
+        AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+        struct state_result *result = result_for(r, full->entry);
+        bool changed = false;
+
+        if (image_restore(full->image, r->run->folder, &words, &changed, err) < 0)
+            return -1;
+        add_words(r, result, &words);
+        if (changed)
+            result->outcome = outcome_merge(result->outcome, OUTCOME_CHANGED);
+    }
+    r->full.n = 0;
+    return 0;
+}
+
 static int revert_states(struct reverting *r, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -358,6 +451,8 @@ static int revert_states(struct reverting *r, struct err *err)
         else if (revert_state(r, order[i].number, err) < 0)
             return -1;
     }
+    if (restore_full_folders(r, err) < 0)
+        return -1;
     return r->complete ? undo_reverted(r->journal, &scratch, err) : 0;
 }
 
@@ -395,8 +490,11 @@ static int revert(struct reverting *r, struct err *err)
 
     if (find_runs(r, &runs, err) < 0)
         return -1;
+    r->result->revert = true;
     if (runs.list.n > 0)
         r->result->run_id = runs.list.p[0].id;
+    VEC_EACH (&runs.list, run)
+        VEC_PUSH_IN(r->arena, &r->result->reverted, run->id);
     emit(r, (struct run_event){ .kind = RUN_STARTED });
     VEC_EACH (&runs.list, run)
         if (revert_one(r, run, err) < 0)

@@ -58,6 +58,8 @@ enum outcome outcome_merge(enum outcome a, enum outcome b);
 struct run_result {
     const char *run_id;
     bool test, canceled;
+    bool revert;                /* it took back other runs; run_id is the newest of them */
+    VEC(const char *) reverted; /* the ids of all of them, newest first */
     uint32_t changed, failed, skipped;
     int64_t duration;
     VEC(struct state_result) states; /* in the order of execution: level, order, name */

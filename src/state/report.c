@@ -44,6 +44,13 @@ static struct value summary(struct arena *arena, const struct run_result *result
     put(arena, map, "canceled", value_bool(result->canceled));
     if (result->run_id)
         put(arena, map, "run_id", value_text(result->run_id));
+    if (result->revert) {
+        struct value_list *ids = value_list_new(arena, result->reverted.n);
+
+        VEC_EACH (&result->reverted, id)
+            value_list_push(arena, ids, value_text(*id));
+        put(arena, map, "reverted", value_list(ids));
+    }
     return value_map(map);
 }
 

@@ -107,6 +107,73 @@ def test_revert_by_run_id_takes_back_that_run_only(machine):
     assert machine.read("motd") == "hello\n"
 
 
+def test_a_revert_of_a_mistyped_reference_is_a_mistake_with_a_suggestion(machine):
+    machine.state("webserver", MOTD)
+    machine.state("quiet", "x: {test.nop: []}")
+    machine.run("state.apply", "webserver", status=0)
+    wrong = machine.run("state.revert", "webservr", status=1)
+    assert "did you mean 'webserver'?" in wrong.stderr
+    assert (machine.root / "motd").exists()
+    record = machine.record("state.revert", "nothing.like.it", status=1)
+    assert "no run of 'nothing.like.it' is kept" in record["error"]
+    # A state file that never changed anything is no mistake.
+    assert "nothing to revert" in machine.run("state.revert", "quiet", status=0).stdout
+
+
+def test_a_revert_says_which_runs_it_took_back(machine):
+    machine.state("web", MOTD)
+    first = machine.record("state.apply", "web", status=0)["summary"]["run_id"]
+    machine.state("web", MOTD.replace("hello", "bye"))
+    second = machine.record("state.apply", "web", status=0)["summary"]["run_id"]
+    text = machine.run("state.revert", "web", status=0).stdout
+    assert "1 state: 1 reverted, 0 failed" in text
+    assert f"2 runs were taken back, from {second} to {first}" in text
+    machine.run("state.apply", "web", status=0)
+    record = machine.record("state.revert", "web", status=0)
+    assert record["summary"]["reverted"] == [record["summary"]["run_id"]]
+
+
+def test_a_highstate_is_taken_back_by_that_name_and_a_list_of_references_by_each(machine):
+    machine.state("web", MOTD)
+    machine.state("top", "base: {'*': [web]}")
+    machine.run("state.apply", status=0)
+    machine.run("state.revert", "highstate", status=0)
+    assert not (machine.root / "motd").exists()
+    machine.run("state.apply", "highstate", status=0)
+    assert (machine.root / "motd").exists()
+    machine.run("state.revert", "web", status=0)
+    machine.state("other", "x: {test.nop: []}")
+    machine.run("state.apply", "mods=web,other", status=0)
+    machine.run("state.revert", "other", status=0)
+    assert not (machine.root / "motd").exists()
+
+
+def test_folders_that_states_of_one_level_made_together_are_all_taken_back(machine):
+    machine.state("many", "".join(
+        f"ROOT/x/y/{i}/f: {{file.managed: [{{makedirs: true, contents: a}}]}}\n" for i in range(30)))
+    for _ in range(5):
+        machine.run("state.apply", "many", status=0)
+        assert (machine.root / "x/y/29/f").exists()
+        machine.run("state.revert", "many", status=0)
+        assert list(machine.root.iterdir()) == []
+
+
+def test_mistakes_are_shown_with_a_path_that_can_be_opened(machine):
+    machine.state("web.site", "x: {foo.bar: []}")
+    assert f"{machine.folder}/states/web/site.zy:1:5: " in machine.run("state.apply", "web.site", status=1).stderr
+    machine.settings(common="x: [1\n")
+    said = machine.run("settings.items", status=1).stderr
+    assert f"{machine.folder}/settings/common.zy:1:4: '[' is never closed" in said
+
+
+def test_very_long_lines_are_cut_in_text_and_whole_in_records(machine):
+    machine.state("web", "ROOT/long: {file.managed: [{contents: %s}]}" % ("\u00e4" * 5000))
+    text = machine.run("state.apply", "web", "--test", status=0).stdout
+    assert max(map(len, text.splitlines())) < 400
+    assert "more bytes; --format json shows them]" in text
+    assert "\u00e4" * 5000 in machine.record("state.apply", "web", "--test")["results"][0]["diff"]
+
+
 def test_the_record_has_the_promised_shape(machine):
     machine.state("web", """
 a: {test.succeed_with_changes: []}

@@ -9,7 +9,7 @@ static bool finds(const char *pattern, unsigned flags, const char *text)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct matcher *matcher;
     struct err err = { 0 };
-    bool found;
+    bool found = false;
 
     if (matcher_new(&arena, str_from(pattern), flags, &matcher, NULL, &err) < 0 ||
         matcher_find(matcher, str_from(text), 0, NULL, &found, &err) < 0)

@@ -135,6 +135,12 @@ void condition_print_unreachable(enum condition condition, const struct policy *
                condition_name(condition));
 }
 
+void condition_print_unchecked(enum condition condition, const char *name, struct buf *out)
+{
+    buf_printf(out, "`%s` has no healthcheck, so `%s` can never be met", name,
+               condition_name(condition));
+}
+
 void condition_print_timeout(enum condition condition, const char *service, const char *dependency,
                              struct buf *out)
 {
@@ -181,6 +187,10 @@ enum condition_verdict condition_judge(enum condition condition,
     }
     if (status_is_running(facts->status) && condition_is_unreachable(condition, facts->policy)) {
         condition_print_unreachable(condition, facts->policy, facts->name, reason);
+        return CONDITION_SKIP;
+    }
+    if (status_is_running(facts->status) && facts->unchecked && condition_needs_health(condition)) {
+        condition_print_unchecked(condition, facts->name, reason);
         return CONDITION_SKIP;
     }
     return CONDITION_WAIT;

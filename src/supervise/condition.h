@@ -55,6 +55,7 @@ struct condition_facts {
     int exit_code; /* as the process gave it */
     int signal;    /* 0: none */
     bool was_healthy;
+    bool unchecked; /* there is no health check, and nobody set a time to wait for one */
     const struct policy *policy;
     const char *name;
 };
@@ -66,8 +67,9 @@ enum condition_verdict {
 };
 
 /* The seed's rules in their order: holds; transient exits do not count; a skipped dependency
- * cascades unless the edge allows it; permanently unsatisfied; structurally unreachable. With
- * CONDITION_SKIP the reason is appended to `reason`, in the documented words. */
+ * cascades unless the edge allows it; permanently unsatisfied; structurally unreachable; and one of
+ * our own: health of what has no check. With CONDITION_SKIP the reason is appended to `reason`, in
+ * the documented words. */
 enum condition_verdict condition_judge(enum condition condition,
                                        const struct condition_codes *codes, bool allow_skipped,
                                        const struct condition_facts *facts, struct buf *reason);
@@ -82,6 +84,8 @@ bool condition_is_unreachable(enum condition condition, const struct policy *pol
 /* "`redis` has restart policy `always` — it will always restart, so ..." */
 void condition_print_unreachable(enum condition condition, const struct policy *policy,
                                  const char *name, struct buf *out);
+/* "`db` has no healthcheck, so `service_healthy` can never be met" */
+void condition_print_unchecked(enum condition condition, const char *name, struct buf *out);
 /* "Dependency timeout: app timed out waiting for db to satisfy condition ServiceHealthy" */
 void condition_print_timeout(enum condition condition, const char *service, const char *dependency,
                              struct buf *out);

@@ -42,8 +42,11 @@
     "\n"                                                                                           \
     "An end after which the policy starts the dependency again does not count. A condition that\n" \
     "can never hold any more skips the dependent, with a reason; so does a dependency that was\n"  \
-    "skipped, unless allow_skipped. With 'restart: true' the dependent is stopped when the\n"      \
-    "dependency restarts, for whatever reason, and started when the condition holds again.\n"
+    "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"  \
+    "dependent fails after its timeout, or is skipped when it has none.\n"                         \
+    "\n"                                                                                           \
+    "With 'restart: true' the dependent is stopped when the dependency restarts, for whatever\n"   \
+    "reason, and started when the condition holds again.\n"
 
 #define RESTART_DETAILS                                                                            \
     "The policy alone, or a map. Policies are no, always, or any of on-failure, on-success and\n"  \

@@ -35,21 +35,22 @@ static void warn_unreachable(struct config_reader *r, const struct config_servic
     warn(r, edge->at, &text);
 }
 
-static int check_health(struct config_reader *r, const struct config_service *service,
-                        const struct config_edge *edge)
+/* A file that waits for the health of what has no check runs as far as it can: whoever set a
+ * timeout meets it, everybody else is skipped when the dependency runs. */
+static void warn_unchecked(struct config_reader *r, const struct config_service *service,
+                           const struct config_edge *edge)
 {
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct config_service *dependency = &r->config->services[edge->service];
 
     if (!condition_needs_health(edge->condition) || dependency->health.given)
-        return 0;
-    (void)diag_add(r->diags, edge->at,
-                   "service '%s' waits for '%s' of '%s', which has no healthcheck", service->name,
-                   condition_name(edge->condition), dependency->name);
-    diag_source(r->diags, r->config->text);
-    diag_hint(r->diags, "give '%s' a 'healthcheck', or wait for 'service_started'",
-              dependency->name);
-    diag_note(r->diags, dependency->at, "'%s' is here", dependency->name);
-    return -1;
+        return;
+    buf_printf(&text, "service '%s' will %s: ", service->name,
+               edge->timeout > 0 ? "fail after its timeout" : "be skipped");
+    condition_print_unchecked(edge->condition, dependency->name, &text);
+    buf_printf(&text, "; give '%s' a 'healthcheck', or wait for 'service_started'",
+               dependency->name);
+    warn(r, edge->at, &text);
 }
 
 static void warn_service(struct config_reader *r, const struct config_service *service)
@@ -63,21 +64,17 @@ static void warn_service(struct config_reader *r, const struct config_service *s
     warn(r, service->at, &text);
 }
 
-static int check_edges(struct config_reader *r)
+static void warn_edges(struct config_reader *r)
 {
-    int result = 0;
-
     for (uint32_t i = 0; i < r->config->service_count; i++) {
         const struct config_service *service = &r->config->services[i];
 
         warn_service(r, service);
         for (size_t k = 0; k < service->edge_count; k++) {
-            if (check_health(r, service, &service->edges[k]) < 0)
-                result = -1;
+            warn_unchecked(r, service, &service->edges[k]);
             warn_unreachable(r, service, &service->edges[k]);
         }
     }
-    return result;
 }
 
 /* --- cycles -------------------------------------------------------------------------------------
@@ -134,11 +131,11 @@ int config_check_graph(struct config_reader *r)
     if (levels_build(r->arena, dag, &levels)) {
         config->order = levels.order;
         config->levels = levels.of;
-        return check_edges(r);
+        warn_edges(r);
+        return 0;
     }
     count = cycle_find(r->arena, dag, CYCLES_MAX, cycles);
     for (size_t i = 0; i < count; i++)
         tell_cycle(r, &cycles[i]);
-    (void)check_edges(r);
     return -1;
 }

@@ -60,6 +60,7 @@ static enum condition_verdict judge_one(struct service_edge *edge)
 
     if (edge->wait == EDGE_ORDER)
         return judge_order(edge->target);
+    facts.unchecked = !edge->target->config->health.given && config->timeout == 0;
     buf_clear(&edge->owner->reason);
     return condition_judge(config->condition, &config->codes, config->allow_skipped, &facts,
                            &edge->owner->reason);

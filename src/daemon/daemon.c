@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -313,6 +314,19 @@ static int end_earlier_group(struct daemon *daemon, const char *file, struct err
     return leftover_kill_group(arena_strndup(&daemon->arena, text.p, text.n), err);
 }
 
+/* The group below which ours is made; NULL: none, because there is none or none is wanted. */
+static int find_parent(struct daemon *daemon, const char **ret_parent, struct err *err)
+{
+    const char *wish = getenv("KEPLER_CGROUPS");
+
+    *ret_parent = NULL;
+    if (wish && strcmp(wish, "no") == 0)
+        return 0;
+    if (wish && wish[0] && strcmp(wish, "yes") != 0)
+        return err_set(err, ERR_INVALID, "KEPLER_CGROUPS wants 'yes' or 'no', got '%s'", wish);
+    return cgroup_home(&daemon->arena, ret_parent, err);
+}
+
 /* One group for all that we start, beside us, named after our home; its path is on disk before
  * anything is in it. Without control groups: sessions. */
 static int make_group(struct daemon *daemon, struct err *err)
@@ -324,7 +338,7 @@ static int make_group(struct daemon *daemon, struct err *err)
 
     if (end_earlier_group(daemon, file, err) < 0)
         return err_wrap(err, "end what an earlier daemon left");
-    if (cgroup_home(&daemon->arena, &parent, err) < 0)
+    if (find_parent(daemon, &parent, err) < 0)
         return -1;
     if (!parent)
         return fs_unlink(file, err);

@@ -23,6 +23,7 @@ static const char usage[] =
     "  KEPLER_DAEMON_PATH   where state is kept: /var/lib/kepler for root, else\n"
     "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
+    "  KEPLER_CGROUPS       'no': do without control groups where they could be used\n"
     "  KEPLER_LOG           error, warning, info (as it is) or debug\n"
     "\n"
     "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"

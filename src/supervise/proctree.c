@@ -165,12 +165,14 @@ static void drop_group(struct proctree *tree)
 {
     struct err ignored; /* one that cannot be removed is found by the next start of that name */
 
-    (void)cgroup_remove(&tree->cgroup, &ignored);
+    if (tree->cgroup.path)
+        (void)cgroup_remove(&tree->cgroup, &ignored);
     cgroup_done(&tree->cgroup);
     tree->stale = false;
 }
 
-/* Is it over? The last thing that is done with a tree: the callback may start it again. */
+/* Is it over? The last thing that is done with a tree: the callback may start it again, in the same
+ * group. One that rests has none, and no open file. */
 static void look(struct proctree *tree)
 {
     if (!tree->busy || !is_empty(tree))
@@ -180,6 +182,8 @@ static void look(struct proctree *tree)
     if (tree->stale)
         drop_group(tree);
     tree->on_empty(tree);
+    if (!tree->busy)
+        drop_group(tree);
 }
 
 static void on_cgroup(struct watch *watch, uint32_t events)
@@ -245,8 +249,10 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
     spec->reaper = !tree->cgroup.path;
     spec->births = tree->cgroup.path ? 0 : tree->home->births;
-    if (process_start(spec, &tree->process, err) < 0)
+    if (process_start(spec, &tree->process, err) < 0) {
+        drop_group(tree);
         return -1;
+    }
     tree->exited = tree->killing = false;
     tree->busy = true;
     tree->known = tree->process.pid;
@@ -260,6 +266,7 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
                        &(struct err){ 0 });
     process_done(&tree->process);
     forget(tree, &tree->known);
+    drop_group(tree);
     tree->busy = false;
     return -1;
 }
@@ -339,6 +346,5 @@ void proctree_done(struct proctree *tree)
     forget(tree, &tree->known);
     tree->busy = false;
     process_done(&tree->process);
-    if (tree->cgroup.path)
-        drop_group(tree);
+    drop_group(tree);
 }

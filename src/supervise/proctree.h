@@ -10,7 +10,8 @@
  *     proctree_home_init -> proctree_start -> on_exited -> on_empty -> proctree_done
  *
  * Both callbacks come from the loop, each once, in this order. In on_empty the tree
- * is ready for the next start. Nothing here blocks.
+ * is ready for the next start, and must not be freed. A tree that rests holds no
+ * descriptor and has no group. Nothing here blocks.
  *
  * Memory: trees live in their owner's struct. Threads: the loop's.
  */

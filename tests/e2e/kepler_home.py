@@ -35,11 +35,14 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 class Home:
-    def __init__(self):
+    """`cgroups` False: as where there are none."""
+
+    def __init__(self, cgroups=True):
         # A short path: the name of a socket has 107 bytes.
         self.folder = tempfile.mkdtemp(prefix="kepler-")
         self.state = os.path.join(self.folder, "state")
         self.env = dict(os.environ, KEPLER_DAEMON_PATH=self.state, LC_ALL="C.UTF-8", SHELL="/bin/sh")
+        self.env["KEPLER_CGROUPS"] = "yes" if cgroups else "no"
         self.env.pop("KEPLER_SOCKET_PATH", None)
         self.env["PATH"] = os.path.dirname(KEPLER) + ":" + self.env.get("PATH", "/usr/bin:/bin")
         self.daemon = None
@@ -51,6 +54,9 @@ class Home:
         self.daemon = subprocess.Popen([DAEMON], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         wait_until(self.is_up, "the daemon listens")
+
+    def has_cgroups(self):
+        return os.path.exists(os.path.join(self.state, "cgroup"))
 
     def is_up(self):
         assert self.daemon.poll() is None, self.log()

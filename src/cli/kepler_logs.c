@@ -8,21 +8,31 @@
 #include "cli/kepler_client.h"
 #include "cli/kepler_lines.h"
 #include "control/message.h"
+#include "supervise/hook_phase.h"
 
 struct logs_args {
     struct kepler_globals globals;
     bool follow, no_hook, raw, json, sql, has_head, has_tail;
+    bool has_hook, has_level;
     int64_t head, tail;
+    enum jsonline_level level;
+    enum hook_phase hook;
     const char *filter;
 };
 
 #define ARGS struct logs_args
+/* In the order of enum hook_phase. */
+#define HOOK_CHOICES                                                                               \
+    "pre_start|post_start|pre_stop|post_stop|pre_restart|post_restart|post_exit|pre_cleanup|"      \
+    "post_healthcheck_success|post_healthcheck_fail"
 
 /* clang-format off */
 static const struct param options[] = {
     PARAM("follow",  BOOL, ARGS, follow, "go on with what comes"),
     PARAM("head",    INT,  ARGS, head, "the first N lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
     PARAM("tail",    INT,  ARGS, tail, "the last N lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
+    PARAM("level",   CHOICE, ARGS, level, "lines of this level and above", .choices = "trace|debug|info|warn|error|fatal", PARAM_GIVEN(ARGS, has_level)),
+    PARAM("hook",    CHOICE, ARGS, hook, "lines of this hook only", .choices = HOOK_CHOICES, PARAM_GIVEN(ARGS, has_hook)),
     PARAM("no-hook", BOOL, ARGS, no_hook, "without lines of hooks"),
     PARAM("raw",     BOOL, ARGS, raw, "lines as services wrote them"),
     PARAM("json",    BOOL, ARGS, json, "lines as JSON objects"),
@@ -37,6 +47,7 @@ struct showing {
     enum log_line_form form;
     bool answered;
     int status;
+    bool quiet;
 };
 
 static void on_message(void *self, struct kepler_client *client, const struct message *message)
@@ -47,6 +58,8 @@ static void on_message(void *self, struct kepler_client *client, const struct me
         kepler_lines_print(&message->body, showing->form);
         return;
     }
+    if (message->kind == MESSAGE_EVENT && strcmp(message->name, "unloaded") == 0 && !showing->quiet)
+        kepler_warn("the config is not loaded: these are its stored lines, and no more will come");
     if (message->kind != MESSAGE_REPLY)
         return;
     showing->answered = true;
@@ -61,6 +74,8 @@ static const char *find_clash(const struct logs_args *args)
                "--json instead";
     if (args->has_head && args->has_tail)
         return "--head and --tail exclude each other";
+    if (args->has_hook && args->no_hook)
+        return "--hook and --no-hook exclude each other";
     if (args->raw && args->json)
         return "--raw and --json exclude each other";
     return NULL;
@@ -73,6 +88,8 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
         .services = operands,
         .follow = args->follow,
         .no_hook = args->no_hook,
+        .hook = args->has_hook ? hook_phase_name(args->hook) : NULL,
+        .level = args->has_level ? jsonline_level_name(args->level) : NULL,
         .head = args->head,
         .tail = args->tail,
         .has_head = args->has_head,
@@ -82,6 +99,7 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
         .form = args->raw    ? LOG_LINE_RAW
                 : args->json ? LOG_LINE_JSON
                              : LOG_LINE_PLAIN,
+        .quiet = args->globals.quiet,
     };
     struct kepler_client client;
     struct err err;
@@ -105,7 +123,8 @@ const struct command kepler_command_logs = {
     .name = "logs",
     .operands = "[SERVICE...]",
     .summary = "show what services and their hooks wrote",
-    .examples = "  kepler logs --tail 20 --follow web\n  kepler logs --json | jq .msg\n",
+    .examples =
+        "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n",
     .options = options,
     .args_size = sizeof(struct logs_args),
     .least = 0,

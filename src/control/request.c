@@ -37,6 +37,8 @@ static const struct param logs_params[] = {
     PARAM("services", STRS, ARGS, services, "which; none: all"),
     PARAM("follow",   BOOL, ARGS, follow, "go on with what comes"),
     PARAM("no_hook",  BOOL, ARGS, no_hook, "without lines of hooks"),
+    PARAM("hook",     STR,  ARGS, hook, "lines of this hook only"),
+    PARAM("level",    STR,  ARGS, level, "lines of this level and above"),
     PARAM("head",     INT,  ARGS, head, "the first lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
     PARAM("tail",     INT,  ARGS, tail, "the last lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
     { 0 },

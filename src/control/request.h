@@ -64,7 +64,8 @@ struct request_logs {
     const char *config;
     struct param_strs services;
     bool follow, no_hook;
-    int64_t head, tail; /* 0: all */
+    const char *hook, *level; /* NULL: any; lines of this level and above */
+    int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
 };
 

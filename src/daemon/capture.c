@@ -16,6 +16,8 @@
 
 /* Reads of one pipe before others have their turn. */
 #define READS_MAX 16
+/* Between two slices of cleaning that takes long. */
+#define CLEAN_PAUSE CLOCK_SECOND
 
 /* One stream of one job. */
 struct capture_feed {
@@ -74,6 +76,20 @@ static void feed_free(struct capture_feed *feed)
 }
 
 static void on_tick(struct timer *timer);
+static void on_clean(struct timer *timer);
+
+/* Cleaning waits for its interval, and longer when nothing can be too much or too old before. */
+static void arm_clean(struct capture *capture)
+{
+    int64_t due = log_store_clean_due(capture->store);
+
+    if (due != CLOCK_NEVER && due < capture->clean_after)
+        due = capture->clean_after;
+    if (due == CLOCK_NEVER)
+        timer_clear(loop_timers(capture->loop), &capture->clean);
+    else if (!timer_is_set(&capture->clean) || capture->clean.deadline > due)
+        timer_set(loop_timers(capture->loop), &capture->clean, due, on_clean);
+}
 
 /* Lines that wait are due some time. */
 static void arm(struct capture *capture)
@@ -84,6 +100,8 @@ static void arm(struct capture *capture)
         timer_clear(loop_timers(capture->loop), &capture->tick);
     else if (!timer_is_set(&capture->tick) || capture->tick.deadline > due)
         timer_set(loop_timers(capture->loop), &capture->tick, due, on_tick);
+    if (!timer_is_set(&capture->clean))
+        arm_clean(capture);
 }
 
 static void on_tick(struct timer *timer)
@@ -193,8 +211,8 @@ static void on_clean(struct timer *timer)
 
     if (log_store_clean(capture->store, &more, &err) < 0)
         log_warning("logs cannot be cleaned error=%s", err.text);
-    timer_set(loop_timers(capture->loop), &capture->clean,
-              clock_after(clock_now(), more ? CLOCK_SECOND : capture->clean_interval), on_clean);
+    capture->clean_after = clock_after(clock_now(), more ? CLEAN_PAUSE : capture->clean_interval);
+    arm_clean(capture);
 }
 
 int capture_open(struct capture *capture, struct loop *loop, const char *folder,
@@ -206,6 +224,7 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
             logs->batch_size > 0 && logs->batch_size < UINT32_MAX ? (uint32_t)logs->batch_size : 0,
         .max_size = logs->max_size > 0 ? (uint64_t)logs->max_size : 0,
         .max_age = logs->retention_period,
+        .sync = logs->sync,
     };
 
     *capture = (struct capture){ .loop = loop, .on_data = on_data, .self = self };
@@ -214,8 +233,8 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
     log_store_on_data(capture->store, on_data, self);
     capture->clean_interval =
         logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
-    timer_set(loop_timers(loop), &capture->clean, clock_after(clock_now(), capture->clean_interval),
-              on_clean);
+    /* What became too old or too much while nobody looked goes first. */
+    timer_set(loop_timers(loop), &capture->clean, clock_now(), on_clean);
     return 0;
 }
 
@@ -252,6 +271,7 @@ void capture_clear(struct capture *capture, const char *service)
 
     if (log_store_clear(capture->store, service, &err) < 0)
         log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
+    arm_clean(capture);
 }
 
 uint64_t capture_next_line(const struct capture *capture)

@@ -32,7 +32,7 @@ struct capture {
     const struct engine *engine; /* whose plans say what is stored; set by the owner */
     struct capture_feed *feeds;
     struct timer tick, clean;
-    int64_t clean_interval;
+    int64_t clean_interval, clean_after;
     capture_fn *on_data; /* something was written to the store */
     void *self;
 };

@@ -113,6 +113,36 @@ void daemon_pump_soon(struct daemon *daemon)
         timer_set(loop_timers(daemon->loop), &daemon->pump, clock_now(), on_pump);
 }
 
+/* --- the list of children --------------------------------------------------------------------- */
+
+static void on_trim(struct timer *timer)
+{
+    struct daemon *daemon = container_of(timer, struct daemon, trim);
+    struct stat st;
+    struct err err;
+    int fd;
+
+    if (fstat(daemon->births, &st) == 0 && st.st_size > (off_t)LEFTOVER_TRIM_SIZE) {
+        if (leftover_open(daemon->births_path, &fd, &err) < 0) {
+            log_warning("list of children cannot be written anew error=%s", err.text);
+        } else {
+            fd_close(&daemon->births);
+            daemon->births = daemon->trees.births = fd;
+        }
+    }
+}
+
+/* Each start makes the list longer. */
+static void trim_later(struct daemon *daemon)
+{
+    if (daemon->births < 0 || daemon->started == daemon->trees.started)
+        return;
+    daemon->started = daemon->trees.started;
+    if (!timer_is_set(&daemon->trim))
+        timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
+                  on_trim);
+}
+
 /* --- after each turn ------------------------------------------------------------------------- */
 
 /* A call may finish, and take others and the project with it: begin again after each. */
@@ -205,6 +235,7 @@ static void on_step(void *self)
     MAP_EACH (&daemon->projects, entry)
         if (((struct project *)entry->value)->changed)
             project_save_later(entry->value);
+    trim_later(daemon);
     ask_others(daemon);
     check_end(daemon);
 }
@@ -357,25 +388,6 @@ static int make_group(struct daemon *daemon, struct err *err)
     return 0;
 }
 
-static void on_trim(struct timer *timer)
-{
-    struct daemon *daemon = container_of(timer, struct daemon, trim);
-    struct stat st;
-    struct err err;
-    int fd;
-
-    if (fstat(daemon->births, &st) == 0 && st.st_size > (off_t)LEFTOVER_TRIM_SIZE) {
-        if (leftover_open(daemon->births_path, &fd, &err) < 0) {
-            log_warning("list of children cannot be written anew error=%s", err.text);
-        } else {
-            fd_close(&daemon->births);
-            daemon->births = daemon->trees.births = fd;
-        }
-    }
-    timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
-              on_trim);
-}
-
 /* Sessions: what an earlier daemon left is ended, and all that we start is written down. */
 static int make_births(struct daemon *daemon, struct err *err)
 {
@@ -388,11 +400,7 @@ static int make_births(struct daemon *daemon, struct err *err)
         log_warning("leftovers ended processes=%zu", killed);
     if (daemon->cgroup)
         return fs_unlink(daemon->births_path, err);
-    if (leftover_open(daemon->births_path, &daemon->births, err) < 0)
-        return -1;
-    timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
-              on_trim);
-    return 0;
+    return leftover_open(daemon->births_path, &daemon->births, err);
 }
 
 static int find_group(struct daemon *daemon, struct err *err)

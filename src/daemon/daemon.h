@@ -46,6 +46,7 @@ struct daemon {
     const char *births_path;
     int births; /* for sessions: the list of all that we started; -1: none */
     struct timer trim;
+    uint64_t started;    /* of `trees`, when the list was last to be looked at */
     struct map projects; /* by path */
     struct client *clients;
     size_t client_count;

@@ -6,6 +6,7 @@
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/stream.h"
+#include "logs/jsonline.h"
 #include "sys/path.h"
 
 /* The folder of the lines, if the client may read them. */
@@ -26,12 +27,24 @@ static const char *find_folder(struct call *call, const char *config)
     return path_join(&call->arena, folder, "logs");
 }
 
+/* The levels from `name` on, as bits; 0 when there is no such level. */
+static unsigned levels_from(const char *name)
+{
+    enum jsonline_level level;
+
+    if (!jsonline_level_find(str_from(name), &level))
+        return 0;
+    return ((1U << JSONLINE_LEVELS) - 1) & ~((1U << level) - 1);
+}
+
 void handle_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
     struct stream_options options = {
         .filter = { .services = args->services.p,
                     .service_count = args->services.n,
+                    .hook = args->hook,
+                    .levels = args->level ? levels_from(args->level) : 0,
                     .no_hooks = args->no_hook },
         .has_head = args->has_head,
         .has_tail = args->has_tail,
@@ -41,12 +54,18 @@ void handle_logs(struct call *call)
     struct engine_set set;
     struct err err;
 
+    if (args->level && !options.filter.levels) {
+        call_refuse(call, MESSAGE_ERROR, "no level '%s'", args->level);
+        return;
+    }
     if (call_find_project(call, args->config) < 0)
         return;
     options.folder = find_folder(call, args->config);
     if (!options.folder)
         return;
     options.follow = args->follow && call->project;
+    if (args->follow && !call->project)
+        call_event(call, "unloaded", value_null());
     if (call->project) {
         if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
             call_fail(call, &err);

@@ -33,40 +33,67 @@ static const struct {
 
 #define NS_PER_S  INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
-/* Numbers from here on (the year 5138 in seconds) are milliseconds, as in 1973 and later. */
-#define MS_FROM   1e11
+#define NS_PER_US INT64_C(1000)
 #define TIME_LAST 9.2e18 /* nanoseconds that fit */
+
+/* Seconds, milliseconds, microseconds or nanoseconds, by their size: 1e11 is the year 5138 in
+ * seconds and 1973 in milliseconds, and so on. */
+static const struct {
+    double from;
+    int64_t unit;
+} units[] = { { 1e17, 1 }, { 1e14, NS_PER_US }, { 1e11, NS_PER_MS }, { 0, NS_PER_S } };
 
 const char *jsonline_level_name(enum jsonline_level level)
 {
     return levels[level].name;
 }
 
-enum jsonline_level jsonline_level_parse(struct str text)
+bool jsonline_level_find(struct str text, enum jsonline_level *ret_level)
 {
     for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-        if (text.n == strlen(levels[i].name) && strncasecmp(text.p, levels[i].name, text.n) == 0)
-            return levels[i].level;
-    return JSONLINE_INFO;
+        if (text.n == strlen(levels[i].name) && strncasecmp(text.p, levels[i].name, text.n) == 0) {
+            *ret_level = levels[i].level;
+            return true;
+        }
+    return false;
+}
+
+enum jsonline_level jsonline_level_parse(struct str text)
+{
+    enum jsonline_level level = JSONLINE_INFO;
+
+    (void)jsonline_level_find(text, &level);
+    return level;
 }
 
 /* --- times ---------------------------------------------------------------------------- */
 
-/* Seconds or milliseconds, by their size. */
+static int64_t unit_of(double number)
+{
+    for (size_t i = 0; i < ARRAY_LEN(units); i++)
+        if (number >= units[i].from)
+            return units[i].unit;
+    return NS_PER_S;
+}
+
 static bool time_of_number(double number, int64_t *ret_time)
 {
-    const double ns = number * (number >= MS_FROM ? (double)NS_PER_MS : (double)NS_PER_S);
+    const int64_t unit = unit_of(number);
+    int64_t whole, rest;
 
-    if (!(number >= 0) || ns > TIME_LAST)
+    if (!(number >= 0) || number * (double)unit > TIME_LAST)
         return false;
-    *ret_time = (int64_t)ns;
+    whole = (int64_t)number;
+    rest = (int64_t)((number - (double)whole) * (double)unit);
+    /* A number of this size is exact to a fraction of a microsecond: 0.1 is not 0.099999. */
+    *ret_time = whole * unit + (rest + NS_PER_US / 2) / NS_PER_US * NS_PER_US;
     return true;
 }
 
 /* The same without rounding. */
 static bool time_of_int(int64_t number, int64_t *ret_time)
 {
-    const int64_t unit = (double)number >= MS_FROM ? NS_PER_MS : NS_PER_S;
+    const int64_t unit = unit_of((double)number);
 
     if (number < 0 || number > INT64_MAX / unit)
         return false;

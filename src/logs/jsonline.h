@@ -45,5 +45,7 @@ bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret);
 /* "info"; and back, in any case, with "warning", "critical" and the like: unknown is info. */
 const char *jsonline_level_name(enum jsonline_level level);
 enum jsonline_level jsonline_level_parse(struct str text);
+/* The same; false when it is unknown. */
+bool jsonline_level_find(struct str text, enum jsonline_level *ret_level);
 
 #endif

@@ -92,9 +92,9 @@ static void print_plain(const struct log_line *line, const struct jsonline *deta
     buf_add_text(out, line->service);
     if (line->hook[0] != '\0')
         buf_printf(out, ".%s", line->hook);
-    buf_add_text(out, " | ");
+    buf_printf(out, " | %s", line->continues ? "... " : "");
     add_visible(out, details->message);
-    buf_add_char(out, '\n');
+    buf_add_text(out, line->open ? " ...\n" : "\n");
 }
 
 /* --- json ----------------------------------------------------------------------------- */

@@ -6,6 +6,9 @@
  *     json    {"timestamp":"2026-01-31T12:00:00.000Z","level":"info","msg":"text",
  *              "service":"web","hook":"pre_start", ...attributes}
  *
+ * A piece of a line that was cut, or that was stored before its end came, shows " ..." where
+ * it goes on and "... " where it began before; json says "partial":true.
+ *
  * A line that is a JSON object shows its own message, level and time, but in raw.
  * Lines may hold any bytes. Plain shows control characters as \xNN, since nothing that
  * a service writes may steer a terminal or forge a line; json shows bytes that are no

@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "logs/cleared.h"
 #include "logs/log_cursor.h"
+#include "logs/log_limits.h"
 #include "logs/segment_file.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 enum { EVENTS_SIZE = 4096 };
@@ -20,6 +22,7 @@ struct log_reader {
     int folder; /* -1: there is none */
     int watch;
     struct log_filter filter;
+    int64_t since; /* what the filter asked for, before the age limit */
     struct segment_mask mask;
     struct cleared cleared;
     struct segment_list list;
@@ -47,6 +50,7 @@ int log_reader_open(const char *folder, const struct log_filter *filter,
     reader->file = (struct segment_file)SEGMENT_FILE_NONE;
     if (filter)
         reader->filter = *filter;
+    reader->since = reader->filter.since;
     reader->mask = log_filter_mask(&reader->filter);
     reader->after = reader->filter.after;
     reader->ended = true; /* nothing was looked at yet */
@@ -221,7 +225,16 @@ static int next_block(struct log_reader *reader, bool *ret_found, struct err *er
     }
 }
 
-/* After a rest: what was cleared meanwhile is gone. */
+/* Lines beyond the age limit of the store are gone, though their segment may still be there. */
+static void limit_age(struct log_reader *reader)
+{
+    const int64_t age = log_limits_load(reader->folder);
+    const int64_t oldest = age > 0 ? clock_wall() - age : 0;
+
+    reader->filter.since = oldest > reader->since ? oldest : reader->since;
+}
+
+/* After a rest: what was cleared or became too old meanwhile is gone. */
 static int look_again(struct log_reader *reader, struct err *err)
 {
     if (reader->folder < 0)
@@ -230,6 +243,7 @@ static int look_again(struct log_reader *reader, struct err *err)
         return 0;
     if (cleared_load(&reader->cleared, reader->folder, err) < 0)
         return -1;
+    limit_age(reader);
     reader->ended = false;
     return 0;
 }

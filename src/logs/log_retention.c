@@ -25,6 +25,7 @@ void log_retention_init(struct log_retention *retention, int folder, const struc
         .max_size = max_size,
         .max_age = max_age,
         .mode = mode,
+        .expires = CLOCK_NEVER,
         .file = SEGMENT_FILE_NONE,
         .out = -1,
     };
@@ -78,41 +79,45 @@ static uint64_t size_of(const struct log_retention *retention, uint64_t first)
     return (uint64_t)st.st_size;
 }
 
-/* All lines of the segment are older than the limit. What cannot be read is not. */
-static bool is_old(const struct log_retention *retention, uint64_t first)
+/* Wall time when all lines of the segment are older than the limit. What cannot be read has no
+ * age. */
+static int64_t expiry(const struct log_retention *retention, uint64_t first)
 {
     struct segment_file file = SEGMENT_FILE_NONE;
-    bool old = false;
+    int64_t last = CLOCK_NEVER;
     struct err err;
 
     if (retention->max_age == 0)
-        return false;
+        return CLOCK_NEVER;
     if (segment_file_open(retention->folder, first, &file, &err) == 0 &&
         segment_file_scan(&file, &err) == 0) {
-        const int64_t limit = clock_wall() - retention->max_age;
-
-        old = true;
+        last = 0;
         VEC_EACH (&file.index.spans, span)
-            old = old && span->time_max < limit;
+            last = span->time_max > last ? span->time_max : last;
     }
     segment_file_close(&file);
-    return old;
+    return last == CLOCK_NEVER ? last : clock_after(last, retention->max_age + 1);
 }
 
 int log_retention_limit(struct log_retention *retention, uint64_t active, struct err *err)
 {
     struct segment_list list = { VEC_INIT };
-    uint64_t total = 0;
+    uint64_t total = retention->reserve;
 
+    retention->expires = CLOCK_NEVER;
     if (segment_file_list(retention->folder, &list, err) < 0)
         return -1;
     VEC_EACH (&list.firsts, first)
-        total += size_of(retention, *first);
+        total += *first < active ? size_of(retention, *first) : 0;
     VEC_EACH (&list.firsts, first) {
         if (*first >= active)
             break;
-        if (total <= retention->max_size && !is_old(retention, *first))
-            break;
+        if (total <= retention->max_size) {
+            retention->expires = expiry(retention, *first);
+            if (retention->expires > clock_wall())
+                break;
+            retention->expires = CLOCK_NEVER;
+        }
         total -= size_of(retention, *first);
         remove_segment(retention, *first);
     }

@@ -26,9 +26,10 @@ struct err;
 struct log_retention {
     int folder; /* borrowed, like `cleared` */
     const struct cleared *cleared;
-    uint64_t max_size;
-    int64_t max_age; /* nanoseconds; 0: none */
+    uint64_t max_size, reserve; /* of it, room for the segment that is being written */
+    int64_t max_age;            /* nanoseconds; 0: none */
     mode_t mode;
+    int64_t expires; /* wall time when the oldest segment is too old; CLOCK_NEVER: no such thing */
 
     bool sweeping;
     uint64_t next;            /* segments from this number on are still to be swept */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "logs/cleared.h"
+#include "logs/log_limits.h"
 #include "logs/log_retention.h"
 #include "logs/log_source.h"
 #include "logs/log_writer.h"
@@ -26,7 +27,7 @@ enum {
     CLEARS_MAX = 1000,    /* records beyond those that count */
 };
 
-#define SEGMENT_AGE_MIN (60 * CLOCK_SECOND)
+#define SEGMENT_AGE_MIN CLOCK_SECOND
 
 struct log_store {
     int folder;
@@ -38,8 +39,9 @@ struct log_store {
     struct log_source *sources;
     log_store_fn *on_data;
     void *self;
-    uint64_t told;   /* flushes that followers know of */
-    uint64_t active; /* the segment that was the newest when limits were last kept */
+    uint64_t told;    /* flushes that followers know of */
+    uint64_t active;  /* the segment that was the newest when limits were last kept */
+    uint64_t cleaned; /* flushes that cleaning knows of */
     bool cleared_since_sweep;
     int64_t partial_due; /* no beginning of a line is due before */
 };
@@ -61,6 +63,7 @@ static struct log_writer_options writer_options(const struct log_store_options *
         .segment_size =
             clamp(max_size / SEGMENTS_AIM, LOG_STORE_SEGMENT_MIN, LOG_STORE_SEGMENT_MAX),
         .segment_age = LOG_STORE_SEGMENT_AGE,
+        .sync = options->sync,
         .mode = mode,
     };
 
@@ -88,11 +91,15 @@ static int fill(struct log_store *store, const struct log_store_options *options
     const uint64_t max_size = options->max_size ? options->max_size : LOG_STORE_MAX_SIZE;
     const struct log_writer_options writer = writer_options(options, max_size, store->mode);
 
-    if (log_writer_open(&store->writer, store->folder, &writer, err) < 0)
-        return -1;
     log_retention_init(&store->retention, store->folder, &store->cleared, max_size,
                        options->max_age, store->mode);
-    if (cleared_load(&store->cleared, store->folder, err) < 0 ||
+    if (log_writer_open(&store->writer, store->folder, &writer, err) < 0)
+        return -1;
+    /* Room for the segment that is being written is part of the limit. */
+    store->retention.reserve =
+        writer.segment_size > SEGMENT_BLOCK_MAX ? writer.segment_size : SEGMENT_BLOCK_MAX;
+    if (log_limits_save(store->folder, options->max_age, store->mode, err) < 0 ||
+        cleared_load(&store->cleared, store->folder, err) < 0 ||
         cleared_mend(&store->cleared, store->folder, err) < 0)
         return -1;
     /* Lines that never reached the disk may have been cleared: their numbers are used up. */
@@ -272,6 +279,7 @@ int log_store_clean(struct log_store *store, bool *ret_more, struct err *err)
 {
     const int64_t deadline = clock_after(clock_real(), LOG_STORE_CLEAN_SLICE);
 
+    store->cleaned = store->writer.stats.flushes;
     if (wants_seal(store))
         log_writer_seal(&store->writer);
     if (log_retention_limit(&store->retention, active_segment(store), err) < 0)
@@ -283,6 +291,22 @@ int log_store_clean(struct log_store *store, bool *ret_more, struct err *err)
         log_retention_sweep(&store->retention);
     }
     return log_retention_step(&store->retention, active_segment(store), deadline, ret_more, err);
+}
+
+int64_t log_store_clean_due(const struct log_store *store)
+{
+    const struct log_writer *writer = &store->writer;
+    int64_t due = store->retention.expires;
+
+    if (store->retention.sweeping || store->cleared_since_sweep ||
+        store->cleaned != writer->stats.flushes)
+        return clock_now();
+    if (writer->fd >= 0 && store->retention.max_age) {
+        const int64_t sealed = clock_after(writer->header.created, writer->options.segment_age);
+
+        due = sealed < due ? sealed : due;
+    }
+    return due == CLOCK_NEVER ? due : clock_after(clock_now(), due - clock_wall());
 }
 
 struct log_store_stats log_store_stats(const struct log_store *store)

@@ -12,6 +12,7 @@
  *     logs/lock               who writes
  *     logs/%016x.log .idx     segments (logs/segment.h, logs/segment_index.h)
  *     logs/cleared            lines that are gone (logs/cleared.h)
+ *     logs/limits             the age limit, for readers (logs/log_limits.h)
  *
  * A write can take as long as the disk wants, so a program that must not wait gives
  * the store a thread of its own. Memory: about 600 KiB and what sources keep.
@@ -46,6 +47,7 @@ struct log_store_options {
     uint64_t max_size; /* bytes of all segments */
     int64_t max_age;   /* nanoseconds; 0: no limit */
     mode_t mode;       /* of files, 0600 by default */
+    bool sync;         /* each write is on the disk, or the server, when it returns */
 };
 
 struct log_store_stats {
@@ -75,6 +77,9 @@ void log_store_on_data(struct log_store *store, log_store_fn *fn, void *self);
 int log_store_clear(struct log_store *store, const char *service, struct err *err);
 /* Take back room, for LOG_STORE_CLEAN_SLICE at most. `ret_more`: there is more to do. */
 int log_store_clean(struct log_store *store, bool *ret_more, struct err *err);
+/* When that may have something to do, of clock_now; CLOCK_NEVER: not before something is written
+ * or cleared. */
+int64_t log_store_clean_due(const struct log_store *store);
 
 struct log_store_stats log_store_stats(const struct log_store *store);
 

@@ -322,10 +322,20 @@ static int begin_segment(struct log_writer *writer)
     return 0;
 }
 
-static bool is_worn(const struct log_writer *writer)
+/* With `n` more bytes it would be too large, or it is too old. */
+static bool is_worn(const struct log_writer *writer, size_t n)
 {
-    return writer->size >= writer->options.segment_size ||
+    return (writer->size > SEGMENT_HEADER_SIZE &&
+            writer->size + n > writer->options.segment_size) ||
            clock_wall() - writer->header.created >= writer->options.segment_age;
+}
+
+/* What cannot be synced may be on the disk or not: it is not written twice, but nothing follows it
+ * in that file. */
+static void sync_block(struct log_writer *writer)
+{
+    if (writer->options.sync && fdatasync(writer->fd) < 0)
+        log_writer_seal(writer);
 }
 
 static int write_block(struct log_writer *writer)
@@ -333,7 +343,7 @@ static int write_block(struct log_writer *writer)
     const size_t n = SEGMENT_BLOCK_HEAD + writer->used;
     int errnum;
 
-    if (writer->fd >= 0 && is_worn(writer))
+    if (writer->fd >= 0 && is_worn(writer, n))
         log_writer_seal(writer);
     if (writer->fd < 0) {
         errnum = begin_segment(writer);
@@ -347,6 +357,7 @@ static int write_block(struct log_writer *writer)
         segment_index_add(&writer->index, writer->size, &writer->head);
         writer->size += n;
         save_index(writer);
+        sync_block(writer);
         return 0;
     }
     /* Nothing may follow half a block. With room on the disk another file may do better. */

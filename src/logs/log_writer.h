@@ -2,9 +2,9 @@
  * log_writer - lines to the end of the newest segment.
  *
  * Lines gather in a block in memory and go to disk with one write, when the block is
- * large enough or `due` has come. Nothing waits for readers. Nothing is synced: what a
- * flush has written survives the end of this process however it ends; when the
- * machine stops, the checks of the blocks tell what arrived.
+ * large enough or `due` has come. Nothing waits for readers. Nothing is synced unless
+ * `sync` says so: what a flush has written survives the end of this process however it
+ * ends; when the machine stops, the checks of the blocks tell what arrived.
  *
  *     p = log_writer_reserve(writer, origin, n);       room for up to n bytes
  *     log_writer_commit(writer, origin, used, lines, flags);
@@ -40,6 +40,7 @@ struct log_writer_options {
     uint32_t batch_lines;   /* that many lines do not wait */
     uint64_t segment_size;  /* bytes, then a new one begins */
     int64_t segment_age;    /* nanoseconds, the same */
+    bool sync;              /* each write is on the disk, or the server, when it returns */
     mode_t mode;            /* of the files */
 };
 

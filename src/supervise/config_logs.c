@@ -6,6 +6,8 @@
 #define MS      INT64_C(1000000)
 #define DAY     (INT64_C(86400) * 1000 * MS)
 #define AGE_MAX (INT64_C(36500) * DAY)
+/* Less than one segment with its largest block could not be kept to. */
+#define SIZE_MIN (INT64_C(1) << 20)
 
 /* One key of retention: whether it was given, and what it says. */
 struct keep {
@@ -67,7 +69,7 @@ const struct param config_logs_params[] = {
     PARAM("batch_size", INT, ARGS, batch_size, "lines that are written at once",
           .default_text = "4096", PARAM_RANGE(1, 1000000)),
     PARAM("max_size", SIZE, ARGS, max_size, "bytes that are kept; older lines are dropped",
-          PARAM_RANGE(65536, INT64_MAX)),
+          PARAM_RANGE(SIZE_MIN, INT64_MAX)),
     { 0 },
 };
 #undef ARGS

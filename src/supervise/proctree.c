@@ -253,6 +253,7 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
         drop_group(tree);
         return -1;
     }
+    tree->home->started++;
     tree->exited = tree->killing = false;
     tree->busy = true;
     tree->known = tree->process.pid;

@@ -35,6 +35,7 @@ struct proctree_home {
     const char *cgroup; /* groups are made below this folder; NULL: sessions */
     int births;         /* for sessions: a list of all that is started; 0: none */
     struct map known;   /* children of ours, by pid; freed with the last of them */
+    uint64_t started;   /* how many there have been */
 };
 
 /* Keeps `cgroup`, which may be NULL. */

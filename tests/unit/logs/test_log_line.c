@@ -92,10 +92,12 @@ TEST(pieces_of_a_line_are_one_line_in_raw)
     line.open = true;
     CHECK_STR(print(&out, line, LOG_LINE_RAW), "{\"msg\":\"m\"}");
     CHECK_STR(print(&out, line, LOG_LINE_PLAIN),
-              "2023-11-14 23:13:20 [INFO] web | {\"msg\":\"m\"}\n"); /* only a piece */
+              "2023-11-14 23:13:20 [INFO] web | {\"msg\":\"m\"} ...\n"); /* only a piece */
     CHECK_HAS(print(&out, line, LOG_LINE_JSON), ",\"partial\":true}\n");
     line.open = false;
     line.continues = true;
+    line.text = STR("end");
+    CHECK_STR(print(&out, line, LOG_LINE_PLAIN), "2023-11-14 23:13:20 [INFO] web | ... end\n");
     line.text = STR("");
     CHECK_STR(print(&out, line, LOG_LINE_RAW), "\n");
     CHECK_STR(print(&out, line, LOG_LINE_PLAIN), "");

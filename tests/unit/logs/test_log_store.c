@@ -8,12 +8,16 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "logs/log_writer.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "wait.h"
+
+/* What the limit does not count: indexes, and the small files beside. */
+#define INDEX_ROOM ((uint64_t)16 << 10)
 
 static uint64_t folder_size(const char *folder)
 {
@@ -129,10 +133,102 @@ TEST(the_oldest_segments_go_when_the_size_is_reached)
     struct log_store *store = open_store(folder, &options);
 
     write_many(store, "web", 100000); /* about 10 MiB */
-    CHECK(folder_size(folder) <= (3U << 20));
-    CHECK(count_lines_of(folder, NULL) >= 10000);
+    CHECK(folder_size(folder) <= (2U << 20) + INDEX_ROOM);
+    CHECK(count_lines_of(folder, NULL) >= 8000);
     CHECK(str_starts(str_from(read_lines(folder, NULL, 1)), STR("100000 web |web 099999 ")));
     log_store_free(store);
+}
+
+TEST(a_size_limit_holds_at_every_moment)
+{
+    const char *folder = log_folder();
+    const struct log_store_options options = { .max_size = (uint64_t)1 << 20 };
+    struct log_store *store = open_store(folder, &options);
+
+    for (int i = 0; i < 300; i++) {
+        write_many(store, "web", 200);
+        CHECK(folder_size(folder) <= options.max_size + INDEX_ROOM);
+    }
+    log_store_free(store);
+}
+
+TEST(lines_beyond_the_age_limit_are_hidden_before_their_segment_goes)
+{
+    const char *folder = log_folder();
+    const struct log_store_options options = { .max_age = 3600 * CLOCK_SECOND };
+    struct log_store *store;
+
+    clock_fake(CLOCK_SECOND, CLOCK_SECOND);
+    store = open_store(folder, &options);
+    write_lines(store, "web", "old\n");
+    clock_turn(1800 * CLOCK_SECOND);
+    write_lines(store, "web", "newer\n");
+    clock_turn(1801 * CLOCK_SECOND);
+    CHECK_STR(read_lines(folder, NULL, ALL), "2 web |newer\n");
+    CHECK_STR(read_lines(folder, NULL, 5), "2 web |newer\n");
+    log_store_free(store);
+    CHECK_STR(read_lines(folder, NULL, ALL), "2 web |newer\n");
+    log_store_free(open_store(folder, NULL)); /* the limit is gone, the segment is not */
+    CHECK_STR(read_lines(folder, NULL, ALL), "1 web |old\n2 web |newer\n");
+}
+
+TEST(cleaning_is_due_when_it_has_something_to_do)
+{
+    const struct log_store_options options = { .max_age = 16 * 3600 * CLOCK_SECOND };
+    const char *folder = log_folder();
+    struct log_store *store;
+
+    clock_fake(CLOCK_SECOND, CLOCK_SECOND);
+    store = open_store(folder, NULL);
+    CHECK(log_store_clean_due(store) == CLOCK_NEVER);
+    write_lines(store, "web", "x\n");
+    CHECK(log_store_clean_due(store) == clock_now());
+    clean_all(store);
+    CHECK(log_store_clean_due(store) == CLOCK_NEVER);
+    CHECK_INT(log_store_clear(store, "web", &err), 0);
+    CHECK(log_store_clean_due(store) == clock_now());
+    clean_all(store);
+    CHECK(log_store_clean_due(store) == CLOCK_NEVER);
+    log_store_free(store);
+
+    store = open_store(folder, &options);
+    write_lines(store, "web", "y\n");
+    clean_all(store);
+    CHECK(log_store_clean_due(store) == clock_now() + 3600 * CLOCK_SECOND); /* the segment ends */
+    clock_turn(3600 * CLOCK_SECOND);
+    clean_all(store);
+    CHECK(log_store_clean_due(store) == clock_now() + 15 * 3600 * CLOCK_SECOND + 1);
+    clock_turn(15 * 3600 * CLOCK_SECOND + 1);
+    clean_all(store);
+    CHECK(log_store_clean_due(store) == CLOCK_NEVER);
+    CHECK_INT(count_lines_of(folder, NULL), 0);
+    log_store_free(store);
+}
+
+static int syncs;
+
+/* In place of the C library's. */
+int fdatasync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+TEST(a_store_that_syncs_does_so_after_each_write)
+{
+    const char *folder = log_folder();
+    struct log_store *store = open_store(folder, NULL);
+
+    write_lines(store, "web", "x\n");
+    log_store_free(store);
+    CHECK_INT(syncs, 0);
+    store = open_store(folder, &(struct log_store_options){ .sync = true });
+    write_lines(store, "web", "y\n");
+    CHECK_INT(syncs, 1);
+    write_lines(store, "web", "z\n");
+    CHECK_INT(syncs, 2);
+    log_store_free(store);
+    CHECK_STR(read_lines(folder, NULL, ALL), "1 web |x\n2 web |y\n3 web |z\n");
 }
 
 TEST(lines_older_than_the_age_limit_go)

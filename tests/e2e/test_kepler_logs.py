@@ -1,0 +1,539 @@
+"""Logs: every key of `logs` does what it says, and `kepler logs` shows what was written, for as long as it is kept."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from kepler_home import KEPLER, Home, wait_until
+
+
+@pytest.fixture
+def home():
+    home = Home()
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+def segments(home):
+    """The files that hold lines, with their sizes."""
+    found = {}
+    for path in glob.glob(os.path.join(home.state, "configs", "*", "logs", "*.log")):
+        try:
+            found[path] = os.path.getsize(path)
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def texts(home, *words):
+    return [text for _, text in home.lines(*words)]
+
+
+def raw(home, *words):
+    """The bytes of `kepler logs --raw`."""
+    run = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "logs", "--raw", *words], env=home.environment(),
+                         cwd=home.folder, capture_output=True, timeout=60, check=True)
+    return run.stdout
+
+
+# --- what is stored ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole, own, stored", [
+    ("true", None, ["out", "err"]),
+    ("false", None, []),
+    ("{stdout: false}", None, ["err"]),
+    ("{stderr: false}", None, ["out"]),
+    ("false", "true", ["out", "err"]),
+    ("true", "{stderr: false}", ["out"]),
+])
+def test_store_says_which_streams_are_kept_and_the_word_of_the_service_wins(home, whole, own, stored):
+    home.write(f"""
+        kepler: {{logs: {{store: {whole}, retention: {{on_stop: retain}}}}}}
+        services:
+          a:
+            run: "echo out; sleep 0.2; echo err >&2"
+            {f'logs: {{store: {own}}}' if own else ''}
+          b: {{run: "echo end", logs: {{store: true}}, depends_on: {{a: {{condition: service_stopped}}}}}}
+        """)
+    home.run("start")
+    assert home.lines() == [*(("a", text) for text in stored), ("b", "end")]
+
+
+def test_a_line_that_is_not_stored_is_not_shown_either_and_holds_nobody_up(home):
+    home.write("services:\n  a: {run: 'seq 1 100000; echo done > done', logs: {store: false}}\n")
+    assert home.run("start", "--raw").stdout == ""
+    assert home.read("done") == "done\n"
+
+
+# --- when lines go ----------------------------------------------------------------------------
+
+
+def run_twice(home, key, service):
+    """The lines that are left of two runs of service `a` under one rule of retention."""
+    home.write(f"""
+        kepler: {{logs: {{retention: {{on_stop: retain, {key}}}}}}}
+        services:
+          a: {service}
+        """)
+    home.run("start", check=False)
+    home.run("start", check=False)
+    return texts(home, "a")
+
+
+@pytest.mark.parametrize("key, service, left", [
+    ("on_start: retain", "{run: 'echo x'}", ["x", "x"]),
+    ("on_start: clear", "{run: 'echo x'}", ["x"]),
+    ("on_success: clear", "{run: 'echo x'}", []),
+    ("on_success: clear", "{run: 'echo x; exit 3'}", ["x", "x"]),
+    ("on_failure: clear", "{run: 'echo x; exit 3'}", []),
+    ("on_failure: clear", "{run: 'echo x'}", ["x", "x"]),
+    ("on_exit: clear", "{run: 'echo x; exit 3'}", []),
+    ("on_exit: clear", "{run: 'echo x'}", []),
+    ("on_exit: retain", "{run: 'echo x'}", ["x", "x"]),
+])
+def test_retention_clears_lines_at_starts_and_ends(home, key, service, left):
+    assert run_twice(home, key, service) == left
+
+
+def test_on_skipped_clears_the_lines_of_earlier_runs(home):
+    home.write("""
+        services:
+          a: {run: "echo x", if: "${{ kepler.flags.off == nil }}$", logs: {retention: {on_skipped: clear}}}
+          b: {run: "echo y", if: "${{ kepler.flags.off == nil }}$"}
+        """)
+    home.run("start")
+    assert sorted(texts(home)) == ["x", "y"]
+    home.start("-D", "off=1")
+    home.wait_for("a", "skipped")
+    home.wait_for("b", "skipped")
+    assert texts(home) == ["y"]
+
+
+def test_on_restart_clears_the_lines_of_the_run_before(home):
+    home.write("""
+        services:
+          a: {run: "echo x; exec sleep 1000", logs: {retention: {on_restart: clear}}}
+          b: {run: "echo y; exec sleep 1000"}
+        """)
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 2, "both wrote")
+    home.run("restart")
+    wait_until(lambda: texts(home, "b") == ["y", "y"], "b wrote again")
+    wait_until(lambda: texts(home, "a") == ["x"], "a has the line of its second run only")
+
+
+TALKERS = """
+    kepler: {logs: {retention: {on_stop: %s}}}
+    services:
+      a: {run: "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"}
+      b: {run: "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"}
+      c: {run: "echo once"}
+    """
+
+
+def test_a_named_stop_clears_the_lines_of_that_service_and_a_full_stop_those_of_all(home):
+    home.write(TALKERS % "clear")
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    home.run("stop", "a")
+    assert sorted(home.lines()) == [("b", "up"), ("c", "once")], "the last words of `a` are gone as well"
+    home.run("stop")
+    assert home.lines() == []
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 3, "what comes later is kept")
+
+
+def test_without_a_word_a_stop_clears_and_with_retain_it_does_not(home):
+    home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
+    home.start("--wait")
+    wait_until(lambda: home.lines() == [("a", "x")], "a wrote")
+    home.run("stop")
+    assert home.lines() == []
+    home.run("stop", "--clean")
+    home.write(TALKERS % "retain")
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 3, "all wrote")
+    home.run("stop")
+    said = [line for line in home.lines() if line[1] != "Terminated"]  # which some shells say of their sleep
+    assert sorted(said) == [("a", "bye"), ("a", "up"), ("b", "bye"), ("b", "up"), ("c", "once")]
+
+
+@pytest.mark.parametrize("other", ["on_success", "on_failure"])
+def test_on_exit_and_what_it_stands_for_exclude_each_other(home, other):
+    home.write(f"services:\n  a: {{run: x, logs: {{retention: {{on_exit: clear, {other}: retain}}}}}}\n")
+    run = home.run("validate", check=False)
+    assert run.returncode == 1
+    assert f"retention 'on_exit' conflicts with '{other}'" in run.stderr
+    assert "'on_exit' stands for 'on_success' and 'on_failure'" in run.stderr
+
+
+@pytest.mark.parametrize("key", ["flush_interval: 1s", "retention_period: 1s", "cleanup_interval: 1s", "batch_size: 1",
+                                 "max_size: 1mb"])
+def test_what_speaks_of_the_whole_store_is_refused_below_a_service(home, key):
+    home.write(f"services:\n  a: {{run: x, logs: {{{key}}}}}\n")
+    run = home.run("validate", check=False)
+    assert run.returncode == 1 and key.split(":")[0] in run.stderr
+
+
+@pytest.mark.parametrize("key, words", [
+    ("max_size: 100kb", "max_size"),
+    ("batch_size: 0", "batch_size"),
+    ("flush_interval: 100", "flush_interval"),
+    ("retention: {on_start: forget}", "on_start"),
+    ("store: maybe", "'store' wants true, false or a map"),
+    ("sync: true", "sync"),
+])
+def test_what_cannot_be_done_is_refused_with_its_place(home, key, words):
+    home.write(f"kepler:\n  logs:\n    {key}\nservices:\n  a: {{run: x}}\n")
+    run = home.run("validate", check=False)
+    assert run.returncode == 1 and words in run.stderr and "kepler.yaml:3:" in run.stderr
+
+
+# --- when lines are written -------------------------------------------------------------------
+
+
+def test_lines_wait_for_the_flush_interval_and_are_there_when_somebody_asks(home):
+    home.write("kepler: {logs: {flush_interval: 1d}}\nservices:\n  a: {run: 'echo x; echo done > done; exec sleep 1000'}\n")
+    home.start("--wait")
+    wait_until(lambda: os.path.exists(home.path("done")), "a wrote")
+    home.run("ps")
+    assert segments(home) == {}
+    assert texts(home) == ["x"]
+    assert len(segments(home)) == 1
+
+
+def test_a_short_flush_interval_writes_without_being_asked(home):
+    home.write("kepler: {logs: {flush_interval: 20ms, batch_size: 1000000}}\nservices:\n  a: {run: 'echo x; exec sleep 1000'}\n")
+    home.start("--wait")
+    wait_until(lambda: len(segments(home)) == 1, "the line is on disk")
+
+
+def test_a_batch_does_not_wait_for_the_interval(home):
+    home.write("""
+        kepler: {logs: {flush_interval: 1d, batch_size: 3}}
+        services:
+          a: {run: "echo 1; echo 2; echo > two; until [ -e go ]; do sleep 0.02; done; echo 3; exec sleep 1000"}
+        """)
+    home.start("--wait")
+    wait_until(lambda: os.path.exists(home.path("two")), "a wrote two lines")
+    assert segments(home) == {}
+    home.write("", "go")
+    wait_until(lambda: len(segments(home)) == 1, "three lines are on disk")
+
+
+# --- how much is kept, and how long -----------------------------------------------------------
+
+
+def test_lines_older_than_the_retention_period_are_not_shown_and_leave_the_disk(home):
+    home.write("""
+        kepler: {logs: {retention_period: 1500ms, cleanup_interval: 100ms}}
+        services:
+          a: {run: "echo old; until [ -e go ]; do sleep 0.02; done; echo new; exec sleep 1000"}
+        """)
+    begun = time.monotonic()
+    home.start("--wait")
+    wait_until(lambda: texts(home) == ["old"], "a wrote")
+    wait_until(lambda: texts(home) == [], "the line is too old")
+    assert time.monotonic() - begun > 1.4
+    wait_until(lambda: segments(home) == {}, "its segment is removed")
+    home.write("", "go")
+    wait_until(lambda: texts(home) == ["new"], "a wrote again")
+
+
+def test_cleanup_comes_at_its_interval_but_old_lines_are_hidden_at_once(home):
+    home.write("""
+        kepler: {logs: {retention_period: 1s, cleanup_interval: 1d, retention: {on_stop: retain}}}
+        services:
+          a: {run: "echo old"}
+        """)
+    home.run("start")
+    wait_until(lambda: texts(home) == [], "the line is too old")
+    assert len(segments(home)) == 1
+    home.stop_daemon()
+    home.start_daemon()
+    assert texts(home) == [], "nor does a config that is not loaded show it"
+    home.start()
+    wait_until(lambda: len(segments(home)) <= 1 and texts(home) in ([], ["old"]), "loading cleans")
+
+
+def test_max_size_drops_the_oldest_lines(home):
+    home.write("""
+        kepler: {logs: {max_size: 1mb}}
+        services:
+          a: {command: [sh, -c, "seq -f 'line %09.0f ---------------------------------------------------' 1 100000"]}
+        """)
+    home.run("start", "--raw")
+    assert sum(segments(home).values()) <= 1 << 20
+    left = texts(home)
+    assert left[-1].startswith("line 000100000 ") and 2000 < len(left) < 20000
+    numbers = [int(text.split()[1]) for text in left]
+    assert numbers == list(range(numbers[0], 100001)), "no gap"
+
+
+# --- the keys of `kepler` around them ---------------------------------------------------------
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace shows what is synced")
+@pytest.mark.parametrize("storage, synced", [("nfs", True), ("local", False)])
+def test_storage_nfs_syncs_every_write_of_lines(home, storage, synced):
+    home.write(f"kepler: {{storage: {storage}}}\nservices:\n  a: {{run: 'echo x; exec sleep 1000'}}\n")
+    trace = home.path("trace")
+    tracer = subprocess.Popen(["strace", "-f", "-y", "-e", "trace=fdatasync,pwrite64", "-o", trace, "-p", str(home.daemon.pid)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        first = tracer.stderr.readline()
+        if "attached" not in first:
+            pytest.skip(f"strace cannot attach: {first}")
+        home.start("--wait")
+        wait_until(lambda: len(segments(home)) == 1, "the line is on disk")
+        wait_until(lambda: re.search(r"pwrite64\(\d+<[^>]*\.log>.* = \d+\n", home.read("trace")), "the write is seen")
+        home.run("ps")
+    finally:
+        tracer.terminate()
+        tracer.communicate()
+    assert bool(re.search(r"fdatasync\(\d+<[^>]*\.log>", home.read("trace"))) == synced
+
+
+def test_output_max_size_bounds_what_a_service_may_hand_over(home):
+    home.write("""
+        kepler: {output_max_size: 100b}
+        services:
+          a:
+            output: true
+            command: [sh, -c, "echo ::output::small=1; echo ::output::large=$(seq -s. 1 100)"]
+        """)
+    home.run("start")
+    process = json.loads(home.run("inspect", "a").stdout)["services"]["a"]["outputs"]["process"]
+    assert process["small"] == "1" and "large" not in process
+
+
+def test_timeout_is_that_of_dependencies_without_one(home):
+    home.write("""
+        kepler: {timeout: 300ms}
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 10s, start_period: 60s}}
+          web: {run: "true", depends_on: {db: {condition: service_healthy}}}
+          own: {run: "true", depends_on: {db: {condition: service_healthy, timeout: 1h}}}
+        """)
+    home.start()
+    assert "db" in home.wait_for("web", "failed")["fail_reason"]
+    assert home.status("own") == "waiting"
+
+
+# --- what is shown ----------------------------------------------------------------------------
+
+WORDS = r"""
+    services:
+      a:
+        command:
+          - sh
+          - -c
+          - |
+            echo plain
+            echo '{"severity":"WARNING","message":"json","ts":1700000000.25,"user":7,"service":"forged"}'
+            echo '{"level":"critical","msg":"worst"}'
+            echo '{"level":"debug","msg":"least"}'
+            echo '{"no":"message"}'
+            echo '{broken'
+            sleep 0.2
+            echo bad >&2
+        hooks: {pre_start: {run: "echo before"}, post_start: {run: "echo after"}}
+        logs: {retention: {on_stop: retain}}
+    """
+
+
+def test_levels_and_fields_of_json_lines_are_found(home):
+    home.write(WORDS)
+    home.run("start")
+    lines = [json.loads(line) for line in home.run("logs", "--json", "--no-hook").stdout.splitlines()]
+    assert [(line["level"], line["msg"]) for line in lines] == [
+        ("info", "plain"), ("warn", "json"), ("fatal", "worst"), ("debug", "least"), ("info", '{"no":"message"}'),
+        ("info", "{broken"), ("error", "bad")]
+    assert lines[1] == {"timestamp": "2023-11-14T22:13:20.250Z", "level": "warn", "msg": "json", "service": "a", "user": 7}
+    assert list(lines[1]) == ["timestamp", "level", "msg", "service", "user"]
+    assert lines[4]["no"] == "message"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", lines[0]["timestamp"])
+    plain = home.run("logs", "--no-hook").stdout.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[INFO\] a \| plain", plain[0])
+    assert plain[2].endswith(" [FATAL] a | worst")
+    assert home.run("logs", "--raw", "--no-hook").stdout.splitlines()[2] == '{"level":"critical","msg":"worst"}'
+
+
+def test_levels_hooks_and_services_are_filters(home):
+    home.write(WORDS)
+    home.run("start")
+    assert texts(home, "--level", "error") == ["worst", "bad"]
+    assert texts(home, "--level", "warn", "--tail", "2") == ["worst", "bad"]
+    assert texts(home, "--level", "warn", "--head", "2") == ["json", "worst"]
+    assert texts(home, "--level", "trace") == texts(home)
+    assert texts(home, "--hook", "pre_start") == ["before"]
+    assert texts(home, "--hook", "post_start") == ["after"]
+    assert texts(home, "--hook", "post_stop") == []
+    assert "before" not in texts(home, "--no-hook")
+
+
+@pytest.mark.parametrize("words, text", [
+    (["--level", "loud"], "trace"),
+    (["--hook", "pre_stat"], "pre_start"),
+    (["--hook", "pre_start", "--no-hook"], "exclude each other"),
+    (["--head", "1", "--tail", "1"], "exclude each other"),
+    (["--raw", "--json"], "exclude each other"),
+    (["-F", "x"], "not supported by this version"),
+    (["--filter", "x"], "not supported by this version"),
+    (["--sql"], "not supported by this version"),
+    (["--head", "-1"], "head"),
+])
+def test_what_logs_cannot_do_is_wrong_usage(home, words, text):
+    home.write("services:\n  a: {run: 'true'}\n")
+    run = home.run("logs", *words, check=False)
+    assert run.returncode == 2 and text in run.stderr, run.stderr
+
+
+def test_head_and_tail_are_exact_while_lines_are_being_written(home):
+    home.write("services:\n  a: {run: 'i=0; while :; do i=$((i+1)); echo $i; done'}\n")
+    home.start("--wait")
+    wait_until(lambda: len(home.lines("--head", "100")) == 100, "a wrote 100 lines")
+    for count in (0, 1, 7, 100):
+        assert texts(home, "--head", str(count)) == [str(i + 1) for i in range(count)]
+        tail = [int(text) for text in texts(home, "--tail", str(count))]
+        assert len(tail) == count and tail == list(range(tail[0], tail[0] + count)) if count else tail == []
+
+
+def test_following_the_tail_repeats_nothing_and_misses_nothing(home):
+    home.write("services:\n  a: {run: 'i=0; while :; do i=$((i+1)); echo $i; [ $((i % 50)) = 0 ] && sleep 0.01; done'}\n")
+    home.start("--wait")
+    wait_until(lambda: len(home.lines("--head", "100")) == 100, "a wrote 100 lines")
+    command = home.begin("logs", "--follow", "--raw", "--tail", "5")
+    first = [int(command.stdout.readline()) for _ in range(500)]
+    assert first == list(range(first[0], first[0] + 500)) and first[0] > 90
+    command.kill()
+    command.communicate()
+
+
+def test_following_goes_on_while_retention_clears(home):
+    home.write("""
+        services:
+          a: {run: "echo up $$; exec sleep 1000", logs: {retention: {on_restart: clear, on_stop: clear}}}
+          b: {run: "exec sleep 1000"}
+        """)
+    home.start("--wait")
+    command = home.begin("logs", "--follow", "--raw")
+    seen = [command.stdout.readline()]
+    for _ in range(3):
+        home.run("restart", "a")
+        seen.append(command.stdout.readline())
+    assert len(set(seen)) == 4 and all(line.startswith("up ") for line in seen)
+    home.run("stop", "a")
+    home.start("a")
+    assert command.stdout.readline().startswith("up ")
+    home.run("stop", "--clean")
+    command.communicate(timeout=30)
+    assert command.returncode == 0
+
+
+def test_logs_of_a_config_that_is_not_loaded_are_read_from_disk_and_following_them_ends(home):
+    home.write("kepler: {logs: {retention: {on_stop: retain}}}\nservices:\n  a: {run: 'echo x'}\n")
+    home.run("start")
+    home.stop_daemon()
+    home.start_daemon()
+    assert home.run("logs", "--raw").stdout == "x\n"
+    followed = home.run("logs", "--raw", "--follow")
+    assert followed.stdout == "x\n" and "is not loaded" in followed.stderr
+    assert home.run("-q", "logs", "--raw", "--follow").stderr == ""
+    unknown = home.run("logs", check=False, file="never.yaml")
+    assert unknown.returncode == 1 and "No logs of" in unknown.stderr
+
+
+def test_following_ends_when_the_daemon_does(home):
+    home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
+    home.start("--wait")
+    command = home.begin("logs", "--follow", "--raw")
+    assert command.stdout.readline() == "x\n"
+    home.stop_daemon()
+    command.communicate(timeout=30)
+    assert command.returncode in (0, 1)
+
+
+def test_the_beginning_of_a_line_is_seen_before_its_end_comes(home):
+    home.write("""
+        services:
+          a: {run: "printf 'Password: '; until [ -e go ]; do sleep 0.02; done; echo given; exec sleep 1000"}
+        """)
+    home.start("--wait")
+    plain = home.begin("logs", "--follow")
+    as_json = home.begin("logs", "--follow", "--json")
+    assert plain.stdout.readline().endswith(" a | Password:  ...\n")
+    piece = json.loads(as_json.stdout.readline())
+    assert (piece["msg"], piece["partial"]) == ("Password: ", True)
+    home.write("", "go")
+    assert plain.stdout.readline().endswith(" a | ... given\n")
+    assert json.loads(as_json.stdout.readline())["msg"] == "given"
+    for command in (plain, as_json):
+        command.kill()
+        command.communicate()
+    assert raw(home) == b"Password: given\n", "raw has the line in one piece"
+
+
+def test_a_line_beyond_the_limit_comes_in_marked_pieces_and_whole_in_raw(home):
+    size = 300000
+    home.write(f"services:\n  a: {{command: [sh, -c, 'head -c {size} /dev/zero | tr \"\\\\0\" x; echo; echo next']}}\n")
+    home.run("start", "--raw")
+    lines = [json.loads(line) for line in home.run("logs", "--json").stdout.splitlines()]
+    assert [len(line["msg"]) for line in lines] == [131072, 131072, size - 2 * 131072, 4]
+    assert [line.get("partial") for line in lines] == [True, True, True, None]
+    plain = home.run("logs").stdout.splitlines()
+    assert plain[0].endswith("x ...") and " a | ... x" in plain[1] and plain[1].endswith("x ...")
+    assert " a | ... x" in plain[2] and plain[2].endswith("x") and plain[3].endswith(" a | next")
+    assert raw(home) == b"x" * size + b"\nnext\n"
+
+
+def test_any_bytes_come_back_as_they_were(home):
+    with open(home.path("bytes"), "wb") as file:
+        file.write(bytes(range(256)) * 50 + b"\n\xff\xfe\n\0\0\n\n")
+    home.write("services:\n  a: {command: [cat, bytes]}\n")
+    home.run("start", "--json")
+    with open(home.path("bytes"), "rb") as file:
+        assert raw(home) == file.read()
+    for line in home.run("logs", "--json").stdout.splitlines():
+        json.loads(line)
+
+
+# --- at rest ----------------------------------------------------------------------------------
+
+
+def threads(pid):
+    """(system call and its words, voluntary switches) of each thread."""
+    found = {}
+    for task in sorted(os.listdir(f"/proc/{pid}/task")):
+        with open(f"/proc/{pid}/task/{task}/syscall", encoding="ascii") as file:
+            call = file.read().split()
+        with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as file:
+            switches = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", file.read(), re.M).group(1)
+        found[task] = (call, int(switches))
+    return found
+
+
+def test_a_daemon_with_200_idle_services_sleeps_without_a_timer(home):
+    home.write("services:\n" + "".join(f"  s{i}: {{command: [sleep, '1000'], restart: always}}\n" for i in range(200)))
+    home.start("--wait")
+    home.run("ps")
+    try:
+        threads(home.daemon.pid)
+    except PermissionError:
+        pytest.skip("the system calls of a child cannot be read here")
+
+    def sleeps():
+        """All threads wait in epoll_wait, whose fourth word is the time: -1 is for ever."""
+        return all(len(call) > 4 and int(call[4], 16) == 0xFFFFFFFF for call, _ in threads(home.daemon.pid).values())
+
+    wait_until(sleeps, "no timer is set")
+    before = threads(home.daemon.pid)
+    time.sleep(2)
+    assert threads(home.daemon.pid) == before, "nobody woke"

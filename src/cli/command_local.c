@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
+#include "cli/drawing.h"
 #include "cli/graph_print.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
@@ -265,18 +266,21 @@ static int state_show(struct local *local)
 static int state_graph(struct local *local)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    struct drawing drawing = DRAWING_INIT(local->cli->arena);
     const struct plan *plan;
 
     if (compile(local, &plan) < 0)
         return refuse(local);
-    if (local->args->format == FORMAT_DOT)
-        graph_print_dot(plan, &out);
-    else if (local->args->format == FORMAT_SVG)
-        graph_print_svg(plan, &out);
-    else if (local->args->format == FORMAT_TEXT)
+    if (local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML)
+        return state_show(local);
+    if (local->args->format == FORMAT_TEXT)
         graph_print_text(plan, &out);
     else
-        return state_show(local);
+        graph_draw(plan, &drawing);
+    if (local->args->format == FORMAT_DOT)
+        drawing_print_dot(&drawing, &out);
+    if (local->args->format == FORMAT_SVG)
+        drawing_print_svg(&drawing, &out);
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     return CLI_OK;
 }

@@ -5,13 +5,12 @@
 #define CLI_GRAPH_PRINT_H
 
 struct buf;
+struct drawing;
 struct plan;
 
 /* "Level 0: [a, b]", with what each state waits for. */
 void graph_print_text(const struct plan *plan, struct buf *out);
-/* For graphviz. */
-void graph_print_dot(const struct plan *plan, struct buf *out);
-/* A drawing that any browser shows: a column for each level, arrows for requisites. */
-void graph_print_svg(const struct plan *plan, struct buf *out);
+/* A column for each level, an arrow for each requisite, from what happens first. */
+void graph_draw(const struct plan *plan, struct drawing *drawing);
 
 #endif

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import time
+import xml.etree.ElementTree
 
 import pytest
 
@@ -45,7 +46,11 @@ def test_without_a_daemon_commands_say_what_to_do():
         assert home.run("daemon", "stop").stdout == "Daemon is not running\n"
         assert home.run("validate").stdout == f"{home.path('kepler.yaml')}: valid, 2 services\n"
         assert home.run("graph").stdout == "Level 0:\n  db\nLevel 1:\n  web <- db (service_started)\n"
-        assert '"db" -> "web"' in home.run("graph", "--dot").stdout
+        for words in (["--dot"], ["--format", "dot"], ["-o", "dot"]):
+            assert '"db" -> "web" [label="service_started"]' in home.run("graph", *words).stdout
+        svg = xml.etree.ElementTree.fromstring(home.run("graph", "--format", "svg").stdout)
+        boxes = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+        assert boxes == ["db", "web"]
         shown = json.loads(home.run("config", "--json").stdout)
         assert shown["services"]["web"]["depends_on"]["db"]["condition"] == "service_started"
     finally:

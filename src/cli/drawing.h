@@ -1,0 +1,48 @@
+/*
+ * drawing - what waits for what, as a picture: boxes in columns, arrows between them.
+ *
+ *     drawing_add_box for each, in the order of their levels -> drawing_add_arrow... ->
+ * drawing_print_*
+ *
+ * Memory: the arena given first. Names and labels are borrowed.
+ */
+#ifndef CLI_DRAWING_H
+#define CLI_DRAWING_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct arena;
+struct buf;
+
+struct drawing_box {
+    const char *name;
+    uint32_t level; /* its column, from 0; never smaller than that of the box before */
+};
+
+struct drawing_arrow {
+    uint32_t first, then; /* indexes of boxes */
+    const char *label;    /* of one word; also its class in SVG */
+};
+
+struct drawing {
+    struct arena *arena;
+    VEC(struct drawing_box) boxes;
+    VEC(struct drawing_arrow) arrows;
+};
+
+#define DRAWING_INIT(arena_)                                                                       \
+    {                                                                                              \
+        .arena = (arena_)                                                                          \
+    }
+
+void drawing_add_box(struct drawing *drawing, const char *name, uint32_t level);
+void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label);
+
+/* For graphviz. */
+void drawing_print_dot(const struct drawing *drawing, struct buf *out);
+/* A drawing that any browser shows. */
+void drawing_print_svg(const struct drawing *drawing, struct buf *out);
+
+#endif

@@ -78,13 +78,44 @@ static int complain(const struct scan *s, struct place at, const char *text)
 
 /* --- values ------------------------------------------------------------------------------- */
 
-static void add_variable(struct scan *s, struct str name, struct buf *out)
+static const char *find_variable(const struct scan *s, struct str name)
 {
     const char *value = environment_find(s->env, name);
 
-    if (!value && s->scope)
-        value = environment_find(s->scope, name);
+    return !value && s->scope ? environment_find(s->scope, name) : value;
+}
+
+static void add_variable(const struct scan *s, struct str name, struct buf *out)
+{
+    const char *value = find_variable(s, name);
+
     buf_add_text(out, value ? value : "");
+}
+
+/* Behind the name in braces: '}', or '-' or ':-' and what stands for nothing (':': or for empty).
+ */
+static int read_otherwise(struct scan *s, struct place at, struct str name, struct buf *out)
+{
+    const char *value = find_variable(s, name);
+    bool empty_counts = peek(s) == ':';
+    size_t from;
+
+    if (empty_counts)
+        step(s);
+    if (peek(s) != '-')
+        return complain(s, at, "'${' wants a name and '}'");
+    step(s);
+    from = s->at;
+    while (!at_end(s) && peek(s) != '}' && peek(s) != '\n')
+        step(s);
+    if (peek(s) != '}')
+        return complain(s, at, "'${' wants a name and '}'");
+    if (!value || (empty_counts && !*value))
+        buf_add_str(out, str_slice(s->text, from, s->at - from));
+    else
+        buf_add_text(out, value);
+    step(s);
+    return 0;
 }
 
 /* $NAME or ${NAME}; a '$' before anything else is itself. */
@@ -110,8 +141,10 @@ static int read_variable(struct scan *s, struct buf *out)
             add_variable(s, name, out);
         return 0;
     }
-    if (name.n == 0 || peek(s) != '}')
+    if (name.n == 0)
         return complain(s, at, "'${' wants a name and '}'");
+    if (peek(s) != '}')
+        return read_otherwise(s, at, name, out);
     step(s);
     add_variable(s, name, out);
     return 0;
@@ -137,8 +170,8 @@ static int read_escape(struct scan *s, struct buf *out)
     static const struct {
         char letter, means;
     } escapes[] = {
-        { 'n', '\n' }, { 'r', '\r' },  { 't', '\t' }, { '\\', '\\' },
-        { '"', '"' },  { '\'', '\'' }, { '$', '$' },  { '`', '`' },
+        { 'n', '\n' },  { 'r', '\r' }, { 't', '\t' }, { '\\', '\\' }, { '"', '"' },
+        { '\'', '\'' }, { '$', '$' },  { '`', '`' },  { ' ', ' ' },
     };
     struct place at = place_at(s, s->at);
 

@@ -7,6 +7,7 @@
  *     A='as it is $HOME'        no meaning inside, may go over several lines
  *     B="a \"b\" $A\n"          \n \r \t \\ \" \' \$ and $NAME, ${NAME}
  *     C=$A/${B}                 the same without quotes, where \ keeps the next character
+ *     D=${A:-x} ${A-x}          x when A is not set (with ':' also when it is empty)
  *
  * Quoted and other parts may be joined: A="x"'y'z. A name refers to what stands
  * above it in the file, else to the scope; one that is nowhere is empty. Names are

@@ -75,6 +75,14 @@ bool expr_is_dynamic(const struct value *v)
     return is_dynamic(v, 0);
 }
 
+bool expr_is_whole(const struct value *v)
+{
+    struct mark mark;
+
+    return is_block(v) ||
+           (v->kind == VALUE_STR && find_mark(v->s, 0, &mark) && is_alone(v->s, &mark));
+}
+
 /* --- evaluating -------------------------------------------------------------------------- */
 
 struct eval {

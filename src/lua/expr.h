@@ -37,6 +37,8 @@ struct value;
 
 /* There is an expression or a block somewhere in it. */
 bool expr_is_dynamic(const struct value *v);
+/* It is a block, or a text that is one expression: what it gives keeps its kind. */
+bool expr_is_whole(const struct value *v);
 
 /* Run the top-level chunk: what it defines is known to all expressions after it. */
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -91,7 +92,7 @@ static int provide(void *user, struct sandbox *sandbox, struct err *err)
 {
     struct loading *l = user;
     struct arena *arena = l->reader.arena;
-    struct value env = environment_value(l->kepler_env, arena);
+    struct value env = config_vars(l->config, l->kepler_env, arena);
     struct value_map *kepler = value_map_new(arena, 2), *owner = value_map_new(arena, 2);
     struct value v = value_map(kepler), o = value_map(owner);
 
@@ -125,12 +126,15 @@ static int declare(struct loading *l, const struct value *item)
                           value_describe(&v));
     script_touch(&l->script);
     if (environment_is_name(v.s)) {
+        VEC_PUSH_IN(l->reader.arena, &l->config->declared, v.s);
+        if (l->source->kepler_env)
+            return 0;
         inherited = l->source->cli_env ? environment_find(l->source->cli_env, v.s) : NULL;
         if (inherited)
             environment_set(l->kepler_env, v.s, str_from(inherited));
         return 0;
     }
-    if (environment_add(l->kepler_env, v.s, &err) < 0)
+    if (!l->source->kepler_env && environment_add(l->kepler_env, v.s, &err) < 0)
         return value_diag(diags, item, "%s", err.text);
     return 0;
 }
@@ -168,14 +172,12 @@ static int read_autostart(struct loading *l, const struct value *v)
     if (params_decode(l->reader.arena, config_autostart_params, &policy, v, &args,
                       l->reader.diags) < 0)
         return -1;
-    return l->source->kepler_env ? 0 : declare_all(l, args.environment);
+    return declare_all(l, args.environment);
 }
 
 static void capture(struct loading *l)
 {
-    if (l->source->kepler_env)
-        environment_merge(l->kepler_env, l->source->kepler_env);
-    else if (!l->config->autostart && l->source->cli_env)
+    if (!l->source->kepler_env && !l->config->autostart && l->source->cli_env)
         environment_capture(l->kepler_env, l->source->cli_env);
     script_touch(&l->script);
 }
@@ -402,12 +404,28 @@ static void sort_diags(struct diags *diags, size_t from)
     }
 }
 
+/* In one line each: they are for logs and for stderr. */
+static void keep_warnings(struct arena *arena, struct diags *warned, struct config *config)
+{
+    sort_diags(warned, 0);
+    VEC_EACH (&warned->list, one) {
+        AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+        place_print(one->at, &out);
+        buf_printf(&out, ": %s", one->text);
+        if (one->hint)
+            buf_printf(&out, " (%s)", one->hint);
+        VEC_PUSH_IN(arena, &config->warnings, arena_strdup(arena, buf_text(&out)));
+    }
+}
+
 int config_load(struct arena *arena, const struct config_source *source, const struct config **ret,
                 struct diags *diags)
 {
     struct config *config = new_config(arena, source);
+    struct diags warned = DIAGS_INIT(arena);
     struct loading l = {
-        .reader = { .arena = arena, .diags = diags, .config = config },
+        .reader = { .arena = arena, .diags = diags, .config = config, .warned = &warned },
         .config = config,
         .source = source,
         .kepler_env = environment_copy(arena, NULL),
@@ -426,14 +444,28 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     l.reader.script = &l.script;
     *l.names = (struct map)MAP_INIT_IN(arena);
     l.reader.names = config->names = l.names;
+    if (source->kepler_env)
+        environment_merge(l.kepler_env, source->kepler_env);
     result = parse(&l, &document);
     if (result == 0)
         result = read_root(&l, &document);
     script_done(&l.script);
     sort_diags(diags, before);
+    keep_warnings(arena, &warned, config);
     if (result == 0)
         *ret = config;
     return result;
+}
+
+struct value config_vars(const struct config *config, const struct environment *env,
+                         struct arena *arena)
+{
+    struct value vars = environment_value(env, arena);
+
+    VEC_EACH (&config->declared, name)
+        if (!environment_find(env, *name))
+            value_map_set(arena, vars.map, value_str(*name), value_null());
+    return vars;
 }
 
 int64_t config_find(const struct config *config, const char *name)

@@ -78,6 +78,7 @@ struct config_program {
     const struct value *command, *run; /* one of them */
     const struct value *user, *groups, *working_dir, *environment, *env_file;
     bool inherit_env, user_identity, no_new_privileges;
+    bool may_be_empty; /* no command: nothing is run, and that is a success */
     struct config_limits limits;
 };
 
@@ -144,6 +145,7 @@ struct config {
     const struct value *flags;            /* map of texts, for Lua only; never NULL */
     bool default_inherit_env;
     bool autostart;
+    VEC(struct str) declared; /* names in kepler.autostart.environment, set or not */
     int64_t output_max_size;
     struct config_logs logs;
     struct config_service *services;
@@ -168,6 +170,10 @@ struct config_source {
  * to `diags`. */
 int config_load(struct arena *arena, const struct config_source *source, const struct config **ret,
                 struct diags *diags);
+
+/* `kepler.env` as scripts see it: what is declared and not set is there, as null. */
+struct value config_vars(const struct config *config, const struct environment *env,
+                         struct arena *arena);
 
 /* The index of a service, or -1. */
 int64_t config_find(const struct config *config, const char *name);

@@ -55,7 +55,7 @@
     "at\n"                                                                                         \
     "most max_delay. A stop during the pause wins. Many restarts in a short time end in "          \
     "'failed':\n"                                                                                  \
-    "see 'start_limit'.\n"                                                                         \
+    "see 'start_limit'. Keys that 'restart' does not know are told as warnings.\n"                 \
     "\n"                                                                                           \
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n" \
     "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n" \
@@ -71,7 +71,9 @@
     "  pre_cleanup                     before 'stop --clean' forgets the config\n"                 \
     "  post_healthcheck_success _fail  it became healthy, or unhealthy\n"                          \
     "\n"                                                                                           \
-    "A step without 'if' is passed over after a step of the phase failed. In 'if' there are\n"     \
+    "A step without 'if' is passed over after a step of the phase failed. 'if' is true, false "    \
+    "or\n"                                                                                         \
+    "an expression, with or without its marks, that sees the step's variables; in it there are\n"  \
     "success(), failure(), always() and, for a dependency, success('db'), failure('db') and\n"     \
     "skipped('db'). A step that succeeds where failure() was asked heals the phase. What steps\n"  \
     "write is in the log of the service.\n"
@@ -92,10 +94,13 @@
     "becomes\n"                                                                                    \
     "text, and nil becomes nothing. $VAR is left to the shell.\n"                                  \
     "\n"                                                                                           \
-    "  service       name, env, env_file, initialized, restart_count, status, exit_code, hooks\n"  \
-    "  deps.NAME     status, exit_code, initialized, restart_count, env, outputs\n"                \
+    "  service       name, env, env_file, initialized, restart_count,\n"                           \
+    "                restart_count_since_healthy, status, exit_code, hooks\n"                      \
+    "  deps.NAME     status, exit_code, initialized, restart_count,\n"                             \
+    "                restart_count_since_healthy, env, outputs\n"                                  \
     "  kepler        env: what the config has captured; flags: -D KEY=VALUE\n"                     \
-    "  hook, hooks   in hooks: name, env, had_failure; outputs of earlier phases\n"                \
+    "  hook          in hooks: name, env, env_file, had_failure\n"                                 \
+    "  hooks         service.hooks: PHASE.outputs.STEP.KEY; nil when there are none\n"             \
     "  owner         uid, gid, user\n"                                                             \
     "  global        a table that all expressions of one start share; the only one to write to\n"  \
     "\n"                                                                                           \

@@ -78,10 +78,10 @@ static int read_codes(struct edges *e, const struct value *v, struct config_edge
     int result = 0;
 
     if (!condition_has_codes(edge->condition)) {
-        (void)value_diag(diags, v, "'exit_code' means nothing with '%s'",
+        (void)value_diag(e->reader->warned, v,
+                         "'exit_code' means nothing with '%s', only with 'service_failed' and "
+                         "'service_stopped'",
                          condition_name(edge->condition));
-        diag_hint(diags, "it goes with 'service_failed' and 'service_stopped'");
-        return -1;
     }
     if (v->list->count > CODES_COUNT)
         return value_diag(diags, v, "'exit_code' has more than %d items", CODES_COUNT);

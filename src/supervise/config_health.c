@@ -94,6 +94,7 @@ int config_health_read(struct arena *arena, const struct value *v,
 {
     const char *whose = arena_printf(arena, "'healthcheck' of %s", owner);
     struct params_policy policy = config_policy(whose);
+    struct config_program_defaults own = *defaults;
     struct health_args args = { 0 }, dynamic = { 0 };
     bool none = false;
     int result = 0;
@@ -102,6 +103,9 @@ int config_health_read(struct arena *arena, const struct value *v,
     if (!v)
         return 0;
     ret->computed = expr_is_dynamic(v) ? v : NULL;
+    if (expr_is_whole(v))
+        return 0; /* known when it is evaluated */
+    own.may_be_empty = true;
     if (params_decode(arena, config_health_params, &policy, plain_times(arena, v, &dynamic), &args,
                       diags) < 0)
         result = -1;
@@ -117,7 +121,7 @@ int config_health_read(struct arena *arena, const struct value *v,
         return -1;
     ret->given = !none;
     if (!none &&
-        config_program_read(arena, &dynamic.program, defaults, whose, v, &ret->program, diags) < 0)
+        config_program_read(arena, &dynamic.program, &own, whose, v, &ret->program, diags) < 0)
         result = -1;
     ret->interval = args.interval;
     ret->timeout = args.timeout;

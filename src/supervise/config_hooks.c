@@ -63,10 +63,10 @@ static int read_step(struct arena *arena, const struct value *v,
     if (v->kind != VALUE_MAP)
         return -1;
     ret->at = value_place(v);
-    ret->condition = config_given(args.condition);
+    ret->condition = config_condition_read(arena, args.condition, diags);
     ret->timeout = args.timeout;
     ret->output = args.output;
-    if (ret->condition && config_check_condition(ret->condition, diags) < 0)
+    if (config_given(args.condition) && !ret->condition)
         result = -1;
     if (args.output && check_output(value_get(v, "output"), args.output, diags) < 0)
         result = -1;

@@ -107,8 +107,6 @@ static int check_command(const struct value *v, const char *key, struct diags *d
             diag_hint(diags, "a command for the shell is written with 'run'");
         return -1;
     }
-    if (v->list->count == 0)
-        return value_diag(diags, v, "'%s' may not be empty", key);
     return check_items(v, key, check_argument, diags);
 }
 
@@ -172,18 +170,28 @@ static int check_environment(const struct value *v, const char *key, struct diag
     return result;
 }
 
-int config_check_condition(const struct value *v, struct diags *diags)
+/* The expression with its marks. */
+static const struct value *mark_condition(struct arena *arena, const struct value *v)
 {
-    if (v->kind == VALUE_BOOL || value_tag(v))
-        return 0;
-    if (v->kind == VALUE_STR && str_starts(str_trim(v->s), STR(EXPR_OPEN)) &&
-        str_ends(str_trim(v->s), STR(EXPR_CLOSE)))
-        return 0;
+    struct value *made = ARENA_NEW(arena, struct value);
+
+    *made =
+        value_at(value_text(arena_printf(arena, EXPR_OPEN " %.*s " EXPR_CLOSE, STR_ARG(v->s))), v);
+    return made;
+}
+
+const struct value *config_condition_read(struct arena *arena, const struct value *v,
+                                          struct diags *diags)
+{
+    if (!config_given(v) || v->kind == VALUE_BOOL || expr_is_whole(v))
+        return config_given(v);
+    if (v->kind == VALUE_STR && str_trim(v->s).n > 0 && !expr_is_dynamic(v))
+        return mark_condition(arena, v);
     (void)value_diag(diags, v, "'if' wants true, false or an expression, got %s",
-                     value_describe(v));
-    if (v->kind == VALUE_STR && !expr_is_dynamic(v))
-        diag_hint(diags, "write '${{ %.*s }}$'", STR_ARG(str_slice(v->s, 0, 100)));
-    return -1;
+                     v->kind == VALUE_STR ? "text with expressions in it" : value_describe(v));
+    if (v->kind == VALUE_STR)
+        diag_hint(diags, "put all of it between one '" EXPR_OPEN "' and '" EXPR_CLOSE "'");
+    return NULL;
 }
 
 /* --- limits ------------------------------------------------------------------------------------
@@ -223,6 +231,9 @@ static int check_exclusive(const struct config_program *program, const char *own
     }
     if (!program->command && !program->run)
         return value_diag(diags, where, "%s needs 'command' or 'run'", owner);
+    if (!program->may_be_empty && program->command && program->command->kind == VALUE_LIST &&
+        program->command->list->count == 0)
+        return value_diag(diags, program->command, "'command' may not be empty");
     return 0;
 }
 
@@ -272,6 +283,7 @@ int config_program_read(struct arena *arena, const struct config_program_args *a
         .inherit_env = choose(args->inherit_env, defaults->inherit_env),
         .user_identity = choose(args->user_identity, true),
         .no_new_privileges = choose(args->no_new_privileges, defaults->no_new_privileges),
+        .may_be_empty = defaults->may_be_empty,
     };
     if (check_exclusive(ret, owner, where, diags) < 0)
         result = -1;

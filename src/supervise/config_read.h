@@ -21,6 +21,7 @@ struct config_reader {
     struct arena *arena;
     struct diags *diags;
     struct config *config;
+    struct diags *warned;    /* what loads all the same */
     struct script *script;   /* evaluates what must be known at load */
     const struct map *names; /* name of a service to its index + 1 */
     int64_t edge_timeout;    /* kepler.timeout: of edges that have none of their own */
@@ -50,20 +51,24 @@ struct config_program_args {
 /* Defaults of what a program does not say. */
 struct config_program_defaults {
     bool inherit_env, no_new_privileges;
+    bool may_be_empty; /* `command: []` is a program that always succeeds */
 };
 int config_program_read(struct arena *arena, const struct config_program_args *args,
                         const struct config_program_defaults *defaults, const char *owner,
                         const struct value *where, struct config_program *ret, struct diags *diags);
 int config_limits_read(struct arena *arena, const struct value *v, const char *owner,
                        struct config_limits *ret, struct diags *diags);
-/* The shape of values that stay values; what is dynamic has any. */
-int config_check_condition(const struct value *v, struct diags *diags);
+/* `if`: true, false, an expression, a block; text without marks is an expression too. NULL for what
+ * is not given, and when it added to `diags`. */
+const struct value *config_condition_read(struct arena *arena, const struct value *v,
+                                          struct diags *diags);
 
 /* --- sections ----------------------------------------------------------------------------------
  */
 
+/* Unknown keys beside the policy are no mistake: they are told in `warned`. */
 int config_restart_read(struct arena *arena, const struct value *v, const char *owner,
-                        struct config_restart *ret, struct diags *diags);
+                        struct config_restart *ret, struct diags *warned, struct diags *diags);
 int config_health_read(struct arena *arena, const struct value *v,
                        const struct config_program_defaults *defaults, const char *owner,
                        struct config_health *ret, struct diags *diags);

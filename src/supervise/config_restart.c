@@ -51,13 +51,14 @@ static int read_policy(const struct value *v, unsigned *ret_flags, struct diags 
 }
 
 static int read_map(struct arena *arena, const struct value *v, const char *owner,
-                    struct config_restart *ret, struct diags *diags)
+                    struct config_restart *ret, struct diags *warned, struct diags *diags)
 {
     struct params_policy policy = config_policy(arena_printf(arena, "'restart' of %s", owner));
     const struct value *raw = config_given(value_get(v, "policy"));
     struct restart_args args = { 0 };
     int result = 0;
 
+    policy.unknown = warned;
     if (params_decode(arena, config_restart_params, &policy, config_static(arena, v), &args,
                       diags) < 0)
         result = -1;
@@ -74,19 +75,21 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
 }
 
 int config_restart_read(struct arena *arena, const struct value *v, const char *owner,
-                        struct config_restart *ret, struct diags *diags)
+                        struct config_restart *ret, struct diags *warned, struct diags *diags)
 {
+    const struct value *watch;
+
     *ret = (struct config_restart){ .policy = { .backoff = 1.0, .grace_period = -1 } };
     if (!v)
         return 0;
     if (v->kind != VALUE_MAP)
         return read_policy(v, &ret->policy.flags, diags);
     ret->computed = expr_is_dynamic(v) ? v : NULL;
-    if (read_map(arena, v, owner, ret, diags) < 0)
+    if (read_map(arena, v, owner, ret, warned, diags) < 0)
         return -1;
-    if (value_get(v, "watch") && ret->policy.flags == POLICY_NO) {
-        (void)value_diag(diags, value_get(v, "watch"),
-                         "%s: 'watch' needs a restart policy other than 'no'", owner);
+    watch = value_get(v, "watch");
+    if (watch && (ret->watch.n > 0 || expr_is_dynamic(watch)) && ret->policy.flags == POLICY_NO) {
+        (void)value_diag(diags, watch, "%s: 'watch' needs a restart policy other than 'no'", owner);
         diag_hint(diags, "say 'policy: on-failure' or another");
         return -1;
     }

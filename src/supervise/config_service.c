@@ -179,7 +179,7 @@ static int read_sections(struct config_reader *r, const struct service_args *arg
     int result = 0;
 
     if (config_restart_read(r->arena, config_given(args->restart), owner, &service->restart,
-                            r->diags) < 0)
+                            r->warned, r->diags) < 0)
         result = -1;
     if (config_health_read(r->arena, config_given(args->healthcheck), &defaults, owner,
                            &service->health, r->diags) < 0)
@@ -203,9 +203,9 @@ static int read_fields(struct config_reader *r, const struct service_args *args,
     };
     int result = 0;
 
-    service->condition = config_given(args->condition);
+    service->condition = config_condition_read(r->arena, args->condition, r->diags);
     service->stop_grace_period = args->stop_grace_period;
-    if (service->condition && config_check_condition(service->condition, r->diags) < 0)
+    if (config_given(args->condition) && !service->condition)
         result = -1;
     if (config_program_read(r->arena, &args->program, &defaults, owner, v, &service->program,
                             r->diags) < 0)

@@ -108,7 +108,7 @@ static struct resolve_context context_of(struct real_service *own, struct arena 
                                      .self = facts_of(own),
                                      .deps = deps,
                                      .dep_count = count,
-                                     .hooks = &own->hooks };
+                                     .hooks = own->hooks.map->count > 0 ? &own->hooks : NULL };
 }
 
 /* --- starting -------------------------------------------------------------------------------- */

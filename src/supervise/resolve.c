@@ -137,40 +137,64 @@ static void set_user(const struct resolve_user *who, struct launch_program *ret)
 /* --- sections
  * ---------------------------------------------------------------------------------------- */
 
-static int resolve_health(struct resolver *r, const struct config_service *service,
-                          struct launch *launch)
+/* The section as it is this time. */
+static int read_health(struct resolver *r, const struct config_service *service,
+                       struct config_health *ret)
 {
     const struct config_program_defaults defaults = { .inherit_env = true,
                                                       .no_new_privileges =
                                                           service->program.no_new_privileges };
     const char *owner = arena_printf(r->arena, "service '%s'", service->name);
-    const struct inherited from = { launch->user, launch->groups };
-    struct config_health health = service->health;
-    struct environment *env;
-    struct inherited own;
-    struct resolve_user who;
     struct value evaluated;
 
+    *ret = service->health;
+    if (!ret->computed)
+        return 0;
+    if (resolve_scope_eval(r, service->health.computed, &evaluated) < 0)
+        return -1;
+    return config_health_read(r->arena, config_given(&evaluated), &defaults, owner, ret, r->diags);
+}
+
+static int resolve_check(struct resolver *r, const struct config_program *program,
+                         const struct launch *launch, struct launch_program *ret)
+{
+    const struct inherited from = { launch->user, launch->groups };
+    struct environment *env = environment_copy(r->arena, launch->child_env);
+    struct inherited own;
+    struct resolve_user who;
+
+    if (find_user(r, program, &from, &own, &who) < 0 ||
+        resolve_program_rest(r, program, launch->program.cwd, ret) < 0)
+        return -1;
+    if (program->user_identity && who.account)
+        environment_set_identity(env, who.account);
+    set_user(&who, ret);
+    ret->env = environment_array(env, r->arena);
+    return 0;
+}
+
+static int resolve_health(struct resolver *r, const struct config_service *service,
+                          struct launch *launch)
+{
+    struct launch_health *ret = &launch->health;
+    struct config_health health;
+    int result;
+
+    if (!service->health.given)
+        return 0;
+    if (read_health(r, service, &health) < 0)
+        return -1;
     if (!health.given)
         return 0;
-    if (health.computed &&
-        (resolve_scope_eval(r, health.computed, &evaluated) < 0 ||
-         config_health_read(r->arena, &evaluated, &defaults, owner, &health, r->diags) < 0))
-        return -1;
-    if (find_user(r, &health.program, &from, &own, &who) < 0 ||
-        resolve_program_rest(r, &health.program, launch->program.cwd, &launch->health.program) < 0)
-        return -1;
-    env = environment_copy(r->arena, launch->child_env);
-    if (health.program.user_identity && who.account)
-        environment_set_identity(env, who.account);
-    set_user(&who, &launch->health.program);
-    launch->health.program.env = environment_array(env, r->arena);
-    launch->health.given = true;
-    launch->health.interval = health.interval;
-    launch->health.timeout = health.timeout;
-    launch->health.start_period = health.start_period;
-    launch->health.retries = health.retries;
-    return 0;
+    r->evaluated = service->health.computed != NULL; /* all of it: what came out is data */
+    result = resolve_check(r, &health.program, launch, &ret->program);
+    r->evaluated = false;
+    ret->given = true;
+    ret->interval = health.interval;
+    ret->timeout = health.timeout;
+    ret->start_period = health.start_period;
+    ret->retries = health.retries;
+    return result;
 }
 
 static int resolve_restart(struct resolver *r, const struct config_service *service,
@@ -178,11 +202,12 @@ static int resolve_restart(struct resolver *r, const struct config_service *serv
 {
     const char *owner = arena_printf(r->arena, "service '%s'", service->name);
     struct config_restart restart = service->restart;
+    struct diags told = DIAGS_INIT(r->arena); /* when the file was loaded */
     struct value evaluated;
 
     if (restart.computed &&
         (resolve_scope_eval(r, restart.computed, &evaluated) < 0 ||
-         config_restart_read(r->arena, &evaluated, owner, &restart, r->diags) < 0))
+         config_restart_read(r->arena, &evaluated, owner, &restart, &told, r->diags) < 0))
         return -1;
     launch->policy = restart.policy;
     launch->watch = restart.watch;
@@ -285,6 +310,7 @@ static void judge_step(struct resolver *r, const struct config_step *step, struc
         return;
     }
     r->diags = &own;
+    r->failure_asked = false; /* elsewhere in the step it means nothing */
     if (resolve_scope_eval(r, step->condition, &result) == 0) {
         ret->run = is_true(&result);
         ret->clears_failure = r->context->had_failure && r->failure_asked;
@@ -295,10 +321,10 @@ static void judge_step(struct resolver *r, const struct config_step *step, struc
     r->diags = diags;
 }
 
-static int resolve_step_program(struct resolver *r, const struct config_step *step,
-                                const struct launch *launch, struct launch_program *ret)
+/* Who runs the step, and its variables: what its condition may already ask for. */
+static int resolve_step_env(struct resolver *r, const struct config_program *program,
+                            const struct launch *launch, struct launch_program *ret)
 {
-    const struct config_program *program = &step->program;
     const struct inherited from = { launch->user, launch->groups };
     struct environment *env =
         environment_copy(r->arena, program->inherit_env ? launch->child_env : NULL);
@@ -313,12 +339,33 @@ static int resolve_step_program(struct resolver *r, const struct config_step *st
         return -1;
     if (program->user_identity && who.account)
         environment_set_identity(env, who.account);
-    if (resolve_program_env(r, program, env, env, file) < 0 ||
-        resolve_program_rest(r, program, launch->program.cwd, ret) < 0)
+    script_touch(&r->script);
+    if (resolve_program_env(r, program, env, env, file) < 0)
         return -1;
     set_user(&who, ret);
     ret->env = environment_array(env, r->arena);
     return 0;
+}
+
+/* Mistakes in what a step needs count only when it runs. */
+static int resolve_step_all(struct resolver *r, const struct config_step *step,
+                            const struct launch *launch, struct launch_step *ret)
+{
+    struct diags own = DIAGS_INIT(r->arena);
+    struct diags *diags = r->diags;
+    int result;
+
+    r->diags = &own;
+    result = resolve_step_env(r, &step->program, launch, &ret->program);
+    r->diags = diags;
+    judge_step(r, step, ret);
+    if (!ret->run)
+        return 0;
+    VEC_EACH (&own.list, one)
+        VEC_PUSH_IN(diags->arena, &diags->list, *one);
+    if (result < 0)
+        return -1;
+    return resolve_program_rest(r, &step->program, launch->program.cwd, &ret->program);
 }
 
 int resolve_step(struct resolver *r, const struct config_service *service,
@@ -327,14 +374,12 @@ int resolve_step(struct resolver *r, const struct config_service *service,
                  struct launch_step *ret_step, struct diags *diags)
 {
     struct launch_step made = { .output = step->output, .timeout = step->timeout };
-    int result = 0;
+    int result;
 
     resolve_scope_begin(r, service, context, arena, diags);
     r->env = launch->full_env;
     r->env_file = launch->env_file;
-    judge_step(r, step, &made);
-    if (made.run)
-        result = resolve_step_program(r, step, launch, &made.program);
+    result = resolve_step_all(r, step, launch, &made);
     resolve_scope_end(r);
     if (result == 0)
         *ret_step = made;

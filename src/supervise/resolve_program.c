@@ -123,10 +123,12 @@ static int add_environment(struct resolver *r, const struct value *v, struct env
     count = all.kind == VALUE_LIST ? all.list->count : all.map->count;
     if (count > ENTRIES_MAX)
         return value_diag(r->diags, v, "'environment' has more than %d entries", ENTRIES_MAX);
+    r->evaluated = v->kind == VALUE_STR;
     for (size_t i = 0; i < count; i++)
         if ((all.kind == VALUE_LIST ? add_pair(r, &all.list->items[i], full, child)
                                     : add_entry(r, &all.map->pairs[i], full, child)) < 0)
             result = -1;
+    r->evaluated = false;
     return result;
 }
 
@@ -260,14 +262,15 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
 /* --- command
  * ---------------------------------------------------------------------------------------- */
 
-static const char *const *read_command(struct resolver *r, const struct value *v)
+static const char *const *read_command(struct resolver *r, const struct config_program *program)
 {
+    const struct value *v = program->command;
     struct value list;
     const char **argv;
 
     if (resolve_scope_eval(r, v, &list) < 0)
         return NULL;
-    if (list.kind != VALUE_LIST || list.list->count == 0) {
+    if (list.kind != VALUE_LIST || (list.list->count == 0 && !program->may_be_empty)) {
         (void)value_diag(r->diags, v, "'command' wants a list of strings, got %s",
                          list.kind == VALUE_LIST ? "an empty list" : value_describe(&list));
         return NULL;
@@ -370,7 +373,7 @@ int resolve_program_rest(struct resolver *r, const struct config_program *progra
 {
     int result = 0;
 
-    ret->argv = program->command ? read_command(r, program->command) : read_run(r, program->run);
+    ret->argv = program->command ? read_command(r, program) : read_run(r, program->run);
     if (!ret->argv)
         result = -1;
     if (read_cwd(r, program->working_dir, default_cwd, &ret->cwd) < 0)

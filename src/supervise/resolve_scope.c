@@ -85,7 +85,7 @@ static struct value kepler_table(struct resolver *r)
 {
     struct value_map *map = value_map_new(&r->tables, 2);
 
-    r->kepler_vars = vars_of(r, r->kepler_env);
+    r->kepler_vars = config_vars(r->config, r->kepler_env, &r->tables);
     put(r, map, "env", r->kepler_vars);
     put(r, map, "flags", r->context->flags ? *r->context->flags : *r->config->flags);
     return value_map(map);
@@ -308,6 +308,10 @@ void resolve_scope_end(struct resolver *r)
 
 int resolve_scope_eval(struct resolver *r, const struct value *v, struct value *ret)
 {
+    if (r->evaluated) {
+        *ret = *v;
+        return 0;
+    }
     return script_eval(&r->script, v, r->arena, ret, r->diags);
 }
 

@@ -31,6 +31,7 @@ struct resolver {
     const struct environment *hook_env, *hook_env_file; /* hook.env, hook.env_file */
     struct value kepler_vars;                           /* kepler.env, while scripts know it */
     bool failure_asked;                                 /* failure() was called without a name */
+    bool evaluated; /* what is read now was evaluated as a whole: a mark in it is text */
 };
 
 /* Around each call. */

@@ -12,6 +12,7 @@
 #include "daemon/stream.h"
 #include "supervise/config.h"
 #include "supervise/readiness.h"
+#include "sys/account.h"
 #include "sys/signals.h"
 
 static void handle_cancel(struct call *call);
@@ -76,9 +77,14 @@ void call_begin(struct client *client, const struct message *message)
 {
     struct call *call = call_new(client, message);
     struct value body = value_copy(&call->arena, &message->body);
+    const char *refusal = client_refusal(client);
     struct err err;
     void *args;
 
+    if (refusal) { /* it was put out of the group since it came */
+        call_refuse(call, MESSAGE_DENIED, "%s", refusal);
+        return;
+    }
     if (message->kind != MESSAGE_REQUEST || !request_find(message->name, &call->kind)) {
         call_refuse(call, MESSAGE_ERROR, "no request '%s' in this version", message->name);
         return;
@@ -183,12 +189,26 @@ void call_event(struct call *call, const char *name, struct value body)
     send(call, MESSAGE_EVENT, name, body);
 }
 
+/* One who may not even read the file learns nothing else about it. */
+void call_refuse_foreign(struct call *call, const char *path, uid_t owner)
+{
+    struct err err;
+
+    if (client_can_read(call->client, path, &err) < 0)
+        call_refuse(call, MESSAGE_DENIED, "%s", err.text);
+    else
+        call_refuse(call, MESSAGE_DENIED,
+                    "'%s' belongs to %s: only they and root may use it (there are no access "
+                    "control lists yet)",
+                    path, account_describe(&call->arena, owner));
+}
+
 int call_find_project(struct call *call, const char *path)
 {
     struct project *project = daemon_find(call->daemon, path);
 
     if (project && !client_may(call->client, project->config->owner.uid)) {
-        call_refuse(call, MESSAGE_DENIED, "'%s' was loaded by another user", path);
+        call_refuse_foreign(call, path, project->config->owner.uid);
         return -1;
     }
     call->project = project;

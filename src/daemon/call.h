@@ -72,6 +72,9 @@ void call_event(struct call *call, const char *name, struct value body);
  * 0, and call->project is NULL. */
 int call_find_project(struct call *call, const char *path);
 
+/* The config is somebody else's: say so, as far as the client may know. The end of the call. */
+void call_refuse_foreign(struct call *call, const char *path, uid_t owner);
+
 /* Tell from now on what happens: the states now, and each change. */
 void call_watch(struct call *call);
 /* The engine of its project has come to rest, or the project is gone. */

@@ -1,11 +1,6 @@
 #include "daemon/client.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/fsuid.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -16,9 +11,30 @@
 #include "daemon/daemon.h"
 #include "sys/account.h"
 #include "sys/fd.h"
-#include "sys/fs.h"
+#include "sys/rights.h"
 
-#define FD_PATH_SIZE 32
+/* What somebody who is neither root nor the daemon's own user is to it. */
+enum membership {
+    MEMBERSHIP_MEMBER,
+    MEMBERSHIP_STRANGER,
+    MEMBERSHIP_NO_GROUP, /* there is no such group, so there are no members */
+    MEMBERSHIP_PRIVATE,  /* the daemon belongs to one user */
+};
+
+#define OR_YOUR_OWN                                                                                \
+    "; or run a daemon of your own: 'kepler daemon start -d' with KEPLER_DAEMON_PATH set to a "    \
+    "folder of yours"
+
+static const char *const refusals[] = {
+    [MEMBERSHIP_MEMBER] = "",
+    [MEMBERSHIP_STRANGER] = "this daemon serves root and members of the group '" DAEMON_GROUP
+                            "': ask root for 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
+    [MEMBERSHIP_NO_GROUP] =
+        "this daemon serves root alone, since there is no group '" DAEMON_GROUP
+        "' on this machine: ask root for 'groupadd --system " DAEMON_GROUP "' and 'usermod -aG "
+        DAEMON_GROUP " <you>'" OR_YOUR_OWN,
+    [MEMBERSHIP_PRIVATE] = "this daemon serves the user who runs it" OR_YOUR_OWN,
+};
 
 bool client_is_master(const struct client *client)
 {
@@ -30,85 +46,49 @@ bool client_may(const struct client *client, uid_t owner)
     return client_is_master(client) || client->peer.uid == owner;
 }
 
-/* The groups of the account, looked up afresh: who was put out of a group has lost it. */
-static int load_groups(struct arena *arena, const struct client *client, struct account_gids *ret,
-                       struct err *err)
-{
-    const struct account *account;
-
-    *ret = (struct account_gids){ 0 };
-    VEC_PUSH_IN(arena, &ret->list, client->peer.gid);
-    if (account_find_uid(arena, client->peer.uid, &account, err) < 0)
-        return -1;
-    return account ? account_groups(arena, account, ret, err) : 0;
-}
-
-static bool is_member(const struct client *client)
+/* The group and who is in it are looked up afresh: who was put out of it has lost it at once. A
+ * number without an account is in the group that it came with. */
+static enum membership find_membership(const struct client *client)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct account_gids gids;
+    struct account_gids gids = { VEC_INIT };
+    const struct account_group *group;
+    const struct account *account;
     struct err err;
 
-    if (!client->daemon->has_group || load_groups(&arena, client, &gids, &err) < 0)
-        return false;
+    if (geteuid() != 0)
+        return MEMBERSHIP_PRIVATE;
+    if (account_find_group(&arena, DAEMON_GROUP, &group, &err) < 0 || !group)
+        return MEMBERSHIP_NO_GROUP;
+    if (account_find_uid(&arena, client->peer.uid, &account, &err) < 0)
+        return MEMBERSHIP_STRANGER;
+    if (!account)
+        VEC_PUSH_IN(&arena, &gids.list, client->peer.gid);
+    else if (account_groups(&arena, account, &gids, &err) < 0)
+        return MEMBERSHIP_STRANGER;
     VEC_EACH (&gids.list, gid)
-        if (*gid == client->daemon->group)
-            return true;
-    return client->peer.gid == client->daemon->group;
+        if (*gid == group->gid)
+            return MEMBERSHIP_MEMBER;
+    return MEMBERSHIP_STRANGER;
 }
 
-/* --- files with the rights of the client --------------------------------------------------- */
-
-/* Of this thread alone: the system calls themselves, since the library's change all threads. */
-static void act_as(uid_t uid, gid_t gid, const gid_t *groups, size_t count)
+const char *client_refusal(const struct client *client)
 {
-    (void)syscall(SYS_setgroups, count, groups);
-    (void)setfsgid(gid);
-    (void)setfsuid(uid);
+    enum membership membership =
+        client_is_master(client) ? MEMBERSHIP_MEMBER : find_membership(client);
+
+    return membership == MEMBERSHIP_MEMBER ? NULL : refusals[membership];
 }
 
-static int open_as(const struct client *client, const char *path, struct arena *arena, int *ret_fd,
-                   struct err *err)
+int client_can_read(const struct client *client, const char *path, struct err *err)
 {
-    int own_count = getgroups(0, NULL), saved;
-    gid_t *own = ARENA_ARRAY(arena, gid_t, (size_t)(own_count > 0 ? own_count : 0) + 1);
-    struct account_gids gids;
-
-    own_count = getgroups(own_count, own);
-    if (own_count < 0)
-        return err_sys(err, errno, "ask for our groups");
-    if (load_groups(arena, client, &gids, err) < 0)
-        return -1;
-    act_as(client->peer.uid, client->peer.gid, gids.list.p, gids.list.n);
-    *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    saved = errno;
-    act_as(geteuid(), getegid(), own, (size_t)own_count);
-    errno = saved;
-    return 0;
-}
-
-int client_read(const struct client *client, const char *path, size_t max, struct arena *arena,
-                const char **ret_path, struct str *ret_text, struct err *err)
-{
-    char link[FD_PATH_SIZE];
-    const char *canonical;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct rights rights;
     AUTO_FD int fd = -1;
 
-    if (client_is_master(client))
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    else if (open_as(client, path, arena, &fd, err) < 0)
+    if (rights_load(&arena, client->peer.uid, client->peer.gid, &rights, err) < 0)
         return -1;
-    if (fd < 0)
-        return err_sys(err, errno, "read '%s'", path);
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    if (fs_readlink(arena, link, &canonical, err) < 0)
-        return -1;
-    if (!canonical)
-        return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
-    if (fs_read_fd(arena, fd, path, max, ret_text, err) < 0)
-        return -1;
-    *ret_path = canonical;
-    return 0;
+    return rights_open(&rights, path, &fd, err);
 }
 
 /* --- life -------------------------------------------------------------------------------- */
@@ -135,16 +115,11 @@ static void on_closed(void *self, const char *why)
     client_free(client);
 }
 
-static void refuse(struct client *client)
+static void refuse(struct client *client, const char *why)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct message no = {
-        MESSAGE_REPLY, 0, MESSAGE_DENIED,
-        message_body(&arena, "message",
-                     "this daemon serves root and members of the group '" DAEMON_GROUP
-                     "': ask to be added, or run a daemon of your own ('kepler daemon start -d' "
-                     "with KEPLER_DAEMON_PATH set)")
-    };
+    const struct message no = { MESSAGE_REPLY, 0, MESSAGE_DENIED,
+                                message_body(&arena, "message", why) };
     struct err ignored;
 
     log_warning("client refused pid=%d uid=%u", (int)client->peer.pid, client->peer.uid);
@@ -155,6 +130,7 @@ static void refuse(struct client *client)
 void client_new(struct daemon *daemon, int fd)
 {
     struct client *client = mem_zalloc(sizeof(*client));
+    const char *refusal;
     const struct connection_events events = {
         .self = client, .message = on_message, .drained = on_drained, .closed = on_closed
     };
@@ -174,8 +150,9 @@ void client_new(struct daemon *daemon, int fd)
         client->next->back = &client->next;
     daemon->clients = client;
     daemon->client_count++;
-    if (!client_is_master(client) && !is_member(client))
-        refuse(client);
+    refusal = client_refusal(client);
+    if (refusal)
+        refuse(client, refusal);
 }
 
 void client_free(struct client *client)

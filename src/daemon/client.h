@@ -27,13 +27,15 @@ struct client {
 void client_new(struct daemon *daemon, int fd);
 void client_free(struct client *client);
 
+/* Why it may ask for nothing, and what to do about it; NULL: it may. Looked up afresh. */
+const char *client_refusal(const struct client *client);
+
 /* Root, or the user who runs the daemon. */
 bool client_is_master(const struct client *client);
 /* May it see and change a config of this owner? */
 bool client_may(const struct client *client, uid_t owner);
 
-/* Read a file with the rights of the client, whoever we are. `ret_path` is canonical. */
-int client_read(const struct client *client, const char *path, size_t max, struct arena *arena,
-                const char **ret_path, struct str *ret_text, struct err *err);
+/* May the client read the file? */
+int client_can_read(const struct client *client, const char *path, struct err *err);
 
 #endif

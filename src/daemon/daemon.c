@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,6 +300,18 @@ static int write_pid(struct daemon *daemon, struct err *err)
     return fs_replace(daemon->home.pid_file, str_from(text), &how, err);
 }
 
+/* Members are looked up when they come; that there can be none is said now. */
+static void tell_group(void)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct account_group *group;
+    struct err err;
+
+    if (geteuid() == 0 && account_find_group(&arena, DAEMON_GROUP, &group, &err) == 0 && !group)
+        log_info("daemon serves root alone: there is no group '" DAEMON_GROUP
+                 "'; 'groupadd --system " DAEMON_GROUP "' lets its members in, at once");
+}
+
 int daemon_listen(struct daemon *daemon, struct err *err)
 {
     unsigned mode = geteuid() == 0 ? 0666 : 0600;
@@ -307,12 +320,28 @@ int daemon_listen(struct daemon *daemon, struct err *err)
         watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
                     err) < 0)
         return -1;
+    tell_group();
     log_info("daemon listens socket=%s pid=%d", daemon->home.socket, (int)getpid());
     return 0;
 }
 
 /* --- life
  * ----------------------------------------------------------------------------------------- */
+
+/* Ours, and no link: checked on the folder itself, so that nobody can exchange it meanwhile. */
+static int check_root(const char *root, mode_t mode, struct err *err)
+{
+    AUTO_FD int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, errno, "use the state folder '%s'", root);
+    if (st.st_uid != geteuid())
+        return err_set(err, ERR_INVALID, "the state folder '%s' belongs to another user", root);
+    if (fchmod(fd, mode) < 0)
+        return err_sys(err, errno, "use the state folder '%s'", root);
+    return 0;
+}
 
 static int make_root(struct daemon *daemon, struct err *err)
 {
@@ -325,9 +354,7 @@ static int make_root(struct daemon *daemon, struct err *err)
     if (info.kind != FS_NONE && info.kind != FS_FOLDER)
         return err_set(err, ERR_INVALID, "the state folder '%s' is a %s", root,
                        fs_kind_name(info.kind));
-    if (info.kind == FS_FOLDER && info.uid != geteuid())
-        return err_set(err, ERR_INVALID, "the state folder '%s' belongs to another user", root);
-    if (fs_mkdirs(root, mode, err) < 0 || fs_chmod(root, mode, err) < 0)
+    if (fs_mkdirs(root, mode, err) < 0 || check_root(root, mode, err) < 0)
         return -1;
     return fs_mkdirs(daemon->home.configs, mode, err);
 }
@@ -403,17 +430,6 @@ static int make_births(struct daemon *daemon, struct err *err)
     return leftover_open(daemon->births_path, &daemon->births, err);
 }
 
-static int find_group(struct daemon *daemon, struct err *err)
-{
-    const struct account_group *group;
-
-    if (account_find_group(&daemon->arena, DAEMON_GROUP, &group, err) < 0)
-        return -1;
-    daemon->has_group = group != NULL;
-    daemon->group = group ? group->gid : 0;
-    return 0;
-}
-
 static int watch_signals(struct daemon *daemon, struct err *err)
 {
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -436,8 +452,7 @@ int daemon_init(struct daemon *daemon, struct err *err)
         return err_wrap(err, "another daemon uses '%s'", daemon->home.root);
     daemon->loop = loop_new(err);
     if (!daemon->loop || write_pid(daemon, err) < 0 || make_group(daemon, err) < 0 ||
-        make_births(daemon, err) < 0 || find_group(daemon, err) < 0 ||
-        watch_signals(daemon, err) < 0 ||
+        make_births(daemon, err) < 0 || watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;

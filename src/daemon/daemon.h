@@ -55,8 +55,6 @@ struct daemon {
     uint64_t unloaded; /* grows when a project goes */
     int listener;
     struct watch listen_watch;
-    bool has_group;
-    gid_t group;
     struct timer pump; /* streams that had more to say than one turn allows */
     bool stopping;     /* no new work; end when nothing runs */
     bool stopped;      /* all is down */

@@ -151,7 +151,7 @@ static int load_stored(struct view *view)
         !client_may(call->client, view->record->owner_uid) ||
         fs_read(&call->arena, copy, CONFIG_FILE_MAX, &source.text, &err) < 0 || !source.text.p)
         return -1;
-    source.owner.uid = view->record->owner_uid;
+    source.owner = (struct config_owner){ view->record->owner_uid, view->record->owner_gid };
     return config_load(&call->arena, &source, &view->config, &diags);
 }
 

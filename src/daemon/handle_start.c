@@ -7,6 +7,7 @@
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/loading.h"
 #include "daemon/project.h"
 #include "daemon/snapshot.h"
 #include "daemon/stream.h"
@@ -17,48 +18,6 @@
 #define DIAGS_TEXT_MAX ((size_t)256 << 10)
 
 /* --- loading ------------------------------------------------------------------------------- */
-
-static const struct environment *caller_env(struct arena *arena, const struct param_strs *pairs)
-{
-    struct environment *env = ARENA_NEW(arena, struct environment);
-    struct err ignored; /* an environment may hold what is no pair */
-
-    environment_init(env, arena);
-    for (size_t i = 0; i < pairs->n; i++)
-        (void)environment_add(env, str_from(pairs->p[i]), &ignored);
-    return env;
-}
-
-static const struct value *caller_flags(struct arena *arena, const struct param_strs *pairs)
-{
-    struct value *flags = ARENA_NEW(arena, struct value);
-
-    *flags = value_map(value_map_new(arena, pairs->n));
-    for (size_t i = 0; i < pairs->n; i++) {
-        struct str rest = str_from(pairs->p[i]), key = str_cut(&rest, '=');
-
-        if (rest.p)
-            value_map_set(arena, flags->map, value_text(arena_strndup(arena, key.p, key.n)),
-                          value_text(arena_strndup(arena, rest.p, rest.n)));
-    }
-    return flags;
-}
-
-/* What is to be loaded, read with the rights of the client. */
-static int read_source(struct call *call, struct err *err)
-{
-    const struct request_start *args = call->args;
-    struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
-
-    if (client_read(call->client, args->config, CONFIG_FILE_MAX, &call->arena, &source->path,
-                    &source->text, err) < 0)
-        return -1;
-    source->cli_env = caller_env(&call->arena, &args->environment);
-    source->flags = caller_flags(&call->arena, &args->flags);
-    source->owner = (struct config_owner){ call->client->peer.uid, call->client->peer.gid };
-    call->source = source;
-    return 0;
-}
 
 static void refuse_diags(struct call *call, const struct diags *diags)
 {
@@ -185,7 +144,6 @@ static bool is_busy(struct call *call)
 void handle_start(struct call *call)
 {
     const struct request_start *args = call->args;
-    struct err err;
 
     if (args->no_deps && args->services.n == 0) {
         call_refuse(call, MESSAGE_ERROR, "--no-deps needs at least one service");
@@ -194,11 +152,7 @@ void handle_start(struct call *call)
     if (call_find_project(call, args->config) < 0 || is_busy(call))
         return;
     if (!call->project) {
-        if (read_source(call, &err) < 0) {
-            call_fail(call, &err);
-            return;
-        }
-        if (call_find_project(call, call->source->path) < 0 || is_busy(call))
+        if (loading_read(call) < 0 || is_busy(call))
             return;
         if (!call->project && load(call) < 0)
             return;
@@ -248,15 +202,10 @@ static void load_anew(struct call *call)
 {
     const struct request_start *args = call->args;
     struct engine_stop how = { .clean = call->kind == REQUEST_RECREATE };
-    struct err err;
 
     if (call_find_project(call, args->config) < 0 || is_busy(call))
         return;
-    if (read_source(call, &err) < 0) {
-        call_fail(call, &err);
-        return;
-    }
-    if (call_find_project(call, call->source->path) < 0 || is_busy(call) || check_source(call) < 0)
+    if (loading_read(call) < 0 || is_busy(call) || check_source(call) < 0)
         return;
     call->step = step_anew;
     if (call->project) {

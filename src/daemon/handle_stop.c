@@ -58,7 +58,7 @@ static void stop_unloaded(struct call *call)
     if (record_load(&call->arena, folder, &record, &err) < 0)
         record = NULL; /* root may remove what cannot be read */
     if (!client_may(call->client, record ? record->owner_uid : 0)) {
-        call_refuse(call, MESSAGE_DENIED, "'%s' was loaded by another user", args->config);
+        call_refuse_foreign(call, args->config, record ? record->owner_uid : 0);
         return;
     }
     if (tree_remove(folder, &err) < 0)

@@ -28,7 +28,8 @@ struct record project_record(const struct project *project, struct arena *arena)
 {
     struct record record = { .config_initialized = project->initialized,
                              .snapshot_time = project->snapshot_time,
-                             .owner_uid = project->config->owner.uid };
+                             .owner_uid = project->config->owner.uid,
+                             .owner_gid = project->config->owner.gid };
 
     for (uint32_t i = 0; i < project->config->service_count; i++) {
         const struct service *service = engine_get(project->engine, i);
@@ -119,7 +120,8 @@ static int open_files(struct project *project, struct err *err)
                         &project->config->logs, on_data, project, err);
 }
 
-/* What ended stays ended, and why; what never ran is new. */
+/* What ended stays ended, and why; what never ran is new. Whose config it is stands on disk from
+ * the first moment, as long as anything else of it does. */
 static void take_over(struct project *project)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -138,6 +140,8 @@ static void take_over(struct project *project)
             engine_restore(project->engine, i, &known->record, known->reason);
     }
     project->initialized = record && record->config_initialized;
+    if (!record)
+        project_save(project);
 }
 
 static void build(struct project *project)

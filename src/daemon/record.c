@@ -77,6 +77,7 @@ int record_print(struct buf *out, const struct record *record, struct err *err)
     set(&arena, whole, "snapshot_time",
         record->snapshot_time > 0 ? value_int(record->snapshot_time) : value_null());
     set(&arena, whole, "owner_uid", value_int(record->owner_uid));
+    set(&arena, whole, "owner_gid", value_int(record->owner_gid));
     v = value_map(whole);
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
 }
@@ -160,6 +161,7 @@ int record_parse(struct arena *arena, struct str text, struct record *ret_record
     record.config_initialized = get_bool(&whole, "config_initialized");
     record.snapshot_time = get_int(&whole, "snapshot_time");
     record.owner_uid = (uid_t)get_int(&whole, "owner_uid");
+    record.owner_gid = (gid_t)get_int(&whole, "owner_gid");
     *ret_record = record;
     return 0;
 }

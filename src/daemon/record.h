@@ -6,7 +6,7 @@
  * loaded. Keys and meaning are those of the original.
  *
  *     { "services": { NAME: { "status": "running", "pid": 12, ... } },
- *       "config_initialized": true, "snapshot_time": 0, "owner_uid": 0 }
+ *       "config_initialized": true, "snapshot_time": 0, "owner_uid": 0, "owner_gid": 0 }
  *
  * Memory: the arena. Threads: any.
  */
@@ -37,6 +37,7 @@ struct record {
     bool config_initialized;
     int64_t snapshot_time; /* seconds; 0: none */
     uid_t owner_uid;
+    gid_t owner_gid;
 };
 
 /* What `ps --json` and `inspect` show of a service. */

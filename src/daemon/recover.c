@@ -12,6 +12,7 @@
 #include "daemon/snapshot.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/rights.h"
 
 /* Nobody looks after them any more. */
 static void settle(const char *folder, const struct record *record)
@@ -70,12 +71,15 @@ static void restore(struct daemon *daemon, struct arena *arena, const char *fold
         project_start(project, ENGINE_ALL, 0); /* its state was lost, its snapshot was not */
 }
 
-static bool is_file(const char *path)
+/* As its owner sees it. */
+static bool is_there(struct arena *arena, const struct config_source *source)
 {
+    struct rights rights;
     struct fs_info info;
     struct err ignored;
 
-    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FILE;
+    return rights_load(arena, source->owner.uid, source->owner.gid, &rights, &ignored) == 0 &&
+           rights_stat(&rights, source->path, &info, &ignored) == 0 && info.kind == FS_FILE;
 }
 
 static void recover_one(struct daemon *daemon, const char *folder)
@@ -89,7 +93,7 @@ static void recover_one(struct daemon *daemon, const char *folder)
         log_error("state cannot be read folder=%s error=%s", folder, err.text);
     if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
-    if (snapshot && is_file(snapshot->source.path))
+    if (snapshot && is_there(&arena, &snapshot->source))
         restore(daemon, &arena, folder, snapshot, record);
     else if (record)
         settle(folder, record);

@@ -9,6 +9,7 @@
 #include "supervise/resolve.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/rights.h"
 #include "sys/tree.h"
 
 #define PATH_TEXT_MAX ((size_t)8192)
@@ -39,22 +40,26 @@ int snapshot_load_path(struct arena *arena, const char *folder, const char **ret
     return 0;
 }
 
-/* A file that is not there counts as empty, now and later. */
+/* A file that is not there counts as empty, now and later. One that the owner may not read is not
+ * copied: the start of its service says so. */
 static int copy_env_file(struct arena *arena, const char *folder, const struct config *config,
                          const struct config_service *service, struct err *err)
 {
     const struct value *name = service->program.env_file;
+    struct rights rights;
     const char *path;
-    struct fs_info info;
+    struct str text;
 
     if (!name || !value_is(name, VALUE_STR) || value_tag(name) ||
         str_find(name->s, STR("${{"), 0) != STR_NONE)
         return 0;
     path = path_join(arena, config->folder, name->s.p);
-    if (fs_stat(path, &info, err) < 0 || info.kind != FS_FILE)
+    if (rights_load(arena, config->owner.uid, config->owner.gid, &rights, err) < 0)
+        return -1;
+    if (rights_read(&rights, arena, path, RESOLVE_ENV_FILE_MAX, &text, err) < 0 || !text.p)
         return 0;
-    return fs_copy(path, resolve_env_file_copy(arena, folder, service->name, path), &private_file,
-                   err);
+    return fs_replace(resolve_env_file_copy(arena, folder, service->name, path), text,
+                      &private_file, err);
 }
 
 static int copy_env_files(struct arena *arena, const char *folder, const struct config *config,

@@ -11,17 +11,24 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/rights.h"
 #include "sys/tree.h"
 
 #define CHANGES                                                                                    \
     (IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW)
 #define READ_SIZE ((size_t)64 << 10)
 
-/* A folder that is watched, and for whom. */
+/* Who wants to know of a folder, and by which path they reach it. */
+struct wanted {
+    struct filewatch *watch;
+    char *path;
+};
+
+/* A folder that is watched. The kernel knows it by its inode, so that those who reach it by
+ * different paths share it. */
 struct filewatch_folder {
     int wd;
-    char *path;
-    VEC(struct filewatch *) wanted;
+    VEC(struct wanted) wanted;
 };
 
 /* --- changes -------------------------------------------------------------------------------- */
@@ -62,8 +69,9 @@ static struct filewatch_folder *find_folder(const struct filewatch_hub *hub, int
 
 static void free_folder(struct filewatch_folder *folder)
 {
+    VEC_EACH (&folder->wanted, one)
+        free(one->path);
     vec_done(&folder->wanted);
-    free(folder->path);
     free(folder);
 }
 
@@ -75,12 +83,44 @@ static void drop_folder(struct filewatch_hub *hub, struct filewatch_folder *fold
     free_folder(folder);
 }
 
-static bool is_wanted(const struct filewatch_folder *folder, const struct filewatch *watch)
+/* A folder that a watch has already may have moved: the path is set anew. */
+static void want(struct filewatch_folder *folder, struct filewatch *watch, const char *path)
 {
+    struct wanted one = { watch, mem_strdup(path) };
+
     VEC_EACH (&folder->wanted, known)
-        if (*known == watch)
-            return true;
-    return false;
+        if (known->watch == watch) {
+            free(known->path);
+            known->path = one.path;
+            return;
+        }
+    VEC_PUSH(&folder->wanted, one);
+}
+
+static bool is_below(const char *path, const char *top)
+{
+    size_t n = strlen(top);
+
+    return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* The watch no longer wants what is below `top`; NULL: anything. */
+static void forget(struct filewatch_hub *hub, const struct filewatch *watch, const char *top)
+{
+    MAP_EACH (&hub->folders, entry) {
+        struct filewatch_folder *folder = entry->value;
+
+        for (size_t i = folder->wanted.n; i-- > 0;) {
+            struct wanted *one = &folder->wanted.p[i];
+
+            if (one->watch != watch || (top && !is_below(one->path, top)))
+                continue;
+            free(one->path);
+            *one = folder->wanted.p[--folder->wanted.n];
+        }
+        if (folder->wanted.n == 0)
+            drop_folder(hub, folder, true);
+    }
 }
 
 static int add_folder(struct filewatch *watch, const char *path, struct err *err)
@@ -104,10 +144,7 @@ static int add_folder(struct filewatch *watch, const char *path, struct err *err
         folder->wd = wd;
         (void)map_set(&hub->folders, key_of(&folder->wd), folder);
     }
-    free(folder->path); /* it may have moved */
-    folder->path = mem_strdup(path);
-    if (!is_wanted(folder, watch))
-        VEC_PUSH(&folder->wanted, watch);
+    want(folder, watch, path);
     return 0;
 }
 
@@ -130,47 +167,50 @@ static int visit(void *self, enum tree_step tree_step, const struct tree_entry *
 static int add_tree(struct filewatch *watch, const char *path, bool is_new, struct err *err)
 {
     struct walk walk = { watch, is_new };
+    struct rights_held held;
+    int rc;
 
-    return tree_walk(path, visit, &walk, err);
-}
-
-/* A folder that was moved away keeps its watches: take them off, with those below it. */
-static void drop_below(struct filewatch_hub *hub, const char *path)
-{
-    size_t n = strlen(path);
-
-    MAP_EACH (&hub->folders, entry) {
-        struct filewatch_folder *folder = entry->value;
-
-        if (strncmp(folder->path, path, n) == 0 &&
-            (folder->path[n] == '\0' || folder->path[n] == '/'))
-            drop_folder(hub, folder, true);
-    }
+    if (rights_take(&watch->rights, &held, err) < 0)
+        return -1;
+    rc = tree_walk(path, visit, &walk, err);
+    rights_drop(&held);
+    return rc;
 }
 
 /* --- what the kernel says ----------------------------------------------------------------------
  */
 
-/* The list of those who want the folder may change while a tree is added: a copy is walked. */
-static void tell(struct filewatch_hub *hub, struct filewatch_folder *folder,
-                 const struct inotify_event *event)
+static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *base = strcmp(folder->path, "/") == 0 ? "" : folder->path;
-    const char *path = arena_printf(&arena, "%s/%s", base, event->name);
-    size_t count = folder->wanted.n;
-    struct filewatch **wanted = ARENA_ARRAY(&arena, struct filewatch *, count + 1);
-    bool is_folder = (event->mask & IN_ISDIR) != 0;
+    bool is_folder = (mask & IN_ISDIR) != 0;
     struct err ignored; /* a folder that cannot be watched is as one without changes */
 
-    memcpy(wanted, folder->wanted.p, count * sizeof(struct filewatch *));
-    if (is_folder && (event->mask & (IN_MOVED_FROM | IN_DELETE)))
-        drop_below(hub, path);
+    /* one that was moved away keeps its watches: take them off, with those below it */
+    if (is_folder && (mask & (IN_MOVED_FROM | IN_DELETE)))
+        forget(watch->hub, watch, path);
+    try_path(watch, path);
+    if (is_folder && (mask & (IN_CREATE | IN_MOVED_TO)))
+        (void)add_tree(watch, path, true, &ignored);
+}
+
+/* The list of those who want the folder may change meanwhile, and the folder go: a copy is
+ * walked. */
+static void tell(struct filewatch_folder *folder, const struct inotify_event *event)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    size_t count = folder->wanted.n;
+    struct filewatch **watches = ARENA_ARRAY(&arena, struct filewatch *, count + 1);
+    const char **paths = ARENA_ARRAY(&arena, const char *, count + 1);
+
     for (size_t i = 0; i < count; i++) {
-        try_path(wanted[i], path);
-        if (is_folder && (event->mask & (IN_CREATE | IN_MOVED_TO)))
-            (void)add_tree(wanted[i], path, true, &ignored);
+        const struct wanted *one = &folder->wanted.p[i];
+        const char *base = strcmp(one->path, "/") == 0 ? "" : one->path;
+
+        watches[i] = one->watch;
+        paths[i] = arena_printf(&arena, "%s/%s", base, event->name);
     }
+    for (size_t i = 0; i < count; i++)
+        tell_one(watches[i], paths[i], event->mask);
 }
 
 static void look_at_all(struct filewatch_hub *hub)
@@ -193,7 +233,7 @@ static void handle(struct filewatch_hub *hub, const struct inotify_event *event)
     else if (folder && event->mask & IN_IGNORED)
         drop_folder(hub, folder, false);
     else if (folder && event->len > 0)
-        tell(hub, folder, event);
+        tell(folder, event);
 }
 
 static void on_events(struct watch *file, uint32_t events)
@@ -243,16 +283,18 @@ void filewatch_hub_done(struct filewatch_hub *hub)
     vec_done(&hub->watches);
 }
 
-int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub, const char *folder,
-                    const char *const *patterns, size_t count, filewatch_fn *fn, struct err *err)
+int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
+                    const struct filewatch_wish *wish, filewatch_fn *fn, struct err *err)
 {
     if (open_hub(hub, err) < 0)
         return -1;
-    *watch = (struct filewatch){ .hub = hub, .fn = fn };
+    *watch = (struct filewatch){ .hub = hub, .fn = fn, .rights = { .own = true } };
+    if (wish->rights)
+        watch->rights = rights_copy(&watch->arena, wish->rights);
     watch->globs.arena = &watch->arena;
     VEC_PUSH(&hub->watches, watch);
-    for (size_t i = 0; i < count; i++)
-        if (pathglob_add(&watch->globs, folder, str_from(patterns[i]), err) < 0)
+    for (size_t i = 0; i < wish->count; i++)
+        if (pathglob_add(&watch->globs, wish->folder, str_from(wish->patterns[i]), err) < 0)
             goto fail;
     VEC_EACH (&watch->globs.roots, root)
         if (add_tree(watch, *root, false, err) < 0)
@@ -264,26 +306,13 @@ fail:
     return -1;
 }
 
-static void forget(struct filewatch_folder *folder, const struct filewatch *watch)
-{
-    for (size_t i = folder->wanted.n; i-- > 0;)
-        if (folder->wanted.p[i] == watch)
-            folder->wanted.p[i] = folder->wanted.p[--folder->wanted.n];
-}
-
 void filewatch_stop(struct filewatch *watch)
 {
     struct filewatch_hub *hub = watch->hub;
 
     if (!hub)
         return;
-    MAP_EACH (&hub->folders, entry) {
-        struct filewatch_folder *folder = entry->value;
-
-        forget(folder, watch);
-        if (folder->wanted.n == 0)
-            drop_folder(hub, folder, true);
-    }
+    forget(hub, watch, NULL);
     for (size_t i = hub->watches.n; i-- > 0;)
         if (hub->watches.p[i] == watch)
             hub->watches.p[i] = hub->watches.p[--hub->watches.n];

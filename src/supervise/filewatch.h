@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "supervise/pathglob.h"
 #include "sys/loop.h"
+#include "sys/rights.h"
 
 struct err;
 struct filewatch;
@@ -46,16 +47,25 @@ struct filewatch {
     filewatch_fn *fn;
     struct arena arena;
     struct pathglob_set globs;
+    struct rights rights;
     struct timer timer;
     const char *path; /* that began the window */
+};
+
+/* What to watch: patterns, taken from `folder`, as far as these rights reach; NULL: our own. */
+struct filewatch_wish {
+    const char *folder;
+    const char *const *patterns;
+    size_t count;
+    const struct rights *rights;
 };
 
 void filewatch_hub_init(struct filewatch_hub *hub, struct loop *loop);
 void filewatch_hub_done(struct filewatch_hub *hub);
 
-/* Call `fn` after changes of what matches `patterns`, taken from `folder`. */
-int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub, const char *folder,
-                    const char *const *patterns, size_t count, filewatch_fn *fn, struct err *err);
+/* Call `fn` after changes of what is wished for. */
+int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
+                    const struct filewatch_wish *wish, filewatch_fn *fn, struct err *err);
 /* Not started is fine. */
 void filewatch_stop(struct filewatch *watch);
 

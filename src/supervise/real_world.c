@@ -13,6 +13,7 @@
 #include "supervise/output_store.h"
 #include "supervise/resolve.h"
 #include "sys/clock.h"
+#include "sys/rights.h"
 
 enum job_kind { JOB_MAIN, JOB_HOOK, JOB_CHECK };
 #define JOB_KINDS (JOB_CHECK + 1)
@@ -393,10 +394,15 @@ static void watch_files(struct world *world, uint32_t service)
 {
     struct real_service *own = get(world, service);
     const struct launch *launch = &own->launch;
+    const struct config_owner *owner = &own->real->options.config->owner;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct rights rights;
+    const struct filewatch_wish wish = { launch->program.cwd, launch->watch.p, launch->watch.n,
+                                         &rights };
     struct err err;
 
-    if (filewatch_start(&own->files, own->real->options.files, launch->program.cwd, launch->watch.p,
-                        launch->watch.n, on_files, &err) < 0)
+    if (rights_load(&arena, owner->uid, owner->gid, &rights, &err) < 0 ||
+        filewatch_start(&own->files, own->real->options.files, &wish, on_files, &err) < 0)
         note(world, service, HOOK_PHASES, err.text);
 }
 

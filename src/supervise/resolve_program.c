@@ -11,6 +11,7 @@
 #include "sys/account.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/rights.h"
 
 /* Services never are in the group whose members may command the daemon. */
 #define DAEMON_GROUP  "kepler"
@@ -27,13 +28,16 @@ const char *resolve_env_file_copy(struct arena *arena, const char *folder, const
     return path_join(arena, folder, arena_printf(arena, "%s_%.*s", service, STR_ARG(base)));
 }
 
-/* The copy that was kept at load, else the file; a NULL view when there is neither. */
-static int read_file(struct resolver *r, const char *path, struct str *ret, struct err *err)
+/* The copy of the service's own file that was kept at load, else the file as its owner may read it;
+ * a NULL view when there is neither. */
+static int read_file(struct resolver *r, const char *path, bool kept, struct str *ret,
+                     struct err *err)
 {
     const char *copies = r->context->env_files;
+    struct rights rights;
 
     *ret = (struct str){ NULL, 0 };
-    if (copies) {
+    if (copies && kept) {
         const char *copy = resolve_env_file_copy(r->arena, copies, r->service->name, path);
 
         if (fs_read(r->arena, copy, RESOLVE_ENV_FILE_MAX, ret, err) < 0)
@@ -41,13 +45,17 @@ static int read_file(struct resolver *r, const char *path, struct str *ret, stru
         if (ret->p)
             return 0;
     }
-    return fs_read(r->arena, path, RESOLVE_ENV_FILE_MAX, ret, err);
+    if (rights_load(r->arena, r->config->owner.uid, r->config->owner.gid, &rights, err) < 0)
+        return -1;
+    return rights_read(&rights, r->arena, path, RESOLVE_ENV_FILE_MAX, ret, err);
 }
 
 /* A file that is not there is no mistake: it is how people keep optional settings. */
-static int add_env_file(struct resolver *r, const struct value *v, struct environment *full,
-                        struct environment *child, struct environment *ret_file)
+static int add_env_file(struct resolver *r, const struct config_program *program,
+                        struct environment *full, struct environment *child,
+                        struct environment *ret_file)
 {
+    const struct value *v = program->env_file;
     const char *path;
     struct str text;
     struct err err;
@@ -57,8 +65,8 @@ static int add_env_file(struct resolver *r, const struct value *v, struct enviro
     if (!path || !*path)
         return 0;
     path = path_join(r->arena, r->config->folder, path);
-    if (read_file(r, path, &text, &err) < 0)
-        return value_diag(r->diags, v, "%s", err.text);
+    if (read_file(r, path, program == &r->service->program, &text, &err) < 0)
+        return value_diag(r->diags, v, "'env_file': %s", err.text);
     if (!text.p)
         return 0;
     if (dotenv_parse(path, text, full, ret_file, r->diags) < 0)
@@ -136,7 +144,7 @@ int resolve_program_env(struct resolver *r, const struct config_program *program
                         struct environment *full, struct environment *child,
                         struct environment *ret_file)
 {
-    if (program->env_file && add_env_file(r, program->env_file, full, child, ret_file) < 0)
+    if (program->env_file && add_env_file(r, program, full, child, ret_file) < 0)
         return -1;
     if (program->environment && add_environment(r, program->environment, full, child) < 0)
         return -1;
@@ -216,6 +224,43 @@ static int check_right(struct resolver *r, const char *user, const struct value 
     return 0;
 }
 
+static bool is_foreign(const struct resolver *r)
+{
+    return geteuid() == 0 && r->config->owner.uid != 0;
+}
+
+/* An owner who is not root gains nothing through a daemon that is: their own user, and groups that
+ * they are in. */
+static int check_owner(struct resolver *r, const char *user, const struct value *where,
+                       const struct resolve_user *who)
+{
+    const struct config_owner *owner = &r->config->owner;
+    struct rights rights;
+    struct err err;
+    gid_t bad = who->user.gid;
+    bool allowed;
+
+    if (!is_foreign(r))
+        return 0;
+    if (who->user.uid != owner->uid)
+        return value_diag(r->diags, where,
+                          "cannot run as '%s': the config belongs to user %u, and only root may "
+                          "run things as somebody else",
+                          user, (unsigned)owner->uid);
+    if (rights_load(r->arena, owner->uid, owner->gid, &rights, &err) < 0)
+        return value_diag(r->diags, where, "%s", err.text);
+    allowed = rights_has_group(&rights, bad);
+    for (size_t i = 0; allowed && i < who->user.group_count; i++) {
+        bad = who->user.groups[i];
+        allowed = rights_has_group(&rights, bad);
+    }
+    if (allowed)
+        return 0;
+    return value_diag(r->diags, where,
+                      "cannot run in group %u: the config belongs to user %u, who is not in it",
+                      (unsigned)bad, (unsigned)owner->uid);
+}
+
 static int find_account(struct resolver *r, const char *user, const struct value *where,
                         struct resolve_user *ret)
 {
@@ -256,7 +301,11 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
     }
     if (check_right(r, user ? user : "root", groups, where, ret) < 0)
         return -1;
-    return ret->has_user ? choose_groups(r, groups, where, ret) : 0;
+    if (!ret->has_user)
+        return 0;
+    if (choose_groups(r, groups, where, ret) < 0)
+        return -1;
+    return check_owner(r, user, where, ret);
 }
 
 /* --- command
@@ -320,7 +369,9 @@ static const char *const *read_run(struct resolver *r, const struct value *v)
 static int read_cwd(struct resolver *r, const struct value *v, const char *otherwise,
                     const char **ret_cwd)
 {
+    const struct config_owner *owner = &r->config->owner;
     const char *text = NULL;
+    struct rights rights;
     struct fs_info info;
     struct err err;
 
@@ -329,7 +380,8 @@ static int read_cwd(struct resolver *r, const struct value *v, const char *other
     *ret_cwd = text && *text ? path_join(r->arena, r->config->folder, text) : otherwise;
     if (!v)
         return 0;
-    if (fs_stat(*ret_cwd, &info, &err) < 0)
+    if (rights_load(r->arena, owner->uid, owner->gid, &rights, &err) < 0 ||
+        rights_stat(&rights, *ret_cwd, &info, &err) < 0)
         return value_diag(r->diags, v, "'working_dir': %s", err.text);
     if (info.kind == FS_NONE)
         return value_diag(r->diags, v, "'working_dir': there is no folder '%s'", *ret_cwd);
@@ -338,9 +390,26 @@ static int read_cwd(struct resolver *r, const struct value *v, const char *other
     return 0;
 }
 
-static int read_limits(struct resolver *r, const struct config_limits *from,
+/* Root could raise any limit; who is not root gets what the daemon has, or less. */
+static int check_limit(struct resolver *r, const struct value *where, const char *name,
+                       const struct process_limit *limit)
+{
+    struct rlimit now;
+
+    if (!is_foreign(r) || getrlimit((__rlimit_resource_t)limit->resource, &now) < 0 ||
+        now.rlim_max == RLIM_INFINITY || limit->hard <= now.rlim_max)
+        return 0;
+    return value_diag(r->diags, where,
+                      "'limits.%s' may be at most %llu here: the config belongs to user %u, and "
+                      "only root may raise a limit",
+                      name, (unsigned long long)now.rlim_max, (unsigned)r->config->owner.uid);
+}
+
+static int read_limits(struct resolver *r, const struct config_program *program,
                        struct launch_program *ret)
 {
+    const struct value *where = program->command ? program->command : program->run;
+    const struct config_limits *from = &program->limits;
     struct config_limits limits = *from;
     const char *owner = arena_printf(r->arena, "service '%s'", r->service->name);
     struct value evaluated;
@@ -350,21 +419,27 @@ static int read_limits(struct resolver *r, const struct config_limits *from,
         return -1;
 
     const struct {
+        const char *name;
         int resource;
         int64_t value;
     } wanted[] = {
-        { RLIMIT_AS, limits.memory },
-        { RLIMIT_CPU, limits.cpu_time },
-        { RLIMIT_NOFILE, limits.max_fds },
+        { "memory", RLIMIT_AS, limits.memory },
+        { "cpu_time", RLIMIT_CPU, limits.cpu_time },
+        { "max_fds", RLIMIT_NOFILE, limits.max_fds },
     };
     _Static_assert(ARRAY_LEN(wanted) == LAUNCH_LIMITS_MAX, "there is room for all limits");
 
     ret->limit_count = 0;
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-        if (wanted[i].value > 0)
-            ret->limits[ret->limit_count++] =
-                (struct process_limit){ wanted[i].resource, (uint64_t)wanted[i].value,
-                                        (uint64_t)wanted[i].value };
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        uint64_t value = (uint64_t)wanted[i].value;
+        struct process_limit limit = { wanted[i].resource, value, value };
+
+        if (wanted[i].value <= 0)
+            continue;
+        if (check_limit(r, where, wanted[i].name, &limit) < 0)
+            return -1;
+        ret->limits[ret->limit_count++] = limit;
+    }
     return 0;
 }
 
@@ -378,7 +453,7 @@ int resolve_program_rest(struct resolver *r, const struct config_program *progra
         result = -1;
     if (read_cwd(r, program->working_dir, default_cwd, &ret->cwd) < 0)
         result = -1;
-    if (read_limits(r, &program->limits, ret) < 0)
+    if (read_limits(r, program, ret) < 0)
         result = -1;
     ret->no_new_privs = program->no_new_privileges;
     return result;

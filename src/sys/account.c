@@ -117,6 +117,16 @@ int account_find_gid(struct arena *arena, gid_t gid, const struct account_group 
     return 0;
 }
 
+const char *account_describe(struct arena *arena, uid_t uid)
+{
+    const struct account *account;
+    struct err ignored;
+
+    if (account_find_uid(arena, uid, &account, &ignored) < 0 || !account)
+        return arena_printf(arena, "uid %u", uid);
+    return arena_printf(arena, "'%s' (uid %u)", account->name, uid);
+}
+
 int account_groups(struct arena *arena, const struct account *account,
                    struct account_gids *ret_gids, struct err *err)
 {

@@ -44,6 +44,9 @@ int account_find_group(struct arena *arena, const char *name,
 int account_find_gid(struct arena *arena, gid_t gid, const struct account_group **ret_group,
                      struct err *err);
 
+/* For messages: "'alice' (uid 1000)", or "uid 1000" where there is no account. */
+const char *account_describe(struct arena *arena, uid_t uid);
+
 /* Every group that the account is in, the login group first. */
 int account_groups(struct arena *arena, const struct account *account,
                    struct account_gids *ret_gids, struct err *err);

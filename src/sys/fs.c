@@ -137,8 +137,8 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
             struct err *err)
 {
-    /* a fifo without a writer must not stop us */
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* a fifo without a writer must not stop us, nor a terminal become ours */
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0 && is_absence(errno)) {
         *ret_text = (struct str){ NULL, 0 };

@@ -47,11 +47,19 @@ class Home:
         self.env["PATH"] = os.path.dirname(KEPLER) + ":" + self.env.get("PATH", "/usr/bin:/bin")
         self.daemon = None
 
+    def argv(self, user=None):
+        """How the command line begins; those who know users say more."""
+        assert user is None
+        return [KEPLER]
+
+    def daemon_argv(self):
+        return [DAEMON]
+
     # --- the daemon -------------------------------------------------------------------------
 
     def start_daemon(self):
         log = open(os.path.join(self.folder, "log"), "ab")
-        self.daemon = subprocess.Popen([DAEMON], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.daemon = subprocess.Popen(self.daemon_argv(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         wait_until(self.is_up, "the daemon listens")
 
@@ -124,8 +132,8 @@ class Home:
     def environment(self):
         return dict(self.env, MARK=self.folder)
 
-    def run(self, *words, check=True, file="kepler.yaml", env=None):
-        run = subprocess.run([KEPLER, "-f", self.path(file), *words], env=dict(self.environment(), **(env or {})),
+    def run(self, *words, check=True, file="kepler.yaml", env=None, user=None):
+        run = subprocess.run([*self.argv(user), "-f", self.path(file), *words], env=dict(self.environment(), **(env or {})),
                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE * 2)
         assert "AddressSanitizer" not in run.stderr and "runtime error" not in run.stderr, run.stderr
         if check:
@@ -135,9 +143,9 @@ class Home:
     def start(self, *words, **options):
         return self.run("start", "-d", *words, **options)
 
-    def begin(self, *words, file="kepler.yaml"):
+    def begin(self, *words, file="kepler.yaml", user=None):
         """A command that goes on."""
-        return subprocess.Popen([KEPLER, "-f", self.path(file), *words], env=self.environment(), cwd=self.folder,
+        return subprocess.Popen([*self.argv(user), "-f", self.path(file), *words], env=self.environment(), cwd=self.folder,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def services(self, file="kepler.yaml"):

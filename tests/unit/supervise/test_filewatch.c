@@ -66,7 +66,9 @@ static void begin(struct seen *seen, struct filewatch_hub *hub, const char *cons
     *seen = (struct seen){ .loop = loop_new(&err) };
     CHECK(seen->loop != NULL);
     filewatch_hub_init(hub, seen->loop);
-    CHECK(filewatch_start(&seen->watch, hub, test_folder(), patterns, count, on_change, &err) == 0);
+    CHECK(filewatch_start(&seen->watch, hub,
+                          &(struct filewatch_wish){ test_folder(), patterns, count, NULL },
+                          on_change, &err) == 0);
 }
 
 static void done(struct seen *seen, struct filewatch_hub *hub)
@@ -133,11 +135,39 @@ TEST(a_stopped_watch_is_silent_and_others_go_on)
     struct err err;
 
     begin(&seen, &hub, patterns, 1);
-    CHECK(filewatch_start(&other.watch, &hub, test_folder(), patterns, 1, on_change, &err) == 0);
+    CHECK(filewatch_start(&other.watch, &hub,
+                          &(struct filewatch_wish){ test_folder(), patterns, 1, NULL }, on_change,
+                          &err) == 0);
     touch("a.conf");
     filewatch_stop(&other.watch);
     CHECK_INT(changes(&seen), 1);
     CHECK_INT(other.count, 0);
+    done(&seen, &hub);
+}
+
+/* The kernel has one watch for both; the second must not take the first one's path away. */
+TEST(a_folder_that_two_reach_by_different_paths_is_told_to_each_by_theirs)
+{
+    static const char *const patterns[] = { "*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen, other = { .count = 0 };
+    struct err err;
+
+    CHECK(mkdir(in("real"), 0700) == 0 && mkdir(in("real/deep"), 0700) == 0);
+    CHECK(symlink(in("real"), in("link")) == 0);
+    begin(&seen, &hub, (const char *const[]){ "real/deep/*.conf" }, 1);
+    other.loop = seen.loop;
+    CHECK(filewatch_start(&other.watch, &hub,
+                          &(struct filewatch_wish){ in("link/deep"), patterns, 1, NULL }, on_change,
+                          &err) == 0);
+    touch("real/deep/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    CHECK_STR(seen.path, in("real/deep/a.conf"));
+    CHECK_INT(other.count, 1);
+    CHECK_STR(other.path, in("link/deep/a.conf"));
+    filewatch_stop(&other.watch);
+    touch("real/deep/b.conf");
+    CHECK_INT(changes(&seen), 1);
     done(&seen, &hub);
 }
 
@@ -150,7 +180,8 @@ TEST(a_root_that_is_not_there_is_an_error)
     struct loop *loop = loop_new(&err);
 
     filewatch_hub_init(&hub, loop);
-    CHECK(filewatch_start(&watch, &hub, "/", patterns, 1, on_change, &err) == -1);
+    CHECK(filewatch_start(&watch, &hub, &(struct filewatch_wish){ "/", patterns, 1, NULL },
+                          on_change, &err) == -1);
     CHECK_HAS(err.text, "/nowhere/at/all");
     filewatch_hub_done(&hub);
     loop_free(loop);

@@ -1,0 +1,164 @@
+#include "daemon/loading.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "daemon/call.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/project.h"
+#include "daemon/record.h"
+#include "supervise/config.h"
+#include "supervise/environment.h"
+#include "sys/account.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/rights.h"
+
+#define FD_PATH_SIZE 32
+
+/* --- what the caller brings ----------------------------------------------------------------- */
+
+static const struct environment *caller_env(struct arena *arena, const struct param_strs *pairs)
+{
+    struct environment *env = ARENA_NEW(arena, struct environment);
+    struct err ignored; /* an environment may hold what is no pair */
+
+    environment_init(env, arena);
+    for (size_t i = 0; i < pairs->n; i++)
+        (void)environment_add(env, str_from(pairs->p[i]), &ignored);
+    return env;
+}
+
+static const struct value *caller_flags(struct arena *arena, const struct param_strs *pairs)
+{
+    struct value *flags = ARENA_NEW(arena, struct value);
+
+    *flags = value_map(value_map_new(arena, pairs->n));
+    for (size_t i = 0; i < pairs->n; i++) {
+        struct str rest = str_from(pairs->p[i]), key = str_cut(&rest, '=');
+
+        if (rest.p)
+            value_map_set(arena, flags->map, value_text(arena_strndup(arena, key.p, key.n)),
+                          value_text(arena_strndup(arena, rest.p, rest.n)));
+    }
+    return flags;
+}
+
+/* Root's environment is root's: a config of somebody else keeps its own, or begins with PATH. */
+static const struct environment *lent_env(struct call *call, const struct environment *callers)
+{
+    struct environment *env = environment_copy(&call->arena, NULL);
+    const char *path = environment_find(callers, STR("PATH"));
+
+    if (call->project)
+        environment_merge(env, call->project->env);
+    else if (path)
+        environment_set(env, STR("PATH"), str_from(path));
+    return env;
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+/* `ret_path` is canonical. */
+static int read_as(const struct config_owner *who, const char *path, struct arena *arena,
+                   const char **ret_path, struct str *ret_text, struct err *err)
+{
+    char link[FD_PATH_SIZE];
+    const char *canonical;
+    struct rights rights;
+    struct fs_info info;
+    AUTO_FD int fd = -1;
+
+    if (rights_load(arena, who->uid, who->gid, &rights, err) < 0 ||
+        rights_open(&rights, path, &fd, err) < 0)
+        return -1;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (fs_stat(link, &info, err) < 0 || fs_readlink(arena, link, &canonical, err) < 0)
+        return -1;
+    if (info.kind != FS_FILE)
+        return err_set(err, ERR_INVALID, "read '%s': it is a %s, not a file", path,
+                       fs_kind_name(info.kind));
+    if (!canonical)
+        return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
+    if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, ret_text, err) < 0)
+        return -1;
+    *ret_path = canonical;
+    return 0;
+}
+
+/* For the owner; a name that leads elsewhere by now is not followed. */
+static int read_again(struct call *call, const struct config_owner *owner,
+                      struct config_source *source, struct err *err)
+{
+    const char *path;
+
+    if (read_as(owner, source->path, &call->arena, &path, &source->text, err) < 0)
+        return -1;
+    if (strcmp(path, source->path) != 0)
+        return err_set(err, ERR_INVALID, "read '%s': it was replaced meanwhile: try again",
+                       source->path);
+    return 0;
+}
+
+/* --- the owner ------------------------------------------------------------------------------ */
+
+/* What is on disk of a config that is not loaded; root's, when nobody can tell whose it is. */
+static void stored_owner(struct call *call, const char *path, struct config_owner *owner)
+{
+    const char *folder = home_config(&call->arena, &call->daemon->home, path);
+    const struct record *record = NULL;
+    struct fs_info info;
+    struct err ignored;
+
+    if (record_load(&call->arena, folder, &record, &ignored) == 0 && record)
+        *owner = (struct config_owner){ record->owner_uid, record->owner_gid };
+    else if (fs_lstat(folder, &info, &ignored) < 0 || info.kind != FS_NONE)
+        *owner = (struct config_owner){ 0, 0 };
+}
+
+/* Who has it, else who asks. -1: refused. */
+static int find_owner(struct call *call, const char *path, struct config_owner *owner)
+{
+    *owner = (struct config_owner){ call->client->peer.uid, call->client->peer.gid };
+    if (call->project)
+        *owner = call->project->config->owner;
+    else
+        stored_owner(call, path, owner);
+    if (client_may(call->client, owner->uid))
+        return 0;
+    call_refuse_foreign(call, path, owner->uid);
+    return -1;
+}
+
+int loading_read(struct call *call)
+{
+    const struct request_start *args = call->args;
+    const struct connection_peer *peer = &call->client->peer;
+    const struct config_owner caller = { peer->uid, peer->gid };
+    struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
+    struct config_owner owner;
+    bool lent;
+    struct err err;
+
+    if (read_as(&caller, args->config, &call->arena, &source->path, &source->text, &err) < 0) {
+        call_fail(call, &err);
+        return -1;
+    }
+    if (call_find_project(call, source->path) < 0 || find_owner(call, source->path, &owner) < 0)
+        return -1;
+    lent = geteuid() == 0 && owner.uid != caller.uid;
+    if (lent && read_again(call, &owner, source, &err) < 0) {
+        call_fail(call, &err);
+        return -1;
+    }
+    source->owner = lent ? owner : caller;
+    source->cli_env = caller_env(&call->arena, &args->environment);
+    if (lent)
+        source->cli_env = lent_env(call, source->cli_env);
+    source->flags = caller_flags(&call->arena, &args->flags);
+    call->source = source;
+    return 0;
+}

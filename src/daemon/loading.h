@@ -1,0 +1,21 @@
+/*
+ * loading - a config that is to be loaded: its text, whose it is, and what comes with it.
+ *
+ * The owner is who loads a config first, and stays the owner, through restarts of the daemon,
+ * until everything that is stored of it is removed (stop --clean, prune). Only the owner and
+ * root may load it again. When root does, it is for the owner: the file is read with the
+ * owner's rights, services go on running as the owner, and root's environment is not handed
+ * to them: they keep the one they had, or get PATH alone.
+ *
+ * Memory: the arena of the call. Threads: the loop's.
+ */
+#ifndef DAEMON_LOADING_H
+#define DAEMON_LOADING_H
+
+struct call;
+
+/* For a call that has start's arguments: fills call->project, if the config is loaded, and
+ * call->source. Refuses, which ends the call, and returns -1 when the client may not have it. */
+int loading_read(struct call *call);
+
+#endif

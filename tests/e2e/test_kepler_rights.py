@@ -1,0 +1,315 @@
+"""Who may do what with the daemon of root, and what it does for them: real accounts, real processes."""
+import json
+import os
+
+import pytest
+
+from kepler_home import wait_until
+from kepler_users import Users
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a daemon for many users needs root")
+SECRET = "hunter2-of-root"
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Users(tmp_path)
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+def facts_of(home, pid):
+    """Uid, Gid, Groups, NoNewPrivs of a process."""
+    with open(f"/proc/{pid}/status") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def variables_of(pid):
+    with open(f"/proc/{pid}/environ") as file:
+        return dict(pair.split("=", 1) for pair in file.read().split("\0") if pair)
+
+
+# --- what a service runs as -----------------------------------------------------------------------
+
+
+def test_a_service_of_a_member_runs_as_the_member_without_the_group_of_the_daemon(home):
+    file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
+    home.start("--wait", file=file, user="alice")
+    pid = home.wait_for("web", "running", file=file)["pid"]
+    facts, variables = facts_of(home, pid), variables_of(pid)
+    assert facts["Uid"].split() == ["4301"] * 4 and facts["Gid"].split() == ["4301"] * 4
+    assert sorted(facts["Groups"].split()) == ["4301", "4310"]
+    assert facts["NoNewPrivs"] == "1"
+    assert {name: variables[name] for name in ("HOME", "USER", "LOGNAME", "SHELL")} == {
+        "HOME": "/home/alice", "USER": "alice", "LOGNAME": "alice", "SHELL": "/bin/bash"}
+    assert os.readlink(f"/proc/{pid}/cwd") == home.path("alice")
+
+
+def test_root_names_any_user_and_the_identity_can_be_left_alone(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000", user: bob, no_new_privileges: false}
+          b: {run: "exec sleep 1000", user: "4302:4310", groups: [4301], user_identity: false}
+          c: {run: "exec sleep 1000"}
+        """)
+    home.start("--wait", env={"HOME": "/of/root"})
+    found = {name: facts_of(home, home.wait_for(name, "running")["pid"]) for name in "abc"}
+    assert found["a"]["Uid"].split()[0] == "4302" and found["a"]["Groups"].split() == ["4302"]
+    assert found["a"]["NoNewPrivs"] == "0"
+    assert found["b"]["Gid"].split()[0] == "4310" and found["b"]["Groups"].split() == ["4301"]
+    assert variables_of(home.services()["b"]["pid"])["HOME"] == "/of/root"
+    assert found["c"]["Uid"].split()[0] == "0"
+
+
+GAINS = {
+    "root": ("user: root", "only root may run things as somebody else"),
+    "uid 0": ("user: 0", "only root may run things as somebody else"),
+    "another member": ("user: bob", "only root may run things as somebody else"),
+    "the group of root": ("user: 'alice:root'", "cannot run in group 0"),
+    "a group of others": ("groups: [project, shadow]", "cannot run in group"),
+    "computed": ("user: \"${{ 'ro' .. 'ot' }}$\"", "only root may run things as somebody else"),
+}
+
+
+@pytest.mark.parametrize("words, why", GAINS.values(), ids=GAINS.keys())
+def test_an_owner_gains_no_rights_through_the_daemon(home, words, why):
+    file = home.give("alice", f"""
+        services:
+          service: {{run: "id > seen", {words}}}
+          hook: {{run: "exec sleep 1000", hooks: {{pre_start: {{run: "id > seen", {words}}}}}}}
+          check: {{run: "exec sleep 1000", healthcheck: {{run: "id > seen", interval: 50ms, {words}}}}}
+        """)
+    home.start(file=file, user="alice")
+    for name in ("service", "hook", "check"):
+        assert why in home.wait_for(name, "failed", file=file)["fail_reason"]
+    assert not os.path.exists(home.path("alice/seen"))
+
+
+def test_an_owner_may_choose_among_their_own_groups(home):
+    file = home.give("alice", "services: {web: {run: 'exec sleep 1000', user: 'alice:project', groups: [alice, kepler]}}")
+    home.start("--wait", file=file, user="alice")
+    facts = facts_of(home, home.wait_for("web", "running", file=file)["pid"])
+    assert facts["Gid"].split()[0] == "4310" and facts["Groups"].split() == ["4301"]
+
+
+def test_limits_hold_and_only_root_raises_them(home):
+    file = home.give("alice", """
+        services:
+          low: {run: "ulimit -n; ulimit -Hn; ulimit -v; ulimit -t", limits: {max_fds: 64, memory: 512MB, cpu_time: 100}}
+          high: {run: "ulimit -n", limits: {max_fds: 2000000000}}
+        """)
+    home.start(file=file, user="alice")
+    home.wait_for("low", "exited", file=file)
+    assert [text for name, text in home.lines("low", file=file)] == ["64", "64", "524288", "100"]
+    assert "'limits.max_fds' may be at most" in home.wait_for("high", "failed", file=file)["fail_reason"]
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("autostart", [False, True])
+def test_an_env_file_that_its_owner_may_not_read_fails_the_service_and_shows_nothing(home, autostart):
+    path = home.secret(f"PASSWORD={SECRET}\n")
+    os.symlink(path, home.path("alice/link.env"))
+    file = home.give("alice", f"""
+        kepler: {{autostart: {str(autostart).lower()}}}
+        services:
+          direct: {{run: "exec env", env_file: {path}}}
+          linked: {{run: "exec env", env_file: link.env}}
+          hook: {{run: "exec env", hooks: {{pre_start: {{run: "exec env", env_file: {path}}}}}}}
+        """)
+    home.start(file=file, user="alice")
+    for name, named in (("direct", path), ("linked", home.path("alice/link.env")), ("hook", path)):
+        reason = home.wait_for(name, "failed", file=file)["fail_reason"]
+        assert named in reason and "Permission denied" in reason and "as user 4301" in reason
+    shown = home.run("inspect", file=file, user="alice").stdout + home.run("logs", file=file, user="alice").stdout
+    assert SECRET not in shown and SECRET.encode() not in home.everything_stored()
+    assert "PASSWORD" not in shown
+
+
+def test_an_env_file_that_its_owner_may_read_through_a_group_is_read(home):
+    path = home.secret("COLOR=green\n", mode=0o640)
+    os.chown(path, 0, 4310)
+    file = home.give("alice", f"services: {{web: {{run: 'echo $COLOR', env_file: {path}}}}}")
+    home.start(file=file, user="alice")
+    home.wait_for("web", "exited", file=file)
+    assert home.lines(file=file) == [("web", "green")]
+
+
+def test_a_config_that_the_caller_may_not_read_is_not_loaded(home):
+    path = home.secret(f"services: {{web: {{run: '{SECRET}'}}}}", name="kepler.yaml")
+    run = home.start(user="alice", check=False)
+    assert run.returncode == 1 and path in run.stderr and "Permission denied" in run.stderr
+    assert SECRET not in run.stderr
+    run = home.run("start", "-d", file="alice", user="alice", check=False)
+    assert run.returncode == 1 and "not a file" in run.stderr
+
+
+def test_a_working_dir_that_the_owner_may_not_see_is_as_one_that_is_not_there(home):
+    os.mkdir(home.path("closed"), 0o700)
+    os.mkdir(home.path("closed/inside"), 0o755)
+    file = home.give("alice", f"""
+        services:
+          there: {{run: "true", working_dir: {home.path("closed/inside")}}}
+          gone: {{run: "true", working_dir: {home.path("closed/nothing")}}}
+        """)
+    home.start(file=file, user="alice")
+    for name in ("there", "gone"):
+        assert "Permission denied" in home.wait_for(name, "failed", file=file)["fail_reason"]
+
+
+def test_files_that_the_owner_may_not_see_are_not_watched_for_them(home):
+    os.mkdir(home.path("closed"), 0o700)
+    file = home.give("alice", f"""
+        services:
+          spy: {{run: "exec sleep 1000", restart: {{policy: always, watch: ["{home.path('closed')}/**"]}}}}
+          own: {{run: "exec sleep 1000", restart: {{policy: always, watch: ["*.conf"]}}}}
+        """)
+    home.start("--wait", file=file, user="alice")
+    pids = {name: home.services(file)[name]["pid"] for name in ("spy", "own")}
+    wait_until(lambda: any("Permission denied" in text for name, text in home.lines("spy", file=file)), "it is told")
+    home.write("x", "closed/new")
+    home.give("alice", "x", "a.conf")
+    wait_until(lambda: home.services(file)["own"]["pid"] not in (None, pids["own"]), "own files are watched")
+    assert home.services(file)["spy"]["pid"] == pids["spy"]
+
+
+def test_what_the_daemon_keeps_is_closed_to_users(home):
+    file = home.give("alice", "services: {web: {run: 'echo private'}}")
+    home.start(file=file, user="alice")
+    home.wait_for("web", "exited", file=file)
+    folder, = os.listdir(os.path.join(home.state, "configs"))
+    for path in ("", "configs", f"configs/{folder}", f"configs/{folder}/logs"):
+        run = home.machine.run("setpriv", "--reuid=alice", "--regid=alice", "--init-groups", "ls",
+                               os.path.join(home.state, path), check=False)
+        assert run.returncode != 0 and "Permission denied" in run.stderr
+
+
+# --- who is let in --------------------------------------------------------------------------------
+
+
+def test_a_stranger_is_told_what_to_do_and_a_new_member_is_in_at_once(home):
+    file = home.give("mallory", "services: {web: {run: 'exec sleep 1000'}}")
+    for words in (["start", "-d"], ["ps", "--all"], ["daemon", "status"], ["logs"], ["prune"], ["daemon", "stop"]):
+        run = home.run(*words, file=file, user="mallory", check=False)
+        assert run.returncode == 1 and "permission denied" in run.stderr
+        assert "usermod -aG kepler" in run.stderr and "KEPLER_DAEMON_PATH" in run.stderr
+    home.machine.sh("gpasswd -a mallory kepler")
+    home.start("--wait", file=file, user="mallory")
+    home.machine.sh("gpasswd -d mallory kepler")
+    assert home.run("ps", file=file, user="mallory", check=False).returncode == 1
+    assert home.status("web", file=file) == "running"
+
+
+def test_a_member_by_login_group_is_a_member(home):
+    home.machine.sh("usermod -g kepler mallory")
+    file = home.give("mallory", "services: {web: {run: 'exec sleep 1000'}}")
+    home.start("--wait", file=file, user="mallory")
+    assert home.status("web", file=file) == "running"
+
+
+def test_without_the_group_the_daemon_serves_root_alone_and_says_how_to_change_that(tmp_path):
+    home = Users(tmp_path)
+    try:
+        home.machine.sh("groupdel kepler")
+        home.start_daemon()
+        assert "groupadd --system kepler" in home.log()
+        file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
+        run = home.start(file=file, user="alice", check=False)
+        assert run.returncode == 1 and "no group 'kepler'" in run.stderr and "groupadd" in run.stderr
+        home.start("--wait", file=file)
+        home.machine.sh("groupadd kepler; gpasswd -a bob kepler")
+        assert home.run("ps", "--all", user="bob").stdout.split() == ["CONFIG", "NAME", "STATUS", "PID"]
+    finally:
+        home.close()
+
+
+# --- whose config it is ---------------------------------------------------------------------------
+
+OTHERS = [["start", "-d"], ["run", "-d"], ["recreate"], ["stop"], ["stop", "--clean"], ["restart"], ["ps"], ["logs"],
+          ["inspect"], ["why", "web"]]
+
+
+def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
+    file = home.give("alice", "services: {web: {run: 'echo mine; exec sleep 1000'}}", mode=0o644)
+    home.start("--wait", file=file, user="alice")
+    for words in OTHERS:
+        run = home.run(*words, file=file, user="bob", check=False)
+        assert run.returncode == 1 and "belongs to 'alice' (uid 4301)" in run.stderr, (words, run.stderr)
+    for words in (["ps", "--all"], ["daemon", "status"]):
+        assert "web" not in (shown := home.run(*words, user="bob").stdout) and "alice" not in shown
+    for user in ("alice", None):
+        assert "web" in home.run("ps", "--all", user=user).stdout
+        assert file in home.run("daemon", "status", user=user).stdout
+    for words in (["prune", "--force"], ["daemon", "stop"]):
+        run = home.run(*words, user="alice", check=False)
+        assert run.returncode == 1 and "only root may" in run.stderr
+    assert home.status("web", file=file) == "running"
+    home.run("restart", file=file)
+    assert facts_of(home, home.wait_for("web", "running", file=file)["pid"])["Uid"].split()[0] == "4301"
+
+
+def test_who_may_not_read_a_config_does_not_learn_that_it_is_loaded(home):
+    file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
+    os.chmod(home.path("alice"), 0o700)
+    home.start("--wait", file=file, user="alice")
+    loaded = home.run("ps", file=file, user="bob", check=False)
+    assert loaded.returncode == 1 and "Permission denied" in loaded.stderr and "alice'" not in loaded.stderr
+
+
+def test_the_owner_stays_the_owner_through_a_restart_of_the_daemon(home):
+    file = home.give("alice", "services: {web: {run: 'echo private of $USER; exec sleep 1000'}}", mode=0o644)
+    home.start("--wait", file=file, user="alice")
+    wait_until(lambda: home.lines(file=file), "a line")
+    home.kill_daemon()
+    home.start_daemon()
+    for words in (["start", "-d"], ["run", "-d"], ["recreate"], ["stop", "--clean"]):
+        run = home.run(*words, file=file, user="bob", check=False)
+        assert run.returncode == 1 and "belongs to 'alice'" in run.stderr, (words, run.stderr)
+    assert "private" not in home.run("logs", file=file, user="bob", check=False).stdout
+    home.run("stop", "--clean", file=file, user="alice")
+    home.start("--wait", file=file, user="bob")
+    wait_until(lambda: home.lines(file=file), "a line of bob")
+    assert home.lines(file=file, ) == [("web", "private of bob")]
+
+
+@pytest.mark.parametrize("words", [["start", "-d"], ["run", "-d"], ["recreate"]], ids=lambda words: words[0])
+def test_what_root_starts_again_runs_as_its_owner_without_roots_environment(home, words):
+    file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
+    home.start("--wait", file=file, user="alice", env={"OWN": "1"})
+    if words[0] == "start":
+        home.kill_daemon()
+        home.start_daemon()
+    home.run(*words, file=file, env={"ROOTS_TOKEN": SECRET})
+    pid = home.wait_for("web", "running", file=file)["pid"]
+    assert facts_of(home, pid)["Uid"].split()[0] == "4301"
+    variables = variables_of(pid)
+    assert "ROOTS_TOKEN" not in variables and variables["USER"] == "alice" and "PATH" in variables
+    assert ("OWN" in variables) == (words[0] != "start")
+    assert home.run("ps", file=file, user="alice").returncode == 0
+
+
+def test_autostart_brings_a_members_services_back_as_the_member(home):
+    file = home.give("alice", """
+        kepler: {autostart: {environment: [PATH]}}
+        services: {web: {run: "exec sleep 1000"}}
+        """)
+    home.start("--wait", file=file, user="alice")
+    home.kill_daemon()
+    home.start_daemon()
+    pid = home.wait_for("web", "running", file=file)["pid"]
+    assert facts_of(home, pid)["Uid"].split()[0] == "4301" and facts_of(home, pid)["Groups"].split() == ["4301", "4310"]
+    assert json.loads(home.run("ps", "--json", file=file, user="alice").stdout)["web"]["pid"] == pid
+
+
+KEYS = {"acl": "kepler: {acl: {users: {bob: [start]}}}\nservices: {}",
+        "monitor": "kepler: {monitor: {interval: 1s}}\nservices: {}",
+        "permissions": "services: {web: {run: x, permissions: [start]}}",
+        "security": "services: {web: {run: x, security: [start]}}"}
+
+
+@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS.keys())
+def test_what_is_not_there_yet_is_an_error_that_says_so(home, text):
+    run = home.start(file=home.give("alice", text), user="alice", check=False)
+    assert run.returncode == 1 and "not supported yet" in run.stderr and "later version" in run.stderr

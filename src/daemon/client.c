@@ -29,10 +29,9 @@ static const char *const refusals[] = {
     [MEMBERSHIP_MEMBER] = "",
     [MEMBERSHIP_STRANGER] = "this daemon serves root and members of the group '" DAEMON_GROUP
                             "': ask root for 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
-    [MEMBERSHIP_NO_GROUP] =
-        "this daemon serves root alone, since there is no group '" DAEMON_GROUP
-        "' on this machine: ask root for 'groupadd --system " DAEMON_GROUP "' and 'usermod -aG "
-        DAEMON_GROUP " <you>'" OR_YOUR_OWN,
+    [MEMBERSHIP_NO_GROUP] = "this daemon serves root alone, since there is no group '" DAEMON_GROUP
+                            "' on this machine: ask root for 'groupadd --system " DAEMON_GROUP
+                            "' and 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
     [MEMBERSHIP_PRIVATE] = "this daemon serves the user who runs it" OR_YOUR_OWN,
 };
 

@@ -59,8 +59,9 @@ const struct param config_kepler_params[] = {
     PARAM("autostart", ANY, ARGS, autostart, "start again when the daemon starts",
           .kind_text = "bool or map"),
     PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
-    PARAM("acl", ANY, ARGS, acl, "who may do what", .kind_text = "map"),
-    PARAM("monitor", ANY, ARGS, monitor, "what is measured", .kind_text = "map"),
+    PARAM("acl", ANY, ARGS, acl, "who may do what: refused, not supported yet", .kind_text = "map"),
+    PARAM("monitor", ANY, ARGS, monitor, "what is measured: refused, not supported yet",
+          .kind_text = "map"),
     { 0 },
 };
 #undef ARGS

@@ -38,7 +38,8 @@ const struct param config_service_params[] = {
     PARAM("healthcheck", ANY, ARGS, healthcheck, "how to see that it is well", .kind_text = "map"),
     PARAM("hooks", ANY, ARGS, hooks, "what to run at the turns of its life", .kind_text = "map"),
     PARAM("logs", ANY, ARGS, logs, "what is stored of its output", .kind_text = "map"),
-    PARAM("user", ANY, ARGS, program.user, "who runs it", .kind_text = "string"),
+    PARAM("user", ANY, ARGS, program.user, "who runs it; only root may name another than the owner",
+          .kind_text = "string"),
     PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
           .kind_text = "list of strings"),
     PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
@@ -53,8 +54,9 @@ const struct param config_service_params[] = {
           .default_text = "10s", PARAM_RANGE(0, DAY_MAX)),
     PARAM("start_limit", ANY, ARGS, start_limit,
           "how often it may be started again (20 times in 10s)", .kind_text = "map"),
-    PARAM("permissions", ANY, ARGS, permissions, "rights of the service",
-          .kind_text = "list or map", .aliases = "security"),
+    PARAM("permissions", ANY, ARGS, permissions,
+          "rights of the service: refused, not supported yet", .kind_text = "list or map",
+          .aliases = "security"),
     { 0 },
 };
 #undef ARGS

@@ -110,6 +110,12 @@ bool condition_will_restart(const struct condition_facts *facts)
     return policy_restarts(facts->policy, facts->status == STATUS_EXITED && has_code_zero(facts));
 }
 
+bool condition_may_come(const struct condition_facts *facts)
+{
+    return facts->status == STATUS_STOPPED && facts->untouched &&
+           policy_restarts(facts->policy, false);
+}
+
 bool condition_is_unreachable(enum condition condition, const struct policy *policy)
 {
     unsigned blocked = conditions[condition].blocked;
@@ -181,7 +187,7 @@ enum condition_verdict condition_judge(enum condition condition,
         buf_printf(reason, "dependency `%s` was skipped", facts->name);
         return CONDITION_SKIP;
     }
-    if (status_is_terminal(facts->status) && !will_restart) {
+    if (status_is_terminal(facts->status) && !will_restart && !condition_may_come(facts)) {
         print_unsatisfied(facts, reason);
         return CONDITION_SKIP;
     }

@@ -7,7 +7,9 @@
  * in which words that is told.
  *
  * A dependency that could not be started (failed) or was stopped by hand is not
- * started again by its policy: policies are about processes that end.
+ * started again by its policy: policies are about processes that end. One that nobody
+ * has started yet counts as stopped too, but where its policy wants it up, it is waited
+ * for.
  */
 #ifndef SUPERVISE_CONDITION_H
 #define SUPERVISE_CONDITION_H
@@ -56,6 +58,7 @@ struct condition_facts {
     int signal;    /* 0: none */
     bool was_healthy;
     bool unchecked; /* there is no health check, and nobody set a time to wait for one */
+    bool untouched; /* stopped because nobody has started it yet */
     const struct policy *policy;
     const char *name;
 };
@@ -79,6 +82,8 @@ bool condition_holds(enum condition condition, const struct condition_codes *cod
                      const struct condition_facts *facts);
 /* Has the service ended in a way after which its policy starts it again? */
 bool condition_will_restart(const struct condition_facts *facts);
+/* Has nobody started it yet, though its policy wants it up? */
+bool condition_may_come(const struct condition_facts *facts);
 /* Can the policy of the dependency never let it come true for good? */
 bool condition_is_unreachable(enum condition condition, const struct policy *policy);
 /* "`redis` has restart policy `always` — it will always restart, so ..." */

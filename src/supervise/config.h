@@ -122,10 +122,12 @@ struct config_service {
     struct config_health health;
     struct config_steps hooks[HOOK_PHASES];
     struct config_logs logs;
-    const struct value *logs_computed;               /* the map, when something in it is dynamic */
-    int stop_signal;                                 /* SIGTERM */
-    int64_t stop_grace_period;                       /* 10 s; 0: kill at once */
-    int64_t start_limit_count, start_limit_interval; /* crash loops end in failed; 0: no limit */
+    const struct value *logs_computed; /* the map, when something in it is dynamic */
+    int stop_signal;                   /* SIGTERM */
+    int64_t stop_grace_period;         /* 0: kill at once; -1: not given */
+    int64_t start_limit_count,
+        start_limit_interval; /* more restarts are a crash loop; 0: none is */
+    bool start_limit_ends;    /* in failed; else it is slowed down */
     struct place at;
 };
 

@@ -53,9 +53,10 @@
     "on-unhealthy, joined with '|'. An exit code of 0 is success, anything else is failure. The\n" \
     "pause before restart n, counted from the last time it was healthy, is delay * backoff^n, "    \
     "at\n"                                                                                         \
-    "most max_delay. A stop during the pause wins. Many restarts in a short time end in "          \
-    "'failed':\n"                                                                                  \
-    "see 'start_limit'. Keys that 'restart' does not know are told as warnings.\n"                 \
+    "most max_delay. A stop during the pause wins. A crash loop is slowed down, or ended: see\n"   \
+    "'start_limit'. grace_period is that of the stop in a restart; it and stop_grace_period of\n"  \
+    "the service stand in for each other. Keys that 'restart' does not know are told as "          \
+    "warnings.\n"                                                                                  \
     "\n"                                                                                           \
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n" \
     "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n" \
@@ -211,11 +212,15 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "start_limit",
-        .summary = "when a crash loop ends",
+        .summary = "when a crash loop is ended",
         .where = "services.NAME.start_limit",
         .params = config_start_limit_params,
-        .details = "A service that its policy has started again so often in so short a time is "
-                   "left alone as 'failed', with\na reason. A start by hand begins a new count.\n",
+        .details =
+            "A service that its policy has started again so often in so short a time is "
+            "left alone as 'failed', with\na reason that 'kepler ps' shows. A start by hand "
+            "begins a new count. Where nothing is said, a crash loop\nnever ends, but after "
+            "20 restarts in 10s each pause is at least a second, until the service has held\n"
+            "for 10s; 'count: 0' lets it go on at full speed.\n",
         .example = "services:\n"
                    "  web:\n"
                    "    command: [\"./web\"]\n"

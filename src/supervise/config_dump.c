@@ -273,7 +273,12 @@ static void put_stopping(struct dump *d, const struct config_service *service)
 
     signal_print(service->stop_signal, &name);
     put_text(d, "stop_signal", &name);
-    put_duration(d, "stop_grace_period", service->stop_grace_period);
+    put_duration(d, "stop_grace_period",
+                 policy_grace(&service->restart.policy, service->stop_grace_period, false));
+    if (!service->start_limit_ends) {
+        put(d, "start_limit", value_null());
+        return;
+    }
     put(&limit, "count", value_int(service->start_limit_count));
     put_duration(&limit, "interval", service->start_limit_interval);
     put(d, "start_limit", value_map(limit.map));

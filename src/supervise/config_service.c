@@ -14,7 +14,7 @@ struct service_args {
     struct config_program_args program;
     const struct value *condition, *depends_on, *restart, *healthcheck, *hooks, *logs, *outputs,
         *permissions, *stop_signal, *start_limit;
-    bool output;
+    bool output, grace_given;
     int64_t stop_grace_period;
 };
 
@@ -50,10 +50,11 @@ const struct param config_service_params[] = {
           .kind_text = "map of strings"),
     PARAM("stop_signal", ANY, ARGS, stop_signal, "how it is asked to stop (SIGTERM)",
           .kind_text = "signal"),
-    PARAM("stop_grace_period", DURATION, ARGS, stop_grace_period, "before it is killed",
-          .default_text = "10s", PARAM_RANGE(0, DAY_MAX)),
-    PARAM("start_limit", ANY, ARGS, start_limit,
-          "how often it may be started again (20 times in 10s)", .kind_text = "map"),
+    PARAM("stop_grace_period", DURATION, ARGS, stop_grace_period,
+          "before it is killed (restart.grace_period, else 10s)", PARAM_GIVEN(ARGS, grace_given),
+          PARAM_RANGE(0, DAY_MAX)),
+    PARAM("start_limit", ANY, ARGS, start_limit, "how often it may be started again",
+          .kind_text = "map"),
     PARAM("permissions", ANY, ARGS, permissions,
           "rights of the service: refused, not supported yet", .kind_text = "list or map",
           .aliases = "security"),
@@ -65,7 +66,8 @@ struct start_limit {
     int64_t count, interval;
 };
 
-/* Twenty restarts in ten seconds are a crash loop. */
+/* Twenty restarts in ten seconds are a crash loop. Where the limit is not given, that only slows it
+ * down: a policy that says `always` means it. */
 #define ARGS struct start_limit
 const struct param config_start_limit_params[] = {
     PARAM("count", INT, ARGS, count, "restarts; 0: no limit", .default_text = "20",
@@ -107,6 +109,7 @@ static int read_start_limit(struct config_reader *r, const struct value *v, cons
 
     service->start_limit_count = limit.count;
     service->start_limit_interval = limit.interval;
+    service->start_limit_ends = v != NULL;
     return result;
 }
 
@@ -206,7 +209,7 @@ static int read_fields(struct config_reader *r, const struct service_args *args,
     int result = 0;
 
     service->condition = config_condition_read(r->arena, args->condition, r->diags);
-    service->stop_grace_period = args->stop_grace_period;
+    service->stop_grace_period = args->grace_given ? args->stop_grace_period : -1;
     if (config_given(args->condition) && !service->condition)
         result = -1;
     if (config_program_read(r->arena, &args->program, &defaults, owner, v, &service->program,

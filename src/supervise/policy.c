@@ -110,3 +110,13 @@ int64_t policy_delay(const struct policy *policy, uint32_t restarts)
         return (int64_t)delay;
     return policy->max_delay > 0 ? policy->max_delay : (int64_t)most;
 }
+
+int64_t policy_grace(const struct policy *policy, int64_t own, bool restarting)
+{
+    int64_t first = restarting ? policy->grace_period : own;
+    int64_t second = restarting ? own : policy->grace_period;
+
+    if (first >= 0)
+        return first;
+    return second >= 0 ? second : POLICY_GRACE_DEFAULT;
+}

@@ -28,8 +28,11 @@ struct policy {
     unsigned flags;
     int64_t delay, max_delay; /* nanoseconds; max_delay 0: no cap */
     double backoff;           /* factor, 1.0 and more */
-    int64_t grace_period;     /* of a restart's stop; -1: the service's own */
+    int64_t grace_period;     /* between the signal and the kill; -1: not given */
 };
+
+/* For services that say nothing. */
+#define POLICY_GRACE_DEFAULT (INT64_C(10) * 1000000000)
 
 int policy_parse(struct str text, unsigned *ret_flags, struct err *err);
 /* "always", "on-failure|on-unhealthy", "no". */
@@ -41,5 +44,8 @@ void policy_print_title(unsigned flags, struct buf *out);
 bool policy_restarts(const struct policy *policy, bool success);
 /* The pause before restart number `restarts` (from 0) since the service was last healthy. */
 int64_t policy_delay(const struct policy *policy, uint32_t restarts);
+/* How long a process may take to end; `own` is the service's stop_grace_period, -1: not given. Each
+ * of the two settings stands in for the other one. */
+int64_t policy_grace(const struct policy *policy, int64_t own, bool restarting);
 
 #endif

@@ -6,19 +6,21 @@
 #include "sys/timers.h"
 
 /* Does this service wait for something that will not come by itself? `settled` says it of all that
- * come before it. An edge with a timeout will end by itself. */
-static bool is_stuck(const struct service *service, const bool *settled, bool *ret_timed)
+ * come before it. There is hope where an edge will end by itself, by its timeout, or where somebody
+ * may yet start what it waits for. */
+static bool is_stuck(const struct service *service, const bool *settled, bool *ret_hope)
 {
     bool stuck = false;
 
-    *ret_timed = false;
+    *ret_hope = false;
     for (size_t i = 0; i < service->edge_count; i++) {
         const struct service_edge *edge = &service->edges[i];
+        struct condition_facts facts = service_facts(edge->target);
 
         if (edge->wait != EDGE_CONDITION && edge->wait != EDGE_ORDER)
             continue;
-        if (timer_is_set(&edge->timer))
-            *ret_timed = true;
+        if (timer_is_set(&edge->timer) || condition_may_come(&facts))
+            *ret_hope = true;
         if (settled[edge->target->index])
             stuck = true;
     }
@@ -33,7 +35,7 @@ static bool is_checked(const struct service *service)
 static bool is_ready(const struct service *service, const bool *ready)
 {
     enum status status = service_status(service);
-    bool timed;
+    bool hope;
 
     if (service->queued || service->start_due)
         return false;
@@ -42,7 +44,7 @@ static bool is_ready(const struct service *service, const bool *ready)
     if (status_is_running(status))
         return is_checked(service) && !service->exited &&
                (!service->routine || status != STATUS_RUNNING);
-    return status == STATUS_WAITING && is_stuck(service, ready, &timed);
+    return status == STATUS_WAITING && is_stuck(service, ready, &hope);
 }
 
 static bool is_wanted(struct engine_set set, uint32_t index)
@@ -73,13 +75,13 @@ bool readiness_is_ready(const struct engine *engine, struct engine_set set)
 static bool is_settled(const struct service *service, const bool *settled)
 {
     enum status status = service_status(service);
-    bool timed;
+    bool hope;
 
     if (service->queued)
         return false;
     if (!status_is_active(status))
         return service_is_idle(service);
-    return status == STATUS_WAITING && is_stuck(service, settled, &timed) && !timed;
+    return status == STATUS_WAITING && is_stuck(service, settled, &hope) && !hope;
 }
 
 bool readiness_is_quiescent(const struct engine *engine)

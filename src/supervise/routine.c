@@ -11,8 +11,8 @@
 
 /* A restart that could not even make a process is not tried again sooner than this. */
 #define SPAWN_RETRY_MIN CLOCK_SECOND
-/* For a signal that was asked for, where the service itself has no grace. */
-#define SIGNAL_GRACE (10 * CLOCK_SECOND)
+/* A crash loop that its limit does not end is not tried again sooner than this. */
+#define CRASH_PAUSE_MIN CLOCK_SECOND
 
 enum op_result {
     OP_NEXT,
@@ -110,7 +110,8 @@ static void on_pause_over(struct timer *timer)
     service_handle(container_of(timer, struct service, pause), EV_PAUSE_OVER);
 }
 
-/* Restarts in a window of time; the next window begins with the first one after it. */
+/* Restarts in a window of time; the next window begins with the first one after it. A loop that is
+ * only slowed down stays in its window until it has held that long. */
 static bool is_over_limit(struct service *service, int64_t now)
 {
     const struct config_service *config = service->config;
@@ -122,17 +123,32 @@ static bool is_over_limit(struct service *service, int64_t now)
         service->window_start = now;
         service->window_count = 0;
     }
-    return service->window_count++ >= config->start_limit_count;
+    if (service->window_count < config->start_limit_count) {
+        service->window_count++;
+        return false;
+    }
+    if (!config->start_limit_ends)
+        service->window_start = now;
+    return true;
 }
 
 static enum op_result give_up(struct service *service)
 {
     AUTO_BUF struct buf why = BUF_INIT(SERVICE_REASON_MAX);
 
-    buf_printf(&why, "start limit reached: restarted %lld times within %lld s",
+    buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %s",
                (long long)service->config->start_limit_count,
-               (long long)(service->config->start_limit_interval / CLOCK_SECOND));
+               (long long)(service->config->start_limit_interval / CLOCK_SECOND),
+               buf_text(&service->cause));
     return fail(service, buf_text(&why));
+}
+
+/* The shortest pause that this restart may have. */
+static int64_t least_pause(const struct service *service, bool looping)
+{
+    if (looping)
+        return CRASH_PAUSE_MIN;
+    return service->spawn_failed ? SPAWN_RETRY_MIN : 0;
 }
 
 static enum op_result op_pause(struct service *service)
@@ -141,15 +157,16 @@ static enum op_result op_pause(struct service *service)
     struct service_record *record = &service->record;
     int64_t now = world->ops->now(world);
     int64_t delay = policy_delay(&service->plan.policy, record->restarts_since_healthy);
+    bool looping = is_over_limit(service, now);
 
-    if (is_over_limit(service, now))
+    if (looping && service->config->start_limit_ends)
         return give_up(service);
     record->restarts++;
     record->restarts_since_healthy++;
     if (service->restart_cause == RESTART_MANUAL)
         return OP_NEXT;
-    if (service->spawn_failed && delay < SPAWN_RETRY_MIN)
-        delay = SPAWN_RETRY_MIN;
+    if (delay < least_pause(service, looping))
+        delay = least_pause(service, looping);
     if (delay <= 0)
         return OP_NEXT;
     timer_set(world->timers, &service->pause, clock_after(now, delay), on_pause_over);
@@ -291,9 +308,7 @@ static enum op_result op_spawn(struct service *service)
     service->stop_signal = 0;
     record->started_at = world->ops->wall(world);
     record->stopped_at = 0;
-    record->has_exit_code = record->was_healthy = false;
-    record->exit_code = record->signal = 0;
-    record->check_failures = 0;
+    service_forget_run(service);
     return OP_NEXT;
 }
 
@@ -341,11 +356,10 @@ static void on_grace_over(struct timer *timer)
 
 static int64_t grace_of(const struct service *service)
 {
-    if (service->routine == &routine_restart && service->plan.policy.grace_period >= 0)
-        return service->plan.policy.grace_period;
-    if (service->stop_signal != 0 && service->config->stop_grace_period == 0)
-        return SIGNAL_GRACE;
-    return service->config->stop_grace_period;
+    int64_t grace = policy_grace(&service->plan.policy, service->config->stop_grace_period,
+                                 service->routine == &routine_restart);
+
+    return grace == 0 && service->stop_signal != 0 ? POLICY_GRACE_DEFAULT : grace;
 }
 
 static enum op_result op_terminate(struct service *service)

@@ -83,6 +83,15 @@ static void take_off(struct service *service)
     service->files_on = false;
 }
 
+void service_forget_run(struct service *service)
+{
+    struct service_record *record = &service->record;
+
+    record->has_exit_code = record->was_healthy = false;
+    record->exit_code = record->signal = 0;
+    record->check_failures = 0;
+}
+
 /* Skipped and failed keep the words that were set for them; all others have none. */
 static void note_status(struct service *service, enum status status, int64_t wall)
 {
@@ -91,6 +100,8 @@ static void note_status(struct service *service, enum status status, int64_t wal
     record->status = status;
     if (status != STATUS_SKIPPED && status != STATUS_FAILED)
         buf_clear(&service->reason);
+    if (status == STATUS_STARTING)
+        service_forget_run(service);
     if (status_is_active(status))
         return;
     record->pid = 0;
@@ -138,6 +149,7 @@ struct condition_facts service_facts(const struct service *service)
                                      .exit_code = record->exit_code,
                                      .signal = record->signal,
                                      .was_healthy = record->was_healthy,
+                                     .untouched = record->stopped_at == 0,
                                      .policy = &service->plan.policy,
                                      .name = service->config->name };
 }

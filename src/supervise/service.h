@@ -147,6 +147,9 @@ void service_handle(struct service *service, enum service_event event);
 /* The only writer of the status: keeps history, tells the sink, queues for engine_step. */
 void service_enter(struct service *service, enum status status);
 
+/* What was known of the process before: how it ended, how healthy it was. */
+void service_forget_run(struct service *service);
+
 /* Why the next change happens, in words; kept until the next cause. */
 void service_because(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void service_set_reason(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -173,7 +173,10 @@ FAKE void fake_word(struct fake *fake, uint32_t index, struct str word)
         policy->backoff = (double)fake_seconds(value) / (double)CLOCK_SECOND;
     else if (str_is(key, "grace"))
         service->stop_grace_period = fake_seconds(value);
-    else if (str_is(key, "limit")) {
+    else if (str_is(key, "restart-grace"))
+        policy->grace_period = fake_seconds(value);
+    else if (str_is(key, "limit") || str_is(key, "slowed")) {
+        service->start_limit_ends = str_is(key, "limit");
         service->start_limit_count = fake_seconds(str_cut(&value, '/')) / CLOCK_SECOND;
         service->start_limit_interval = fake_seconds(value);
     } else if (str_is(word, "watch"))
@@ -218,7 +221,7 @@ FAKE void fake_describe(struct fake *fake, struct str text)
         service->name = arena_strndup(&fake->arena, name.p, name.n);
         service->edges = ARENA_ARRAY(&fake->arena, struct config_edge, 8);
         service->stop_signal = SIGTERM;
-        service->stop_grace_period = 10 * CLOCK_SECOND;
+        service->stop_grace_period = -1;
         service->restart.policy.backoff = 1;
         service->restart.policy.grace_period = -1;
         order[index] = fake->config.service_count++;

@@ -121,10 +121,11 @@ static void on_trim(struct timer *timer)
     struct daemon *daemon = container_of(timer, struct daemon, trim);
     struct stat st;
     struct err err;
+    uint64_t mark;
     int fd;
 
     if (fstat(daemon->births, &st) == 0 && st.st_size > (off_t)LEFTOVER_TRIM_SIZE) {
-        if (leftover_open(daemon->births_path, &fd, &err) < 0) {
+        if (leftover_open(daemon->births_path, &fd, &mark, &err) < 0) {
             log_warning("list of children cannot be written anew error=%s", err.text);
         } else {
             fd_close(&daemon->births);
@@ -427,7 +428,7 @@ static int make_births(struct daemon *daemon, struct err *err)
         log_warning("leftovers ended processes=%zu", killed);
     if (daemon->cgroup)
         return fs_unlink(daemon->births_path, err);
-    return leftover_open(daemon->births_path, &daemon->births, err);
+    return leftover_open(daemon->births_path, &daemon->births, &daemon->mark, err);
 }
 
 static int watch_signals(struct daemon *daemon, struct err *err)
@@ -456,6 +457,7 @@ int daemon_init(struct daemon *daemon, struct err *err)
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
+    daemon->trees.mark = daemon->mark;
     filewatch_hub_init(&daemon->files, daemon->loop);
     loop_on_step(daemon->loop, on_step, daemon);
     return 0;

@@ -44,7 +44,8 @@ struct daemon {
     struct filewatch_hub files;
     const char *cgroup; /* all that we start is below; NULL: sessions */
     const char *births_path;
-    int births; /* for sessions: the list of all that we started; -1: none */
+    int births;    /* for sessions: the list of all that we started; -1: none */
+    uint64_t mark; /* likewise: what is in their environment */
     struct timer trim;
     uint64_t started;    /* of `trees`, when the list was last to be looked at */
     struct map projects; /* by path */

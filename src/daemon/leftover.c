@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +15,9 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/vec.h"
+#include "supervise/treemark.h"
 #include "sys/cgroup.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
@@ -30,8 +34,16 @@
 /* Births are told in nanoseconds, starts in ticks. */
 #define BIRTH_SLACK CLOCK_SECOND
 
+struct list_head {
+    char boot[BOOT_SIZE];
+    uint64_t mark;
+};
+_Static_assert(sizeof(struct list_head) % sizeof(struct process_birth) == 0,
+               "no birth lies across the border of a block");
+
 struct sessions {
     VEC(struct process_birth) list;
+    uint64_t mark; /* of the list; 0: there is none of this life of the machine */
 };
 
 /* Fields of /proc/PID/stat behind the name, counted from the state. */
@@ -103,7 +115,8 @@ static void read_boot_id(char ret_id[static BOOT_SIZE])
 
 /* --- finding -------------------------------------------------------------------------- */
 
-/* The number is another one's now when its owner was born at another time. */
+/* The number is another one's now when its owner was born at another time. When its owner is gone,
+ * strangers may have had it since: who is left of that session is known by its mark only. */
 static bool is_ours(const struct process_birth *birth)
 {
     struct stat_line stat;
@@ -112,7 +125,7 @@ static bool is_ours(const struct process_birth *birth)
     if (birth->pid <= 1 || birth->pid > INT32_MAX)
         return false;
     if (!read_stat((pid_t)birth->pid, &stat))
-        return true; /* others may be in its session still */
+        return false;
     away = (int64_t)stat.start * tick - birth->time;
     return away < BIRTH_SLACK && away > -BIRTH_SLACK;
 }
@@ -120,15 +133,20 @@ static bool is_ours(const struct process_birth *birth)
 /* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
 static int load(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
 {
+    struct list_head head;
     char boot[BOOT_SIZE];
     struct str text;
 
     if (fs_read(arena, path, LIST_MAX, &text, err) < 0)
         return -1;
-    read_boot_id(boot);
-    if (text.n < BOOT_SIZE || memcmp(text.p, boot, BOOT_SIZE) != 0)
+    if (text.n < sizeof(head))
         return 0;
-    for (size_t at = BOOT_SIZE; at + sizeof(struct process_birth) <= text.n;
+    memcpy(&head, text.p, sizeof(head));
+    read_boot_id(boot);
+    if (memcmp(head.boot, boot, BOOT_SIZE) != 0)
+        return 0;
+    ret->mark = head.mark;
+    for (size_t at = sizeof(head); at + sizeof(struct process_birth) <= text.n;
          at += sizeof(struct process_birth)) {
         struct process_birth birth;
 
@@ -149,6 +167,7 @@ static bool is_known(const struct sessions *sessions, pid_t session)
 
 struct member {
     pid_t pid, parent, session;
+    uint64_t start;
     bool ours;
 };
 
@@ -172,7 +191,7 @@ static void look(struct arena *arena, const struct sessions *sessions, struct me
             !read_stat((pid_t)pid, &stat) || stat.state == 'Z')
             continue;
         VEC_PUSH_IN(arena, &ret->list,
-                    (struct member){ (pid_t)pid, stat.parent, stat.session,
+                    (struct member){ (pid_t)pid, stat.parent, stat.session, stat.start,
                                      is_known(sessions, stat.session) });
     }
 }
@@ -198,6 +217,26 @@ static void add_descendants(struct members *members)
     }
 }
 
+/* Who left its session and lost its parents: forked twice, or its main process has ended. */
+static void add_marked(struct members *members, uint64_t mark)
+{
+    uint64_t tree;
+
+    VEC_EACH (&members->list, one)
+        if (!one->ours && one->pid != getpid() && treemark_find(one->pid, mark, &tree))
+            one->ours = true;
+}
+
+/* Holding it before the second look makes sure that we kill whom we saw. */
+static bool kill_member(const struct member *member)
+{
+    AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, member->pid, 0);
+    struct stat_line stat;
+
+    return pidfd >= 0 && read_stat(member->pid, &stat) && stat.start == member->start &&
+           syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+}
+
 /* Kill all that is ours; returns how many there were. */
 static size_t sweep(struct arena *arena, const struct sessions *sessions)
 {
@@ -205,9 +244,10 @@ static size_t sweep(struct arena *arena, const struct sessions *sessions)
     size_t count = 0;
 
     look(arena, sessions, &members);
+    add_marked(&members, sessions->mark);
     add_descendants(&members);
     VEC_EACH (&members.list, one)
-        if (one->ours && kill(one->pid, SIGKILL) == 0)
+        if (one->ours && kill_member(one))
             count++;
     return count;
 }
@@ -229,7 +269,7 @@ int leftover_kill(const char *path, size_t *ret_count, struct err *err)
     *ret_count = 0;
     if (load(&arena, path, &sessions, err) < 0)
         return -1;
-    if (sessions.list.n == 0)
+    if (sessions.mark == 0)
         return 0;
     for (*ret_count = left = sweep(&arena, &sessions); left > 0; left = sweep(&arena, &sessions)) {
         if (clock_real() > deadline)
@@ -248,7 +288,23 @@ static bool is_alive(const struct members *members, const struct process_birth *
     return false;
 }
 
-int leftover_open(const char *path, int *ret_fd, struct err *err)
+static void fill_head(struct list_head *head, uint64_t mark)
+{
+    read_boot_id(head->boot);
+    for (head->mark = mark; head->mark == 0;)
+        head->mark = chance_number();
+}
+
+/* A disk that has no room for this has none for the next birth either, and says so then. */
+static void reserve(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0)
+        (void)fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)LEFTOVER_RESERVE);
+}
+
+int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
@@ -256,20 +312,24 @@ int leftover_open(const char *path, int *ret_fd, struct err *err)
     AUTO_BUF struct buf text = BUF_INIT(LIST_MAX);
     struct sessions sessions = { 0 };
     struct members members = { 0 };
-    char boot[BOOT_SIZE];
+    struct list_head head;
 
     if (load(&arena, path, &sessions, err) < 0)
         return -1;
     look(&arena, &sessions, &members);
-    read_boot_id(boot);
-    buf_add(&text, boot, BOOT_SIZE);
+    fill_head(&head, sessions.mark);
+    buf_add(&text, &head, sizeof(head));
     VEC_EACH (&sessions.list, birth)
         if (is_alive(&members, birth))
             buf_add(&text, birth, sizeof(*birth));
     if (fs_replace(path, buf_view(&text), &how, err) < 0)
         return -1;
     *ret_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-    return *ret_fd < 0 ? err_sys(err, errno, "open '%s'", path) : 0;
+    if (*ret_fd < 0)
+        return err_sys(err, errno, "open '%s'", path);
+    reserve(*ret_fd);
+    *ret_mark = head.mark;
+    return 0;
 }
 
 int leftover_kill_group(const char *path, struct err *err)

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "supervise/treemark.h"
+#include "sys/clock.h"
 #include "sys/family.h"
 #include "sys/fd.h"
 
@@ -20,16 +23,12 @@ struct proctree_member {
     struct watch watch;
 };
 
-static const struct process no_process = { .pidfd = -1, .in = -1, .out = -1, .err = -1 };
+/* Strays that have ended may wait for this long. */
+#define REAP_DELAY CLOCK_SECOND
+/* The kernel's list of children may skip one while another one ends. */
+#define EMPTY_ROUNDS 2
 
-int proctree_home_init(struct proctree_home *home, struct loop *loop, const char *cgroup,
-                       struct err *err)
-{
-    *home = (struct proctree_home){ .loop = loop, .cgroup = cgroup };
-    if (!cgroup && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-        return err_sys(err, errno, "adopt what services leave behind");
-    return 0;
-}
+static const struct process no_process = { .pidfd = -1, .in = -1, .out = -1, .err = -1 };
 
 void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_exited_fn *on_exited,
                    proctree_empty_fn *on_empty)
@@ -131,6 +130,31 @@ static void add_member(struct proctree *tree, pid_t pid)
         (void)send_to(pidfd, SIGKILL);
 }
 
+/* The tree that a child of ours is marked for, if it is not empty yet. */
+static struct proctree *find_busy(const struct proctree_home *home, uint64_t run)
+{
+    MAP_EACH (&home->known, entry) {
+        struct proctree *tree = entry->value;
+
+        if (tree->run == run && tree->busy)
+            return tree;
+    }
+    return NULL;
+}
+
+/* One that was left to us belongs to its own tree, which looks for it in its turn. One whose tree
+ * was thought to be empty is killed, and reaped as a stray. */
+static void take_orphan(struct proctree *tree, pid_t pid)
+{
+    struct proctree_home *home = tree->home;
+    uint64_t run;
+
+    if (home->mark == 0 || !treemark_find(pid, home->mark, &run) || run == tree->run)
+        add_member(tree, pid);
+    else if (!find_busy(home, run))
+        (void)kill(pid, SIGKILL); /* a child of ours: the number is its own */
+}
+
 /* Who descends from the main process while it lives; who was left to us once it has ended. */
 static void find_members(struct proctree *tree)
 {
@@ -142,7 +166,11 @@ static void find_members(struct proctree *tree)
     else
         family_list(tree->process.pid, &arena, &pids);
     VEC_EACH (&pids.list, pid)
-        if (!map_has(&tree->home->known, key_of(pid)))
+        if (map_has(&tree->home->known, key_of(pid)))
+            continue;
+        else if (tree->exited)
+            take_orphan(tree, *pid);
+        else
             add_member(tree, *pid);
 }
 
@@ -157,7 +185,8 @@ static bool is_empty(struct proctree *tree)
         return false;
     if (tree->cgroup.path)
         return cgroup_is_populated(&tree->cgroup, &populated, &ignored) == 0 && !populated;
-    find_members(tree);
+    for (int i = 0; i < EMPTY_ROUNDS && tree->members.n == 0; i++)
+        find_members(tree);
     return tree->members.n == 0;
 }
 
@@ -217,6 +246,40 @@ static void on_main(struct watch *watch, uint32_t events)
     look(tree);
 }
 
+/* --- strays ---------------------------------------------------------------------------------- */
+
+/* Children that we never started, and that belong to no tree. */
+static void on_reap(struct timer *timer)
+{
+    struct proctree_home *home = container_of(timer, struct proctree_home, reap);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct family_pids pids;
+
+    family_children(getpid(), &arena, &pids);
+    VEC_EACH (&pids.list, pid)
+        if (!map_has(&home->known, key_of(pid)))
+            (void)waitpid(*pid, NULL, WNOHANG);
+}
+
+static void on_child(void *self, int signo)
+{
+    struct proctree_home *home = self;
+
+    (void)signo;
+    if (!timer_is_set(&home->reap))
+        timer_set(loop_timers(home->loop), &home->reap, clock_after(clock_now(), REAP_DELAY),
+                  on_reap);
+}
+
+int proctree_home_init(struct proctree_home *home, struct loop *loop, const char *cgroup,
+                       struct err *err)
+{
+    *home = (struct proctree_home){ .loop = loop, .cgroup = cgroup };
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return err_sys(err, errno, "adopt what services leave behind");
+    return loop_on_signal(loop, SIGCHLD, on_child, home, err);
+}
+
 /* --- public ---------------------------------------------------------------------------------- */
 
 static int open_group(struct proctree *tree, const char *name, struct err *err)
@@ -240,20 +303,33 @@ static int watch_tree(struct proctree *tree, struct err *err)
     return watch_start(&tree->events, loop, tree->cgroup.events, WATCH_PRI, on_cgroup, err);
 }
 
+/* Only without a group; the environment of others is as they were told. */
+static void mark_tree(struct proctree *tree, struct process_spec *spec, struct arena *arena)
+{
+    const struct proctree_home *home = tree->home;
+    const char *const *env = spec->env ? spec->env : (const char *const *)environ;
+
+    if (!tree->cgroup.path && home->mark != 0)
+        spec->env = treemark_add(arena, env, (struct treemark){ home->mark, tree->run });
+}
+
 int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
                    struct err *err)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
     if (open_group(tree, name, err) < 0)
         return -1;
     spec->group = PROCESS_GROUP_SESSION;
     spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
     spec->reaper = !tree->cgroup.path;
     spec->births = tree->cgroup.path ? 0 : tree->home->births;
+    tree->run = ++tree->home->started;
+    mark_tree(tree, spec, &arena);
     if (process_start(spec, &tree->process, err) < 0) {
         drop_group(tree);
         return -1;
     }
-    tree->home->started++;
     tree->exited = tree->killing = false;
     tree->busy = true;
     tree->known = tree->process.pid;

@@ -4,8 +4,12 @@
  * Where control groups can be made, a tree is one: nothing leaves it, a signal
  * reaches all of it, and the kernel tells when it is empty. Elsewhere the main
  * process leads a session and adopts the orphans below it; what is left when it
- * ends becomes a child of ours (we are a subreaper), and belongs to the tree that
- * ended last. Nobody else may start children in the same process then.
+ * ends becomes a child of ours (we are a subreaper), and is known by its mark
+ * (supervise/treemark.h); one that has none belongs to the tree that ended last.
+ * Nobody else may start children in the same process.
+ *
+ * Strays that end as children of ours are reaped, here and as the first process of
+ * a container.
  *
  *     proctree_home_init -> proctree_start -> on_exited -> on_empty -> proctree_done
  *
@@ -34,11 +38,13 @@ struct proctree_home {
     struct loop *loop;
     const char *cgroup; /* groups are made below this folder; NULL: sessions */
     int births;         /* for sessions: a list of all that is started; 0: none */
+    uint64_t mark;      /* for sessions: treemark.home; 0: they have none */
     struct map known;   /* children of ours, by pid; freed with the last of them */
     uint64_t started;   /* how many there have been */
+    struct timer reap;
 };
 
-/* Keeps `cgroup`, which may be NULL. */
+/* Keeps `cgroup`, which may be NULL. The home must live as long as the loop. */
 int proctree_home_init(struct proctree_home *home, struct loop *loop, const char *cgroup,
                        struct err *err);
 
@@ -60,7 +66,8 @@ struct proctree {
     bool killing; /* whoever turns up is killed */
     bool stale;   /* its group was killed and is not used again */
     VEC(struct proctree_member *) members;
-    pid_t known; /* the key of the main process in home->known; 0: not there */
+    pid_t known;  /* the key of the main process in home->known; 0: not there */
+    uint64_t run; /* the last start: its treemark.tree */
 };
 
 void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_exited_fn *on_exited,

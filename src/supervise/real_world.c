@@ -1,5 +1,6 @@
 #include "supervise/real_world.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,9 +195,13 @@ static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct e
     return 0;
 }
 
+/* One that stands still learns of the signal once it goes on. */
 static void send_signal(struct world *world, uint32_t service, int signo)
 {
-    job_signal(&get(world, service)->jobs[JOB_MAIN], signo);
+    struct job *job = &get(world, service)->jobs[JOB_MAIN];
+
+    job_signal(job, signo);
+    job_signal(job, SIGCONT);
 }
 
 static void kill_all(struct world *world, uint32_t service)

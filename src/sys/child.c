@@ -62,7 +62,7 @@ IN_CHILD static int note_birth(const struct child *child)
 {
     struct process_birth birth;
     struct timespec now = { 0, 0 };
-    int rc;
+    int written;
 
     if (child->spec->births <= 0)
         return 0;
@@ -72,9 +72,11 @@ IN_CHILD static int note_birth(const struct child *child)
     (void)syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
     birth.pid = (int64_t)syscall(SYS_getpid);
     birth.time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    rc = (int)syscall(SYS_write, child->spec->births, &birth, sizeof(birth));
-    if (rc < 0)
+    written = (int)syscall(SYS_write, child->spec->births, &birth, sizeof(birth));
+    if (written != (int)sizeof(birth)) {
+        errno = written < 0 ? errno : ENOSPC;
         return -1;
+    }
     return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 

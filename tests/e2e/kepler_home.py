@@ -8,6 +8,8 @@ import tempfile
 import textwrap
 import time
 
+import pytest
+
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 KEPLER = os.path.abspath(os.path.join(BUILD, "kepler"))
 DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))
@@ -42,7 +44,8 @@ class Home:
         self.folder = tempfile.mkdtemp(prefix="kepler-")
         self.state = os.path.join(self.folder, "state")
         self.env = dict(os.environ, KEPLER_DAEMON_PATH=self.state, LC_ALL="C.UTF-8", SHELL="/bin/sh")
-        self.env["KEPLER_CGROUPS"] = "yes" if cgroups else "no"
+        if not cgroups:
+            self.env["KEPLER_CGROUPS"] = "no"
         self.env.pop("KEPLER_SOCKET_PATH", None)
         self.env["PATH"] = os.path.dirname(KEPLER) + ":" + self.env.get("PATH", "/usr/bin:/bin")
         self.daemon = None
@@ -57,9 +60,10 @@ class Home:
 
     # --- the daemon -------------------------------------------------------------------------
 
-    def start_daemon(self):
+    def start_daemon(self, *prefix):
+        """`prefix`: a command that runs it."""
         log = open(os.path.join(self.folder, "log"), "ab")
-        self.daemon = subprocess.Popen(self.daemon_argv(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.daemon = subprocess.Popen([*prefix, *self.daemon_argv()], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         wait_until(self.is_up, "the daemon listens")
 
@@ -174,3 +178,20 @@ class Home:
         """What services wrote, as (service, text)."""
         found = [json.loads(line) for line in self.run("logs", "--json", *words, file=file).stdout.splitlines()]
         return [(line["service"], line["msg"]) for line in found]
+
+
+# The two ways to hold a tree of processes.
+CONTAINMENTS = ("cgroups", "sessions")
+
+
+def contained(containment):
+    """For fixtures: a home whose daemon runs that way."""
+    home = Home(cgroups=containment == "cgroups")
+    # Freed memory is to be used again, also under a sanitizer.
+    home.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
+    home.start_daemon()
+    if containment == "cgroups" and not home.has_cgroups():
+        home.close()
+        pytest.skip("no control groups can be made here")
+    yield home
+    home.close()

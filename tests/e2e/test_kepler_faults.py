@@ -1,28 +1,22 @@
 """What can go wrong around a daemon: load, full disks, escaping children, files that change under it."""
 import json
 import os
+import signal
+import subprocess
+import time
 
 import pytest
 
-from kepler_home import Home, wait_until
+from kepler_home import CONTAINMENTS, Home, alive, contained, wait_until
 
 CYCLES = int(os.environ.get("KEPLER_CYCLES", "600"))
 # Of a daemon with one config of which nothing runs: the socket, locks, the loop, logs.
 RESTING_FILES = 20
 
 
-@pytest.fixture(params=["cgroups", "sessions"])
+@pytest.fixture(params=CONTAINMENTS)
 def home(request):
-    """A daemon for each of the two ways to hold a tree of processes."""
-    home = Home(cgroups=request.param == "cgroups")
-    # Freed memory is to be used again, also under a sanitizer.
-    home.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
-    home.start_daemon()
-    if request.param == "cgroups" and not home.has_cgroups():
-        home.close()
-        pytest.skip("no control groups can be made here")
-    yield home
-    home.close()
+    yield from contained(request.param)
 
 
 def many(count, text):
@@ -97,3 +91,156 @@ def test_a_program_that_is_not_there_leaves_no_open_file_behind(home):
     home.wait_for("s49", "failed")
     assert "No such file" in json.dumps(home.services()["s0"])
     wait_for_files(home, RESTING_FILES)
+
+
+# --- children that escape ----------------------------------------------------------------------
+
+# Forks twice, each time into a session of its own.
+ESCAPE = "setsid -f sh -c 'setsid -f sleep 1000; exec setsid sleep 1000'"
+# The same, and deaf.
+STUBBORN = "setsid -f sh -c 'trap \"\" TERM; setsid -f sh -c \"sleep 1000; true\"; sleep 1000'"
+
+
+def grown(home, count):
+    """Wait for a tree of that many processes; returns them."""
+    wait_until(lambda: len(home.processes()) >= count, f"{count} processes")
+    return home.processes()
+
+
+@pytest.mark.parametrize("words", [["stop"], ["stop", "-s", "KILL"], ["stop", "--clean"]])
+def test_a_stop_returns_when_the_last_escaped_child_has_ended(home, words):
+    home.write(f"""
+        services:
+          a: {{run: {json.dumps(ESCAPE + "; exec sleep 1000")}}}
+          b: {{run: {json.dumps(STUBBORN + "; exec sleep 1000")}, stop_grace_period: 300ms}}
+        """)
+    home.start("--wait")
+    grown(home, 8)
+    home.run(*words)
+    assert home.processes() == []
+
+
+def test_a_service_that_ends_takes_its_escaped_children_along(home):
+    home.write(f"services:\n  a: {{run: {json.dumps(ESCAPE + '; sleep 0.3; exit 5')}}}\n")
+    home.start()
+    assert home.wait_for("a", "exited")["exit_code"] == 5
+    assert home.processes() == []
+
+
+def test_each_stop_ends_its_own_escaped_children_and_no_others(home):
+    text = json.dumps(STUBBORN + "; exec sleep 1000")
+    home.write(many(6, f"{{run: {text}, stop_grace_period: 100ms}}"))
+    home.start("--wait")
+    grown(home, 6 * 5)
+    for left in range(5, -1, -1):
+        home.run("stop", f"s{left}")
+        assert len(home.processes()) == left * 5
+
+
+def test_what_a_killed_daemon_left_is_found_also_when_its_main_process_is_gone(home):
+    home.write(f"services:\n  a: {{run: {json.dumps(STUBBORN + '; ' + ESCAPE + '; exec sleep 1000')}}}\n")
+    home.start("--wait")
+    tree = grown(home, 6)
+    main = home.services()["a"]["pid"]
+    home.kill_daemon()
+    os.kill(main, signal.SIGKILL)
+    wait_until(lambda: not alive(main), "the main process is gone")
+    assert sorted(home.processes()) == sorted(set(tree) - {main})
+    home.start_daemon()
+    assert home.processes() == []
+    assert home.status("a") == "stopped"
+
+
+def test_a_stranger_in_a_session_that_was_once_ours_is_left_alone():
+    """The number of a session that is long over is given out again, and its new leader has ended."""
+    home = Home(cgroups=False)
+    home.start_daemon()
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    home.kill_daemon()
+    stranger = subprocess.Popen(["setsid", "-f", "sh", "-c", "sleep 1000 & echo $$ $! > stranger"], cwd=home.folder)
+    stranger.wait()
+    try:
+        leader, child = wait_until(lambda: os.path.exists(home.path("stranger")) and home.read("stranger").split(), "it runs")
+        wait_until(lambda: not os.path.exists(f"/proc/{leader}"), "its leader is gone")
+        with open(os.path.join(home.state, "births"), "ab") as file:
+            file.write(int(leader).to_bytes(8, "little") + time.clock_gettime_ns(time.CLOCK_BOOTTIME).to_bytes(8, "little"))
+        home.start_daemon()
+        assert home.processes() == []
+        assert alive(child)
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+        home.close()
+
+
+def test_only_without_control_groups_a_mark_is_added_to_the_environment(home):
+    home.write("services:\n  a: {command: [env], inherit_env: false, environment: [A=b]}\n")
+    home.run("start")
+    names = {text.split("=")[0] for _, text in home.lines()}
+    assert ("KEPLER_TREE" in names) == (not home.has_cgroups())
+    assert "A" in names
+
+
+# --- processes that stand still, and those that are dead ---------------------------------------
+
+
+def test_a_service_that_stands_still_hears_that_it_is_to_stop(home):
+    home.write("""
+        services:
+          a: {run: "trap 'echo bye > bye; exit 0' TERM; while :; do sleep 0.05; done", stop_grace_period: 60s}
+        """)
+    home.start("--wait")
+    pid = home.services()["a"]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    home.run("stop")
+    assert home.read("bye") == "bye\n"
+    assert home.processes() == []
+
+
+def test_a_tree_that_stands_still_can_be_killed(home):
+    home.write(f"services:\n  a: {{run: {json.dumps(ESCAPE + '; exec sleep 1000')}, stop_grace_period: 0s}}\n")
+    home.start("--wait")
+    for pid in grown(home, 3):
+        os.kill(pid, signal.SIGSTOP)
+    home.run("stop")
+    assert home.processes() == []
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def zombies(pid):
+    return [child for child in children(pid) if not alive(child)]
+
+
+STRAYS = "services:\n  a: {run: 'for i in 1 2 3 4 5; do setsid -f sleep 0.2; done; touch done; sleep 1000; true'}\n"
+
+
+def test_strays_of_services_in_control_groups_are_reaped(home):
+    if not home.has_cgroups():
+        pytest.skip("without control groups the main process of a service is the parent of its strays")
+    home.write(STRAYS)
+    home.start("--wait")
+    wait_until(lambda: os.path.exists(home.path("done")), "all were started")
+    wait_until(lambda: len(home.processes()) == 2, "they have ended")
+    wait_until(lambda: children(home.daemon.pid) == [home.services()["a"]["pid"]], "they were reaped")
+
+
+def test_a_daemon_that_is_the_first_process_reaps_what_it_is_given():
+    if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no process namespace can be made here")
+    home = Home()
+    home.start_daemon("unshare", "-p", "-f", "--mount-proc", "--kill-child")
+    try:
+        inner = children(home.daemon.pid)[0]
+        home.write(STRAYS)
+        home.start("--wait")
+        wait_until(lambda: os.path.exists(home.path("done")), "all were started")
+        subprocess.run(["nsenter", "-t", str(inner), "-p", "-m", "setsid", "-f", "sh", "-c", "sleep 0.1 & sleep 0.2"], check=True)
+        wait_until(lambda: len(children(inner)) == 1, "only the service is left")
+        os.kill(inner, signal.SIGTERM)
+        assert home.daemon.wait(30) == 0
+    finally:
+        home.close()

@@ -8,15 +8,12 @@ import time
 
 import pytest
 
-from kepler_home import DAEMON, Home, alive, wait_until
+from kepler_home import CONTAINMENTS, DAEMON, alive, contained, wait_until
 
 
-@pytest.fixture
-def home():
-    home = Home()
-    home.start_daemon()
-    yield home
-    home.close()
+@pytest.fixture(params=CONTAINMENTS)
+def home(request):
+    yield from contained(request.param)
 
 
 AUTOSTART = """

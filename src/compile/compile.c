@@ -5,6 +5,7 @@
 #include "compile/arrange.h"
 #include "compile/decl.h"
 #include "compile/delegate.h"
+#include "state/managed.h"
 #include "compile/generic.h"
 #include "state/host.h"
 #include "compile/load.h"
@@ -233,6 +234,22 @@ static void decode(struct compiling *c)
     }
 }
 
+/* Only who cleans a folder asks for the paths of all. */
+static const struct managed *list_managed(const struct compiling *c)
+{
+    struct managed *managed = NULL;
+
+    for (size_t i = 0; i < c->states.n && !managed; i++)
+        if (value_get(&c->states.p[i].body, "clean"))
+            managed = ARENA_NEW(c->arena, struct managed);
+    if (!managed)
+        return NULL;
+    managed_init(managed, c->arena);
+    for (size_t i = 0; i < c->states.n; i++)
+        managed_add(managed, c->states.p[i].name, c->states.p[i].module, c->states.p[i].args);
+    return managed;
+}
+
 /* --- the whole --------------------------------------------------------------------------- */
 
 static void begin(struct compiling *c, struct arena *arena, struct state_host *host,
@@ -272,6 +289,7 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
         .outputs = c->outputs,
         .warnings = c->warnings,
         .names = c->names,
+        .managed = list_managed(c),
     };
     (void)arrange_plan(c->arena, plan, c->diags);
     if (diags_count(c->diags) > before)

@@ -83,6 +83,7 @@ struct plan_state {
     uint32_t level;
 };
 
+struct managed;
 struct map;
 
 struct plan {
@@ -96,6 +97,7 @@ struct plan {
     const struct output_list *outputs; /* what deferred states wait for, see compile/output.h */
     const struct diags *warnings;      /* unknown parameters, when those are no mistakes */
     const struct map *names;           /* struct plan_state by full name */
+    const struct managed *managed;     /* paths of all states; NULL: no state has a `clean` */
 };
 
 /* The number of the state with this full name, or -1. */

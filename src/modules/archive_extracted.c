@@ -222,6 +222,7 @@ const struct module module_archive_extracted = {
     .example = "name: /opt/app\nsource: https://example.org/app-1.2.tar.gz\nsource_hash: "
                "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
     .params = extracted_params,
+    .flags = MODULE_TREE,
     .args_size = sizeof(struct extracted_args),
     .validate = extracted_validate,
     .check = extracted_check,

@@ -64,6 +64,7 @@ const struct module module_file_absent = {
     .details = "A folder goes with all that is in it; reverting brings all of it back.",
     .example = "name: ROOT/present\n",
     .params = absent_params,
+    .flags = MODULE_REMOVES,
     .args_size = sizeof(struct absent_args),
     .validate = absent_validate,
     .check = absent_check,

@@ -38,7 +38,7 @@ static const struct param directory_params[] = {
     PARAM("max_depth", INT, ARGS, max_depth, "how deep recurse goes; 0: this folder only", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX)),
     PARAM("children_only", BOOL, ARGS, children_only, "recurse for what is in it, not for the folder itself"),
     PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "recurse sets what links below point to, else it passes over them"),
-    PARAM("clean", BOOL, ARGS, clean, "remove everything in it that exclude_pat does not name"),
+    PARAM("clean", BOOL, ARGS, clean, "remove everything in it that neither exclude_pat names nor another state of the run manages"),
     PARAM("exclude_pat", STRS, ARGS, exclude, "what clean leaves: globs, or E@ and a pattern, for the path below the folder", .aliases = "exclude"),
     PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
     { 0 },
@@ -205,7 +205,7 @@ static int survey_init(struct survey *survey, struct state_run *run,
 static int walk_below(struct survey *survey, struct err *err)
 {
     if (survey->want->clean &&
-        leftovers_find(survey->run->arena, survey->name, keep, survey, &survey->extra, err) < 0)
+        leftovers_find(survey->run, survey->name, keep, survey, &survey->extra, err) < 0)
         return -1;
     if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
         return 0;
@@ -323,9 +323,8 @@ static int directory_apply(struct state_run *run, const void *args, struct err *
 const struct module module_file_directory = {
     .name = "file.directory",
     .summary = "a folder with this mode and owner, and what is in it",
-    .details = "`clean` removes everything below the folder that `exclude_pat` does not name, "
-               "also what other states put there: name that in exclude_pat. Reverting brings all "
-               "of it back.",
+    .details = "`clean` removes everything below the folder but what `exclude_pat` names and what "
+               "other states of the same run manage there. Reverting brings all of it back.",
     .example = "name: ROOT/conf.d\nmode: \"0750\"\n",
     .params = directory_params,
     .args_size = sizeof(struct directory_args),

@@ -201,7 +201,7 @@ static int survey_init(struct survey *survey, struct state_run *run,
         return err_wrap(err, "list %s", want->source);
     if (!want->clean)
         return 0;
-    return leftovers_find(run->arena, survey->dest, keep, survey, &survey->extra, err);
+    return leftovers_find(run, survey->dest, keep, survey, &survey->extra, err);
 }
 
 /* --- one item ----------------------------------------------------------------------------------
@@ -446,6 +446,7 @@ const struct module module_file_recurse = {
                "`exclude_pat` names it.",
     .example = "name: ROOT/tree\nsource: ROOT/source\n",
     .params = recurse_params,
+    .flags = MODULE_TREE,
     .args_size = sizeof(struct recurse_args),
     .validate = recurse_validate,
     .check = recurse_check,

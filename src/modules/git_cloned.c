@@ -127,6 +127,7 @@ const struct module module_git_cloned = {
                "repository. A revert removes a clone that was made here.",
     .example = "name: /srv/app\nurl: https://git.example.org/app.git\nbranch: main\n",
     .params = cloned_params,
+    .flags = MODULE_TREE,
     .args_size = sizeof(struct cloned_args),
     .validate = cloned_validate,
     .check = cloned_check,

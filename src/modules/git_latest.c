@@ -219,6 +219,7 @@ const struct module module_git_latest = {
         "too. A revert goes back to the commit that was there before.",
     .example = "name: https://git.example.org/app.git\ntarget: /srv/app\nbranch: main\n",
     .params = latest_params,
+    .flags = MODULE_TREE,
     .args_size = sizeof(struct latest_args),
     .validate = latest_validate,
     .check = latest_check,

@@ -4,10 +4,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "state/managed.h"
+#include "state/module.h"
 #include "sys/fs.h"
+#include "sys/path.h"
 #include "sys/tree.h"
 
 struct search {
+    struct state_run *run;
     struct arena *arena;
     size_t prefix; /* of the folder, with its slash */
     leftovers_keep_fn *keep;
@@ -36,6 +40,13 @@ static void leave(struct search *search, const char *path)
     VEC_PUSH_IN(search->arena, &found->list, arena_strdup(search->arena, path));
 }
 
+/* What other states of the run manage, and a file that one of them is just writing. */
+static bool is_of_another(const struct state_run *run, const char *path)
+{
+    return managed_has(run->managed, path) || managed_covers(run->managed, path, run->name) ||
+           fs_is_temp_name(path_basename(path).p);
+}
+
 static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
 {
     struct search *search = self;
@@ -47,7 +58,8 @@ static int visit(void *self, enum tree_step step, const struct tree_entry *entry
         leave(search, entry->path);
         return 0;
     }
-    if (search->keep(search->self, entry->path + search->prefix, &kept, err) < 0)
+    kept = is_of_another(search->run, entry->path);
+    if (!kept && search->keep(search->self, entry->path + search->prefix, &kept, err) < 0)
         return -1;
     if (kept)
         search->last_kept = arena_strdup(search->arena, entry->path);
@@ -56,13 +68,20 @@ static int visit(void *self, enum tree_step step, const struct tree_entry *entry
     return 0;
 }
 
-int leftovers_find(struct arena *arena, const char *folder, leftovers_keep_fn *keep, void *self,
+int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn *keep, void *self,
                    struct leftovers *ret, struct err *err)
 {
-    struct search search = { arena, strlen(folder) + 1, keep, self, ret, NULL };
+    struct search search = {
+        .run = run,
+        .arena = run->arena,
+        .prefix = strlen(folder) + 1,
+        .keep = keep,
+        .self = self,
+        .found = ret,
+    };
     struct fs_info info;
 
-    *ret = (struct leftovers){ .known = MAP_INIT_IN(arena) };
+    *ret = (struct leftovers){ .known = MAP_INIT_IN(run->arena) };
     if (fs_lstat(folder, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)

@@ -2,7 +2,8 @@
  * leftovers - what is in a folder and should not be.
  *
  * Everything below the folder that nobody wants to keep. A folder in which nothing
- * is kept is one leftover; else what is in it is told one by one.
+ * is kept is one leftover; else what is in it is told one by one. What other states
+ * of the run manage is kept in any case.
  *
  * Memory: the arena. Threads: any.
  */
@@ -14,8 +15,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-struct arena;
 struct err;
+struct state_run;
 
 struct leftovers {
     VEC(const char *) list; /* whole paths */
@@ -26,7 +27,7 @@ struct leftovers {
 typedef int leftovers_keep_fn(void *self, const char *relative, bool *ret_kept, struct err *err);
 
 /* `folder` is normalised; one that is not there has no leftovers. */
-int leftovers_find(struct arena *arena, const char *folder, leftovers_keep_fn *keep, void *self,
+int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn *keep, void *self,
                    struct leftovers *ret, struct err *err);
 /* Is this path one of them? */
 bool leftovers_has(const struct leftovers *leftovers, const char *path);

@@ -285,6 +285,7 @@ const struct module module_mount_mounted = {
     .example = "name: /srv/data\ndevice: UUID=3e6be9de-8139-11d1-9106-a43f08d823a6\nfstype: ext4\n"
                "opts: defaults,noatime\nmount: false\nconfig: ROOT/fstab\n",
     .params = mounted_params,
+    .flags = MODULE_TREE,
     .args_size = sizeof(struct mounted_args),
     .lock = "mount",
     .validate = mounted_validate,

@@ -123,6 +123,7 @@ const struct module module_mount_unmounted = {
     .summary = "nothing is mounted at a folder",
     .example = "name: /srv/old\npersist: true\n",
     .params = unmounted_params,
+    .flags = MODULE_REMOVES,
     .args_size = sizeof(struct unmounted_args),
     .lock = "mount",
     .validate = unmounted_validate,

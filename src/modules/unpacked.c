@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/sha256.h"
 #include "edit/lines.h"
+#include "modules/leftovers.h"
 #include "modules/parent.h"
 #include "state/change.h"
 #include "state/host.h"
@@ -214,16 +215,26 @@ static int on_entry(void *self, enum tree_step step, const struct tree_entry *en
                               : merge_file(m, entry, path, err);
 }
 
+static int keep_none(void *self, const char *relative, bool *ret_kept, struct err *err)
+{
+    (void)self;
+    (void)relative;
+    (void)err;
+    *ret_kept = false;
+    return 0;
+}
+
 static int remove_others(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
-    struct fs_names names = { 0 };
+    struct leftovers others;
 
     if (!wish->clean)
         return 0;
-    if (fs_list(run->arena, wish->folder, &names, err) < 0)
+    if (leftovers_find(run, path_normalise(run->arena, wish->folder), keep_none, NULL, &others,
+                       err) < 0)
         return -1;
-    VEC_EACH (&names.list, name)
-        if (change_remove(run, path_join(run->arena, wish->folder, *name), err) < 0)
+    VEC_EACH (&others.list, path)
+        if (change_remove(run, *path, err) < 0)
             return -1;
     return 0;
 }

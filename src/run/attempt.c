@@ -210,6 +210,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .forced = forced,
         .secret = state->secret,
         .host = world->host,
+        .managed = world->plan->managed,
         .text = text,
     };
     attempt->changed = false;

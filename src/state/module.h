@@ -37,14 +37,17 @@
 struct change;
 struct diags;
 struct err;
+struct managed;
 struct process_spec;
 struct process_result;
 struct state_host;
 struct state_run;
 
 enum module_flag {
-    MODULE_ALWAYS = 1, /* check always differs: running it is the change (cmd.run, test.ping) */
-    MODULE_HIDDEN = 2, /* not in the index of the manual */
+    MODULE_ALWAYS = 1,  /* check always differs: running it is the change (cmd.run, test.ping) */
+    MODULE_HIDDEN = 2,  /* not in the index of the manual */
+    MODULE_TREE = 4,    /* owns all that is below its path (state/managed.h) */
+    MODULE_REMOVES = 8, /* its path is not to be there */
 };
 
 struct module {
@@ -98,6 +101,7 @@ struct state_run {
     bool secret;               /* has secrets among its arguments: contents are not shown */
     struct state_host *host;   /* files, templates, commands: what the caller supplies */
     struct state_group *group; /* of its lock, itself included; NULL: it is alone, or a dry run */
+    const struct managed *managed; /* paths of all states of the run; NULL: nobody asks for them */
 
     /* What the module has said so far; read by the runner. */
     bool differs;

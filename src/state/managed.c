@@ -1,0 +1,82 @@
+#include "state/managed.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "data/params.h"
+#include "state/module.h"
+#include "sys/path.h"
+
+struct managed_path {
+    const char *tree; /* the state that owns all below it; NULL: none does */
+    bool shared;      /* several of them do */
+};
+
+void managed_init(struct managed *managed, struct arena *arena)
+{
+    *managed = (struct managed){ .arena = arena, .paths = MAP_INIT_IN(arena) };
+}
+
+static const char *path_of(const struct module *module, const void *args)
+{
+    const struct param *param = params_find_primary(module->params);
+
+    if (!param || param->kind != PARAM_PATH)
+        param = params_find(module->params, STR("target"));
+    if (!param || param->kind != PARAM_PATH)
+        return NULL;
+    return *(const char *const *)(const void *)((const char *)args + param->offset);
+}
+
+/* The entry of a path. The folders above it are entries as well: an empty one may be on the way to
+ * what a state is about to put there. */
+static struct managed_path *enter(struct managed *managed, const char *path)
+{
+    struct managed_path *entry = map_find(&managed->paths, str_from(path));
+
+    if (entry)
+        return entry;
+    entry = ARENA_NEW(managed->arena, struct managed_path);
+    map_set(&managed->paths, str_from(path), entry);
+    if (path[0] == '/' && path[1] != '\0')
+        (void)enter(managed, path_dirname(managed->arena, path));
+    return entry;
+}
+
+void managed_add(struct managed *managed, const char *name, const struct module *module,
+                 const void *args)
+{
+    const char *path;
+    struct managed_path *entry;
+
+    if (!args || !module->params || (module->flags & MODULE_REMOVES))
+        return;
+    path = path_of(module, args);
+    if (!path)
+        return;
+    entry = enter(managed, path_normalise(managed->arena, path));
+    if (!(module->flags & MODULE_TREE))
+        return;
+    entry->shared = entry->tree != NULL;
+    entry->tree = name;
+}
+
+bool managed_has(const struct managed *managed, const char *path)
+{
+    return managed && map_has(&managed->paths, str_from(path));
+}
+
+bool managed_covers(const struct managed *managed, const char *path, const char *name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (; managed; path = path_dirname(&arena, path)) {
+        const struct managed_path *entry = map_find(&managed->paths, str_from(path));
+
+        if (entry && entry->tree && (entry->shared || strcmp(entry->tree, name) != 0))
+            return true;
+        if (path[0] != '/' || path[1] == '\0')
+            return false;
+    }
+    return false;
+}

@@ -11,55 +11,79 @@
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/clock.h"
-#include "sys/fetch.h"
 #include "sys/fs.h"
 
 #define ARGS struct extracted_args
 
 #define STRIP_MAX 64
 /* Of an archive that comes over the network without a hash. */
-#define ARCHIVE_MAX     ((size_t)4 << 30)
-#define ARCHIVE_TIMEOUT (3600 * CLOCK_SECOND)
 
 struct extracted_args {
-    const char *name, *source, *source_hash, *if_missing, *options, *user, *group, *password;
+    const char *name, *source, *if_missing, *options, *user, *group, *password;
     int format;
     int64_t strip;
-    bool makedirs, skip_verify, clean, enforce_toplevel;
+    struct source_trust trust;
+    bool makedirs, clean, enforce_toplevel, overwrite;
 };
 
 /* clang-format off */
 static const struct param extracted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("source", STR, ARGS, source, "the archive: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("source_hash", STR, ARGS, source_hash, "sha256=... or sha512=... of the source", .flags = PARAM_FILLED),
-    PARAM("skip_verify", BOOL, ARGS, skip_verify, "take an archive from the network without a hash"),
+    PARAM("source_hash", STR, ARGS, trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums", .flags = PARAM_FILLED),
+    PARAM("source_hash_name", STR, ARGS, trust.name, "its name in a file of checksums; without: that of the source"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "take an archive from the network without a hash"),
     PARAM("archive_format", CHOICE, ARGS, format, "its kind; without: whatever it is", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
     PARAM("if_missing", PATH, ARGS, if_missing, "nothing is done when this path is there; nothing else is looked at"),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above the folder", .default_text = "true"),
     PARAM("strip_components", INT, ARGS, strip, "leave out so many parts at the beginning of each path", PARAM_RANGE(0, STRIP_MAX)),
-    PARAM("options", STR, ARGS, options, "'--strip-components=N', as for tar", .flags = PARAM_FILLED),
+    PARAM("options", STR, ARGS, options, "as for tar: '--strip-components=N'; words that choose a compression are not needed", .flags = PARAM_FILLED),
     PARAM("user", STR, ARGS, user, "owner of what is extracted"),
     PARAM("group", STR, ARGS, group, "group of what is extracted"),
     PARAM("password", STR, ARGS, password, "of an encrypted zip", .flags = PARAM_SECRET),
-    PARAM("clean", BOOL, ARGS, clean, "remove what else is in the folder"),
+    PARAM("clean", BOOL, ARGS, clean, "remove what else is in the folder, but not what other states of the run manage"),
+    PARAM("overwrite", BOOL, ARGS, overwrite, "extract it every time, whatever is there"),
     PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one entry at the top"),
     { 0 },
 };
 /* clang-format on */
 
-/* The number of "--strip-components=1"; false when it is something else. */
-static bool read_strip(const char *options, int64_t *ret)
-{
-    static const char *const words[] = { "--strip-components=", "--strip=", "--strip-components " };
-    struct err ignored;
+/* Words of tar that choose a compression or tell more: the archive itself says what it is. */
+static const char *const needless[] = {
+    "-z", "--gzip",    "-j", "--bzip2",         "-J", "--xz", "--zstd",
+    "-v", "--verbose", "-a", "--auto-compress",
+};
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_starts(str_from(options), str_from(words[i])))
-            return number_parse_int(str_trim(str_from(options + strlen(words[i]))), ret,
-                                    &ignored) == 0 &&
-                   *ret >= 0 && *ret <= STRIP_MAX;
-    return false;
+static struct str next_word(struct str *rest)
+{
+    *rest = str_trim(*rest);
+    return str_cut(rest, ' ');
+}
+
+/* "=N", or N as the next word. */
+static bool read_number(struct str word, struct str *rest, int64_t *ret)
+{
+    struct err ignored;
+    const size_t equals = str_find_char(word, '=', 0);
+    struct str digits = equals != STR_NONE ? str_slice(word, equals + 1, word.n) : next_word(rest);
+
+    return number_parse_int(digits, ret, &ignored) == 0 && *ret >= 0 && *ret <= STRIP_MAX;
+}
+
+/* The number of "--strip-components=1"; false when there is something else in it. */
+static bool read_options(const char *options, int64_t *ret)
+{
+    struct str rest = str_from(options), word;
+
+    while (rest.p && (word = next_word(&rest)).n > 0) {
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(needless); i++)
+            known |= str_is(word, needless[i]) || str_is(word, needless[i] + 1);
+        if (!known && (!str_starts(word, STR("--strip")) || !read_number(word, &rest, ret)))
+            return false;
+    }
+    return true;
 }
 
 static bool is_remote(const char *source)
@@ -75,10 +99,13 @@ static int extracted_validate(const void *args, const struct value *where, struc
     int64_t strip;
     int result = 0;
 
-    if (want->options && !read_strip(want->options, &strip))
-        result = value_diag(diags, where, "'options' knows '--strip-components=N' only, got '%s'",
-                            want->options);
-    if (is_remote(want->source) && !want->source_hash && !want->skip_verify) {
+    if (want->options && !read_options(want->options, &strip))
+        result =
+            value_diag(diags, where,
+                       "'options' knows '--strip-components=N' and what chooses a compression, "
+                       "got '%s'",
+                       want->options);
+    if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
         result = value_diag(diags, where, "an archive from the network wants a 'source_hash'");
         diag_hint(diags, "skip_verify: true takes it as it comes");
     }
@@ -94,7 +121,7 @@ static int find_options(const struct extracted_args *want, struct unpack_options
     int64_t strip = want->strip;
 
     if (want->options)
-        (void)read_strip(want->options, &strip);
+        (void)read_options(want->options, &strip);
     *ret = (struct unpack_options){
         .name = want->source,
         .format = (enum unpack_format)want->format,
@@ -115,7 +142,7 @@ static int find_mark(struct state_run *run, const struct extracted_args *want, c
     char hex[SHA256_HEX_SIZE];
 
     *ret_bytes = (struct str){ NULL, 0 };
-    *ret = want->source_hash;
+    *ret = want->trust.hash;
     if (*ret || is_remote(want->source)) {
         *ret = *ret ? *ret : want->source;
         return 0;
@@ -133,6 +160,10 @@ static int extracted_check(struct state_run *run, const void *args, struct err *
     struct unpacked_wish wish = { .folder = want->name, .source = want->source };
     struct fs_info info;
 
+    if (want->overwrite) {
+        state_differs(run, "%s is extracted every time (overwrite)", want->source);
+        return 0;
+    }
     if (want->if_missing) {
         if (fs_stat(want->if_missing, &info, err) < 0)
             return -1;
@@ -162,21 +193,6 @@ static int is_done(struct state_run *run, const struct extracted_args *want, boo
     return result;
 }
 
-/* A hash is what makes the network trustworthy; whoever asks for it does without. */
-static int read_source(struct state_run *run, const struct extracted_args *want, struct str *ret,
-                       struct err *err)
-{
-    const struct fetch_options options = {
-        .size_max = ARCHIVE_MAX,
-        .timeout = ARCHIVE_TIMEOUT,
-        .cancel = run->host->cancel,
-    };
-
-    if (is_remote(want->source) && !want->source_hash)
-        return fetch(run->arena, want->source, &options, ret, err);
-    return state_source(run, want->source, want->source_hash, ret, err);
-}
-
 static int extracted_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct extracted_args *want = args;
@@ -196,7 +212,8 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
     if (find_options(want, &wish.options, err) < 0 ||
         find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
         return -1;
-    if (!wish.bytes.p && read_source(run, want, &wish.bytes, err) < 0)
+    if (!wish.bytes.p &&
+        state_source_trusted(run, want->source, &want->trust, &wish.bytes, err) < 0)
         return -1;
     if (unpacked_apply(run, &wish, err) < 0)
         return -1;

@@ -34,7 +34,7 @@ struct authkeys_args {
     PARAM("config", STR, type, in.config, "the file: a path, or one below the home of the user; %h is the home, %u the user", .flags = PARAM_FILLED), \
     PARAM("enc", STR, type, in.enc, "kind of the key when the name is only its base64", .default_text = "ssh-rsa"),    \
     PARAM("source", STR, type, in.source, "a file with keys, instead of the name"),                                    \
-    PARAM("source_hash", STR, type, in.source_hash, "sha256=... or sha512=... of the source")
+    PARAM("source_hash", STR, type, in.source_hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums")
 /* clang-format on */
 
 int authkeys_validate(const struct authkeys_args *args, const struct value *where,

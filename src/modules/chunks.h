@@ -44,7 +44,7 @@ int chunks_plan(struct state_run *run, const struct chunks_args *args, chunks_ed
     PARAM("name", PATH, type, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),         \
     PARAM("text", ANY, type, text, "what is to be there: lines, or a list; a text of several lines belongs together"), \
     PARAM("source", ANY, type, content.source, "where the text comes from instead"),                                 \
-    PARAM("source_hash", STR, type, content.source_hash, "sha256=... or sha512=... of the source"),                  \
+    PARAM("source_hash", STR, type, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),                  \
     PARAM("sources", STRS, type, sources, "several sources, one after another"),                                     \
     PARAM("template", ANY, type, content.template, "render the text: true or 'jinja'"),                              \
     PARAM("context", MAP, type, content.context, "variables of the template"),                                       \

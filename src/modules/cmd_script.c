@@ -25,7 +25,9 @@ struct script_args {
 static const struct param script_params[] = {
     PARAM("name", STR, ARGS, name, "the source of the script, and its arguments", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
     PARAM("source", ANY, ARGS, content.source, "the source, when the name is not"),
-    PARAM("source_hash", STR, ARGS, content.source_hash, "sha256=... or sha512=... of the source"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
     PARAM("args", ANY, ARGS, args, "arguments: a text that the shell reads, or a list"),
     PARAM("template", ANY, ARGS, content.template, "render the script: true or 'jinja'"),
     PARAM("context", MAP, ARGS, content.context, "variables of the template"),

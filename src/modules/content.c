@@ -221,6 +221,7 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
 {
     const bool is_list = args->source->kind == VALUE_LIST;
     const size_t count = is_list ? args->source->list->count : 1;
+    struct source_trust trust = args->trust;
     int result = err_set(err, ERR_NOT_FOUND, "no source");
 
     for (size_t i = 0; i < count; i++) {
@@ -229,7 +230,8 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
 
         if (!read_source(item, &ret->source, &hash))
             return err_set(err, ERR_INVALID, "source is %s", value_describe(item));
-        result = state_source(run, ret->source, hash ? hash : args->source_hash, &ret->text, err);
+        trust.hash = hash ? hash : args->trust.hash;
+        result = state_source_trusted(run, ret->source, &trust, &ret->text, err);
         if (result == 0 || err->code != ERR_NOT_FOUND)
             return result;
     }

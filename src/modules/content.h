@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "data/params.h"
+#include "state/module.h"
 
 struct buf;
 struct diags;
@@ -29,7 +30,7 @@ struct content_args {
     const char *pillar, *grains;  /* paths to such contents in settings and facts */
     bool no_newline;              /* contents do not end their last line */
     const struct value *source;   /* text, or a list: the first that is there */
-    const char *source_hash;      /* of the source */
+    struct source_trust trust;    /* in the source */
     const struct value *template; /* a truth, or "jinja" */
     const struct value *context, *defaults;
 };

@@ -8,6 +8,7 @@
 #include <archive_entry.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,9 @@ static struct {
     const char *(*path_utf8)(struct archive_entry *entry);
     const char *(*hardlink)(struct archive_entry *entry);
     mode_t (*filetype)(struct archive_entry *entry);
+    int (*is_encrypted)(struct archive_entry *entry);
+    int (*has_encrypted)(struct archive *a);
+    int (*format)(struct archive *a);
     void (*set_path)(struct archive_entry *entry, const char *path);
     void (*set_hardlink)(struct archive_entry *entry, const char *path);
     void (*set_uid)(struct archive_entry *entry, la_int64_t id);
@@ -87,6 +91,9 @@ static void load(void)
         { "archive_entry_pathname_utf8", &api.path_utf8 },
         { "archive_entry_hardlink", &api.hardlink },
         { "archive_entry_filetype", &api.filetype },
+        { "archive_entry_is_encrypted", &api.is_encrypted },
+        { "archive_read_has_encrypted_entries", &api.has_encrypted },
+        { "archive_format", &api.format },
         { "archive_entry_set_pathname", &api.set_path },
         { "archive_entry_set_hardlink", &api.set_hardlink },
         { "archive_entry_set_uid", &api.set_uid },
@@ -121,6 +128,43 @@ static int fail(const struct unpacking *u, struct archive *a, struct err *err)
 
     return err_set(err, ERR_INVALID, "archive '%s': %s", u->options->name,
                    why ? why : "cannot be read");
+}
+
+static const char *format_name(const struct unpacking *u)
+{
+    static const struct {
+        int format;
+        const char *name;
+    } names[] = {
+        { ARCHIVE_FORMAT_TAR, "tar" },     { ARCHIVE_FORMAT_ZIP, "zip" },
+        { ARCHIVE_FORMAT_7ZIP, "7zip" },   { ARCHIVE_FORMAT_RAR, "rar" },
+        { ARCHIVE_FORMAT_RAR_V5, "rar" },  { ARCHIVE_FORMAT_CPIO, "cpio" },
+        { ARCHIVE_FORMAT_ISO9660, "iso" }, { ARCHIVE_FORMAT_AR, "ar" },
+        { ARCHIVE_FORMAT_XAR, "xar" },     { ARCHIVE_FORMAT_LHA, "lha" },
+        { ARCHIVE_FORMAT_CAB, "cab" },
+    };
+    const int format = api.format(u->reader) & ARCHIVE_FORMAT_BASE_MASK;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i].format == format)
+            return names[i].name;
+    return "archive";
+}
+
+/* Only zip can be decrypted by the library. */
+static int refuse_encrypted(const struct unpacking *u, struct err *err)
+{
+    const bool zip = strcmp(format_name(u), "zip") == 0;
+
+    if (zip && !u->options->password)
+        return err_set(err, ERR_UNSUPPORTED, "archive '%s' is encrypted: set 'password'",
+                       u->options->name);
+    if (!zip)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "archive '%s' is an encrypted %s archive, and only encrypted zip archives "
+                       "can be read; decrypt it first",
+                       u->options->name, format_name(u));
+    return 0;
 }
 
 static int open_reader(struct unpacking *u, struct str archive, struct err *err)
@@ -238,6 +282,8 @@ static int read_entry(struct unpacking *u, struct archive_entry *entry, struct u
     const enum fs_kind kind = kind_of(entry);
     const char *given = api.path(entry), *path;
 
+    if (u->writer && api.is_encrypted(entry) && refuse_encrypted(u, err) < 0)
+        return -1;
     if (find_path(u, given ? given : api.path_utf8(entry), &path, err) < 0)
         return -1;
     if (!path)
@@ -262,9 +308,12 @@ static int read_all(struct unpacking *u, struct str archive, struct unpack_entri
     for (;;) {
         const int rc = api.read_next(u->reader, &entry);
 
+        ret->format = format_name(u);
         if (rc == ARCHIVE_EOF)
             return u->writer && api.write_close(u->writer) < ARCHIVE_WARN ? fail(u, u->writer, err)
                                                                           : 0;
+        if (rc < ARCHIVE_WARN && api.has_encrypted(u->reader) > 0 && refuse_encrypted(u, err) < 0)
+            return -1;
         if (rc < ARCHIVE_WARN)
             return fail(u, u->reader, err);
         if (read_entry(u, entry, ret, err) < 0)

@@ -46,6 +46,7 @@ struct unpack_entry {
 };
 
 struct unpack_entries {
+    const char *format; /* what it turned out to be: "tar" */
     VEC(struct unpack_entry) list;
 };
 

@@ -169,13 +169,29 @@ struct merge {
     const char *stage, *folder;
 };
 
+/* A link where the archive has a folder is followed inside of the target only: an earlier archive
+ * may have put it there to have the next one write somewhere else. */
+static int refuse_way_out(const struct merge *m, const char *path, struct err *err)
+{
+    AUTO_FREE char *to = realpath(path, NULL), *root = realpath(m->folder, NULL);
+
+    if (!to || !root || path_is_below(to, root))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "'%s' is a link to '%s', out of '%s': nothing is extracted through it; remove "
+                   "the link, or extract there",
+                   path, to, m->folder);
+}
+
 static int merge_folder(struct merge *m, const char *path, const struct fs_info *from,
                         struct err *err)
 {
     const struct change_attr attr = { from->mode, from->uid, from->gid };
     struct fs_info info;
 
-    if (fs_stat(path, &info, err) < 0)
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_LINK && (refuse_way_out(m, path, err) < 0 || fs_stat(path, &info, err) < 0))
         return -1;
     if (info.kind == FS_FOLDER)
         return 0;
@@ -253,20 +269,18 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, 
 /* --- all of it ----------------------------------------------------------------------- */
 
 static int extract(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
-                   size_t *ret_count, struct err *err)
+                   struct unpack_entries *ret, struct err *err)
 {
     struct unpack_options options = wish->options;
-    struct unpack_entries entries;
     struct fs_info info;
     struct str mark;
 
     options.folder = stage;
     options.cancel = run->host->cancel;
-    if (unpack(run->arena, wish->bytes, &options, &entries, err) < 0 ||
-        check_top(run, wish, &entries, err) < 0 || fs_stat(wish->folder, &info, err) < 0)
+    if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
+        check_top(run, wish, ret, err) < 0 || fs_stat(wish->folder, &info, err) < 0)
         return -1;
-    *ret_count = entries.list.n;
-    mark = mark_text(run, wish, &entries);
+    mark = mark_text(run, wish, ret);
     if (info.kind == FS_NONE)
         return move_stage(run, wish, stage, mark, err);
     if (info.kind != FS_FOLDER)
@@ -279,17 +293,19 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
 {
     const char *stage = NULL;
     struct err ignored;
-    size_t count = 0;
+    struct unpack_entries entries = { 0 };
     int result;
 
     if (make_stage(run, wish, &stage, err) < 0)
         return -1;
-    result = extract(run, wish, stage, &count, err);
+    result = extract(run, wish, stage, &entries, err);
     (void)tree_remove(stage, &ignored); /* gone already when it became the folder */
     if (result < 0)
         return -1;
     buf_clear(&run->text);
-    state_say(run, "extracted %s into %s (%zu entries)", wish->source, wish->folder, count);
+    state_say(run, "extracted %s into %s (%s)", wish->source, wish->folder, entries.format);
+    state_detail(run, "format", "%s", entries.format);
+    state_detail(run, "entries", "%zu", entries.list.n);
     return 0;
 }
 

@@ -5,81 +5,16 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sha256.h"
-#include "base/sha512.h"
 #include "data/value.h"
 #include "state/host.h"
+#include "state/module.h"
 #include "compile/tree.h"
+#include "run/source_hash.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
 #define FILE_SCHEME "file://"
-
-/* --- hashes ------------------------------------------------------------------------- */
-
-struct hash_kind {
-    const char *name;
-    size_t hex_size; /* with its NUL */
-    void (*make)(const void *bytes, size_t n, char *text);
-};
-
-static void make_sha256(const void *bytes, size_t n, char *text)
-{
-    sha256_hex(bytes, n, text);
-}
-
-static void make_sha512(const void *bytes, size_t n, char *text)
-{
-    sha512_hex(bytes, n, text);
-}
-
-static const struct hash_kind hash_kinds[] = {
-    { "sha256", SHA256_HEX_SIZE, make_sha256 },
-    { "sha512", SHA512_HEX_SIZE, make_sha512 },
-};
-
-struct hash {
-    const struct hash_kind *kind;
-    struct str digits;
-};
-
-static bool fits(const struct hash_kind *kind, struct str name, struct str digits)
-{
-    if (digits.n + 1 != kind->hex_size || strspn(digits.p, "0123456789abcdefABCDEF") < digits.n)
-        return false;
-    return name.n == 0 || str_is(name, kind->name);
-}
-
-static int parse_hash(const char *text, struct hash *ret, struct err *err)
-{
-    struct str name = { "", 0 }, digits = str_trim(str_from(text));
-    size_t cut = strcspn(text, "=:");
-
-    if (text[cut]) {
-        name = str_trim((struct str){ text, cut });
-        digits = str_trim(str_from(text + cut + 1));
-    }
-    for (size_t i = 0; i < ARRAY_LEN(hash_kinds); i++)
-        if (fits(&hash_kinds[i], name, digits)) {
-            *ret = (struct hash){ &hash_kinds[i], digits };
-            return 0;
-        }
-    return err_set(err, ERR_INVALID, "hash '%s': wants sha256=<64 digits> or sha512=<128 digits>",
-                   text);
-}
-
-static int check_hash(const struct hash *hash, const char *source, struct str bytes,
-                      struct err *err)
-{
-    char now[SHA512_HEX_SIZE];
-
-    hash->kind->make(bytes.p, bytes.n, now);
-    if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
-        return 0;
-    return err_set(err, ERR_INVALID, "'%s' has %s %s, wanted %.*s", source, hash->kind->name, now,
-                   STR_ARG(hash->digits));
-}
 
 /* --- reading ------------------------------------------------------------------------ */
 
@@ -88,21 +23,29 @@ static bool is_remote(const char *source)
     return strncasecmp(source, "http://", 7) == 0 || strncasecmp(source, "https://", 8) == 0;
 }
 
-/* What was fetched once is kept under its hash. A damaged copy is fetched again. */
-static int read_remote(struct arena *arena, const struct state_host *host, const char *source,
-                       const struct hash *hash, struct str *ret, struct err *err)
+static int fetch_source(struct arena *arena, const struct state_host *host, const char *source,
+                        struct str *ret, struct err *err)
 {
     const struct fetch_options options = { .size_max = SOURCE_SIZE_MAX,
                                            .timeout = SOURCE_TIMEOUT,
                                            .cancel = host->cancel };
+
+    return fetch(arena, source, &options, ret, err);
+}
+
+/* What was fetched once is kept under its hash. A damaged copy is fetched again. */
+static int read_remote(struct arena *arena, const struct state_host *host, const char *source,
+                       const struct source_hash *hash, struct str *ret, struct err *err)
+{
     const char *folder = path_join(arena, host->data_dir, "fetched");
     const char *kept = path_join(arena, folder, arena_str(arena, hash->digits).p);
     const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
 
     if (fs_read(arena, kept, SOURCE_SIZE_MAX, ret, err) == 0 && ret->p &&
-        check_hash(hash, source, *ret, err) == 0)
+        source_hash_check(hash, source, *ret, err) == 0)
         return 0;
-    if (fetch(arena, source, &options, ret, err) < 0 || check_hash(hash, source, *ret, err) < 0)
+    if (fetch_source(arena, host, source, ret, err) < 0 ||
+        source_hash_check(hash, source, *ret, err) < 0)
         return -1;
     if (fs_mkdirs(folder, 0700, err) < 0)
         return -1;
@@ -125,27 +68,60 @@ static int read_any(struct arena *arena, const struct state_host *host, const ch
     return tree_read(host->tree, arena, source, ret, err);
 }
 
-int source_read(struct arena *arena, const struct state_host *host, const char *source,
-                const char *hash, struct str *ret_bytes, struct err *err)
+/* A file of checksums comes as it is: who names it trusts it. */
+static int read_checksums(struct arena *arena, const struct state_host *host, const char *source,
+                          const struct source_trust *trust, struct source_hash *ret,
+                          struct err *err)
 {
-    struct hash want = { NULL, { NULL, 0 } };
+    struct str checksums;
+
+    if (is_remote(trust->hash) ? fetch_source(arena, host, trust->hash, &checksums, err) < 0
+                               : read_any(arena, host, trust->hash, &checksums, err) < 0)
+        return -1;
+    if (!checksums.p)
+        return err_set(err, ERR_NOT_FOUND, "it is not there");
+    return source_hash_find(checksums, trust->name ? trust->name : source, ret, err);
+}
+
+static int find_hash(struct arena *arena, const struct state_host *host, const char *source,
+                     const struct source_trust *trust, struct source_hash *ret, struct err *err)
+{
+    *ret = (struct source_hash){ 0 };
+    if (!trust->hash || !trust->hash[0] || source_hash_parse(str_from(trust->hash), ret))
+        return 0;
+    if (!strchr(trust->hash, '/'))
+        return err_set(err, ERR_INVALID,
+                       "source '%s': hash '%s': wants sha256=<64 digits>, sha512=<128 digits>, the "
+                       "like with sha1 or md5, or a file of checksums",
+                       source, trust->hash);
+    if (read_checksums(arena, host, source, trust, ret, err) < 0)
+        return err_wrap(err, "checksums '%s' of '%s'", trust->hash, source);
+    return 0;
+}
+
+int source_read(struct arena *arena, const struct state_host *host, const char *source,
+                const struct source_trust *trust, struct str *ret_bytes, struct err *err)
+{
+    struct source_hash want;
     struct str bytes;
 
-    if (hash && hash[0] && parse_hash(hash, &want, err) < 0)
-        return err_wrap(err, "source '%s'", source);
+    if (find_hash(arena, host, source, trust, &want, err) < 0)
+        return -1;
     if (is_remote(source)) {
-        if (!want.kind)
-            return err_set(err, ERR_INVALID,
-                           "source '%s': what comes over the network wants a hash; add "
-                           "source_hash: sha256=<digits> (curl -fsSL '%s' | sha256sum)",
-                           source, source);
-        return read_remote(arena, host, source, &want, ret_bytes, err);
+        if (want.kind)
+            return read_remote(arena, host, source, &want, ret_bytes, err);
+        if (trust->skip_verify)
+            return fetch_source(arena, host, source, ret_bytes, err);
+        return err_set(err, ERR_INVALID,
+                       "source '%s': what comes over the network wants a hash; add "
+                       "source_hash: sha256=<digits> (curl -fsSL '%s' | sha256sum)",
+                       source, source);
     }
     if (read_any(arena, host, source, &bytes, err) < 0)
         return -1;
     if (!bytes.p)
         return err_set(err, ERR_NOT_FOUND, "source '%s' is not there", source);
-    if (want.kind && check_hash(&want, source, bytes, err) < 0)
+    if (want.kind && source_hash_check(&want, source, bytes, err) < 0)
         return -1;
     *ret_bytes = bytes;
     return 0;

@@ -5,8 +5,7 @@
  *     x/y, salt://x/y, zester://   a file of the state tree
  *     http://, https://            fetched; wants a hash, and is kept under it
  *
- * A hash is "sha256=<hex>", "sha512=<hex>", or the hex digits alone; it is checked
- * wherever the bytes come from.
+ * A hash (run/source_hash.h) is checked wherever the bytes come from.
  *
  * Memory: the arena, or the tree. Threads: any.
  */
@@ -20,6 +19,7 @@
 
 struct arena;
 struct err;
+struct source_trust;
 struct state_host;
 struct value_list;
 
@@ -28,9 +28,9 @@ struct value_list;
 #define SOURCE_LIST_MAX   100000
 #define SOURCE_LIST_DEPTH 64
 
-/* Not there: ERR_NOT_FOUND. `hash` may be NULL. */
+/* Not there: ERR_NOT_FOUND. */
 int source_read(struct arena *arena, const struct state_host *host, const char *source,
-                const char *hash, struct str *ret_bytes, struct err *err);
+                const struct source_trust *trust, struct str *ret_bytes, struct err *err);
 /* The files below a folder, as sorted relative paths. */
 int source_list(struct arena *arena, const struct state_host *host, const char *source,
                 struct value_list **ret_list, struct err *err);

@@ -13,7 +13,15 @@
 int state_source(struct state_run *run, const char *source, const char *hash, struct str *ret,
                  struct err *err)
 {
-    return source_read(run->arena, run->host, source, hash, ret, err);
+    const struct source_trust trust = { .hash = hash };
+
+    return source_read(run->arena, run->host, source, &trust, ret, err);
+}
+
+int state_source_trusted(struct state_run *run, const char *source,
+                         const struct source_trust *trust, struct str *ret, struct err *err)
+{
+    return source_read(run->arena, run->host, source, trust, ret, err);
 }
 
 int state_source_list(struct state_run *run, const char *source, struct value_list **ret,

@@ -146,6 +146,14 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
  * zester://), or http(s):// with a hash ("sha256=..."; NULL: none). Not there: ERR_NOT_FOUND. */
 int state_source(struct state_run *run, const char *source, const char *hash, struct str *ret,
                  struct err *err);
+/* Why the bytes of a source can be trusted. All zero: because they are on this machine. */
+struct source_trust {
+    const char *hash; /* what they hash to, or a file of checksums (run/source_hash.h); NULL */
+    const char *name; /* the name to look for in such a file; NULL: the one of the source */
+    bool skip_verify; /* who wrote the state wants them as they come */
+};
+int state_source_trusted(struct state_run *run, const char *source,
+                         const struct source_trust *trust, struct str *ret, struct err *err);
 /* Where a source is on this machine; NULL when that is not known before it is read. */
 int state_source_path(struct state_run *run, const char *source, const char **ret, struct err *err);
 /* The files below a folder of the tree or of the machine, as sorted relative paths. */

@@ -155,4 +155,76 @@ def test_more_than_one_entry_at_the_top(machine):
 def test_the_network_wants_a_hash(machine):
     said = machine.mistakes(state(machine, "http://127.0.0.1:1/x.tar"))
     assert "wants a 'source_hash'" in said and "skip_verify" in said
-    assert "knows '--strip-components=N' only" in machine.mistakes(state(machine, "/x", options="--evil"))
+    assert "knows '--strip-components=N' and" in machine.mistakes(state(machine, "/x", options="--evil"))
+
+
+def test_nothing_is_written_through_a_link_of_an_earlier_archive(machine):
+    outside = machine.root / "outside"
+    outside.mkdir()
+    with tarfile.open(machine.root / "one.tar", "w") as tar:
+        link = tarfile.TarInfo("sub")
+        link.type, link.linkname = tarfile.SYMTYPE, str(outside)
+        tar.addfile(link)
+    with tarfile.open(machine.root / "two.tar", "w") as tar:
+        folder = tarfile.TarInfo("sub")
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(folder)
+        evil = tarfile.TarInfo("sub/evil")
+        evil.size = 4
+        tar.addfile(evil, io.BytesIO(b"evil"))
+    machine.settles(state(machine, machine.root / "one.tar"))
+    result = machine.apply(state(machine, machine.root / "two.tar"))["archive.extracted:x"]
+    assert "nothing is extracted through it" in result["error"]
+    assert list(outside.iterdir()) == []
+
+
+def test_an_encrypted_zip_wants_its_password_and_shows_it_nowhere(machine):
+    skip_without("zip")
+    subprocess.run(["zip", "-qr", "-P", "sesame-open", machine.root / "app.zip", "app"], cwd=machine.root / "from",
+                   check=True)
+    result = machine.apply(state(machine, machine.root / "app.zip"))["archive.extracted:x"]
+    assert "is encrypted: set 'password'" in result["error"]
+    assert not (machine.root / "to").exists()
+    result = machine.apply(state(machine, machine.root / "app.zip", password="wrong-word"))["archive.extracted:x"]
+    assert result["failed"] and "wrong-word" not in str(result)
+    machine.settles(state(machine, machine.root / "app.zip", password="sesame-open"))
+    assert (machine.root / "to/app/README").read_text() == "read me\n"
+
+
+def test_the_kind_is_told_and_weak_and_published_hashes_are_checked(machine):
+    archive = pack(machine, "tar.gz")
+    md5 = hashlib.md5(archive.read_bytes()).hexdigest()
+    (machine.states / "SUMS").write_text(f"{'0' * 32}  other.tar.gz\n{md5}  {archive.name}\n")
+    first = machine.settles(state(machine, archive, source_hash="salt://SUMS"))["archive.extracted:x"]
+    assert f"extracted {archive} into {machine.root}/to (tar)" in first["text"]
+    assert first["details"]["format"] == "tar"
+    machine.revert()
+    machine.settles(state(machine, archive, source_hash=f"md5={md5}"))
+    result = machine.apply(state(machine, archive, source_hash="md5=" + "0" * 32))["archive.extracted:x"]
+    assert "has md5 " in result["error"]
+
+
+def test_options_of_tar_that_are_needed_and_those_that_are_not(machine):
+    archive = pack(machine, "tar.gz")
+    machine.settles(state(machine, archive, options="-z --strip-components 1"))
+    assert (machine.root / "to/README").exists()
+    said = machine.mistakes(state(machine, archive, options="--exclude=README"))
+    assert "'options' knows '--strip-components=N'" in said
+
+
+def test_overwrite_extracts_every_time(machine):
+    archive = pack(machine, "tar")
+    machine.apply(state(machine, archive))
+    (machine.root / "to/app/README").write_text("changed")
+    assert not machine.apply(state(machine, archive))["archive.extracted:x"]["changed"]
+    assert machine.apply(state(machine, archive, overwrite=True))["archive.extracted:x"]["changed"]
+    assert (machine.root / "to/app/README").read_text() == "read me\n"
+
+
+def test_clean_keeps_what_other_states_manage(machine):
+    archive = pack(machine, "tar")
+    (machine.root / "to").mkdir()
+    (machine.root / "to/stray").write_text("x")
+    text = state(machine, archive, clean=True) + f"y: {{file.managed: [{{name: {machine.root}/to/mine, contents: a}}]}}\n"
+    machine.settles(text)
+    assert (machine.root / "to/mine").exists() and not (machine.root / "to/stray").exists()

@@ -1,0 +1,156 @@
+#include "run/source_hash.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/md5.h"
+#include "base/sha1.h"
+#include "base/sha256.h"
+#include "base/sha512.h"
+#include "sys/path.h"
+
+struct hash_kind {
+    const char *name;
+    size_t digits;
+    void (*make)(const void *bytes, size_t n, char *text);
+};
+
+static void make_md5(const void *bytes, size_t n, char *text)
+{
+    md5_hex(bytes, n, text);
+}
+
+static void make_sha1(const void *bytes, size_t n, char *text)
+{
+    sha1_hex(bytes, n, text);
+}
+
+static void make_sha256(const void *bytes, size_t n, char *text)
+{
+    sha256_hex(bytes, n, text);
+}
+
+static void make_sha512(const void *bytes, size_t n, char *text)
+{
+    sha512_hex(bytes, n, text);
+}
+
+/* The weakest first. */
+static const struct hash_kind kinds[] = {
+    { "md5", MD5_HEX_SIZE - 1, make_md5 },
+    { "sha1", SHA1_HEX_SIZE - 1, make_sha1 },
+    { "sha256", SHA256_HEX_SIZE - 1, make_sha256 },
+    { "sha512", SHA512_HEX_SIZE - 1, make_sha512 },
+};
+
+static bool is_hex(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr("0123456789abcdefABCDEF", text.p[i], 22))
+            return false;
+    return text.n > 0;
+}
+
+/* `name` may be empty. */
+static bool fits(struct str name, struct str digits, struct source_hash *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && is_hex(digits); i++) {
+        if (digits.n != kinds[i].digits)
+            continue;
+        if (name.n > 0 &&
+            (name.n != strlen(kinds[i].name) || strncasecmp(name.p, kinds[i].name, name.n) != 0))
+            return false;
+        *ret = (struct source_hash){ &kinds[i], digits };
+        return true;
+    }
+    return false;
+}
+
+bool source_hash_parse(struct str text, struct source_hash *ret)
+{
+    struct str whole = str_trim(text);
+
+    for (size_t i = 0; i < whole.n; i++)
+        if (whole.p[i] == '=' || whole.p[i] == ':')
+            return fits(str_trim(str_slice(whole, 0, i)),
+                        str_trim(str_slice(whole, i + 1, whole.n)), ret);
+    return fits(STR(""), whole, ret);
+}
+
+/* --- files of checksums ---------------------------------------------------------------- */
+
+/* "SHA256 (name) = hex" */
+static bool read_bsd(struct str line, struct str *ret_name, struct source_hash *ret)
+{
+    const size_t open = str_find(line, STR(" ("), 0), close = str_find(line, STR(") = "), 0);
+
+    if (open == STR_NONE || close == STR_NONE || close < open + 2)
+        return false;
+    *ret_name = str_slice(line, open + 2, close - open - 2);
+    return fits(str_slice(line, 0, open), str_trim(str_slice(line, close + 4, line.n)), ret);
+}
+
+/* "hex  name", "hex *name", or a hash alone. */
+static bool read_line(struct str line, struct str *ret_name, struct source_hash *ret)
+{
+    size_t end = 0;
+
+    *ret_name = (struct str){ "", 0 };
+    if (read_bsd(line, ret_name, ret) || source_hash_parse(line, ret))
+        return true;
+    while (end < line.n && line.p[end] != ' ' && line.p[end] != '\t')
+        end++;
+    if (!fits(STR(""), str_slice(line, 0, end), ret))
+        return false;
+    *ret_name = str_trim(str_slice(line, end, line.n));
+    if (ret_name->n > 0 && ret_name->p[0] == '*')
+        *ret_name = str_slice(*ret_name, 1, ret_name->n);
+    return true;
+}
+
+static struct str last_part(struct str path)
+{
+    for (size_t i = path.n; i-- > 0;)
+        if (path.p[i] == '/')
+            return str_slice(path, i + 1, path.n);
+    return path;
+}
+
+int source_hash_find(struct str checksums, const char *name, struct source_hash *ret,
+                     struct err *err)
+{
+    const struct str wanted = last_part(str_from(name));
+    struct source_hash best = { 0 }, alone = { 0 };
+    size_t count = 0;
+
+    while (checksums.p && checksums.n > 0) {
+        struct str of;
+        struct source_hash hash;
+
+        if (!read_line(str_trim(str_cut(&checksums, '\n')), &of, &hash))
+            continue;
+        count++;
+        if (of.n == 0)
+            alone = hash;
+        else if (str_eq(last_part(of), wanted) && (!best.kind || hash.kind > best.kind))
+            best = hash;
+    }
+    *ret = best.kind ? best : count == 1 ? alone : best;
+    if (ret->kind)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND, "there is no hash of '%.*s' among its %zu", STR_ARG(wanted),
+                   count);
+}
+
+int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
+                      struct err *err)
+{
+    char now[SHA512_HEX_SIZE];
+
+    hash->kind->make(bytes.p, bytes.n, now);
+    if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
+        return 0;
+    return err_set(err, ERR_INVALID, "'%s' has %s %s, wanted %.*s", source, hash->kind->name, now,
+                   STR_ARG(hash->digits));
+}

@@ -1,0 +1,38 @@
+/*
+ * source_hash - what the bytes of a source must hash to.
+ *
+ *     sha256=<hex>, sha256:<hex>     an algorithm and its digits
+ *     <hex>                          the digits alone: their number tells the algorithm
+ *     salt://x.sha256, https://...   a file of checksums, as sha256sum or a BSD tool
+ *                                    writes it; the line of the source's own name counts
+ *
+ * md5, sha1, sha256 and sha512 are known.
+ *
+ * Memory: borrowed from the text. Threads: any.
+ */
+#ifndef RUN_SOURCE_HASH_H
+#define RUN_SOURCE_HASH_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct err;
+struct hash_kind;
+
+struct source_hash {
+    const struct hash_kind *kind; /* NULL: none */
+    struct str digits;
+};
+
+/* False when it is no hash, maybe the address of a file of them. */
+bool source_hash_parse(struct str text, struct source_hash *ret);
+/* The hash of the file `name` (a path or address, of which the last part counts) in a file of
+ * checksums. One that holds a single hash and no names is about whatever it is asked for. The
+ * strongest algorithm wins. Fails with ERR_NOT_FOUND. */
+int source_hash_find(struct str checksums, const char *name, struct source_hash *ret,
+                     struct err *err);
+int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
+                      struct err *err);
+
+#endif

@@ -19,8 +19,8 @@
 struct directory_args {
     const char *name;
     const struct value *mode, *dir_mode, *file_mode;
-    const char *user, *group;
-    bool makedirs, force, clean, children_only, follow_symlinks, has_depth;
+    const char *user, *group, *backupname;
+    bool makedirs, force, clean, children_only, follow_symlinks, allow_symlink, has_depth;
     struct param_strs recurse, exclude;
     int64_t max_depth;
 };
@@ -41,6 +41,8 @@ static const struct param directory_params[] = {
     PARAM("clean", BOOL, ARGS, clean, "remove everything in it that neither exclude_pat names nor another state of the run manages"),
     PARAM("exclude_pat", STRS, ARGS, exclude, "what clean leaves: globs, or E@ and a pattern, for the path below the folder", .aliases = "exclude"),
     PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
+    PARAM("backupname", STR, ARGS, backupname, "move a file or link of this name to here instead: a path, or a name in the same folder"),
+    PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "a link to a folder will do", .default_text = "true"),
     { 0 },
 };
 /* clang-format on */
@@ -232,13 +234,22 @@ static int check_below(struct survey *survey, struct err *err)
     return 0;
 }
 
+static int look(const struct directory_args *want, struct fs_info *ret, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (want->allow_symlink)
+        return fs_stat(want->name, ret, err);
+    return fs_lstat(path_normalise(&arena, want->name), ret, err); /* a slash would follow a link */
+}
+
 static int directory_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct directory_args *want = args;
     struct survey survey;
     struct fs_info info;
 
-    if (survey_init(&survey, run, want, err) < 0 || fs_stat(want->name, &info, err) < 0)
+    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
         return -1;
     if (info.kind == FS_FOLDER) {
         if (!want->children_only)
@@ -255,18 +266,39 @@ static int directory_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
+/* Something else has the name: out of the way, or an error. */
+static int clear_way(struct survey *survey, struct err *err)
+{
+    const struct directory_args *want = survey->want;
+    struct arena *arena = survey->run->arena;
+    struct fs_info info;
+    const char *aside;
+
+    if (!want->backupname && !want->force)
+        return err_set(err, ERR_INVALID,
+                       "%s exists but is not a directory (set force: true to replace it)",
+                       want->name);
+    if (!want->backupname)
+        return change_remove(survey->run, survey->name, err);
+    aside = path_join(arena, path_dirname(arena, survey->name), want->backupname);
+    if (fs_lstat(aside, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE && !want->force)
+        return err_set(err, ERR_INVALID,
+                       "%s is in the way of backupname (set force: true to replace it)", aside);
+    if (info.kind != FS_NONE && change_remove(survey->run, aside, err) < 0)
+        return -1;
+    return change_rename(survey->run, survey->name, aside, err);
+}
+
 static int make_folder(struct survey *survey, struct err *err)
 {
     const struct directory_args *want = survey->want;
     struct fs_info info;
 
-    if (fs_lstat(want->name, &info, err) < 0)
+    if (fs_lstat(survey->name, &info, err) < 0)
         return -1;
-    if (info.kind != FS_NONE && !want->force)
-        return err_set(err, ERR_INVALID,
-                       "%s exists but is not a directory (set force: true to replace it)",
-                       want->name);
-    if (info.kind != FS_NONE && change_remove(survey->run, want->name, err) < 0)
+    if (info.kind != FS_NONE && clear_way(survey, err) < 0)
         return -1;
     if (parent_make(survey->run, want->name, want->makedirs, NULL, err) < 0)
         return -1;
@@ -298,7 +330,7 @@ static int directory_apply(struct state_run *run, const void *args, struct err *
     struct fs_info info;
     bool made, differs = false;
 
-    if (survey_init(&survey, run, want, err) < 0 || fs_stat(want->name, &info, err) < 0)
+    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
         return -1;
     made = info.kind != FS_FOLDER;
     if (made && make_folder(&survey, err) < 0)

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "modules/attrs.h"
+#include "modules/backup.h"
 #include "modules/content.h"
 #include "modules/leftovers.h"
 #include "modules/parent.h"
@@ -23,8 +24,10 @@ struct recurse_args {
     const char *name, *source, *user, *group;
     struct content_args content;
     const struct value *file_mode, *dir_mode;
+    const struct value *backup;
     struct param_strs include, exclude;
-    bool clean, makedirs, include_empty, keep_symlinks, show_changes;
+    bool clean, makedirs, include_empty, keep_symlinks, show_changes, replace, has_depth;
+    int64_t max_depth;
 };
 
 /* clang-format off */
@@ -43,6 +46,9 @@ static const struct param recurse_params[] = {
     PARAM("clean", BOOL, ARGS, clean, "remove what is not in the source"),
     PARAM("include_empty", BOOL, ARGS, include_empty, "make empty folders of the source too"),
     PARAM("keep_symlinks", BOOL, ARGS, keep_symlinks, "a link of the source becomes a link, not a file"),
+    PARAM("maxdepth", INT, ARGS, max_depth, "how deep it goes; 0: only the files of the folder itself", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX), .aliases = "max_depth"),
+    PARAM("replace", BOOL, ARGS, replace, "replace the content of files that are there", .default_text = "true"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the files", .default_text = "true"),
     { 0 },
@@ -56,6 +62,7 @@ static int recurse_validate(const void *args, const struct value *where, struct 
 
     if (attrs_validate(want->file_mode, true, diags) < 0 ||
         attrs_validate(want->dir_mode, false, diags) < 0 ||
+        backup_validate(want->backup, diags) < 0 ||
         pathlist_validate(want->include, where, diags) < 0 ||
         pathlist_validate(want->exclude, where, diags) < 0)
         result = -1;
@@ -103,10 +110,22 @@ static void add_parents(struct survey *survey, const char *relative)
                  arena_strndup(survey->run->arena, relative, (size_t)(slash - relative)), NULL);
 }
 
+static bool is_too_deep(const struct recurse_args *want, const char *relative)
+{
+    int64_t depth = 0;
+
+    for (const char *slash = strchr(relative, '/'); slash; slash = strchr(slash + 1, '/'))
+        depth++;
+    return want->has_depth && depth > want->max_depth;
+}
+
 static int is_chosen(const struct survey *survey, const char *relative, bool *ret, struct err *err)
 {
     bool included = survey->include.count == 0, excluded = false;
 
+    *ret = false;
+    if (is_too_deep(survey->want, relative))
+        return 0;
     if (!included && pathlist_matches(&survey->include, relative, &included, err) < 0)
         return -1;
     if (pathlist_keeps(&survey->exclude, relative, &excluded, err) < 0)
@@ -225,6 +244,8 @@ static int want_file(const struct survey *survey, const struct item *item, struc
         .content = text.p ? text : STR(""),
         .attrs = survey->files,
         .replace_link = true,
+        .keep_content = !want->replace,
+        .backup = want->backup,
         .hide = !want->show_changes,
     };
     if (!survey->files.keep_mode)

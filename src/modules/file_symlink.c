@@ -13,6 +13,7 @@
 
 struct symlink_args {
     const char *name, *target, *backupname, *user, *group;
+    const struct value *dir_mode;
     bool force, makedirs;
 };
 
@@ -23,11 +24,20 @@ static const struct param symlink_params[] = {
     PARAM("force", BOOL, ARGS, force, "replace whatever else has this name"),
     PARAM("backupname", STR, ARGS, backupname, "move what has this name to here instead: a path, or a name in the same folder"),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made; a link has none of its own", .aliases = "mode"),
     PARAM("user", STR, ARGS, user, "owner of the link itself", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group of the link itself"),
     { 0 },
 };
 /* clang-format on */
+
+static int symlink_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct symlink_args *want = args;
+
+    (void)where;
+    return attrs_validate(want->dir_mode, false, diags);
+}
 
 struct found {
     struct fs_info info;
@@ -88,9 +98,13 @@ static int clear_way(struct state_run *run, const struct symlink_args *want,
 static int make_link(struct state_run *run, const struct symlink_args *want,
                      const struct found *found, struct err *err)
 {
+    struct attrs folders;
+
+    if (attrs_read(want->dir_mode, NULL, NULL, &folders, err) < 0)
+        return -1;
     if (found->info.kind != FS_NONE && clear_way(run, want, found, err) < 0)
         return -1;
-    if (parent_make(run, want->name, want->makedirs, NULL, err) < 0 ||
+    if (parent_make(run, want->name, want->makedirs, &folders.want, err) < 0 ||
         change_symlink(run, want->target, want->name, err) < 0)
         return -1;
     state_say(run, "created symlink %s -> %s", want->name, want->target);
@@ -127,6 +141,7 @@ const struct module module_file_symlink = {
     .example = "name: ROOT/motd\ntarget: /run/motd\n",
     .params = symlink_params,
     .args_size = sizeof(struct symlink_args),
+    .validate = symlink_validate,
     .check = symlink_check,
     .apply = symlink_apply,
 };

@@ -129,16 +129,31 @@ static void add_words(struct tool_words *words, const struct tool *tool, const c
         tool_add(tool, words, *list);
 }
 
+static bool is_fine(struct process_status status, const int *fine)
+{
+    if (process_status_ok(status))
+        return true;
+    for (int i = 0; fine && i < PACKAGE_FINE_MAX; i++)
+        if (fine[i] != 0 && status.code == fine[i])
+            return true;
+    return false;
+}
+
 int package_manager_ask(const struct package_manager *manager, const struct package_host *host,
-                        const char *const *argv, int also, struct str *ret_output, struct err *err)
+                        const char *const *argv, const int *fine, struct str *ret_output,
+                        struct err *err)
 {
     const struct tool_options options = { .env = manager->env, .timeout = RUN_TIMEOUT_NS };
     struct process_result result;
 
     if (tool_try(&host->tool, argv, &options, &result, err) < 0)
         return -1;
-    if (!process_status_ok(result.status) && (also == 0 || result.status.code != also))
+    if (!is_fine(result.status, fine)) {
+        if (manager->reasons_in_output)
+            result.err = str_from(arena_printf(host->tool.arena, "%.*s%.*s", STR_ARG(result.err),
+                                               STR_ARG(result.out)));
         return tool_fail(argv, &result, err);
+    }
     if (ret_output)
         *ret_output = result.out;
     return 0;
@@ -256,11 +271,11 @@ static int run_once(const struct package_manager *manager, const struct package_
     const char *const *command = command_of(manager, request);
     struct tool_words argv = { 0 };
 
+    if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
+        return 0; /* also when it is a thing that this manager cannot do */
     if (!command)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name,
                        action_words[request->action]);
-    if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
-        return 0;
     add_words(&argv, &host->tool, command);
     if (add_options(&argv, manager, &host->tool, request, err) < 0)
         return -1;
@@ -269,7 +284,8 @@ static int run_once(const struct package_manager *manager, const struct package_
             return -1;
         tool_add(&host->tool, &argv, target_word(manager, host->tool.arena, request, target));
     }
-    return package_manager_ask(manager, host, tool_argv(&host->tool, &argv), 0, NULL, err);
+    return package_manager_ask(manager, host, tool_argv(&host->tool, &argv),
+                               manager->fine[request->action], NULL, err);
 }
 
 int package_manager_run(const struct package_manager *manager, const struct package_host *host,

@@ -80,6 +80,9 @@ enum package_repo_kind {
     PACKAGE_REPO_PACMAN, /* sections in one file */
 };
 
+/* Exit statuses other than 0 of an action that was done all the same; unused ones are 0. */
+#define PACKAGE_FINE_MAX 4
+
 /* Words end in NULL; a NULL list: the manager cannot do that. */
 struct package_manager {
     const char *name;
@@ -91,12 +94,14 @@ struct package_manager {
     int (*offers)(const struct package_host *host, const char *const *names,
                   struct package_offers *offers, struct err *err);
     const char *const *actions[PACKAGE_ACTIONS];
+    int fine[PACKAGE_ACTIONS][PACKAGE_FINE_MAX];
     const char *const *downgrade;    /* the command for older versions, where it is another */
     const char *const *install_file; /* the command for files, where it is another */
     const char *const *env;          /* in front of ours */
     char pin;                        /* between name and version; 0: no versions can be chosen */
     bool pin_to_upgrade;             /* what is installed is changed only for a named version */
     bool repo_in_name;               /* fromrepo is written as "repo/name" */
+    bool reasons_in_output;          /* why it failed stands in its output, not with the errors */
     const char *fromrepo_only;       /* a word before; NULL */
     const char *fromrepo;            /* what the name of a repository is put behind; NULL */
     const char *with_recommends, *without_recommends;
@@ -131,9 +136,10 @@ static inline bool package_manager_can(const struct package_manager *manager,
 }
 
 /* Run a program of the manager and take what it prints; fails with the end of what it said when its
- * exit status is neither 0 nor `also`. */
+ * exit status is neither 0 nor one of `fine`, which may be NULL. */
 int package_manager_ask(const struct package_manager *manager, const struct package_host *host,
-                        const char *const *argv, int also, struct str *ret_output, struct err *err);
+                        const char *const *argv, const int *fine, struct str *ret_output,
+                        struct err *err);
 
 /* Room for another name; NULL when it is not one that was asked for. */
 struct package_offer *package_offers_find(const struct package_offers *offers, struct str name);

@@ -73,7 +73,7 @@ static int list_rpm(const struct package_manager *manager, const struct package_
     const char *const argv[] = { "rpm", "-qa", "--qf", format, NULL };
     struct str text;
 
-    if (package_manager_ask(manager, host, argv, 0, &text, err) < 0)
+    if (package_manager_ask(manager, host, argv, NULL, &text, err) < 0)
         return -1;
     return package_db_parse_rpm(db, text, err);
 }
@@ -122,10 +122,12 @@ static int load_zypper(const struct package_host *host, struct package_db *db, s
 typedef void (*parse_offers_fn)(struct package_offers *offers, struct arena *arena,
                                 struct str text);
 
+/* `none`: the exit status when nothing of it is there. */
 static int ask(const struct package_manager *manager, const struct package_host *host,
-               const char *const *command, const char *const *names, int also,
+               const char *const *command, const char *const *names, int none,
                parse_offers_fn parse, struct package_offers *offers, struct err *err)
 {
+    const int fine[PACKAGE_FINE_MAX] = { none };
     struct tool_words argv = { 0 };
     struct str text;
 
@@ -133,7 +135,7 @@ static int ask(const struct package_manager *manager, const struct package_host 
         tool_add(&host->tool, &argv, *command);
     for (; *names; names++)
         tool_add(&host->tool, &argv, *names);
-    if (package_manager_ask(manager, host, tool_argv(&host->tool, &argv), also, &text, err) < 0)
+    if (package_manager_ask(manager, host, tool_argv(&host->tool, &argv), fine, &text, err) < 0)
         return -1;
     parse(offers, host->tool.arena, text);
     return 0;
@@ -301,6 +303,9 @@ static const struct package_manager zypper = {
         [PACKAGE_UNHOLD]    = TOOL(ZYPPER, "removelock"),
         [PACKAGE_REFRESH]   = TOOL(ZYPPER, "refresh"),
     },
+    /* 102: the machine should be started again, 103: zypper, 106: a repository was left out; 6: there is none */
+    .fine = { [PACKAGE_INSTALL] = { 102, 103, 106 }, [PACKAGE_REMOVE] = { 102, 103, 106 },
+              [PACKAGE_PURGE] = { 102, 103, 106 }, [PACKAGE_REFRESH] = { 6 } },
     .pin = '=',
     .fromrepo = "--from=",
     .with_recommends = "--recommends",
@@ -344,10 +349,12 @@ static const struct package_manager pacman = {
         [PACKAGE_INSTALL]   = TOOL("pacman", "--noconfirm", "-S"),
         [PACKAGE_REMOVE]    = TOOL("pacman", "--noconfirm", "-R"),
         [PACKAGE_PURGE]     = TOOL("pacman", "--noconfirm", "-Rn"),
+        [PACKAGE_MAY_ERASE] = TOOL("pacman", "--noconfirm", "-Rp"),
         [PACKAGE_REFRESH]   = TOOL("pacman", "--noconfirm", "-Sy"),
     },
     .install_file = TOOL("pacman", "--noconfirm", "-U"),
     .repo_in_name = true,
+    .reasons_in_output = true,
     .repo_kind = PACKAGE_REPO_PACMAN,
     .repo_place = "/etc/pacman.conf",
 };

@@ -128,9 +128,26 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
     return 0;
 }
 
+/* What it was told to do: the first word that is not about how to do it. */
+static const char *verb_of(const char *const *argv)
+{
+    static const char *const manners[] = { "-q", "-y", "-o", "-C", "--" };
+
+    for (const char *const *word = argv + 1; *argv && *word; word++) {
+        bool manner = strncmp(*word, "--", 2) == 0 || strchr(*word, '=');
+
+        for (size_t i = 0; i < ARRAY_LEN(manners); i++)
+            manner |= strcmp(*word, manners[i]) == 0;
+        if (!manner)
+            return *word;
+    }
+    return NULL;
+}
+
 int tool_fail(const char *const *argv, const struct process_result *result, struct err *err)
 {
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
+    const char *verb = verb_of(argv);
     struct str said = str_trim(result->err);
 
     if (said.n == 0)
@@ -139,8 +156,8 @@ int tool_fail(const char *const *argv, const struct process_result *result, stru
     if (said.n > 0)
         buf_add_text(&why, said.n > TAIL_MAX ? ": ..." : ": ");
     buf_add_str(&why, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
-    return err_set(err, ERR_INVALID, "%s%s%s: %s", argv[0], argv[1] ? " " : "",
-                   argv[1] ? argv[1] : "", buf_text(&why));
+    return err_set(err, ERR_INVALID, "%s%s%s: %s", argv[0], verb ? " " : "", verb ? verb : "",
+                   buf_text(&why));
 }
 
 int tool_run(const struct tool *tool, const char *const *argv, const struct tool_options *options,

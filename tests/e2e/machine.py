@@ -10,9 +10,6 @@ import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = (TOP / os.environ.get("ZESTER_BUILD", "build/asan") / "zester").resolve()
-# What is replaced by a copy; the others begin empty.
-COPIES = ["/etc", "/var/spool"]
-EMPTY = ["/home", "/var/mail", "/srv", "/mnt"]
 
 
 def skip_without(*programs):
@@ -22,6 +19,10 @@ def skip_without(*programs):
 
 
 class Machine:
+    # What is replaced by a copy; the others begin empty.
+    COPIES = ["/etc", "/var/spool"]
+    EMPTY = ["/home", "/var/mail", "/srv", "/mnt"]
+
     def __init__(self, root, namespace=True):
         self.root = root
         self.states = root / "states"
@@ -36,10 +37,10 @@ class Machine:
             pytest.skip("a private mount namespace needs root")
         skip_without("unshare", "nsenter", "mount")
         lines = ["set -e", "mount --make-rprivate /"]
-        for folder in COPIES + EMPTY:
+        for folder in self.COPIES + self.EMPTY:
             copy = self.root / ("machine" + folder)
             copy.mkdir(parents=True)
-            if folder in COPIES:
+            if folder in self.COPIES:
                 lines.append(f"cp -a {folder}/. {copy}/")
             lines.append(f"mkdir -p {folder}; mount --bind {copy} {folder}")
         lines += ["echo ready", "exec cat"]

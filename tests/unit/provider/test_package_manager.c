@@ -14,8 +14,9 @@
 #include "provider/package_manager.h"
 #include "sys/fs.h"
 
-/* Managers that cannot run here are stand-ins: programs that print answers in the form of the real
- * ones and note how they were called. */
+/* Managers are stand-ins: programs that print answers in the form that their documents show and
+ * note how they were called. What the real dnf, zypper and pacman print is in
+ * tests/e2e/transcripts; yum 3 and apk are known here from their documents alone. */
 
 struct scene {
     struct arena arena;
@@ -362,9 +363,55 @@ TEST(a_failure_tells_what_the_manager_said)
     CHECK_INT(run(&scene, (struct package_request){ .action = PACKAGE_INSTALL }, "nope", NULL,
                   false, &err),
               -1);
-    CHECK_HAS(err.text, "exit status 1");
+    CHECK_HAS(err.text, "apk add: exit status 1");
     CHECK_HAS(err.text, "nope (no such package)");
     end(&scene);
+}
+
+/* Every state that installs asks for what is held to be let go, which is nothing. */
+TEST(a_request_for_nothing_is_done_also_by_a_manager_that_cannot)
+{
+    static const char *const names[] = { "apk", "pacman" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const struct package_request request = { .action = PACKAGE_UNHOLD };
+        struct scene scene;
+        struct err err = { .text = "" };
+
+        begin(&scene);
+        stand_in(&scene, names[i], "", 1);
+        choose(&scene, names[i]);
+        CHECK_INT(package_manager_run(scene.manager, &scene.host, &request, &err), 0);
+        CHECK_STR(err.text, "");
+        CHECK_STR(calls(&scene), "");
+        end(&scene);
+    }
+}
+
+TEST(zypper_has_done_it_also_when_it_wants_a_new_start_but_not_when_a_script_failed)
+{
+    static const struct {
+        enum package_action action;
+        int status, result;
+    } cases[] = {
+        { PACKAGE_INSTALL, 102, 0 }, { PACKAGE_INSTALL, 103, 0 },  { PACKAGE_REMOVE, 106, 0 },
+        { PACKAGE_REFRESH, 6, 0 },   { PACKAGE_INSTALL, 107, -1 }, { PACKAGE_INSTALL, 6, -1 },
+        { PACKAGE_REFRESH, 4, -1 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct scene scene;
+        struct err err = { .text = "" };
+
+        begin(&scene);
+        stand_in(&scene, "rpm", "", 0);
+        stand_in(&scene, "zypper", "", cases[i].status);
+        choose(&scene, "zypper");
+        CHECK_INT(run(&scene, (struct package_request){ .action = cases[i].action }, "x", NULL,
+                      false, &err),
+                  cases[i].result);
+        end(&scene);
+    }
 }
 
 TEST(no_name_becomes_an_option_a_path_or_a_pattern)

@@ -194,6 +194,43 @@ static void add_root(struct pathglob_set *set, struct str folder, struct str pat
     VEC_PUSH_IN(set->arena, &set->roots, root);
 }
 
+/* --- dots ----------------------------------------------------------------------------------- */
+
+/* The folder above one that ends in '/'; of the root it is the root. */
+static struct str parent_of(struct str folder)
+{
+    size_t n = folder.n > 0 ? folder.n - 1 : 0;
+
+    while (n > 0 && folder.p[n - 1] != '/')
+        n--;
+    return n > 0 ? str_slice(folder, 0, n) : folder;
+}
+
+/* Take '.', '..' and empty parts out of a pattern, as paths of files have none; '..' in front means
+ * the folder above. */
+static struct str without_dots(struct arena *arena, struct str *folder, struct str pattern)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    VEC(struct str) parts = VEC_INIT;
+    struct str rest = pattern;
+
+    while (rest.p) {
+        struct str part = str_cut(&rest, '/');
+
+        if (part.n == 0 || str_is(part, "."))
+            continue;
+        if (!str_is(part, ".."))
+            VEC_PUSH_IN(arena, &parts, part);
+        else if (parts.n > 0)
+            parts.n--;
+        else
+            *folder = parent_of(*folder);
+    }
+    for (size_t i = 0; i < parts.n; i++)
+        buf_printf(&out, "%s%.*s", i > 0 || pattern.p[0] == '/' ? "/" : "", STR_ARG(parts.p[i]));
+    return buf_copy(&out, arena);
+}
+
 /* --- public ---------------------------------------------------------------------------------- */
 
 static int expand(struct pathglob_set *set, struct str folder, struct str pattern, bool excludes,
@@ -203,7 +240,7 @@ static int expand(struct pathglob_set *set, struct str folder, struct str patter
 
     VEC_PUSH_IN(set->arena, &choices.list, pattern);
     for (size_t i = 0; i < choices.list.n; i++) {
-        struct str text = choices.list.p[i];
+        struct str text = choices.list.p[i], base;
         size_t open = str_find_char(text, '{', 0);
         struct pathglob *glob;
 
@@ -212,11 +249,13 @@ static int expand(struct pathglob_set *set, struct str folder, struct str patter
                 return -1;
             continue;
         }
-        glob = compile(set->arena, folder, text);
+        base = folder;
+        text = without_dots(set->arena, &base, text);
+        glob = compile(set->arena, base, text);
         glob->excludes = excludes;
         VEC_PUSH_IN(set->arena, &set->globs, glob);
         if (!excludes)
-            add_root(set, folder, text);
+            add_root(set, base, text);
     }
     return 0;
 }
@@ -228,8 +267,6 @@ int pathglob_add(struct pathglob_set *set, const char *folder, struct str patter
 
     if (excludes)
         pattern = str_from_offset(pattern, 1);
-    while (str_starts(pattern, STR("./")))
-        pattern = str_from_offset(pattern, 2);
     if (pattern.n == 0)
         return err_set(err, ERR_INVALID, "watch '%.*s': the pattern is empty", STR_ARG(given));
     if (pattern.n > PATHGLOB_LENGTH_MAX)

@@ -8,7 +8,8 @@
  *     {a,b}   either, with patterns inside; may be nested
  *     !...    at the beginning: what matches is excluded
  *
- * Relative patterns are taken from a folder, whose own name is never a pattern.
+ * Relative patterns are taken from a folder, whose own name is never a pattern; '.' and '..' mean
+ * what they mean in paths.
  * A path matches a set when a pattern does and none excludes it. Time is at most
  * the product of both lengths, whatever the pattern.
  *

@@ -60,7 +60,8 @@
     "\n"                                                                                           \
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n" \
     "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n" \
-    "matches restarts the service, half a second after the first one.\n"
+    "matches restarts the service, half a second after the first one. Folders may come and go;\n"  \
+    "only that of an absolute pattern elsewhere must be there.\n"
 
 #define HOOKS_DETAILS                                                                              \
     "Each phase is a step, or a list of steps:\n"                                                  \

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/path.h"
 #include "sys/rights.h"
 #include "sys/tree.h"
 
@@ -97,10 +98,13 @@ static void want(struct filewatch_folder *folder, struct filewatch *watch, const
     VEC_PUSH(&folder->wanted, one);
 }
 
+/* Or the same. */
 static bool is_below(const char *path, const char *top)
 {
     size_t n = strlen(top);
 
+    if (n == 1)
+        return true; /* the root of all */
     return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
@@ -177,20 +181,67 @@ static int add_tree(struct filewatch *watch, const char *path, bool is_new, stru
     return rc;
 }
 
+/* The folders on the way to `root`, from where patterns are taken or else from the one that holds
+ * it, without what else is in them: so that a root that goes, or is not there yet, is seen when it
+ * comes. What cannot be watched of them is left out. */
+static void add_way(struct filewatch *watch, const char *root)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char *path = arena_strdup(&arena, root);
+    const char *top = watch->folder;
+    struct rights_held held;
+    struct err ignored;
+    char *slash;
+
+    if (!is_below(root, top))
+        top = path_dirname(&arena, root);
+    if (rights_take(&watch->rights, &held, &ignored) < 0)
+        return;
+    while ((slash = strrchr(path, '/')) && slash > path) {
+        *slash = '\0';
+        if (!is_below(path, top))
+            break;
+        (void)add_folder(watch, path, &ignored);
+    }
+    rights_drop(&held);
+}
+
+static int add_root(struct filewatch *watch, const char *root, bool is_new, struct err *err)
+{
+    add_way(watch, root);
+    if (add_tree(watch, root, is_new, err) == 0)
+        return 0;
+    return err->errnum == ENOENT && is_below(root, watch->folder) ? 0 : -1;
+}
+
+/* A folder that was made: below a root all of it is looked at, above one the way there. */
+static void add_new(struct filewatch *watch, const char *path)
+{
+    struct err ignored; /* a folder that cannot be watched is as one without changes */
+    bool is_inside = false;
+
+    VEC_EACH (&watch->globs.roots, root) {
+        is_inside = is_inside || is_below(path, *root);
+        if (is_below(*root, path) && strcmp(*root, path) != 0)
+            (void)add_root(watch, *root, true, &ignored);
+    }
+    if (is_inside)
+        (void)add_tree(watch, path, true, &ignored);
+}
+
 /* --- what the kernel says ----------------------------------------------------------------------
  */
 
 static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
 {
     bool is_folder = (mask & IN_ISDIR) != 0;
-    struct err ignored; /* a folder that cannot be watched is as one without changes */
 
     /* one that was moved away keeps its watches: take them off, with those below it */
     if (is_folder && (mask & (IN_MOVED_FROM | IN_DELETE)))
         forget(watch->hub, watch, path);
     try_path(watch, path);
     if (is_folder && (mask & (IN_CREATE | IN_MOVED_TO)))
-        (void)add_tree(watch, path, true, &ignored);
+        add_new(watch, path);
 }
 
 /* The list of those who want the folder may change meanwhile, and the folder go: a copy is
@@ -219,7 +270,7 @@ static void look_at_all(struct filewatch_hub *hub)
         VEC_EACH (&(*watch)->globs.roots, root) {
             struct err ignored;
 
-            (void)add_tree(*watch, *root, false, &ignored);
+            (void)add_root(*watch, *root, false, &ignored);
             hit(*watch, *root);
         }
 }
@@ -291,13 +342,14 @@ int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
     *watch = (struct filewatch){ .hub = hub, .fn = fn, .rights = { .own = true } };
     if (wish->rights)
         watch->rights = rights_copy(&watch->arena, wish->rights);
+    watch->folder = arena_strdup(&watch->arena, wish->folder);
     watch->globs.arena = &watch->arena;
     VEC_PUSH(&hub->watches, watch);
     for (size_t i = 0; i < wish->count; i++)
         if (pathglob_add(&watch->globs, wish->folder, str_from(wish->patterns[i]), err) < 0)
             goto fail;
     VEC_EACH (&watch->globs.roots, root)
-        if (add_tree(watch, *root, false, err) < 0)
+        if (add_root(watch, *root, false, err) < 0)
             goto fail;
     return 0;
 

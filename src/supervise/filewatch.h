@@ -3,10 +3,11 @@
  *
  * One inotify instance serves all (a user may have few of them): each folder below
  * the roots of a pattern is watched once, for all who want it. New folders are
- * picked up, with what is in them by then. The first change of a burst starts a
- * window of FILEWATCH_WINDOW, at the end of which the callback comes, once, with
- * the path that began it. When the kernel dropped changes everything is looked at
- * anew and counts as changed.
+ * picked up, with what is in them by then; a root that lies below the folder from
+ * which patterns are taken may come and go, any other must be there. The first change of a burst
+ * starts a window of FILEWATCH_WINDOW, at the end of which the callback comes, once, with the path
+ * that began it. When the kernel dropped changes everything is looked at anew and counts as
+ * changed.
  *
  *     filewatch_hub_init -> filewatch_start -> fn... -> filewatch_stop -> filewatch_hub_done
  *
@@ -47,6 +48,7 @@ struct filewatch {
     filewatch_fn *fn;
     struct arena arena;
     struct pathglob_set globs;
+    const char *folder; /* from which patterns are taken */
     struct rights rights;
     struct timer timer;
     const char *path; /* that began the window */

@@ -457,9 +457,9 @@ def test_changes_of_watched_files_restart(home):
     services = {name: {"run": "echo up; exec sleep 1000", "restart": {"policy": "always", "watch": watch}} for name, watch in {
         "star": ["src/*.c"], "deep": ["src/**/*.c"], "one": ["src/a?.c"], "sets": ["src/[a-c]1.[!o]"], "braces": ["src/*.{c,h}"],
         "without": ["src/**/*", "!src/**/*.o"], "absolute": [home.path("abs") + "/*.txt"], "plain": ["src/main.c"],
-        "below": ["*.yaml"],
+        "below": ["*.yaml"], "coming": ["gen/**/*.c"], "above": ["../src/./*.yaml"],
     }.items()}
-    services["below"]["working_dir"] = "src"
+    services["below"]["working_dir"] = services["above"]["working_dir"] = "src"
     services["later"] = {"run": "echo up; exec sleep 1000", "restart": {"policy": "on-failure", "watch": "${{ {'src/**/new/*.c'} }}$"}}
     home.write(json.dumps({"services": services}))
     home.start("--wait", "--timeout", "20s")
@@ -489,7 +489,9 @@ def test_changes_of_watched_files_restart(home):
     expect("src/x.h", {"braces", "without"})
     expect("src/main.c", {"star", "deep", "braces", "without", "plain"})
     expect("abs/x.txt", {"absolute"})
-    expect("src/app.yaml", {"below", "without"})
+    expect("src/app.yaml", {"below", "above", "without"})
+    expect("gen/new/x.c", {"coming"}, "mkdir")
+    expect("gen/new/y.c", {"coming"})
     expect("src/deep/new/y.c", {"deep", "without", "later"}, "mkdir")
     expect("src/deep/new/y.c", {"deep", "without", "later"}, "remove")
     expect("elsewhere.c", set())

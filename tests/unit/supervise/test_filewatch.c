@@ -127,6 +127,36 @@ TEST(new_folders_are_picked_up_with_what_is_in_them)
     done(&seen, &hub);
 }
 
+TEST(a_root_may_come_later_go_and_come_again)
+{
+    static const char *const patterns[] = { "gen/out/*.c", "*.txt" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    begin(&seen, &hub, patterns, 2);
+    touch("a.txt");
+    CHECK_INT(changes(&seen), 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK(mkdir(in("gen"), 0700) == 0);
+        CHECK(mkdir(in("gen/side"), 0700) == 0);
+        CHECK_INT(changes(&seen), 0);
+        CHECK(mkdir(in("gen/out"), 0700) == 0);
+        touch("gen/out/x.c");
+        CHECK_INT(changes(&seen), 1);
+        CHECK_STR(seen.path, in("gen/out/x.c"));
+        touch("gen/out/x.c");
+        touch("gen/side/x.c");
+        CHECK_INT(changes(&seen), 1);
+        CHECK(unlink(in("gen/out/x.c")) == 0);
+        CHECK(unlink(in("gen/side/x.c")) == 0);
+        CHECK(rmdir(in("gen/out")) == 0);
+        CHECK(rmdir(in("gen/side")) == 0);
+        CHECK(rmdir(in("gen")) == 0);
+        CHECK_INT(changes(&seen), 1);
+    }
+    done(&seen, &hub);
+}
+
 TEST(a_stopped_watch_is_silent_and_others_go_on)
 {
     static const char *const patterns[] = { "*.conf" };
@@ -171,7 +201,7 @@ TEST(a_folder_that_two_reach_by_different_paths_is_told_to_each_by_theirs)
     done(&seen, &hub);
 }
 
-TEST(a_root_that_is_not_there_is_an_error)
+TEST(a_root_elsewhere_must_be_there)
 {
     static const char *const patterns[] = { "/nowhere/at/all/*.conf" };
     struct filewatch_hub hub;
@@ -180,8 +210,9 @@ TEST(a_root_that_is_not_there_is_an_error)
     struct loop *loop = loop_new(&err);
 
     filewatch_hub_init(&hub, loop);
-    CHECK(filewatch_start(&watch, &hub, &(struct filewatch_wish){ "/", patterns, 1, NULL },
-                          on_change, &err) == -1);
+    CHECK(filewatch_start(&watch, &hub,
+                          &(struct filewatch_wish){ test_folder(), patterns, 1, NULL }, on_change,
+                          &err) == -1);
     CHECK_HAS(err.text, "/nowhere/at/all");
     filewatch_hub_done(&hub);
     loop_free(loop);

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cli/kepler.h"
+#include "cli/kepler_progress.h"
 #include "control/message.h"
 
 static void on_message(void *self, const struct message *message)
@@ -91,6 +92,7 @@ int kepler_client_check(const struct message *reply)
 /* --- one request -------------------------------------------------------------------------- */
 
 struct ask {
+    struct kepler_progress *progress; /* NULL: nobody looks */
     bool answered;
     int status;
     struct value body;
@@ -101,6 +103,8 @@ static void on_reply(void *self, struct kepler_client *client, const struct mess
 {
     struct ask *ask = self;
 
+    if (ask->progress && message->kind == MESSAGE_EVENT && strcmp(message->name, "progress") == 0)
+        kepler_progress_set(ask->progress, &message->body);
     if (message->kind != MESSAGE_REPLY || ask->answered)
         return;
     ask->answered = true;
@@ -112,11 +116,19 @@ static void on_reply(void *self, struct kepler_client *client, const struct mess
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
                struct value *ret_body)
 {
+    return kepler_ask_with(arena, kind, args, NULL, ret_body);
+}
+
+int kepler_ask_with(struct arena *arena, enum request_kind kind, const void *args,
+                    struct kepler_progress *progress, struct value *ret_body)
+{
     struct kepler_client client;
-    struct ask ask = { 0 };
+    struct ask ask = { .progress = progress };
     int status = kepler_client_open(&client, arena, on_reply, &ask);
 
     if (status == 0) {
+        if (progress)
+            kepler_progress_start(progress, client.loop);
         (void)kepler_client_send(&client, kind, args);
         kepler_client_run(&client);
         status = ask.status;
@@ -125,6 +137,8 @@ int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
                                   client.why[0] ? ": " : "", client.why);
         else
             *ret_body = ask.body;
+        if (progress)
+            kepler_progress_stop(progress);
     }
     kepler_client_done(&client);
     return status;

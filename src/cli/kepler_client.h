@@ -21,6 +21,7 @@
 
 struct cli;
 struct kepler_client;
+struct kepler_progress;
 struct message;
 
 /* What a listener gets; the message is valid during the call. */
@@ -55,5 +56,9 @@ int kepler_client_check(const struct message *reply);
 /* One request and its reply. Returns 0, or an exit status; the reason has been told. */
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
                struct value *ret_body);
+/* Likewise, with a line for each service on the terminal meanwhile; the request must ask for its
+ * progress. NULL is fine. */
+int kepler_ask_with(struct arena *arena, enum request_kind kind, const void *args,
+                    struct kepler_progress *progress, struct value *ret_body);
 
 #endif

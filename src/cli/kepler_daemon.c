@@ -233,9 +233,9 @@ static int status(struct cli *cli, const struct daemon_args *args)
     for (size_t i = 0; configs && value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
         const struct value *one = &configs->list->items[i], *path = value_get(one, "config_path");
 
-        printf("  %s: %lld services, %lld running\n",
+        printf("  %s: %lld service%s, %lld running\n",
                path && value_is(path, VALUE_STR) ? path->s.p : "?", get_int(one, "services"),
-               get_int(one, "running"));
+               get_int(one, "services") == 1 ? "" : "s", get_int(one, "running"));
     }
     return KEPLER_OK;
 }

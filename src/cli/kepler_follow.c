@@ -27,6 +27,7 @@ struct following {
     uint64_t start_id, stop_id; /* 0: not asked for */
     bool ended;
     int status;
+    const char *message; /* what was started */
     struct timer timeout, late;
 };
 
@@ -127,7 +128,7 @@ static void on_event(struct following *following, const struct message *message)
         on_quiescent(following);
 }
 
-static void tell_started(const struct following *following, const struct message *reply)
+static void tell_started(struct following *following, const struct message *reply)
 {
     const struct value *warnings = value_get(&reply->body, "warnings");
 
@@ -136,7 +137,8 @@ static void tell_started(const struct following *following, const struct message
     for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
         kepler_warn("%s", warnings->list->items[i].s.p);
     if (following->follow->detached)
-        puts(message_text(reply, "message", ""));
+        following->message =
+            arena_strdup(following->client.arena, message_text(reply, "message", ""));
 }
 
 /* A second reply to the start is its end: the config was unloaded. */
@@ -169,8 +171,11 @@ static void on_message(void *self, struct kepler_client *client, const struct me
 static void on_timeout(struct timer *timer)
 {
     struct following *following = container_of(timer, struct following, timeout);
+    AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
+    bool any = kepler_progress_print_pending(&following->progress, &text);
 
-    end(following, kepler_error("timed out before all services were ready"));
+    end(following, kepler_error("timed out before all services were ready%s%s", any ? ": " : "",
+                                buf_text(&text)));
 }
 
 /* Detached, what was asked for goes on without us. */
@@ -179,6 +184,10 @@ static void on_signal(void *self, int signo)
     struct following *following = self;
 
     (void)signo;
+    if (following->follow->only_look) {
+        finish(following);
+        return;
+    }
     if (following->stop_id || following->follow->detached) {
         end(following, KEPLER_INTERRUPTED);
         return;
@@ -207,7 +216,11 @@ static int run(struct following *following)
     if (follow->timeout > 0)
         timer_set(loop_timers(following->client.loop), &following->timeout,
                   clock_after(clock_now(), follow->timeout), on_timeout);
+    kepler_progress_start(&following->progress, following->client.loop);
     kepler_client_run(&following->client);
+    kepler_progress_stop(&following->progress);
+    if (following->ended && following->status == KEPLER_OK && following->message)
+        puts(following->message);
     if (!following->ended)
         return kepler_error("the daemon went away%s%s", following->client.why[0] ? ": " : "",
                             following->client.why);

@@ -22,6 +22,7 @@ struct kepler_follow {
     bool detached;              /* until ready, without lines */
     bool abort;                 /* stop all at the first failure that nobody handles */
     bool clean;                 /* at the end: stop and forget */
+    bool only_look;             /* Ctrl+C ends the command, not the services */
     bool quiet;
     bool verbose;    /* tell of hooks */
     int64_t timeout; /* nanoseconds; 0: none */

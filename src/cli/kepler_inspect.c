@@ -23,9 +23,11 @@ struct inspect_args {
 #define ARGS struct inspect_args
 
 static const struct param inspect_options[] = {
-    PARAM("services", BOOL, ARGS, services, "services", .aliases = "s"),
-    PARAM("environment", BOOL, ARGS, environment, "environments", .aliases = "env"),
-    PARAM("flags", BOOL, ARGS, flags, "flags"),
+    PARAM("services", BOOL, ARGS, services, "what each service is, and its state and outputs",
+          .aliases = "s"),
+    PARAM("environment", BOOL, ARGS, environment, "the environments of the config and of services",
+          .aliases = "env"),
+    PARAM("flags", BOOL, ARGS, flags, "what was given with -D"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -58,7 +60,10 @@ const struct command kepler_command_inspect = {
     .name = "inspect",
     .operands = "[SERVICE...]",
     .summary = "all that is known of a config, as JSON",
-    .details = "Without options all sections are shown; with a service name its own only.\n",
+    .details =
+        "Without options all sections are shown; with service names theirs only. Configs that\n"
+        "are not loaded are shown as they were left.\n",
+    .examples = "  kepler inspect | jq .services.web.state\n  kepler inspect web --env\n",
     .options = inspect_options,
     .args_size = sizeof(struct inspect_args),
     .least = 0,
@@ -97,6 +102,7 @@ const struct command kepler_command_why = {
     .name = "why",
     .operands = "SERVICE...",
     .summary = "how a service got where it is, and what it waits for",
+    .examples = "  kepler why web\n",
     .options = why_options,
     .args_size = sizeof(struct why_args),
     .least = 1,
@@ -172,6 +178,9 @@ const struct command kepler_command_prune = {
     .name = "prune",
     .operands = "",
     .summary = "remove what is stored of configs that do not run",
+    .details =
+        "States, lines and outputs of all configs of this daemon of which nothing runs. Those\n"
+        "whose file is gone are called orphaned. For root, or the user whose daemon it is.\n",
     .options = prune_options,
     .args_size = sizeof(struct prune_args),
     .least = 0,

@@ -8,9 +8,13 @@
 #include "cli/color.h"
 #include "data/value.h"
 #include "supervise/status.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
 
 #define DRAW_MAX     ((size_t)1 << 20)
 #define ROWS_UNKNOWN 24
+/* How long the mark stands still. */
+#define TURN (100 * CLOCK_MS)
 
 static const char *const words[STATUSES] = {
     [STATUS_STOPPED] = "Stopped",   [STATUS_WAITING] = "Waiting",
@@ -21,10 +25,18 @@ static const char *const words[STATUSES] = {
     [STATUS_FAILED] = "Failed",     [STATUS_SKIPPED] = "Skipped",
 };
 
+struct kepler_progress_line {
+    enum status status;
+    bool checked; /* it has a health check */
+    const char *reason;
+};
+
 void kepler_progress_init(struct kepler_progress *progress, bool wanted)
 {
     *progress = (struct kepler_progress){ .on = wanted && color_is_terminal(STDERR_FILENO) };
 }
+
+/* --- drawing --------------------------------------------------------------------------------- */
 
 static size_t screen_rows(void)
 {
@@ -34,51 +46,124 @@ static size_t screen_rows(void)
                                                                            : ROWS_UNKNOWN;
 }
 
-static void draw_line(const struct map_entry *entry, struct buf *out)
+static bool is_moving(const struct kepler_progress_line *line)
 {
-    buf_printf(out, "\r\033[2K%.*s  %s\n", STR_ARG(entry->key), (const char *)entry->value);
+    return status_is_active(line->status) && !status_is_running(line->status);
+}
+
+static void draw_line(const struct kepler_progress *progress, const struct map_entry *entry,
+                      struct buf *out)
+{
+    static const char marks[] = { '|', '/', '-', '\\' };
+    const struct kepler_progress_line *line = entry->value;
+    char mark = is_moving(line) ? marks[progress->turn % sizeof(marks)] : ' ';
+
+    buf_printf(out, "\r\033[2K%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
+               line->reason ? ": " : "", line->reason ? line->reason : "");
+}
+
+static bool fits(const struct kepler_progress *progress)
+{
+    return map_count(&progress->lines) + 1 <= screen_rows();
 }
 
 /* Back to the first line, then all of them anew. */
-static void draw(struct kepler_progress *progress, const struct map_entry *changed)
+static void draw(struct kepler_progress *progress)
 {
     AUTO_BUF struct buf out = BUF_INIT(DRAW_MAX);
 
-    if (map_count(&progress->lines) + 1 > screen_rows()) {
-        draw_line(changed, &out);
-    } else {
-        if (progress->shown > 0)
-            buf_printf(&out, "\033[%zuA", progress->shown);
-        MAP_EACH (&progress->lines, entry)
-            draw_line(entry, &out);
-        progress->shown = map_count(&progress->lines);
-    }
+    if (progress->shown > 0)
+        buf_printf(&out, "\033[%zuA", progress->shown);
+    MAP_EACH (&progress->lines, entry)
+        draw_line(progress, entry, &out);
+    progress->shown = map_count(&progress->lines);
     (void)fputs(buf_text(&out), stderr);
 }
+
+static void draw_change(struct kepler_progress *progress, struct str key)
+{
+    AUTO_BUF struct buf out = BUF_INIT(DRAW_MAX);
+
+    if (fits(progress)) {
+        draw(progress);
+        return;
+    }
+    MAP_EACH (&progress->lines, entry)
+        if (str_eq(entry->key, key))
+            draw_line(progress, entry, &out);
+    (void)fputs(buf_text(&out), stderr);
+}
+
+static void on_turn(struct timer *timer)
+{
+    struct kepler_progress *progress = container_of(timer, struct kepler_progress, timer);
+
+    progress->turn++;
+    if (progress->shown > 0 && fits(progress))
+        draw(progress);
+    timer_set(progress->timers, timer, clock_after(clock_now(), TURN), on_turn);
+}
+
+void kepler_progress_start(struct kepler_progress *progress, struct loop *loop)
+{
+    progress->timers = loop_timers(loop);
+    if (progress->on)
+        timer_set(progress->timers, &progress->timer, clock_after(clock_now(), TURN), on_turn);
+}
+
+void kepler_progress_stop(struct kepler_progress *progress)
+{
+    if (progress->timers)
+        timer_clear(progress->timers, &progress->timer);
+    progress->timers = NULL;
+}
+
+/* --- what is known --------------------------------------------------------------------------- */
 
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body)
 {
     const struct value *name = value_get(body, "service"), *word = value_get(body, "status");
-    const struct value *reason = value_get(body, "reason");
+    const struct value *reason = value_get(body, "reason"), *check = value_get(body, "check");
+    struct kepler_progress_line *line;
     enum status status;
     struct str key;
-    bool told;
 
-    if (!progress->on || !name || !word || !value_is(name, VALUE_STR) ||
-        !value_is(word, VALUE_STR) || status_parse(word->s, &status) < 0)
+    if (!name || !word || !value_is(name, VALUE_STR) || !value_is(word, VALUE_STR) ||
+        status_parse(word->s, &status) < 0)
         return;
-    told = reason && value_is(reason, VALUE_STR) && reason->s.n > 0;
     key = arena_str(&progress->arena, name->s);
-    (void)map_set(&progress->lines, key,
-                  arena_printf(&progress->arena, "%s%s%s", words[status], told ? ": " : "",
-                               told ? reason->s.p : ""));
-    MAP_EACH (&progress->lines, entry)
-        if (str_eq(entry->key, key))
-            draw(progress, entry);
+    line = map_find(&progress->lines, key);
+    if (!line) {
+        line = ARENA_NEW(&progress->arena, struct kepler_progress_line);
+        (void)map_set(&progress->lines, key, line);
+    }
+    line->status = status;
+    line->checked = check && value_is(check, VALUE_BOOL) && check->b;
+    line->reason = reason && value_is(reason, VALUE_STR) && reason->s.n > 0
+                       ? arena_strdup(&progress->arena, reason->s.p)
+                       : NULL;
+    if (progress->on)
+        draw_change(progress, key);
+}
+
+bool kepler_progress_print_pending(const struct kepler_progress *progress, struct buf *out)
+{
+    const char *comma = "";
+
+    MAP_EACH (&progress->lines, entry) {
+        const struct kepler_progress_line *line = entry->value;
+
+        if (!is_moving(line) && !(line->status == STATUS_RUNNING && line->checked))
+            continue;
+        buf_printf(out, "%s%.*s is %s", comma, STR_ARG(entry->key), status_name(line->status));
+        comma = ", ";
+    }
+    return comma[0] != '\0';
 }
 
 void kepler_progress_done(struct kepler_progress *progress)
 {
+    kepler_progress_stop(progress);
     map_done(&progress->lines);
     arena_done(&progress->arena);
 }

@@ -1,12 +1,14 @@
 /*
  * kepler_progress - one line for each service on a terminal, while one waits.
  *
- *     kepler_progress_init -> kepler_progress_set... -> kepler_progress_done
+ *     kepler_progress_init -> kepler_progress_start -> kepler_progress_set...
+ *         -> kepler_progress_stop -> kepler_progress_done
  *
- * Nothing at all when stderr is no terminal. When there are more services than lines
- * on the screen, each change is a line of its own.
+ * A mark turns in front of services that are on their way. Nothing at all when stderr is
+ * no terminal. When there are more services than lines on the screen, each change is a
+ * line of its own.
  *
- * Memory: kepler_progress_done frees. Threads: one.
+ * Memory: kepler_progress_done frees. Threads: the loop's.
  */
 #ifndef CLI_KEPLER_PROGRESS_H
 #define CLI_KEPLER_PROGRESS_H
@@ -16,19 +18,31 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "sys/timers.h"
 
+struct buf;
+struct loop;
 struct value;
 
 struct kepler_progress {
-    bool on, drawn;
+    bool on;
     struct arena arena;
-    struct map lines; /* by service, to its text */
+    struct map lines; /* by service, to its struct kepler_progress_line */
     size_t shown;     /* lines on the screen */
+    size_t turn;      /* of the mark */
+    struct timers *timers;
+    struct timer timer;
 };
 
 void kepler_progress_init(struct kepler_progress *progress, bool wanted);
+/* Let the mark turn, from here on and as long as the loop runs. */
+void kepler_progress_start(struct kepler_progress *progress, struct loop *loop);
+void kepler_progress_stop(struct kepler_progress *progress);
 /* The body of an event "progress". */
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body);
+/* Those that are on their way, "db is running, web is waiting", also without a terminal: a service
+ * whose health is not known yet counts. Returns whether there are any. */
+bool kepler_progress_print_pending(const struct kepler_progress *progress, struct buf *out);
 void kepler_progress_done(struct kepler_progress *progress);
 
 #endif

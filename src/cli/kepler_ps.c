@@ -23,8 +23,8 @@ struct ps_args {
 #define ARGS struct ps_args
 
 static const struct param options[] = {
-    PARAM("all", BOOL, ARGS, all, "of all configs", .aliases = "a"),
-    PARAM("json", BOOL, ARGS, json, "for programs"),
+    PARAM("all", BOOL, ARGS, all, "services of all configs", .aliases = "a"),
+    PARAM("json", BOOL, ARGS, json, "as JSON, times as seconds since 1970"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };

@@ -6,6 +6,7 @@
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "cli/kepler_follow.h"
+#include "cli/kepler_progress.h"
 #include "control/message.h"
 
 struct start_args {
@@ -128,6 +129,7 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
                 : args->json ? LOG_LINE_JSON
                              : LOG_LINE_PLAIN,
     };
+    struct kepler_progress progress;
     struct value body;
     int status;
 
@@ -138,7 +140,10 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
         return status;
     if (follow.start.follow)
         return kepler_follow(cli->arena, &follow);
-    status = kepler_ask(cli->arena, kind, &follow.start, &body);
+    kepler_progress_init(&progress, !args->globals.quiet && kind != REQUEST_START);
+    follow.start.progress = progress.on;
+    status = kepler_ask_with(cli->arena, kind, &follow.start, &progress, &body);
+    kepler_progress_done(&progress);
     if (status == 0)
         tell(args, &body);
     return status;
@@ -168,9 +173,16 @@ const struct command kepler_command_start = {
     .summary = "start services, and follow what they write",
     .details =
         "The config is read when it is first started; later changes of the file have no effect\n"
-        "until 'recreate' or 'run'. Without -d, lines are shown until nothing will happen any\n"
-        "more; Ctrl+C stops the services, a second one ends the command alone. Services that\n"
-        "run already are left alone. Named services do not pull in their dependencies.\n",
+        "until 'recreate' or 'run'. Services that run already are left alone; those that have\n"
+        "ended, failed or were skipped are tried again, whatever their restart policy.\n"
+        "\n"
+        "Without -d, lines are shown until nothing will happen any more; Ctrl+C stops the\n"
+        "services, a second one ends the command alone. With -d it returns at once, or, when\n"
+        "services are named, as soon as they run or cannot. Named services do not pull in what\n"
+        "they depend on, but they wait for it, and their 'if' is not asked.\n"
+        "\n"
+        "A failure that no other service handles (by service_failed or service_stopped) gives\n"
+        "exit status 1 in the foreground and with --wait; with --wait it also stops all.\n",
     .examples = "  kepler start\n"
                 "  kepler start -d --wait --timeout 30s\n"
                 "  kepler -f web.yaml start -d db -e DEBUG=1\n",
@@ -185,7 +197,9 @@ const struct command kepler_command_run = {
     .name = "run",
     .operands = "[SERVICE...]",
     .summary = "stop, read the config anew, and start",
-    .details = "Like start, but whatever ran is stopped first and the file is read again.\n",
+    .details = "Like start, but whatever ran is stopped first and the file is read again. Stored\n"
+               "lines are kept, states are not. A mistake in the file stops nothing.\n",
+    .examples = "  kepler run\n  kepler run --start-clean --clean\n",
     .options = run_options,
     .args_size = sizeof(struct start_args),
     .least = 0,
@@ -197,6 +211,9 @@ const struct command kepler_command_recreate = {
     .name = "recreate",
     .operands = "",
     .summary = "stop, forget everything, read the config anew, and start",
+    .details =
+        "Like 'stop --clean' and 'start -d', with the environment of this command. A mistake\n"
+        "in the file stops nothing.\n",
     .options = recreate_options,
     .args_size = sizeof(struct start_args),
     .least = 0,

@@ -5,6 +5,7 @@
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "cli/kepler_follow.h"
+#include "cli/kepler_progress.h"
 
 /* --- stop ------------------------------------------------------------------------------------ */
 
@@ -18,7 +19,8 @@ struct stop_args {
 
 static const struct param stop_options[] = {
     PARAM("clean", BOOL, ARGS, clean, "run pre_cleanup hooks and forget all that is stored"),
-    PARAM("signal", STR, ARGS, signal, "instead of each service's own", .aliases = "s"),
+    PARAM("signal", STR, ARGS, signal, "a name or number, instead of each service's own",
+          .aliases = "s"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -38,13 +40,17 @@ static int run_stop(struct cli *cli, const void *raw, struct param_strs operands
     struct request_stop stop = { .services = operands,
                                  .clean = args->clean,
                                  .signal = args->signal };
+    struct kepler_progress progress;
     struct value body;
     struct err err;
     int status;
 
     if (kepler_config_path(cli->arena, &args->globals, &stop.config, &err) < 0)
         return kepler_err(&err);
-    status = kepler_ask(cli->arena, REQUEST_STOP, &stop, &body);
+    kepler_progress_init(&progress, !args->globals.quiet);
+    stop.progress = progress.on;
+    status = kepler_ask_with(cli->arena, REQUEST_STOP, &stop, &progress, &body);
+    kepler_progress_done(&progress);
     if (status == 0)
         tell(args->globals.quiet, stderr, &body);
     return status;
@@ -56,7 +62,11 @@ const struct command kepler_command_stop = {
     .summary = "stop services, dependents first",
     .details = "Returns when nothing of their process trees is left. Each gets its stop_signal\n"
                "(SIGTERM), and SIGKILL after its stop_grace_period (10s). Stored lines go as\n"
-               "logs.retention.on_stop says.\n",
+               "logs.retention.on_stop says. A stop wins over any restart that is due.\n"
+               "\n"
+               "--clean runs the pre_cleanup hooks of what ever ran; without names the config is\n"
+               "then unloaded, and its state, lines and outputs are removed.\n",
+    .examples = "  kepler stop\n  kepler stop web -s INT\n  kepler stop --clean\n",
     .options = stop_options,
     .args_size = sizeof(struct stop_args),
     .least = 0,
@@ -81,7 +91,7 @@ static const struct param restart_options[] = {
     PARAM("follow",      BOOL,     ARGS, follow, "then follow what they write"),
     PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long"),
     PARAM("raw",         BOOL,     ARGS, raw, "with --follow: lines as services wrote them"),
-    PARAM("no-deps",     BOOL,     ARGS, no_deps, "in any order"),
+    PARAM("no-deps",     BOOL,     ARGS, no_deps, "all at once, in no order among them"),
     PARAM("environment", STRS,     ARGS, environment, "K=V on top of the environment; may be given again", .aliases = "e"),
     PARAM("refresh-env", BOOL,     ARGS, refresh_env, "take the environment of this command on top", .aliases = "r"),
     PARAM("define",      STRS,     ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"),
@@ -98,6 +108,7 @@ static int stay(struct cli *cli, const struct restart_args *args,
         .kind = REQUEST_START,
         .start = *request,
         .detached = args->wait,
+        .only_look = args->follow,
         .quiet = true,
         .timeout = args->timeout,
         .form = args->raw ? LOG_LINE_RAW : LOG_LINE_PLAIN,
@@ -120,6 +131,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
         .overrides = kepler_pairs(cli->arena, "-e", args->environment),
         .flags = kepler_pairs(cli->arena, "-D", args->flags),
     };
+    struct kepler_progress progress;
     struct value body;
     struct err err;
     int status;
@@ -130,7 +142,11 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
         return cli_usage(cli, "--timeout needs --wait");
     if (kepler_config_path(cli->arena, &args->globals, &request.config, &err) < 0)
         return kepler_err(&err);
-    status = kepler_ask(cli->arena, REQUEST_RESTART, &request, &body);
+    kepler_progress_init(&progress, !args->globals.quiet);
+    request.progress = progress.on;
+    status = kepler_ask_with(cli->arena, REQUEST_RESTART, &request, &progress, &body);
+    kepler_progress_done(&progress);
+    request.progress = false;
     if (status != 0)
         return status;
     tell(args->globals.quiet, stdout, &body);
@@ -141,6 +157,10 @@ const struct command kepler_command_restart = {
     .name = "restart",
     .operands = "[SERVICE...]",
     .summary = "restart services that run",
+    .details = "Dependents go down first and come up last. What does not run is left alone. Each\n"
+               "service is computed anew, but the file is not read again: see 'recreate'. Returns\n"
+               "when they are up again. With --follow, Ctrl+C ends the command alone.\n",
+    .examples = "  kepler restart\n  kepler restart web --wait --timeout 30s -e DEBUG=1\n",
     .options = restart_options,
     .args_size = sizeof(struct restart_args),
     .least = 0,

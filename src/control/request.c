@@ -16,6 +16,7 @@ static const struct param start_params[] = {
     PARAM("start_clean", BOOL, ARGS, start_clean, "remove stored lines too"),
     PARAM("follow",      BOOL, ARGS, follow, "tell what happens"),
     PARAM("logs",        BOOL, ARGS, logs, "tell what services write"),
+    PARAM("progress",    BOOL, ARGS, progress, "tell what happens, until the reply"),
     PARAM("environment", STRS, ARGS, environment, "of the caller"),
     PARAM("overrides",   STRS, ARGS, overrides, "K=V on top of the environment"),
     PARAM("flags",       STRS, ARGS, flags, "K=V for expressions"),
@@ -27,6 +28,7 @@ static const struct param stop_params[] = {
     PARAM("config",   PATH, ARGS, config, "canonical path of the file", .flags = PARAM_REQUIRED),
     PARAM("services", STRS, ARGS, services, "which; none: all"),
     PARAM("clean",    BOOL, ARGS, clean, "forget the config and all that is stored of it"),
+    PARAM("progress", BOOL, ARGS, progress, "tell what happens, until the reply"),
     PARAM("signal",   STR,  ARGS, signal, "instead of each service's own"),
     { 0 },
 };

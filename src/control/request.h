@@ -48,6 +48,7 @@ struct request_start {
     bool start_clean;              /* run: logs go as well */
     bool follow;                   /* tell what happens, until canceled */
     bool logs;                     /* and what the services write */
+    bool progress;                 /* tell what happens, until the reply */
     struct param_strs environment; /* of the caller, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
@@ -57,6 +58,7 @@ struct request_stop {
     const char *config;
     struct param_strs services;
     bool clean;
+    bool progress;      /* tell what happens, until the reply */
     const char *signal; /* NULL: each service's own */
 };
 

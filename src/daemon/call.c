@@ -230,6 +230,7 @@ static void tell_status(struct call *call, const struct service *service)
     put(&arena, map, "service", value_text(service->config->name));
     put(&arena, map, "status", value_text(status_name(service_status(service))));
     put(&arena, map, "reason", value_text(buf_text(&service->reason)));
+    put(&arena, map, "check", value_bool(service->plan.check.given));
     call_event(call, "progress", value_map(map));
 }
 
@@ -242,12 +243,48 @@ static void tell_failure(struct call *call, const struct service *service)
     call_event(call, "failure", v);
 }
 
+/* Those that were named, and what they depend on, directly or not. */
+static const bool *find_concerned(struct call *call)
+{
+    const struct config *config = call->project->config;
+    bool *concerned = ARENA_ARRAY(&call->arena, bool, config->service_count);
+
+    for (size_t i = 0; i < call->set.count; i++)
+        concerned[call->set.services[i]] = true;
+    for (uint32_t i = config->service_count; i > 0; i--) {
+        const struct config_service *service = &config->services[config->order[i - 1]];
+
+        for (size_t j = 0; concerned[config->order[i - 1]] && j < service->edge_count; j++)
+            concerned[service->edges[j].service] = true;
+    }
+    return concerned;
+}
+
+static bool is_concerned(const struct call *call, uint32_t index)
+{
+    return !call->concerned || call->concerned[index];
+}
+
+static bool is_named(const struct call *call, uint32_t index)
+{
+    for (size_t i = 0; i < call->set.count; i++)
+        if (call->set.services[i] == index)
+            return true;
+    return call->set.count == 0;
+}
+
+/* What is about to be started will tell of itself. */
 void call_watch(struct call *call)
 {
     call->watching = true;
+    if (call->set.count > 0)
+        call->concerned = find_concerned(call);
     for (uint32_t i = 0; i < call->project->config->service_count; i++) {
         const struct service *service = engine_get(call->project->engine, i);
 
+        if (!is_concerned(call, i) ||
+            (!status_is_active(service_status(service)) && is_named(call, i)))
+            continue;
         tell_status(call, service);
         if (readiness_is_unhandled(service))
             tell_failure(call, service);
@@ -273,7 +310,9 @@ void call_tell(struct call *call, const struct event *event)
                                          [EVENT_HOOK_FAILED] = "failed" };
     const struct service *service = engine_get(call->project->engine, event->service);
 
-    if (!call->watching)
+    if (call->progress && event->kind == EVENT_STATUS)
+        tell_status(call, service);
+    if (!call->watching || !is_concerned(call, event->service))
         return;
     switch (event->kind) {
     case EVENT_STATUS: tell_status(call, service); return;

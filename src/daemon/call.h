@@ -48,6 +48,9 @@ struct call {
     call_step_fn *step;
     bool orphaned; /* its project was unloaded, and it has not been asked since */
     bool watching, told_ready, told_quiet;
+    bool progress; /* it is told of states until its reply */
+    const bool
+        *concerned; /* of each service: does it matter to those that were named? NULL: all do */
     struct stream *stream;
     uint64_t pass; /* when it was asked last */
     struct call *next, **back;
@@ -75,7 +78,8 @@ int call_find_project(struct call *call, const char *path);
 /* The config is somebody else's: say so, as far as the client may know. The end of the call. */
 void call_refuse_foreign(struct call *call, const char *path, uid_t owner);
 
-/* Tell from now on what happens: the states now, and each change. */
+/* Tell from now on what happens to those of its set and what they depend on: the states now, and
+ * each change. */
 void call_watch(struct call *call);
 /* The engine of its project has come to rest, or the project is gone. */
 void call_look(struct call *call);

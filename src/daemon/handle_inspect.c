@@ -11,6 +11,7 @@
 #include "daemon/record.h"
 #include "supervise/config.h"
 #include "supervise/environment.h"
+#include "supervise/output_store.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -56,10 +57,14 @@ static struct value outputs_value(const struct view *view, uint32_t index)
     const char *name = view->config->services[index].name;
     const char *path = path_join(arena, path_join(arena, view->folder, "outputs"), name);
     struct value process = value_null(), hooks = value_null();
+    struct err ignored;
 
     if (view->project) {
         process = real_world_outputs(view->project->world, index);
         hooks = real_world_hooks(view->project->world, index);
+    } else {
+        (void)output_store_load(arena, path_join(arena, view->folder, "outputs"), name, &process,
+                                &hooks, &ignored); /* what cannot be read is not shown */
     }
     put(arena, map, "path", value_text(path));
     put(arena, map, "process", shorten(arena, &process, 4));
@@ -124,7 +129,8 @@ static struct value whole_value(const struct view *view)
     put(arena, map, "config_path", value_text(view->config->path));
     put(arena, map, "config_hash", value_text(hash));
     put(arena, map, "state_dir", value_text(view->folder));
-    put(arena, map, "kepler", config_dump_kepler(arena, view->config));
+    put(arena, map, "kepler",
+        view->config->has_kepler ? config_dump_kepler(arena, view->config) : value_null());
     for (uint32_t i = 0; i < view->config->service_count; i++)
         if (is_wanted(view, view->config->services[i].name))
             put(arena, services, view->config->services[i].name, service_value(view, i));

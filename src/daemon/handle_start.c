@@ -98,7 +98,26 @@ static size_t count_inactive(const struct project *project, struct engine_set se
     return inactive;
 }
 
-/* The project is loaded: find the services, answer, and start. */
+static const char *start_words(struct call *call)
+{
+    if (call->project->config->service_count == 0)
+        return arena_printf(&call->arena, "There are no services in '%s'", call->project->path);
+    if (call->count == 0)
+        return "All services are already running";
+    return arena_printf(&call->arena, "Started %zu service%s", call->count,
+                        call->count == 1 ? "" : "s");
+}
+
+/* Services that were named are waited for until they are through. */
+static void step_started(struct call *call)
+{
+    if (!call->project)
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
+    else if (engine_is_started(call->project->engine, call->set))
+        call_finish(call, start_body(call, start_words(call)));
+}
+
+/* The project is loaded: find the services, start, and answer. */
 static void begin(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -108,7 +127,6 @@ static void begin(struct call *call)
                                    .overrides = args->overrides,
                                    .flags = args->flags };
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
-    size_t count;
     struct err err;
 
     call->step = NULL;
@@ -118,19 +136,20 @@ static void begin(struct call *call)
         return;
     }
     project_merge(project, &merge);
-    count = count_inactive(project, call->set);
-    call_answer(call,
-                start_body(call, count == 0 ? "All services are already running"
-                                            : arena_printf(&call->arena, "Started %zu service%s",
-                                                           count, count == 1 ? "" : "s")));
-    if (count > 0)
-        project_start(project, call->set, flags);
-    if (!args->follow || !call->client) {
-        call_free(call);
-        return;
+    call->count = count_inactive(project, call->set);
+    if (args->follow) {
+        call_answer(call, start_body(call, start_words(call)));
+        call_watch(call);
+    } else {
+        call->step = step_started;
     }
-    call_watch(call);
-    project->settled = true; /* it may be ready already */
+    project->settled = true; /* it may be through already */
+    if (call->count > 0)
+        project_start(project, call->set, flags);
+    if (!args->follow && args->services.n == 0)
+        call_finish(call, start_body(call, start_words(call)));
+    else if (args->follow && !call->client)
+        call_free(call);
 }
 
 static bool is_busy(struct call *call)
@@ -211,6 +230,7 @@ static void load_anew(struct call *call)
     if (call->project) {
         call->project->leaving = true;
         call->project->keep_lines = call->kind == REQUEST_RUN;
+        call->progress = args->progress;
         engine_stop(call->project->engine, ENGINE_ALL, &how);
         call->project->settled = true;
         return;
@@ -235,11 +255,52 @@ void handle_recreate(struct call *call)
 
 /* --- restart -------------------------------------------------------------------------------- */
 
+/* Those of the set that run. */
+static struct engine_set find_running(struct call *call)
+{
+    const struct engine *engine = call->project->engine;
+    size_t n = call->set.count > 0 ? call->set.count : engine_count(engine);
+    uint32_t *services = ARENA_ARRAY(&call->arena, uint32_t, n);
+    struct engine_set running = { services, 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t index = call->set.count > 0 ? call->set.services[i] : (uint32_t)i;
+
+        if (status_is_running(service_status(engine_get(engine, index))))
+            services[running.count++] = index;
+    }
+    return running;
+}
+
+/* The first one that is not there any more because it could not be started. */
+static const struct service *find_fallen(const struct call *call)
+{
+    for (size_t i = 0; i < call->set.count; i++) {
+        const struct service *service = engine_get(call->project->engine, call->set.services[i]);
+        enum status status = service_status(service);
+
+        if (status == STATUS_FAILED || status == STATUS_SKIPPED)
+            return service;
+    }
+    return NULL;
+}
+
 static void step_restart(struct call *call)
 {
-    if (call->project && !engine_is_settled(call->project->engine, call->set))
+    const struct service *fallen;
+
+    if (!call->project) {
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
         return;
-    call_say(call, "Restarted %zu service%s", call->count, call->count == 1 ? "" : "s");
+    }
+    if (!engine_is_settled(call->project->engine, call->set))
+        return;
+    fallen = find_fallen(call);
+    if (fallen)
+        call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
+                    fallen->config->name, buf_text(&fallen->reason));
+    else
+        call_say(call, "Restarted %zu service%s", call->count, call->count == 1 ? "" : "s");
 }
 
 void handle_restart(struct call *call)
@@ -263,11 +324,13 @@ void handle_restart(struct call *call)
         return;
     }
     project_merge(call->project, &merge);
-    call->count = engine_restart(call->project->engine, call->set, flags);
-    if (call->count == 0) {
+    call->set = find_running(call);
+    if (call->set.count == 0) {
         call_say(call, "No running services to restart");
         return;
     }
+    call->progress = args->progress;
+    call->count = engine_restart(call->project->engine, call->set, flags);
     call->step = step_restart;
     call->project->settled = true;
 }

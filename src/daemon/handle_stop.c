@@ -93,6 +93,7 @@ void handle_stop(struct call *call)
     call->step = step_stop;
     if (args->clean && args->services.n == 0)
         call->project->leaving = true;
+    call->progress = args->progress;
     engine_stop(call->project->engine, call->set, &how);
     call->project->settled = true;
 }

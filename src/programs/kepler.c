@@ -56,6 +56,15 @@ static const struct command command_top = {
     .run = run_top,
 };
 
+/* As in all programs, but for the name in its example. */
+static struct command make_completion(void)
+{
+    struct command command = command_completion;
+
+    command.examples = "  source <(kepler completion bash)\n";
+    return command;
+}
+
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
@@ -74,7 +83,7 @@ int main(int argc, char **argv)
         kepler_command_config,
         kepler_command_graph,
         kepler_command_doc,
-        command_completion,
+        make_completion(),
         command_top,
         { 0 },
     };

@@ -232,6 +232,7 @@ static int read_kepler(struct loading *l, const struct value *v)
     struct kepler_args args = { 0 };
     int result = params_decode(r->arena, config_kepler_params, &policy, v, &args, r->diags);
 
+    l->config->has_kepler = v != NULL;
     l->config->default_inherit_env = args.default_inherit_env;
     l->config->output_max_size = args.output_max_size;
     l->config->logs.sync = args.storage == STORAGE_NFS;

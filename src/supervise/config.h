@@ -146,6 +146,7 @@ struct config {
     const struct environment *kepler_env; /* as captured or declared when it was loaded */
     const struct value *flags;            /* map of texts, for Lua only; never NULL */
     bool default_inherit_env;
+    bool has_kepler; /* the file has a section `kepler` */
     bool autostart;
     VEC(struct str) declared; /* names in kepler.autostart.environment, set or not */
     int64_t output_max_size;

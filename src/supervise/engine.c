@@ -463,6 +463,17 @@ bool engine_is_down(const struct engine *engine, struct engine_set set)
     return true;
 }
 
+bool engine_is_started(const struct engine *engine, struct engine_set set)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++) {
+        const struct service *service = set_get(engine, set, i);
+
+        if (service->queued || service->start_due || routine_is_start(service))
+            return false;
+    }
+    return true;
+}
+
 bool engine_is_settled(const struct engine *engine, struct engine_set set)
 {
     for (size_t i = 0; i < set_count(engine, set); i++) {

@@ -578,6 +578,11 @@ static bool is_at(const struct service *service, op_fn *op)
     return service->routine && !service->next && service->routine->ops[service->at] == op;
 }
 
+bool routine_is_start(const struct service *service)
+{
+    return service->routine == &routine_start || service->routine == &routine_rewait;
+}
+
 bool routine_waits_for_turn(const struct service *service)
 {
     return is_at(service, op_turn);

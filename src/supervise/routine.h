@@ -40,6 +40,8 @@ void routine_continue(struct service *service);
 /* Leave what is going on, where no hook is, and be inactive. */
 void routine_settle(struct service *service, enum status status);
 
+/* Is it a start, not the restart of something that ran? */
+bool routine_is_start(const struct service *service);
 /* What the routine waits for. */
 bool routine_waits_for_turn(const struct service *service);
 bool routine_waits_for_edges(const struct service *service);

@@ -1,0 +1,693 @@
+"""The life of services, from outside: states, starts, stops, restarts, health, limits; and what is kept of them."""
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kepler_home import KEPLER, Home, alive, wait_until
+
+
+@pytest.fixture
+def home():
+    home = Home()
+    home.start_daemon()
+    yield home
+    home.close()
+
+
+def wait_for_file(home, name):
+    return wait_until(lambda: os.path.exists(home.path(name)) and home.read(name), f"{name} is written")
+
+
+def on_terminal(home, *words):
+    """What a command writes to the terminal that is its standard error; and its exit status."""
+    ours, theirs = pty.openpty()
+    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), *words], env=home.environment(), cwd=home.folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            text += chunk
+    except OSError:
+        pass  # the terminal is gone
+    os.close(ours)
+    return text.decode(), command.wait(60)
+
+
+# --- states ---------------------------------------------------------------------------------------
+
+
+def test_each_of_the_twelve_states_shows_in_ps(home):
+    home.write("""
+        services:
+          stopped: {run: "exec sleep 1000"}
+          waiting: {run: "exec sleep 1000", depends_on: {unhealthy: {condition: service_healthy}}}
+          starting: {run: "exec sleep 1000", hooks: {pre_start: {run: "while ! test -e go; do sleep 0.05; done"}}}
+          running: {run: "exec sleep 1000"}
+          healthy: {run: "exec sleep 1000", healthcheck: {run: "true", interval: 50ms}}
+          unhealthy: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 2}}
+          stopping:
+            run: "exec sleep 1000"
+            hooks: {pre_stop: {run: "touch stopping; while ! test -e go; do sleep 0.05; done"}}
+          restarting:
+            run: "exec sleep 1000"
+            hooks: {pre_restart: {run: "touch restarting; while ! test -e go; do sleep 0.05; done"}}
+          exited: {run: "exit 3"}
+          killed: {run: "kill -9 $$"}
+          failed: {run: "true", working_dir: /nowhere/at/all}
+          skipped: {run: "true", if: "${{ false }}$"}
+        """)
+    home.start()
+    for name in ("stopped", "stopping", "restarting"):
+        home.wait_for(name, "running")
+    home.run("stop", "stopped")
+    going = [home.begin("stop", "stopping"), home.begin("restart", "restarting")]
+    for name in ("waiting", "starting", "running", "healthy", "unhealthy", "stopping", "restarting", "exited", "killed",
+                 "failed", "skipped", "stopped"):
+        home.wait_for(name, name)
+    rows = home.ps()
+    shapes = {
+        "stopped": r"Stopped \d+s ago", "waiting": "waiting", "starting": "Starting", "running": r"Up \d+s",
+        "healthy": r"Up \d+s \(healthy\)", "unhealthy": r"Up \d+s \(unhealthy\)", "stopping": "Stopping",
+        "restarting": "Restarting", "exited": r"Exited \(3\) \d+s ago", "killed": r"Killed \(SIGKILL\) \d+s ago",
+        "failed": r"Failed \d+s ago \(.+\)", "skipped": r"Skipped \(`if` condition evaluated to false: .*\)",
+    }
+    for name, shape in shapes.items():
+        assert re.fullmatch(shape, rows[name][0]), (name, rows[name])
+        has_pid = name in ("running", "healthy", "unhealthy", "stopping", "restarting")
+        assert (rows[name][1] != "-") == has_pid, (name, rows[name])
+    home.write("", "go")
+    for command in going:
+        command.communicate(timeout=30)
+        assert command.returncode == 0
+
+
+def test_one_that_was_never_started_is_stopped_without_an_age(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'true'}\n")
+    home.start("a")
+    assert home.ps()["b"] == ("Stopped", "-")
+    assert home.services()["b"]["initialized"] is False
+
+
+def test_starting_forgets_how_the_last_run_ended_and_waiting_its_reason(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "test -e ok", interval: 50ms, retries: 100000}}
+          late: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy, timeout: 100ms}}}
+          job: {run: "exit 4", hooks: {pre_start: {run: "! test -e hold || while ! test -e go; do sleep 0.05; done"}}}
+        """)
+    home.start()
+    home.wait_for("job", "exited")
+    assert "Dependency timeout" in home.wait_for("late", "failed")["fail_reason"]
+    assert home.services()["job"]["exit_code"] == 4
+    home.write("", "hold")
+    home.start()
+    found = home.wait_for("job", "starting")
+    assert (found["exit_code"], found["signal"], found["fail_reason"]) == (None, None, None)
+    home.write("", "go")
+    assert home.wait_for("job", "exited")["exit_code"] == 4
+    home.write("", "ok")
+    home.wait_for("db", "healthy")
+    home.start()
+    assert home.wait_for("late", "running")["fail_reason"] is None
+
+
+def test_a_stop_ends_in_stopped_and_keeps_how_the_process_went(home):
+    home.write("""
+        services:
+          signal: {run: "exec sleep 1000"}
+          code: {run: "trap 'exit 7' TERM; touch ready; while :; do sleep 0.05; done"}
+        """)
+    home.start()
+    home.wait_for("signal", "running")
+    wait_until(lambda: os.path.exists(home.path("ready")), "the trap is set")
+    home.run("stop")
+    services = home.services()
+    assert (services["signal"]["status"], services["signal"]["signal"], services["signal"]["exit_code"]) == ("stopped", 15, None)
+    assert (services["code"]["status"], services["code"]["signal"], services["code"]["exit_code"]) == ("stopped", None, 7)
+    assert services["code"]["started_at"] is None and services["code"]["stopped_at"] is not None
+
+
+# --- start ------------------------------------------------------------------------------------------
+
+
+def test_start_runs_again_whatever_has_ended_and_asks_the_skipped_again(home):
+    home.write("""
+        services:
+          exited: {run: "echo x >> exited; exit 1"}
+          killed: {run: "echo x >> killed; kill -9 $$"}
+          failed: {run: "exec sleep 1000", working_dir: later}
+          skipped: {run: "exec sleep 1000", if: "${{ kepler.flags.on == '1' }}$"}
+          stopped: {run: "exec sleep 1000"}
+        """)
+    home.start()
+    home.wait_for("exited", "exited")
+    home.wait_for("killed", "killed")
+    home.wait_for("failed", "failed")
+    home.wait_for("skipped", "skipped")
+    home.wait_for("stopped", "running")
+    home.run("stop", "stopped")
+    os.mkdir(home.path("later"))
+    assert home.start("-D", "on=1").stdout == "Started 5 services\n"
+    for name in ("failed", "skipped", "stopped"):
+        home.wait_for(name, "running")
+    for name in ("exited", "killed"):
+        wait_until(lambda: home.read(name) == "x\nx\n", f"{name} ran twice")
+
+
+def test_start_by_name_asks_no_if_and_returns_when_the_service_is_through(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "test -e ok", interval: 50ms, retries: 100000}}
+          web:
+            run: "exec sleep 1000"
+            if: "${{ false }}$"
+            hooks: {post_start: {run: "sleep 0.2; touch up"}}
+            depends_on: {db: {condition: service_healthy}}
+        """)
+    assert home.start("db").stdout == "Started 1 service\n"
+    assert home.status("db") == "running"
+    command = home.begin("start", "-d", "web")
+    home.wait_for("web", "waiting")
+    assert command.poll() is None
+    home.write("", "ok")
+    assert command.communicate(timeout=30)[0] == "Started 1 service\n"
+    assert os.path.exists(home.path("up"))
+    assert home.status("web") == "running"
+
+
+def test_a_dependency_that_nobody_started_skips_unless_its_policy_wants_it_up(home):
+    home.write("""
+        services:
+          once: {run: "exec sleep 1000"}
+          always: {run: "exec sleep 1000", restart: always}
+          a: {run: "exec sleep 1000", depends_on: [once]}
+          b: {run: "exec sleep 1000", depends_on: [always]}
+        """)
+    home.start("a")
+    assert home.services()["a"]["skip_reason"] == "dependency was stopped, won't restart (policy: No)"
+    command = home.begin("start", "-d", "b")
+    home.wait_for("b", "waiting")
+    home.start("always")
+    command.communicate(timeout=30)
+    assert home.status("b") == "running"
+
+
+def test_services_of_one_start_share_the_global_table_and_a_restart_does_not(home):
+    home.write("""
+        services:
+          first:
+            run: "exec sleep 1000"
+            environment:
+              - SEEN=${{ (function() global.count = (global.count or 0) + 1; return global.count end)() }}$
+          second:
+            run: "echo second $SEEN; exec sleep 1000"
+            depends_on: [first]
+            environment:
+              - SEEN=${{ (function() global.count = (global.count or 0) + 1; return global.count end)() }}$
+        """)
+    home.start("--wait", "--timeout", "20s")
+    wait_until(lambda: ("second", "second 2") in home.lines(), "the second one saw what the first one wrote")
+    home.run("restart", "second")
+    wait_until(lambda: ("second", "second 1") in home.lines(), "a restart begins anew")
+
+
+def test_a_config_without_services_says_so(home):
+    home.write("services: {}\n")
+    run = home.start()
+    assert run.stdout == f"There are no services in '{home.path('kepler.yaml')}'\n"
+    assert home.run("start").returncode == 0
+    assert home.run("ps").stdout == "NAME  STATUS  PID\n"
+
+
+def test_wait_on_some_services_is_not_ended_by_the_failure_of_others(home):
+    home.write("""
+        services:
+          broken: {run: "exit 1"}
+          web: {run: "exec sleep 1000"}
+          dependent: {run: "exec sleep 1000", depends_on: {broken: {condition: service_completed_successfully}}}
+        """)
+    home.start("broken")
+    home.wait_for("broken", "exited")
+    run = home.start("--wait", "--timeout", "20s", "web")
+    assert (run.stdout, run.stderr) == ("Started 1 service\n", "")
+    assert home.status("web") == "running"
+    run = home.start("--wait", "--timeout", "20s", "dependent", check=False)
+    assert run.returncode == 1 and "service 'broken' failed: exit code 1" in run.stderr
+    assert home.status("web") == "running"
+
+
+def test_a_failure_right_after_ready_still_counts(home):
+    home.write("services:\n  a: {run: 'sleep 0.1; exit 9'}\n  b: {run: 'exec sleep 1000'}\n")
+    run = home.start("--wait", check=False)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "Error: service 'a' failed: exit code 9\n" in run.stderr
+    assert home.status("b") == "stopped"
+
+
+def test_detached_without_wait_ignores_failures_and_handled_ones_count_nowhere(home):
+    home.write("""
+        services:
+          a: {run: "exit 9"}
+          b: {run: "exec sleep 1000"}
+          c: {run: "exec sleep 1000", depends_on: {a: {condition: service_stopped}}}
+        """)
+    assert home.start().returncode == 0
+    home.wait_for("c", "running")
+    home.run("stop")
+    run = home.start("--wait", "--timeout", "20s")
+    assert run.stderr == ""
+    assert home.status("c") == "running"
+
+
+# --- stop -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extra", ["stop_grace_period: 300ms", "restart: {policy: on-failure, grace_period: 300ms}"])
+def test_one_that_ignores_sigterm_is_killed_after_its_grace(home, extra):
+    home.write(f"""
+        services:
+          a:
+            run: "trap 'echo term >> got' TERM; touch ready; while :; do sleep 0.05; done"
+            {extra}
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("ready")), "the trap is set")
+    begun = time.monotonic()
+    home.run("stop")
+    assert 0.3 <= time.monotonic() - begun < 8
+    assert home.read("got") == "term\n"
+    found = home.services()["a"]
+    assert (found["status"], found["signal"]) == ("stopped", 9)
+
+
+def test_stop_takes_the_whole_tree_and_runs_in_parallel(home):
+    home.write("""
+        services:
+          a: &slow {run: "(setsid sleep 1000 &); trap 'sleep 0.8; exit 0' TERM; touch up.a; while :; do sleep 0.05; done"}
+          b: {run: "(setsid sleep 1000 &); trap 'sleep 0.8; exit 0' TERM; touch up.b; while :; do sleep 0.05; done"}
+          c: {run: "(setsid sleep 1000 &); trap 'sleep 0.8; exit 0' TERM; touch up.c; while :; do sleep 0.05; done"}
+          d: {run: "(setsid sleep 1000 &); trap 'sleep 0.8; exit 0' TERM; touch up.d; while :; do sleep 0.05; done"}
+        """)
+    home.start()
+    for name in "abcd":
+        wait_until(lambda: os.path.exists(home.path("up." + name)), "the trap is set")
+    begun = time.monotonic()
+    run = home.run("stop")
+    assert (run.stdout, run.stderr) == ("", "")
+    assert time.monotonic() - begun < 3.2  # one after the other it would be
+    assert home.processes() == []
+
+
+@pytest.mark.parametrize("word, got", [("INT", "int"), ("SIGUSR1", "usr1"), ("12", "usr2"), ("HUP", "hup")])
+def test_stop_takes_signals_by_name_and_number(home, word, got):
+    home.write("""
+        services:
+          a:
+            run: "for s in INT USR1 USR2 HUP; do trap \\"echo $s > got; exit\\" $s; done; touch ready; while :; do sleep 0.05; done"
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("ready")), "the traps are set")
+    home.run("stop", "-s", word)
+    assert home.read("got").strip().lower() == got
+
+
+@pytest.mark.parametrize("word", ["NIX", "SIGNIX", "0", "-1", "999", ""])
+def test_what_is_no_signal_is_refused_and_stops_nothing(home, word):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    run = home.run("stop", f"--signal={word}", check=False)
+    assert (run.returncode, run.stderr) == (1, f"Error: no signal '{word}'\n")
+    assert home.status("a") == "running"
+
+
+def test_a_stop_during_the_pause_before_a_restart_wins(home):
+    home.write("services:\n  a: {run: 'echo x >> runs; exit 1', restart: {policy: always, delay: 400ms}}\n")
+    home.start()
+    home.wait_for("a", "starting")
+    home.run("stop")
+    assert home.status("a") == "stopped"
+    runs = home.read("runs")
+    time.sleep(0.7)  # longer than the pause
+    assert (home.status("a"), home.read("runs")) == ("stopped", runs)
+
+
+def test_a_named_stop_leaves_the_others_and_unknown_names_are_told(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'exec sleep 1000', depends_on: [a]}\n")
+    home.start("--wait")
+    home.run("stop", "a")
+    assert (home.status("a"), home.status("b")) == ("stopped", "running")
+    run = home.run("stop", "nix", check=False)
+    assert run.returncode == 1 and "no service 'nix'" in run.stderr
+
+
+def test_clean_runs_pre_cleanup_of_what_ever_ran_and_forgets_all(home):
+    home.write("""
+        services:
+          ran: {run: "exit 0", hooks: {pre_cleanup: {run: "echo ran >> cleaned"}}}
+          runs: {run: "exec sleep 1000", hooks: {pre_cleanup: {run: "echo runs >> cleaned"}}}
+          skipped: {run: "true", if: "${{ false }}$", hooks: {pre_cleanup: {run: "echo skipped >> cleaned"}}}
+          cascade: {run: "true", depends_on: [skipped], hooks: {pre_cleanup: {run: "echo cascade >> cleaned"}}}
+        """)
+    home.start("--wait")
+    home.run("stop", "--clean", "runs")
+    assert home.status("runs") == "stopped"  # with a name nothing is forgotten
+    home.run("stop", "--clean")
+    assert sorted(set(home.read("cleaned").split())) == ["ran", "runs"]
+    assert os.listdir(os.path.join(home.state, "configs")) == []
+    assert "start it first" in home.run("ps").stderr
+
+
+# --- restart, recreate, run ---------------------------------------------------------------------------
+
+
+def test_restart_is_for_what_runs(home):
+    home.write("services:\n  a: {run: 'echo a; exec sleep 1000'}\n  b: {run: 'exit 0'}\n")
+    run = home.run("restart", check=False)
+    assert run.returncode == 1 and "start it first" in run.stderr
+    home.start("--wait")
+    home.wait_for("b", "exited")
+    before = home.services()["a"]["pid"]
+    assert home.run("restart").stdout == "Restarted 1 service\n"
+    now = home.services()
+    assert now["a"]["pid"] not in (None, before) and now["b"]["status"] == "exited"
+    assert home.run("restart", "b").stdout == "No running services to restart\n"
+    home.run("stop")
+    assert home.run("restart").stdout == "No running services to restart\n"
+
+
+def test_a_restart_that_does_not_come_up_again_is_an_error(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000', hooks: {pre_start: {run: '! test -e bad'}}}\n  b: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    home.write("", "bad")
+    run = home.run("restart", check=False)
+    assert run.returncode == 1
+    assert run.stderr.startswith("Error: service 'a' did not come up again: ")
+    assert (home.status("a"), home.status("b")) == ("failed", "running")
+
+
+def test_restart_goes_down_in_one_order_and_up_in_the_other(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", hooks: {post_stop: {run: "echo -db >> order"}, pre_start: {run: "echo +db >> order"}}}
+          web:
+            run: "exec sleep 1000"
+            depends_on: [db]
+            hooks: {post_stop: {run: "echo -web >> order"}, pre_start: {run: "echo +web >> order"}}
+        """)
+    home.start("--wait")
+    os.unlink(home.path("order"))
+    home.run("restart")
+    assert home.read("order").split() == ["-web", "-db", "+db", "+web"]
+
+
+def test_restart_follow_shows_lines_and_ctrl_c_leaves_the_services_alone(home):
+    home.write("services:\n  a: {run: 'while :; do echo $$; sleep 0.05; done'}\n")
+    home.start("--wait")
+    before = home.services()["a"]["pid"]
+    command = home.begin("restart", "--follow", "--raw")
+    assert command.stdout.readline() == "Restarted 1 service\n"
+    pid = int(command.stdout.readline())
+    assert pid != before
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=30)
+    assert command.returncode == 0
+    found = home.services()["a"]
+    assert (found["status"], found["pid"]) == ("running", pid)
+
+
+def test_recreate_begins_as_if_nothing_had_been(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000", hooks: {pre_start: {run: "echo first >> ran", if: "${{ not service.initialized }}$"}}}
+        """)
+    home.start("--wait")
+    home.run("stop")
+    home.start("--wait")
+    assert home.read("ran") == "first\n"
+    home.run("recreate", "-D", "x=1")
+    home.wait_for("a", "running")
+    assert home.read("ran") == "first\nfirst\n"
+    assert json.loads(home.run("inspect", "--flags").stdout)["flags"] == {"x": "1"}
+
+
+# --- policies, health ----------------------------------------------------------------------------------
+
+
+def test_pauses_grow_by_the_factor_from_the_first_restart_on(home):
+    home.write("""
+        services:
+          a:
+            run: "date +%s.%N >> starts; exit 1"
+            restart: {policy: on-failure, delay: 200ms, backoff: 2.0, max_delay: 500ms}
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("starts")) and len(home.read("starts").split()) >= 5, "five starts")
+    starts = [float(word) for word in home.read("starts").split()]
+    gaps = [b - a for a, b in zip(starts, starts[1:])][:4]
+    least = [0.2, 0.4, 0.5, 0.5]  # more on a busy machine, never less
+    assert all(gap >= want for gap, want in zip(gaps, least)), gaps
+    assert gaps[0] < 0.4 or gaps[1] < 0.8, gaps
+
+
+@pytest.mark.parametrize("policy, code, again", [
+    ("on-failure", 1, True), ("on-failure", 0, False), ("on-success", 0, True), ("on-success", 1, False),
+    ("on-failure|on-success", 0, True), ("on-unhealthy", 1, False), ("always", 0, True), ("no", 1, False),
+])
+def test_policies_restart_what_they_say(home, policy, code, again):
+    home.write(f"services:\n  a: {{run: 'echo x >> runs; test -e stop && exec sleep 1000; exit {code}', restart: '{policy}'}}\n")
+    home.start()
+    if again:
+        wait_until(lambda: os.path.exists(home.path("runs")) and len(home.read("runs").split()) >= 3, "it is started again")
+        home.write("", "stop")
+        home.wait_for("a", "running")
+    else:
+        assert home.wait_for("a", "exited")["exit_code"] == code
+        assert home.read("runs") == "x\n"
+
+
+def test_a_crash_loop_goes_on_slowly_and_dependents_never_take_it_for_an_end(home):
+    home.write("""
+        services:
+          a: {run: "echo x >> runs; exit 1", restart: on-failure}
+          b: {run: "touch wrong", depends_on: {a: {condition: service_stopped}}}
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("runs")) and len(home.read("runs").split()) >= 21, "twenty restarts")
+    time.sleep(0.5)
+    assert len(home.read("runs").split()) <= 23
+    assert home.status("a") in ("starting", "running") and home.status("b") == "waiting"
+    assert not os.path.exists(home.path("wrong"))
+
+
+def test_a_start_limit_ends_a_crash_loop_visibly_and_a_start_begins_anew(home):
+    home.write("""
+        services:
+          a: {run: "echo x >> runs; exit 1", restart: always, start_limit: {count: 3, interval: 1m}}
+        """)
+    home.start()
+    home.wait_for("a", "failed")
+    assert re.fullmatch(r"Failed \d+s ago \(start limit reached: restarted 3 times within 60 s, last because "
+                        r"its process ended: exit status 1\)", home.ps()["a"][0])
+    assert len(home.read("runs").split()) == 4
+    home.start()
+    wait_until(lambda: len(home.read("runs").split()) == 8, "four more")
+    home.wait_for("a", "failed")
+
+
+def test_a_check_that_takes_too_long_fails_and_dies_with_its_tree(home):
+    home.write("""
+        services:
+          a:
+            run: "exec sleep 1000"
+            healthcheck: {run: "(setsid sleep 997 &) ; sleep 998", interval: 50ms, timeout: 200ms, retries: 2}
+        """)
+    home.start()
+    home.wait_for("a", "unhealthy")
+    assert home.services()["a"]["health_check_failures"] >= 2
+    home.run("stop")
+    assert home.processes() == []
+
+
+def test_checks_begin_after_the_start_period_and_interval_counts_from_the_end(home):
+    home.write("""
+        services:
+          a:
+            run: "date +%s.%N > begun; exec sleep 1000"
+            healthcheck: {run: "date +%s.%N >> checks; sleep 0.2", start_period: 400ms, interval: 300ms}
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("checks")) and len(home.read("checks").split()) >= 3, "three checks")
+    begun, checks = float(home.read("begun")), [float(word) for word in home.read("checks").split()]
+    assert checks[0] - begun >= 0.35
+    assert checks[1] - checks[0] >= 0.49 and checks[2] - checks[1] >= 0.49
+
+
+def test_unhealthy_restarts_only_where_the_policy_says_so(home):
+    home.write("""
+        services:
+          stays: {run: "exec sleep 1000", restart: on-failure, healthcheck: {run: "false", interval: 50ms, retries: 1}}
+          goes:
+            run: "echo x >> runs; exec sleep 1000"
+            restart: on-unhealthy
+            healthcheck: {run: "test $(wc -l < runs) -ge 2", interval: 50ms, retries: 2}
+        """)
+    home.start()
+    pid = home.wait_for("stays", "unhealthy")["pid"]
+    home.wait_for("goes", "healthy")
+    assert home.read("runs") == "x\nx\n"
+    assert home.services()["stays"]["pid"] == pid
+
+
+# --- the command line -------------------------------------------------------------------------------------
+
+
+def test_the_file_may_be_named_anywhere_on_the_line(home):
+    path = home.write("services:\n  a: {run: 'exec sleep 1000'}\n", "other.yaml")
+    for words in (["-f", path, "ps"], ["ps", "-f", path], ["ps", f"--file={path}"], ["--file", path, "-q", "ps"], ["ps", f"-f{path}"]):
+        run = subprocess.run([KEPLER, *words], env=home.environment(), capture_output=True, text=True, timeout=30, cwd="/")
+        assert run.returncode == 0 and "other.yaml" in run.stderr, (words, run)
+
+
+def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
+    home.write("services:\n  b: {run: 'true'}\n", "kepler.yml")
+
+    def names():
+        run = subprocess.run([KEPLER, "graph"], env=home.environment(), capture_output=True, text=True, timeout=30, cwd=home.folder)
+        return run.stdout
+    assert names() == "Level 0:\n  b\n"
+    home.write("services:\n  a: {run: 'true'}\n")
+    assert names() == "Level 0:\n  a\n"
+
+
+def test_what_is_no_pair_is_told_and_left_out(home):
+    home.write("services:\n  a: {run: 'echo $A-$B'}\n")
+    run = home.start("-e", "A=1=2", "-e", "nix", "-e", "=x", "-D", "flag", "-D", "k=v")
+    assert run.stderr == ("Warning: -e 'nix' is no KEY=VALUE and is ignored\nWarning: -e '=x' is no KEY=VALUE and is ignored\n"
+                          "Warning: -D 'flag' is no KEY=VALUE and is ignored\n")
+    wait_until(lambda: home.lines() == [("a", "1=2-")], "it ran")
+    assert json.loads(home.run("inspect", "--flags").stdout)["flags"] == {"k": "v"}
+
+
+def test_verbose_tells_of_hooks_and_the_file_and_quiet_only_of_errors(home):
+    path = home.write("services:\n  a: {run: 'exit 0', hooks: {pre_start: {run: 'true'}}}\n")
+    run = home.run("start", "-v")
+    assert f"Config: {path}\n" in run.stderr
+    assert "a: hook pre_start started\n" in run.stderr and "a: hook pre_start completed\n" in run.stderr
+    assert home.run("start", "-d", "-q").stdout == ""
+    assert home.run("restart", "-q").stdout == ""
+
+
+def test_ps_of_all_shortens_the_home_folder_and_sorts(home):
+    home.write("services:\n  b: {run: 'exec sleep 1000'}\n  a: {run: 'exec sleep 1000'}\n")
+    home.write("services:\n  c: {run: 'exec sleep 1000'}\n", "another.yaml")
+    home.start("--wait")
+    home.start("--wait", file="another.yaml")
+    lines = home.run("ps", "--all", env={"HOME": home.folder}).stdout.splitlines()
+    assert lines[0].split() == ["CONFIG", "NAME", "STATUS", "PID"]
+    assert [line.split()[:2] for line in lines[1:]] == [["~/another.yaml", "c"], ["~/kepler.yaml", "a"], ["~/kepler.yaml", "b"]]
+    assert all(line.split()[-1].isdigit() for line in lines[1:])
+
+
+def test_progress_shows_on_terminals_only_for_whatever_takes_time(home):
+    home.write("services:\n  db: {run: 'exec sleep 1000'}\n  web: {run: 'exec sleep 1000', depends_on: [db]}\n")
+    text, status = on_terminal(home, "start", "-d", "--wait")
+    assert status == 0 and "web  Started" in text and "web  Waiting" in text
+    text, status = on_terminal(home, "restart")
+    assert status == 0 and "db  Restarting" in text and "web  Started" in text
+    text, status = on_terminal(home, "recreate")
+    assert status == 0 and "web  Stopped" in text
+    home.wait_for("web", "running")
+    text, status = on_terminal(home, "stop", "-q")
+    assert (text, status) == ("", 0)
+    home.start("--wait")
+    text, status = on_terminal(home, "stop", "--clean")
+    assert status == 0 and "db  Stopping" in text and "web  Stopped" in text
+    assert home.start("--wait").stderr == ""
+    assert home.run("restart").stderr == ""
+    assert home.run("stop").stderr == ""
+
+
+def test_a_timeout_of_wait_names_what_is_not_ready(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}
+          web: {run: "true", depends_on: {db: {condition: service_healthy}}}
+          fine: {run: "exec sleep 1000"}
+        """)
+    run = home.start("--wait", "--timeout", "300ms", check=False)
+    assert run.returncode == 1
+    assert run.stderr == "Error: timed out before all services were ready: db is running, web is waiting\n"
+    assert home.status("fine") == "running"
+
+
+# --- what is kept ------------------------------------------------------------------------------------------
+
+
+def test_a_config_that_is_not_loaded_is_still_known(home):
+    home.write("""
+        services:
+          job: {run: "echo line; echo '::output::k=v'; exit 0", output: true}
+          web: {run: "exec sleep 1000", logs: {retention: {on_stop: retain}}}
+        """)
+    home.start()
+    home.wait_for("job", "exited")
+    home.wait_for("web", "running")
+    home.kill_daemon()
+    home.start_daemon()
+    rows = home.ps()
+    assert rows["web"] == ("Stopped", "-") or rows["web"][0].startswith("Stopped ")
+    assert rows["job"][0].startswith("Exited (0) ")
+    assert home.lines() == [("job", "line")]
+    shown = json.loads(home.run("inspect").stdout)
+    assert shown["services"]["job"]["state"]["status"] == "exited"
+    assert shown["services"]["web"]["state"]["status"] == "stopped"
+    assert shown["services"]["job"]["outputs"]["process"] == {"k": "v"}
+    assert "not loaded" in home.run("why", "web").stdout
+    assert home.run("stop").returncode == 0
+    everything = json.loads(home.run("ps", "--all", "--json").stdout)
+    assert [one["config_path"] for one in everything] == [home.path("kepler.yaml")]
+    home.start()
+    home.wait_for("web", "running")
+    assert home.services()["job"]["initialized"] is True
+
+
+def test_inspect_has_the_promised_keys(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000', environment: {B: 2, A: x}, output: true}\n")
+    home.start("--wait")
+    shown = json.loads(home.run("inspect").stdout)
+    assert list(shown) == sorted(["config_path", "config_hash", "state_dir", "kepler", "services", "environment", "flags"])
+    assert shown["kepler"] is None
+    assert shown["state_dir"].endswith("/configs/" + shown["config_hash"])
+    one = shown["services"]["a"]
+    assert sorted(one) == ["config", "environment", "outputs", "state"]
+    assert sorted(one["outputs"]) == ["hooks", "path", "process"]
+    assert one["config"]["environment"] == ["B=2", "A=x"]
+    assert sorted(json.loads(home.run("inspect", "a").stdout)["services"]["a"]) == ["config", "outputs", "state"]
+    assert sorted(json.loads(home.run("inspect", "--env").stdout)) == ["config_hash", "config_path", "environment", "kepler", "state_dir"]
+    home.write("kepler: {}\nservices:\n  a: {run: 'exec sleep 1000'}\n", "other.yaml")
+    home.start("--wait", file="other.yaml")
+    assert json.loads(home.run("inspect", file="other.yaml").stdout)["kepler"] is not None
+
+
+def test_prune_tells_orphans_from_others_and_touches_nothing_that_runs(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    for name in ("gone", "idle"):
+        home.write("services:\n  a: {run: 'exit 0'}\n", f"{name}.yaml")
+        home.run("start", file=f"{name}.yaml")
+    home.start("--wait")
+    os.unlink(home.path("gone.yaml"))
+    shape = re.compile(r"^(.+?)  \S*/(\w+)\.yaml  [0-9a-f]{8}  \d+(\.\d+)? \w+$", re.M)
+    would = home.run("prune", "--dry-run").stdout
+    assert sorted((m[2], m[1]) for m in shape.finditer(would)) == [
+        ("gone", "would prune (orphaned)"), ("idle", "would prune"), ("kepler", "running")]
+    done = home.run("prune").stdout
+    assert sorted((m[2], m[1]) for m in shape.finditer(done)) == [("gone", "orphaned"), ("idle", "pruned"), ("kepler", "running")]
+    assert done.splitlines()[-1].startswith("Total: 2 configs, ")
+    assert home.status("a") == "running"

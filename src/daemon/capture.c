@@ -91,10 +91,31 @@ static void arm_clean(struct capture *capture)
         timer_set(loop_timers(capture->loop), &capture->clean, due, on_clean);
 }
 
+/* Told when it changes, not each time. */
+static void tell_losses(struct capture *capture)
+{
+    struct log_store_stats stats = log_store_stats(capture->store);
+    struct err err;
+
+    if (stats.errnum == capture->errnum)
+        return;
+    capture->errnum = stats.errnum;
+    if (stats.errnum) {
+        (void)err_sys(&err, stats.errnum, "write lines");
+        log_error("logs cannot be written folder=%s error=%s", capture->folder, err.text);
+        return;
+    }
+    log_warning("logs can be written again folder=%s lost=%llu", capture->folder,
+                (unsigned long long)(stats.lost - capture->lost));
+    capture->lost = stats.lost;
+}
+
 /* Lines that wait are due some time. */
 static void arm(struct capture *capture)
 {
     int64_t due = log_store_due(capture->store);
+
+    tell_losses(capture);
 
     if (due == CLOCK_NEVER)
         timer_clear(loop_timers(capture->loop), &capture->tick);
@@ -227,7 +248,7 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
         .sync = logs->sync,
     };
 
-    *capture = (struct capture){ .loop = loop, .on_data = on_data, .self = self };
+    *capture = (struct capture){ .loop = loop, .folder = folder, .on_data = on_data, .self = self };
     if (log_store_open(folder, &options, &capture->store, err) < 0)
         return -1;
     log_store_on_data(capture->store, on_data, self);
@@ -260,9 +281,8 @@ void capture_flush(struct capture *capture)
         if (feed->fd >= 0)
             (void)feed_read(feed, READS_MAX);
     }
-    if (log_store_flush(capture->store, &err) < 0)
-        log_warning("logs cannot be written error=%s", err.text);
-    arm(capture);
+    (void)log_store_flush(capture->store, &err);
+    arm(capture); /* which tells */
 }
 
 void capture_clear(struct capture *capture, const char *service)
@@ -272,6 +292,11 @@ void capture_clear(struct capture *capture, const char *service)
     if (log_store_clear(capture->store, service, &err) < 0)
         log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
     arm_clean(capture);
+}
+
+struct log_store_stats capture_stats(const struct capture *capture)
+{
+    return log_store_stats(capture->store);
 }
 
 uint64_t capture_next_line(const struct capture *capture)

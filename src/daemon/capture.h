@@ -22,6 +22,7 @@ struct config_logs;
 struct engine;
 struct err;
 struct log_store;
+struct log_store_stats;
 struct real_tag;
 
 typedef void capture_fn(void *self);
@@ -33,11 +34,15 @@ struct capture {
     struct capture_feed *feeds;
     struct timer tick, clean;
     int64_t clean_interval, clean_after;
+    const char *folder;  /* of the store */
+    int errnum;          /* why lines cannot be written, as far as it has been told */
+    uint64_t lost;       /* likewise */
     capture_fn *on_data; /* something was written to the store */
     void *self;
 };
 
-/* `folder` is that of the store. */
+/* `folder` is that of the store, and kept. A disk that takes no lines is told in the log of the
+ * daemon once, and so is its recovery, with the number of lines that were lost. */
 int capture_open(struct capture *capture, struct loop *loop, const char *folder,
                  const struct config_logs *logs, capture_fn *on_data, void *self, struct err *err);
 void capture_close(struct capture *capture);
@@ -52,5 +57,6 @@ void capture_flush(struct capture *capture);
 void capture_clear(struct capture *capture, const char *service);
 /* The number that the next line will have. */
 uint64_t capture_next_line(const struct capture *capture);
+struct log_store_stats capture_stats(const struct capture *capture);
 
 #endif

@@ -291,14 +291,17 @@ static void on_client(struct watch *watch, uint32_t events)
         log_error("client cannot be accepted errno=%d", errno);
 }
 
-static int write_pid(struct daemon *daemon, struct err *err)
+/* For people. A full disk is no reason to look after nothing. */
+static void write_pid(struct daemon *daemon)
 {
     const struct fs_replace_options how = { .attr = { 0660, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
     char text[PID_TEXT_SIZE];
+    struct err err;
 
     (void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
-    return fs_replace(daemon->home.pid_file, str_from(text), &how, err);
+    if (fs_replace(daemon->home.pid_file, str_from(text), &how, &err) < 0)
+        log_warning("number of the daemon cannot be written error=%s", err.text);
 }
 
 /* Members are looked up when they come; that there can be none is said now. */
@@ -405,7 +408,7 @@ static int make_group(struct daemon *daemon, struct err *err)
     name = arena_printf(&daemon->arena, "kepler-%.16s", hash);
     daemon->cgroup = path_join(&daemon->arena, parent, name);
     if (leftover_kill_group(daemon->cgroup, err) < 0 ||
-        fs_replace(file, str_from(daemon->cgroup), &how, err) < 0)
+        fs_keep(file, str_from(daemon->cgroup), &how, err) < 0)
         return -1;
     if (cgroup_create(&group, parent, name, err) < 0) {
         log_warning("no control groups, services are sessions error=%s", err->text);
@@ -452,8 +455,11 @@ int daemon_init(struct daemon *daemon, struct err *err)
     if (lock_take(&daemon->lock, daemon->home.lock, LOCK_EXCLUSIVE, LOCK_TRY, NULL, err) < 0)
         return err_wrap(err, "another daemon uses '%s'", daemon->home.root);
     daemon->loop = loop_new(err);
-    if (!daemon->loop || write_pid(daemon, err) < 0 || make_group(daemon, err) < 0 ||
-        make_births(daemon, err) < 0 || watch_signals(daemon, err) < 0 ||
+    if (!daemon->loop)
+        return -1;
+    write_pid(daemon);
+    if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
+        watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;

@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 #include "daemon/project.h"
 #include "daemon/record.h"
+#include "logs/log_store.h"
 #include "supervise/config.h"
 #include "supervise/environment.h"
 #include "supervise/output_store.h"
@@ -118,6 +119,23 @@ static bool is_wanted(const struct view *view, const char *name)
     return view->args->services.n == 0;
 }
 
+/* What became of the lines since the config was loaded. */
+static struct value logs_value(const struct view *view)
+{
+    struct arena *arena = &view->call->arena;
+    const struct log_store_stats stats = capture_stats(&view->project->capture);
+    struct value_map *map = value_map_new(arena, 2);
+    struct err err;
+
+    put(arena, map, "lines_lost", value_int((int64_t)stats.lost));
+    put(arena, map, "error", value_null());
+    if (stats.errnum) {
+        (void)err_sys(&err, stats.errnum, "write lines");
+        put(arena, map, "error", value_text(arena_strdup(arena, err.text)));
+    }
+    return value_map(map);
+}
+
 static struct value whole_value(const struct view *view)
 {
     struct arena *arena = &view->call->arena;
@@ -136,6 +154,8 @@ static struct value whole_value(const struct view *view)
             put(arena, services, view->config->services[i].name, service_value(view, i));
     if (view->services)
         put(arena, map, "services", value_map(services));
+    if (view->services && loaded)
+        put(arena, map, "logs", logs_value(view));
     if (view->environment)
         put(arena, map, "environment",
             environment_list(loaded ? view->project->env : view->config->kepler_env, arena));

@@ -322,8 +322,11 @@ int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err 
     VEC_EACH (&sessions.list, birth)
         if (is_alive(&members, birth))
             buf_add(&text, birth, sizeof(*birth));
-    if (fs_replace(path, buf_view(&text), &how, err) < 0)
+    if (sessions.mark == 0 && fs_unlink(path, err) < 0) /* it tells nothing, and takes room */
         return -1;
+    if (fs_replace(path, buf_view(&text), &how, err) < 0 &&
+        (sessions.mark == 0 || (err->errnum != ENOSPC && err->errnum != EDQUOT)))
+        return -1; /* on a full disk the old list goes on */
     *ret_fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (*ret_fd < 0)
         return err_sys(err, errno, "open '%s'", path);

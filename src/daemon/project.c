@@ -20,6 +20,8 @@
 
 /* Writing the state may take one part in this many of our time. */
 #define SAVE_SHARE 10
+/* A disk that was full is tried again. */
+#define SAVE_RETRY CLOCK_SECOND
 #define GROUP_NAME 16
 
 /* --- state on disk ------------------------------------------------------------------------ */
@@ -42,21 +44,44 @@ struct record project_record(const struct project *project, struct arena *arena)
     return record;
 }
 
-void project_save(struct project *project)
+static int write_snapshot(struct project *project, struct err *err)
+{
+    if (!project->snapshot_owed)
+        return 0;
+    project->snapshot_time = clock_wall() / CLOCK_SECOND;
+    if (snapshot_save(project->folder, project->config, project->env, project->flags,
+                      project->snapshot_time, err) < 0)
+        return -1;
+    project->snapshot_owed = false;
+    return 0;
+}
+
+static int write_state(struct project *project, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    int64_t begun = clock_now();
-    struct record record;
+    struct record record = project_record(project, &arena);
+
+    return record_save(project->folder, &record, err);
+}
+
+/* What cannot be written is tried again until it can; that is told once, and so is its end. */
+void project_save(struct project *project)
+{
+    int64_t begun = clock_now(), pause;
+    bool failed;
     struct err err;
 
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
     if (project->frozen)
         return;
-    record = project_record(project, &arena);
-    project->changed = false;
-    if (record_save(project->folder, &record, &err) < 0)
+    failed = write_snapshot(project, &err) < 0 || write_state(project, &err) < 0;
+    if (failed && !project->save_failed)
         log_error("state cannot be written config=%s error=%s", project->path, err.text);
-    project->save_due = clock_after(clock_now(), SAVE_SHARE * (clock_now() - begun));
+    if (!failed && project->save_failed)
+        log_warning("state can be written again config=%s", project->path);
+    project->changed = project->save_failed = failed;
+    pause = failed ? SAVE_RETRY : SAVE_SHARE * (clock_now() - begun);
+    project->save_due = clock_after(clock_now(), pause);
 }
 
 static void on_save_due(struct timer *timer)
@@ -262,18 +287,16 @@ void project_merge(struct project *project, const struct project_merge *merge)
     env->vars.arena = &project->env_arena;
 }
 
+/* Before anything starts. What fails now is told and tried again with the state. */
 static void keep_snapshot(struct project *project)
 {
-    struct err err;
+    struct err ignored;
 
-    if (!project->config->autostart || project->no_snapshot) {
-        project->no_snapshot = false;
-        return;
+    if (project->config->autostart && !project->no_snapshot) {
+        project->snapshot_owed = true;
+        (void)write_snapshot(project, &ignored);
     }
-    project->snapshot_time = clock_wall() / CLOCK_SECOND;
-    if (snapshot_save(project->folder, project->config, project->env, project->flags,
-                      project->snapshot_time, &err) < 0)
-        log_error("snapshot cannot be written config=%s error=%s", project->path, err.text);
+    project->no_snapshot = false;
 }
 
 void project_start(struct project *project, struct engine_set set, unsigned flags)

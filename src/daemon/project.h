@@ -44,13 +44,15 @@ struct project {
     const struct environment *env; /* the config's, with -e on top */
     const struct value *flags;     /* likewise with -D */
 
-    bool settled;     /* the engine has come to rest since anybody looked */
-    bool changed;     /* what is on disk is old */
-    bool initialized; /* it was started at least once */
-    bool no_snapshot; /* of a run: until the next start */
-    bool leaving;     /* it is about to be unloaded: no new requests */
-    bool frozen;      /* the daemon ends: what is on disk is for the next one */
-    bool keep_lines;  /* it is stopped to be run anew: retention does not apply */
+    bool settled;       /* the engine has come to rest since anybody looked */
+    bool changed;       /* what is on disk is old */
+    bool initialized;   /* it was started at least once */
+    bool no_snapshot;   /* of a run: until the next start */
+    bool snapshot_owed; /* it is to be written with the state */
+    bool save_failed;   /* the last try to write, and that was told */
+    bool leaving;       /* it is about to be unloaded: no new requests */
+    bool frozen;        /* the daemon ends: what is on disk is for the next one */
+    bool keep_lines;    /* it is stopped to be run anew: retention does not apply */
     int64_t snapshot_time;
     int64_t save_due;
     struct timer save_timer;

@@ -1,6 +1,7 @@
 #include "daemon/recover.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
@@ -12,6 +13,7 @@
 #include "daemon/snapshot.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/tree.h"
 #include "sys/rights.h"
 
 /* Nobody looks after them any more. */
@@ -99,11 +101,24 @@ static void recover_one(struct daemon *daemon, const char *folder)
         settle(folder, record);
 }
 
+/* Files in the making, of a daemon that was killed. */
+static int remove_temp(void *self, enum tree_step step, const struct tree_entry *entry,
+                       struct err *err)
+{
+    (void)self;
+    (void)err;
+    if (step == TREE_ENTRY && fs_is_temp_name(entry->name))
+        (void)unlinkat(entry->folder, entry->name, 0); /* the next daemon tries again */
+    return 0;
+}
+
 void recover_all(struct daemon *daemon)
 {
     struct fs_names names = { 0 };
     struct err err;
 
+    if (tree_walk(daemon->home.root, remove_temp, NULL, &err) < 0)
+        log_warning("state folder cannot be tidied error=%s", err.text);
     if (fs_list(&daemon->arena, daemon->home.configs, &names, &err) < 0) {
         log_error("configs cannot be listed error=%s", err.text);
         return;

@@ -22,10 +22,10 @@ int snapshot_save_source(const char *folder, const struct config *config, struct
                                             .sync = FS_NO_SYNC };
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    if (fs_replace(path_join(&arena, folder, "source_path.txt"), str_from(config->path), &how,
-                   err) < 0)
+    if (fs_keep(path_join(&arena, folder, "source_path.txt"), str_from(config->path), &how, err) <
+        0)
         return -1;
-    return fs_replace(path_join(&arena, folder, "config.yaml"), config->text, &how, err);
+    return fs_keep(path_join(&arena, folder, "config.yaml"), config->text, &how, err);
 }
 
 int snapshot_load_path(struct arena *arena, const char *folder, const char **ret_path,

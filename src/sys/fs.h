@@ -100,6 +100,10 @@ int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, s
  * what is there, and sync. */
 int fs_replace(const char *path, struct str content, const struct fs_replace_options *options,
                struct err *err);
+/* The same, but a file that holds exactly this is left as it is: nothing is written, and a full
+ * disk is no error. */
+int fs_keep(const char *path, struct str content, const struct fs_replace_options *options,
+            struct err *err);
 /* A new file; fails with EEXIST when something is there. Synced. */
 int fs_write(const char *path, struct str content, mode_t mode, struct err *err);
 /* The content of `from`, in one step, shared with it where the file system can. A new file gets the

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "sys/draft.h"
 #include "sys/fd.h"
@@ -21,6 +22,18 @@ int fs_replace(const char *path, struct str content, const struct fs_replace_opt
         rc = draft_commit(&draft, err);
     draft_done(&draft);
     return rc;
+}
+
+int fs_keep(const char *path, struct str content, const struct fs_replace_options *options,
+            struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err ignored; /* what cannot be read is written */
+    struct str old;
+
+    if (fs_read(&arena, path, content.n + 1, &old, &ignored) == 0 && old.p && str_eq(old, content))
+        return 0;
+    return fs_replace(path, content, options, err);
 }
 
 int fs_write(const char *path, struct str content, mode_t mode, struct err *err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -21,6 +22,8 @@
  * that may end early looks again and again, at first often, then less so. */
 #define LOOK_FIRST CLOCK_MS
 #define LOOK_LAST  (64 * CLOCK_MS)
+/* For a child of a holder that was killed: it has the file open until it runs its program. */
+#define HEIR_WAIT (2 * CLOCK_SECOND)
 
 static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
 
@@ -85,6 +88,18 @@ static int wait_until(int fd, int operation, int64_t deadline, const struct canc
     }
 }
 
+/* Has the process that took it ended, reaped or not? */
+static bool is_inherited(int fd)
+{
+    pid_t pid = read_pid(fd);
+    AUTO_FD int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct pollfd look = { .fd = pidfd, .events = POLLIN };
+
+    if (pid <= 0)
+        return false;
+    return pidfd < 0 ? errno == ESRCH : poll(&look, 1, 0) > 0;
+}
+
 static int acquire(int fd, int operation, int64_t wait, const struct cancel *cancel,
                    struct err *err)
 {
@@ -92,6 +107,8 @@ static int acquire(int fd, int operation, int64_t wait, const struct cancel *can
 
     if (rc != 0)
         return rc < 0 ? -1 : 0;
+    if (wait < HEIR_WAIT && is_inherited(fd))
+        wait = HEIR_WAIT;
     if (wait <= 0)
         return tell_busy(fd, err);
     pool_block_begin();

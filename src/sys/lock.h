@@ -3,7 +3,9 @@
  *
  * The lock is advisory (flock) and belongs to the open file: it ends with
  * lock_drop, and with the process however that ends. The file stays; it holds
- * the number of the process that has the exclusive lock, for messages.
+ * the number of the process that has the exclusive lock, for messages. A process that
+ * is killed while it starts a child leaves the lock to that child until it runs its
+ * program; whoever comes then waits for that moment, also with LOCK_TRY.
  *
  * Threads: any; two threads of one process exclude each other as well.
  */

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+# What the folder of a config may hold.
+CONFIG_FILES = {"config.yaml", "source_path.txt", "state.json", "expanded_config.yaml", "env_files", "logs", "outputs"}
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 KEPLER = os.path.abspath(os.path.join(BUILD, "kepler"))
 DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))
@@ -60,11 +62,14 @@ class Home:
 
     # --- the daemon -------------------------------------------------------------------------
 
-    def start_daemon(self, *prefix):
+    def begin_daemon(self, *prefix):
         """`prefix`: a command that runs it."""
-        log = open(os.path.join(self.folder, "log"), "ab")
-        self.daemon = subprocess.Popen([*prefix, *self.daemon_argv()], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        log.close()
+        with open(os.path.join(self.folder, "log"), "ab") as log:
+            self.daemon = subprocess.Popen([*prefix, *self.daemon_argv()], env=self.env, stdin=subprocess.DEVNULL,
+                                           stdout=log, stderr=log)
+
+    def start_daemon(self, *prefix):
+        self.begin_daemon(*prefix)
         wait_until(self.is_up, "the daemon listens")
 
     def has_cgroups(self):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kepler_home import CONTAINMENTS, DAEMON, alive, contained, wait_until
+from kepler_home import CONFIG_FILES, CONTAINMENTS, DAEMON, alive, contained, wait_until
 
 
 @pytest.fixture(params=CONTAINMENTS)
@@ -158,14 +158,35 @@ def test_logs_are_whole_up_to_the_last_flush_after_a_crash(home):
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+# The lock is held by the whole tree, the child that escapes included.
+LOCKED = "exec 9> lock.{0}; flock -n 9 || echo {0} >> double; setsid -f sleep 1000; exec sleep 1000"
+TALK = "i=0; while :; do i=$((i+1)); echo $$ $i; sleep 0.003; done"
+
+
+def restless(home):
+    """Eight services, some of which wait for others, and one that talks."""
+    text = "kepler: {autostart: {environment: [MARK, PATH]}}\nservices:\n"
+    for i in range(8):
+        text += f"  s{i}: {{run: {json.dumps(LOCKED.format(i))}, restart: always"
+        text += f", depends_on: [s{i - 1}]}}\n" if i % 3 else "}\n"
+    home.write(text + f"  talk: {{command: [sh, -c, {json.dumps(TALK)}], restart: always}}\n")
+
+
+def kill_while_starting(home, chance):
+    """The next daemon does not live long either."""
+    home.begin_daemon()
+    time.sleep(chance.random() * 0.1)
+    home.kill_daemon()
+
+
+def is_whole(numbers):
+    return numbers == list(range(1, len(numbers) + 1))
+
+
 @pytest.mark.parametrize("seed", range(int(os.environ.get("KEPLER_CRASHES", "4"))))
 def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
     chance = random.Random(seed)
-    text = "kepler: {autostart: {environment: [MARK]}}\nservices:\n"
-    for i in range(8):
-        text += f"  s{i}: {{run: 'echo $$ > pid.{i}; exec sleep 1000', restart: always"
-        text += f", depends_on: [s{i - 1}]}}\n" if i % 3 else "}\n"
-    home.write(text)
+    restless(home)
     home.start()
     for _ in range(2):
         actions = [home.begin(*words) for words in chance.sample(
@@ -177,13 +198,24 @@ def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
         for path in state_files(home):
             with open(path) as file:
                 json.load(file)
+        if chance.random() < 0.5:
+            kill_while_starting(home, chance)
         home.start_daemon()
         home.start("--wait", "--timeout", "40s")
-    pids = sorted(one["pid"] for one in home.services().values())
-    assert None not in pids and len(set(pids)) == 8
-    ours = wait_until(lambda: (lambda found: found if len(found) == 8 else None)(
-        [pid for pid in home.processes() if pid != home.daemon.pid]), "eight processes are left")
-    assert sorted(ours) == pids
+    pids = {one["pid"] for one in home.services().values()}
+    assert None not in pids and len(pids) == 9
+    assert not os.path.exists(home.path("double"))
+    # each service, the child that escaped from it, and what talks may have a child of its own
+    ours = wait_until(lambda: (lambda found: found if len(found) in (17, 18) else None)(
+        [pid for pid in home.processes() if pid != home.daemon.pid]), "the processes of nine services are left")
+    assert pids < set(ours)
+    for path in state_files(home):
+        assert set(os.listdir(os.path.dirname(path))) <= CONFIG_FILES
+    said = {}
+    for _, text in home.lines("talk"):
+        run, number = text.split()
+        said.setdefault(run, []).append(int(number))
+    assert said and all(is_whole(numbers) for numbers in said.values()), said
 
 
 def cpu_ticks(pid):

@@ -103,6 +103,21 @@ TEST(a_new_file_never_replaces_one)
     CHECK_INT(count_names(test_folder()), 1);
 }
 
+TEST(a_file_that_holds_what_is_wanted_is_left_as_it_is)
+{
+    const char *path = in_folder("f");
+    ino_t inode;
+
+    CHECK_INT(fs_keep(path, STR("one"), NULL, &err), 0);
+    inode = info_of(path).inode;
+    CHECK_INT(fs_keep(path, STR("one"), NULL, &err), 0);
+    CHECK(info_of(path).inode == inode);
+    CHECK_INT(fs_keep(path, STR("on"), NULL, &err), 0);
+    CHECK_STR(content(path), "on");
+    CHECK_INT(fs_keep(path, STR("once"), NULL, &err), 0);
+    CHECK_STR(content(path), "once");
+}
+
 TEST(replacing_keeps_mode_owner_and_attributes)
 {
     const char *path = in_folder("f");

@@ -142,3 +142,31 @@ TEST(waiting_for_a_lock_can_be_canceled)
     lock_drop(&first);
     cancel_done(&cancel);
 }
+
+TEST(a_lock_of_a_dead_process_that_its_child_still_has_open_is_waited_for)
+{
+    const char *path = lock_path();
+    struct lock lock = LOCK_NONE;
+    int64_t begun;
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    CHECK_INT(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) { /* dies at once; its child needs a moment */
+        if (lock_take(&lock, path, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err) < 0)
+            _exit(1);
+        if (fork() == 0) {
+            (void)usleep(300000);
+            _exit(0);
+        }
+        _exit(write(ready[1], "x", 1) == 1 ? 0 : 1);
+    }
+    CHECK_INT(read(ready[0], &byte, 1), 1);
+    CHECK_INT(waitpid(pid, NULL, 0), pid);
+    begun = clock_real();
+    CHECK_INT(lock_take(&lock, path, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err), 0);
+    CHECK(clock_real() - begun < 2 * CLOCK_SECOND);
+    lock_drop(&lock);
+}

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "cli/kepler_status_text.h"
@@ -53,6 +54,23 @@ static const char *short_path(struct arena *arena, const char *path)
     return path;
 }
 
+/* A row is one line, whatever a reason holds. */
+static const char *one_line(struct arena *arena, const struct buf *text)
+{
+    struct str copy = buf_copy(text, arena);
+    char *bytes = arena_strndup(arena, copy.p, copy.n);
+
+    for (char *p = bytes; *p; p++)
+        if ((unsigned char)*p < ' ')
+            *p = ' ';
+    return bytes;
+}
+
+static size_t width_of(const char *cell)
+{
+    return utf8_count(str_from(cell));
+}
+
 static void add_row(struct table *table, const char *config, const struct value_pair *service)
 {
     AUTO_BUF struct buf status = BUF_INIT(OUTPUT_MAX);
@@ -60,7 +78,7 @@ static void add_row(struct table *table, const char *config, const struct value_
     struct row row = { { config, service->key.s.p, NULL, "-" } };
 
     kepler_status_print(&service->value, table->now, &status);
-    row.cells[COLUMN_STATUS] = buf_copy(&status, table->arena).p;
+    row.cells[COLUMN_STATUS] = one_line(table->arena, &status);
     if (pid && value_is(pid, VALUE_INT))
         row.cells[COLUMN_PID] = arena_printf(table->arena, "%lld", (long long)pid->i);
     VEC_PUSH_IN(table->arena, &table->rows, row);
@@ -85,7 +103,7 @@ static void print_row(const struct row *row, int first, const size_t *widths, st
     for (int c = first; c < COLUMNS; c++) {
         buf_add_text(out, row->cells[c]);
         if (c + 1 < COLUMNS)
-            buf_fill(out, ' ', widths[c] + GAP - strlen(row->cells[c]));
+            buf_fill(out, ' ', widths[c] + GAP - width_of(row->cells[c]));
     }
     buf_add_char(out, '\n');
 }
@@ -102,8 +120,8 @@ static void print_table(struct table *table, bool all)
         widths[c] = strlen(titles[c]);
     VEC_EACH (&table->rows, row)
         for (int c = 0; c < COLUMNS; c++)
-            if (strlen(row->cells[c]) > widths[c])
-                widths[c] = strlen(row->cells[c]);
+            if (width_of(row->cells[c]) > widths[c])
+                widths[c] = width_of(row->cells[c]);
     if (table->rows.n > 0)
         qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare);
     print_row(&head, first, widths, &out);

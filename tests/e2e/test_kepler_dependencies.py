@@ -311,3 +311,243 @@ def test_stop_goes_from_dependents_to_dependencies(home):
     home.run("stop")
     assert home.read("order").split() == ["web", "api", "db"]
     assert {one["status"] for one in home.services().values()} == {"stopped"}
+
+
+# --- each row of the tables --------------------------------------------------------------------------
+
+
+def test_service_started_holds_for_an_unhealthy_dependency_too(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 1}}
+          web: {run: "exec sleep 1000", depends_on: {db: {condition: service_started}}}
+        """)
+    home.start("db")
+    home.wait_for("db", "unhealthy")
+    home.start("web")
+    assert home.status("web") == "running"
+
+
+@pytest.mark.parametrize("condition", ["service_failed", "service_stopped"])
+@pytest.mark.parametrize("end", ["run: 'exit 2'", "run: 'kill -9 $$'", "run: 'true', working_dir: /nowhere/at/all"])
+def test_failed_and_stopped_hold_after_an_exit_a_signal_and_a_spawn_error(home, condition, end):
+    home.write(f"""
+        services:
+          job: {{{end}}}
+          next: {{run: "exec sleep 1000", depends_on: {{job: {{condition: {condition}}}}}}}
+        """)
+    home.start()
+    home.wait_for("next", "running")
+
+
+def test_a_spawn_failure_satisfies_service_failed_whatever_the_policy(home):
+    home.write("""
+        services:
+          redis: {run: "true", working_dir: /nowhere/at/all, restart: always}
+          failover: {run: "exec sleep 1000", depends_on: {redis: {condition: service_failed}}}
+        """)
+    run = home.start()
+    assert "service_failed" in run.stderr and run.stderr.startswith("Warning: ")
+    home.wait_for("failover", "running")
+    assert home.status("redis") == "failed"
+
+
+@pytest.mark.parametrize("condition, policy, words", [
+    ("service_failed", "always", "it will always restart"),
+    ("service_stopped", "always", "it will always restart"),
+    ("service_completed_successfully", "always", "it will always restart"),
+    ("service_failed", "on-failure", "it will restart on failure"),
+    ("service_completed_successfully", "on-success", "it will restart on success"),
+    ("service_stopped", "on-failure|on-success", "it will always restart"),
+])
+def test_what_a_policy_makes_impossible_is_told_with_the_policy_and_the_condition(home, condition, policy, words):
+    home.write(f"""
+        services:
+          redis: {{run: "exec sleep 1000", restart: "{policy}"}}
+          next: {{run: "true", depends_on: {{redis: {{condition: {condition}}}}}}}
+        """)
+    home.start()
+    reason = f"`redis` has restart policy `{policy}` — {words}, so `{condition}` can never be met"
+    assert home.wait_for("next", "skipped")["skip_reason"] == reason
+    assert home.ps()["next"] == (f"Skipped ({reason})", "-")
+
+
+@pytest.mark.parametrize("policy, code", [("always", 1), ("always", 0), ("on-failure", 1), ("on-success", 0)])
+@pytest.mark.parametrize("condition", ["service_stopped", "service_failed", "service_completed_successfully"])
+def test_no_condition_on_an_end_is_met_by_an_end_that_the_policy_undoes(home, policy, code, condition):
+    home.write(f"""
+        services:
+          worker: {{run: "echo x >> runs; exit {code}", restart: {{policy: {policy}, delay: 20ms}}}}
+          cleanup: {{run: "touch wrong", depends_on: {{worker: {{condition: {condition}}}}}}}
+        """)
+    home.start()
+    wait_until(lambda: os.path.exists(home.path("runs")) and len(home.read("runs").split()) >= 5, "it has ended often")
+    assert home.status("cleanup") in ("waiting", "skipped")
+    assert not os.path.exists(home.path("wrong"))
+
+
+@pytest.mark.parametrize("policy", ["always", "on-failure", "on-success", "on-unhealthy", "no"])
+def test_stopped_by_hand_counts_whatever_the_policy(home, policy):
+    home.write(f"""
+        services:
+          worker:
+            run: "exec sleep 1000"
+            restart: "{policy}"
+            hooks: {{pre_start: {{run: "sleep 1000"}}}}
+          cleanup: {{run: "exec sleep 1000", depends_on: {{worker: {{condition: service_stopped}}}}}}
+        """)
+    home.start()
+    home.wait_for("worker", "starting")
+    assert home.status("cleanup") == "waiting"
+    home.run("stop", "worker")
+    home.wait_for("cleanup", "running")
+    assert home.status("worker") == "stopped"
+
+
+@pytest.mark.parametrize("codes, code, runs", [("[0]", 0, True), ("[0]", 1, False), ('["3:5"]', 4, True), ('[9, "3:5"]', 9, True), ("[]", 7, True)])
+def test_service_stopped_takes_exit_code_filters_too(home, codes, code, runs):
+    home.write(f"""
+        services:
+          job: {{run: "exit {code}"}}
+          next: {{run: "exec sleep 1000", depends_on: {{job: {{condition: service_stopped, exit_code: {codes}}}}}}}
+        """)
+    home.start()
+    home.wait_for("next", "running" if runs else "skipped")
+
+
+def test_only_the_edge_with_a_timeout_runs_out_and_others_are_waited_for(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "test -e db.ok", interval: 50ms, retries: 100000}}
+          cache: {run: "exec sleep 1000", healthcheck: {run: "test -e cache.ok", interval: 50ms, retries: 100000}}
+          patient: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy}}}
+          both:
+            run: "exec sleep 1000"
+            depends_on: {db: {condition: service_healthy}, cache: {condition: service_healthy, timeout: 200ms}}
+        """)
+    home.start()
+    assert home.wait_for("both", "failed")["fail_reason"] == (
+        "Dependency timeout: both timed out waiting for cache to satisfy condition ServiceHealthy")
+    assert home.status("patient") == "waiting"
+    home.write("", "db.ok")
+    home.wait_for("patient", "running")
+
+
+PROPAGATION = """
+    services:
+      database:
+        run: "echo +database >> order; exec sleep 1000"
+        restart: {policy: on-failure|on-success, watch: [watched]}
+        hooks: {post_stop: {run: "echo -database >> order"}}
+        healthcheck: {run: "test -e ok && ! test -e sick", interval: 50ms, retries: 1}
+      backend:
+        run: "echo +backend >> order; exec sleep 1000"
+        hooks: {post_stop: {run: "echo -backend >> order"}}
+        depends_on: {database: {condition: service_healthy, restart: true}}
+    """
+
+
+@pytest.mark.parametrize("cause", ["signal", "exit", "manual", "watch", "unhealthy"])
+def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, cause):
+    home.write("ok", "ok")
+    home.write("first", "watched")
+    text = PROPAGATION.replace("exec sleep 1000", "while ! test -e leave; do sleep 0.05; done; rm leave; exit 3", 1)
+    home.write(text.replace("on-failure|on-success", "on-unhealthy") if cause == "unhealthy" else text)
+    home.start("--wait", "--timeout", "20s")
+    before = home.services()
+    os.unlink(home.path("order"))
+    if cause != "unhealthy":
+        os.unlink(home.path("ok"))  # the condition does not hold again before it is there
+    if cause == "signal":
+        os.kill(before["database"]["pid"], 9)
+    elif cause == "exit":
+        home.write("", "leave")
+    elif cause == "manual":
+        home.run("restart", "database")
+    elif cause == "watch":
+        home.write("second", "watched")
+    else:
+        home.write("", "sick")
+    wait_until(lambda: os.path.exists(home.path("order")) and "+database" in home.read("order"), "the dependency is back")
+    assert home.services()["backend"]["status"] == "restarting"
+    assert "+backend" not in home.read("order")
+    home.write("", "ok")
+    if cause == "unhealthy":
+        os.unlink(home.path("sick"))
+    now = home.wait_for("backend", "running")
+    assert now["pid"] != before["backend"]["pid"]
+    order = home.read("order").split()
+    assert max(order.index("-backend"), order.index("+database")) < order.index("+backend"), order
+    if cause in ("manual", "watch", "unhealthy"):
+        assert order.index("-backend") < order.index("-database"), order
+
+
+def test_the_timeout_of_an_edge_holds_when_a_restart_is_passed_on(home):
+    home.write("ok", "ok")
+    home.write(PROPAGATION.replace("restart: true", "restart: true, timeout: 400ms").replace(", watch: [watched]", ""))
+    home.start("--wait", "--timeout", "20s")
+    os.unlink(home.path("ok"))
+    home.run("restart", "database")
+    assert home.wait_for("backend", "failed")["fail_reason"] == (
+        "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy")
+    assert home.services()["database"]["pid"] is not None
+
+
+def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000"}
+          follows: {run: "exec sleep 1000", depends_on: {db: {restart: true}}}
+          ignores: {run: "exec sleep 1000", depends_on: {db: {restart: false}}}
+          ended: {run: "exit 0", depends_on: {db: {restart: true}}}
+          down: {run: "exec sleep 1000", depends_on: {db: {restart: true}}}
+        """)
+    home.start("--wait", "--timeout", "20s")
+    home.wait_for("ended", "exited")
+    home.run("stop", "down")
+    before = home.services()
+    home.run("restart", "db")
+    wait_until(lambda: home.services()["follows"]["pid"] not in (None, before["follows"]["pid"]), "it follows")
+    now = home.services()
+    assert now["ignores"]["pid"] == before["ignores"]["pid"]
+    assert (now["ended"]["status"], now["down"]["status"]) == ("exited", "stopped")
+
+
+@pytest.mark.parametrize("end, reason", [
+    ("run: 'sleep 0.1; exit 3'", "dependency exited with exit code Some(3), won't restart (policy: No)"),
+    ("run: 'kill -9 $$'", "dependency was killed by SIGKILL, won't restart (policy: No)"),
+    ("run: 'true', working_dir: /nowhere/at/all", "dependency failed to start, won't restart (policy: No)"),
+    ("run: 'exit 0', restart: on-failure", "dependency exited with exit code Some(0), won't restart (policy: OnFailure)"),
+])
+def test_permanently_unsatisfied_says_how_the_dependency_ended(home, end, reason):
+    home.write(f"""
+        services:
+          job: {{{end}, healthcheck: {{run: "false", retries: 100000}}}}
+          next: {{run: "exec sleep 1000", depends_on: {{job: {{condition: service_healthy}}}}}}
+        """)
+    home.start()
+    assert home.wait_for("next", "skipped")["skip_reason"] == reason
+
+
+def test_the_foreground_ends_when_all_that_is_left_was_skipped_or_waits_in_vain(home):
+    home.write("""
+        services:
+          job: {run: "exit 0"}
+          never: {run: "exec sleep 1000", depends_on: {job: {condition: service_failed}}}
+          after: {run: "exec sleep 1000", depends_on: [never]}
+        """)
+    run = home.run("start")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert (home.status("never"), home.status("after")) == ("skipped", "skipped")
+
+
+@pytest.mark.parametrize("text, names", [
+    ("a: {run: x, depends_on: [a]}", ["a"]),
+    ("a: {run: x, depends_on: [b]}\n  b: {run: x, depends_on: {a: {condition: service_healthy}}, healthcheck: {run: 'true'}}", ["a", "b"]),
+])
+def test_cycles_are_refused_and_nothing_starts(home, text, names):
+    home.write("services:\n  free: {run: 'touch wrong'}\n  " + text + "\n")
+    run = home.start(check=False)
+    assert run.returncode == 1 and ("cycle" in run.stderr or "itself" in run.stderr)
+    assert all(f"'{name}'" in run.stderr for name in names), run.stderr
+    assert not os.path.exists(home.path("wrong")) and "start it first" in home.run("ps").stderr

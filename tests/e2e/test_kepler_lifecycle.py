@@ -627,6 +627,20 @@ def test_a_timeout_of_wait_names_what_is_not_ready(home):
     assert home.status("fine") == "running"
 
 
+def test_a_row_of_ps_is_one_line_whatever_the_reason_holds(home):
+    home.write("""
+        services:
+          bad: {run: "true", environment: ["X=${{ error('one' .. string.char(10) .. 'two — three') }}$"]}
+          good: {run: "exec sleep 1000"}
+        """)
+    home.start()
+    home.wait_for("bad", "failed")
+    home.wait_for("good", "running")
+    lines = home.run("ps").stdout.splitlines()
+    assert len(lines) == 3 and "one two — three" in lines[1]
+    assert len({line.rindex(line.split()[-1]) for line in lines}) == 1, lines
+
+
 # --- what is kept ------------------------------------------------------------------------------------------
 
 

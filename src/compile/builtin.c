@@ -15,6 +15,7 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "state/host.h"
+#include "compile/merging.h"
 #include "compile/output.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -52,6 +53,24 @@ static const struct value *follow(const struct value *tree, struct str path, con
     return found;
 }
 
+/* The separator that a template asks for at `i`; else `usual`. */
+static int pick_separators(struct render *render, const struct bound *bound, size_t i,
+                           const char *usual, const char **ret)
+{
+    struct str text;
+
+    *ret = usual;
+    if (bound->count <= i || argument_is_none(&bound->args[i]))
+        return 0;
+    if (argument_text(render, &bound->args[i], &text) < 0)
+        return -1;
+    if (text.n != 1)
+        return render_fail(render, RENDER_TYPE, "%s(): the delimiter must be one character",
+                           bound->name);
+    *ret = text.p;
+    return 0;
+}
+
 /* `path` in `tree`, or the default; without a default `missing`. */
 static int get_path(struct render *render, const struct bound *bound, const struct value *tree,
                     const char *separators, struct value missing, struct value *ret)
@@ -83,18 +102,39 @@ static int call_pillar_get(struct render *render, const struct bound *bound, str
 static int call_grains_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
+    const char *separators;
     struct str path;
 
-    if (argument_text(render, &bound->args[0], &path) < 0)
+    if (argument_text(render, &bound->args[0], &path) < 0 ||
+        pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
-    return get_path(render, bound,
-                    host->grains && follow(host->grains, path, ":.") ? host->grains : host->facts,
-                    ":.", value_text(""), ret);
+    return get_path(
+        render, bound,
+        host->grains && follow(host->grains, path, separators) ? host->grains : host->facts,
+        separators, value_text(""), ret);
 }
 
+/* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with `merge` what is
+ * found lies on top of the default, when both are maps or both are lists. */
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get_path(render, bound, context_of(bound)->host->settings, ":.", value_text(""), ret);
+    const struct value *fallback = &bound->args[1];
+    const char *separators;
+    struct value found;
+
+    if (pick_separators(render, bound, 4, ":.", &separators) < 0 ||
+        get_path(render, bound, context_of(bound)->host->settings, separators, value_text(""),
+                 &found) < 0)
+        return -1;
+    if (value_is_true(&bound->args[2]) && fallback->kind == found.kind &&
+        (found.kind == VALUE_MAP || found.kind == VALUE_LIST))
+        return merging_make(render, fallback, &found,
+                            found.kind == VALUE_LIST || value_is_true(&bound->args[3])
+                                ? MERGING_JOIN
+                                : MERGING_REPLACE,
+                            ret);
+    *ret = found;
+    return 0;
 }
 
 static int call_facts_items(struct render *render, const struct bound *bound, struct value *ret)
@@ -120,45 +160,31 @@ static int call_settings_items(struct render *render, const struct bound *bound,
     return 0;
 }
 
-/* Settings first, then facts: where Salt's config.get looks, as far as there is such a place. */
+/* Settings first, then facts: where Salt's config.get looks, as far as there is such a place. With
+ * `merge` what the settings say lies on top of the facts. */
 static int call_config_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
+    const char *separators;
     struct str path;
 
-    if (argument_text(render, &bound->args[0], &path) < 0)
+    if (argument_text(render, &bound->args[0], &path) < 0 ||
+        pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
 
-    const struct value *found = follow(host->settings, path, ":.");
-    if (!found)
-        found = follow(host->facts, path, ":.");
-    if (found)
-        *ret = *found;
+    const struct value *setting = follow(host->settings, path, separators);
+    const struct value *fact = follow(host->facts, path, separators);
+    if (value_is_true(&bound->args[3]) && setting && fact && setting->kind == VALUE_MAP &&
+        fact->kind == VALUE_MAP)
+        return merging_make(render, fact, setting, MERGING_REPLACE, ret);
+    if (setting || fact)
+        *ret = setting ? *setting : *fact;
     else
         *ret = value_is_absent(&bound->args[1]) ? value_text("") : bound->args[1];
     return 0;
 }
 
 /* --- merging --------------------------------------------------------------------- */
-
-/* A copy that holds no changed container of the rendering in its old form. */
-static struct value as_of_now(struct render *render, const struct value *v)
-{
-    struct value now = *v;
-
-    /* The pointers are only read through from here on. */
-    if (v->kind == VALUE_MAP)
-        now.map = container_change_map(render, v);
-    return now;
-}
-
-static struct value merge_maps(struct render *render, const struct value *base,
-                               const struct value *over)
-{
-    const struct value below = as_of_now(render, base), above = as_of_now(render, over);
-
-    return value_merge(render->arena, &below, &above, VALUE_MERGE_REPLACE);
-}
 
 static int want_map(struct render *render, const struct bound *bound, const struct value *v,
                     const char *what)
@@ -188,6 +214,25 @@ static const struct value *pick(struct render *render, const struct value *looku
     return found ? found : value_map_find(map, fallback);
 }
 
+/* `base` is a map, or the key of one in the lookup. */
+static int lay_on_base(struct render *render, const struct value *lookup, const struct value *base,
+                       struct value *result)
+{
+    const struct value *below = base;
+    struct str key;
+
+    if (base->kind != VALUE_MAP) {
+        if (argument_text(render, base, &key) < 0)
+            return -1;
+        below = value_get_str(lookup, key);
+    }
+    if (below && result->kind == VALUE_MAP)
+        return merging_make(render, below, result, MERGING_REPLACE, result);
+    if (below && result->kind == VALUE_NULL)
+        *result = *below;
+    return 0;
+}
+
 /* grains_filter_by(lookup, grain='os.family', merge=none, default='default', base=none) */
 static int call_filter_by(struct render *render, const struct bound *bound, struct value *ret)
 {
@@ -209,33 +254,64 @@ static int call_filter_by(struct render *render, const struct bound *bound, stru
 
     const struct value *found = pick(render, lookup, fact, &bound->args[3]);
     struct value result = found ? *found : value_null();
-    if (!argument_is_none(base)) {
-        struct str key;
-
-        if (argument_text(render, base, &key) < 0)
-            return -1;
-        const struct value *below = base->kind == VALUE_MAP ? base : value_get_str(lookup, key);
-        if (below && result.kind == VALUE_MAP)
-            result = merge_maps(render, below, &result);
-        else if (below && result.kind == VALUE_NULL)
-            result = *below;
+    if (!argument_is_none(base) && lay_on_base(render, lookup, base, &result) < 0)
+        return -1;
+    if (!value_is_true(merge)) { /* pillar.get gives an empty text for what is not there */
+        *ret = result;
+        return 0;
     }
-    if (value_is_true(merge)) { /* pillar.get gives an empty text for what is not there */
-        if (want_map(render, bound, merge, "merge") < 0)
-            return -1;
-        result = result.kind == VALUE_MAP ? merge_maps(render, &result, merge) : *merge;
-    }
-    *ret = result;
-    return 0;
+    if (want_map(render, bound, merge, "merge") < 0)
+        return -1;
+    return merging_make(render, &result, merge, MERGING_REPLACE, ret);
 }
 
+/* defaults.merge(dest, upd, merge_lists=false, in_place=true, convert_none=true) */
+static int call_defaults_merge(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const enum merging_lists lists =
+        value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE;
+    const struct value nothing = value_map(container_new_map(render, 0));
+    const struct value *base = &bound->args[0], *over = &bound->args[1];
+
+    if (value_is_true(&bound->args[4])) {
+        base = base->kind == VALUE_NULL ? &nothing : base;
+        over = over->kind == VALUE_NULL ? &nothing : over;
+    }
+    if (want_map(render, bound, base, "the first argument") < 0 ||
+        want_map(render, bound, over, "the second argument") < 0)
+        return -1;
+    if (!value_is_true(&bound->args[3]))
+        return merging_make(render, base, over, lists, ret);
+    *ret = *base;
+    return merging_update(render, base, over, lists);
+}
+
+/* slsutil.merge(obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false) */
 static int call_merge(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str strategy;
+
+    if (argument_text(render, &bound->args[2], &strategy) < 0 ||
+        want_map(render, bound, &bound->args[0], "the first argument") < 0 ||
+        want_map(render, bound, &bound->args[1], "the second argument") < 0)
+        return -1;
+    if (!str_is(strategy, "smart") && !str_is(strategy, "recurse"))
+        return render_fail(render, RENDER_TYPE,
+                           "%s(): no strategy '%.*s' (there are: smart, recurse)", bound->name,
+                           STR_ARG(strategy));
+    return merging_make(render, &bound->args[0], &bound->args[1],
+                        value_is_true(&bound->args[4]) ? MERGING_JOIN : MERGING_REPLACE, ret);
+}
+
+/* slsutil.update(dest, upd, merge_lists=false): in place */
+static int call_update(struct render *render, const struct bound *bound, struct value *ret)
 {
     if (want_map(render, bound, &bound->args[0], "the first argument") < 0 ||
         want_map(render, bound, &bound->args[1], "the second argument") < 0)
         return -1;
-    *ret = merge_maps(render, &bound->args[0], &bound->args[1]);
-    return 0;
+    *ret = bound->args[0];
+    return merging_update(render, &bound->args[0], &bound->args[1],
+                          value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE);
 }
 
 /* --- the machine ------------------------------------------------------------------ */
@@ -457,9 +533,10 @@ static int call_raise(struct render *render, const struct bound *bound, struct v
 
 /* clang-format off */
 const struct function builtin_salt_functions[] = {
-    { "config.get", "key, default?", call_config_get, "a setting, else a fact" },
+    { "config.get", "key, default?, delimiter=none, merge=none", call_config_get, "a setting, else a fact" },
     { "cmd.has_exec", "cmd", call_has_exec, "whether a program is on the path" },
-    { "defaults.merge", "dest, upd", call_merge, "both maps, the second on top" },
+    { "defaults.merge", "dest, upd, merge_lists=false, in_place=true, convert_none=true",
+      call_defaults_merge, "both maps, the second on top" },
     { "file.basename", "path", call_basename, "the last part of a path" },
     { "file.directory_exists", "path", call_directory_exists, "whether a folder is there" },
     { "file.dirname", "path", call_dirname, "all but the last part of a path" },
@@ -468,14 +545,18 @@ const struct function builtin_salt_functions[] = {
     { "facts.items", "", call_facts_items, "all facts" },
     { "grains.filter_by", "lookup_dict, grain='os.family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that fits this machine" },
-    { "grains.get", "key, default?", call_grains_get, "a fact by path" },
+    { "grains.get", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
     { "grains.item", "key, default?", call_grains_get, "a fact by path" },
     { "grains.items", "", call_grains_items, "all facts" },
-    { "pillar.get", "key, default?", call_settings_get, "a setting by path" },
+    { "pillar.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
+      call_settings_get, "a setting by path" },
     { "pillar.items", "", call_settings_items, "all settings" },
-    { "settings.get", "key, default?", call_settings_get, "a setting by path" },
+    { "settings.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
+      call_settings_get, "a setting by path" },
     { "settings.items", "", call_settings_items, "all settings" },
-    { "slsutil.merge", "obj_a, obj_b", call_merge, "both maps, the second on top" },
+    { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_merge,
+      "both maps, the second on top" },
+    { "slsutil.update", "dest, upd, merge_lists=false", call_update, "put one map into another" },
     { "user.info", "name", call_user_info, "what the machine knows of an account" },
     { 0 },
 };

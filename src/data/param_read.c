@@ -327,8 +327,8 @@ static bool has_octal_digits_only(int64_t n)
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
  * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
- * octal digits were meant as a mode. Without a document only numbers that are no usual mode are
- * doubted: 420 is 0644 there. */
+ * octal digits may have been meant as a mode. Without a document only numbers that are no usual mode
+ * are doubted: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     struct str token = words_written(v, r->cursor);
@@ -341,6 +341,33 @@ static bool is_doubtful_mode(const struct param_reader *r, const struct value *v
     if (!has_octal_digits_only(v->i))
         return is_known && v->i > MODE_PLAIN_MAX; /* 493 is 0755, and 999 no mode */
     return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 100);
+}
+
+/* The owner may read, and nobody may more than those before him. */
+static bool is_usual_mode(int64_t mode)
+{
+    const int64_t owner = mode >> 6 & 7, group = mode >> 3 & 7, others = mode & 7;
+
+    return mode <= MODE_MAX && (owner & 4) && (group & ~owner) == 0 && (others & ~group) == 0;
+}
+
+/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or its
+ * value when that is one (420, which a template printed for 0644). 511 may be both. */
+static bool settle_mode(int64_t number, mode_t *ret)
+{
+    const int64_t everything = 0777;
+    int64_t digits = 0;
+
+    if (has_octal_digits_only(number))
+        for (int64_t rest = number, place = 1; rest > 0; rest /= 10, place *= 8)
+            digits += rest % 10 * place;
+    if (is_usual_mode(digits) && number != everything)
+        *ret = (mode_t)digits;
+    else if (is_usual_mode(number) && !is_usual_mode(digits))
+        *ret = (mode_t)number;
+    else
+        return false;
+    return true;
 }
 
 static int read_mode(const struct param_reader *r, const struct value *v, void *field)
@@ -357,6 +384,8 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
     if (v->kind != VALUE_INT || v->i < 0 || v->i > 7777)
         return refuse(r, v);
     if (is_doubtful_mode(r, v)) {
+        if (settle_mode(v->i, field))
+            return 0;
         (void)refuse(r, v);
         if (!is_secret(r, v) && has_octal_digits_only(v->i))
             diag_hint(r->diags, "quote it: \"%04d\" (the number %d is the mode 0%o)", (int)v->i,

@@ -295,12 +295,14 @@ TEST(a_mode_is_what_the_writer_meant_or_an_error)
         int mode; /* -1: refused */
     } cases[] = {
         { "0644", 0644, 0644 },    { "0o755", 0755, 0755 },  { "01777", 01777, 01777 },
-        { "02755", 02755, 02755 }, { "644", 644, -1 },       { "400", 400, -1 },
-        { "1777", 1777, -1 },      { "493", 493, 0755 },     { "0644", 644, -1 },
+        { "02755", 02755, 02755 }, { "644", 644, 0644 },     { "400", 400, 0400 },
+        { "1777", 1777, 01777 },   { "493", 493, 0755 },     { "0644", 644, 0644 },
+        { "420", 420, 0644 },      { "511", 511, -1 },       { "264", 264, -1 },
+        { "0755", 755, 0755 },     { "2775", 2775, 02775 },  { "4755", 4755, 04755 },
         { "0x1ff", 0777, 0777 },   { "*anchor", 420, 0644 }, { "0", 0, 0 },
         { "999", 999, -1 },        { "4096", 4096, -1 },     { "-1", -1, -1 },
-        { NULL, 420, 0644 },       { NULL, 493, 0755 },      { NULL, 644, -1 },
-        { NULL, 755, -1 },         { NULL, 7777, -1 },       { NULL, 2541, -1 },
+        { NULL, 420, 0644 },       { NULL, 493, 0755 },      { NULL, 644, 0644 },
+        { NULL, 755, 0755 },       { NULL, 7777, 07777 },       { NULL, 2541, 04755 },
         { NULL, 989, 01735 },
     };
 
@@ -342,7 +344,7 @@ TEST(numbers_that_become_text_keep_the_words_of_their_document)
     CHECK_STR(fix.args.env.p[0].value, "3.0");
 }
 
-TEST(a_mode_in_yaml_is_octal_or_an_error_in_both_dialects)
+TEST(a_mode_in_yaml_is_octal_in_both_dialects_with_and_without_a_zero)
 {
     CHECK_INT(decode_yaml("name: x\nmode: 0755 # comment\n", &coercing, YAML_DIALECT_1_1), 0);
     CHECK_INT(fix.args.mode, 0755);
@@ -350,13 +352,20 @@ TEST(a_mode_in_yaml_is_octal_or_an_error_in_both_dialects)
     CHECK_INT(fix.args.mode, 0755);
     CHECK_INT(decode_yaml("name: x\nmode: '1777'\n", &strict, YAML_DIALECT_1_2), 0);
     CHECK_INT(fix.args.mode, 01777);
-    CHECK_INT(decode_yaml("name: x\nmode: 0755\n", &strict, YAML_DIALECT_1_2), -1);
+    CHECK_INT(decode_yaml("name: x\nmode: 0755\n", &strict, YAML_DIALECT_1_2), 0);
+    CHECK_INT(fix.args.mode, 0755);
+    CHECK_INT(decode_yaml("name: x\nmode: 755\n", &coercing, YAML_DIALECT_1_1), 0);
+    CHECK_INT(fix.args.mode, 0755);
+}
+
+TEST(a_number_that_may_be_two_modes_is_refused)
+{
+    CHECK_INT(decode_yaml("name: x\nmode: 511\n", &coercing, YAML_DIALECT_1_1), -1);
     CHECK_STR(messages(&fix.diags),
-              "web.zy:2:7: 'mode' wants a file mode such as \"0644\", got 755\n"
-              "    2 | mode: 0755\n"
+              "web.zy:2:7: 'mode' wants a file mode such as \"0644\", got 511\n"
+              "    2 | mode: 511\n"
               "      |       ^\n"
-              "      = quote it: \"0755\" (the number 755 is the mode 01363)\n");
-    CHECK_INT(decode_yaml("name: x\nmode: 755\n", &coercing, YAML_DIALECT_1_1), -1);
+              "      = quote it: \"0511\" (the number 511 is the mode 0777)\n");
 }
 
 /* --- golden cases ----------------------------------------------------------------------------- */

@@ -119,7 +119,7 @@ struct work {
 static const char *const done_words[SERVICE_ACTIONS] = {
     [SERVICE_START] = "started",   [SERVICE_STOP] = "stopped",    [SERVICE_RESTART] = "restarted",
     [SERVICE_RELOAD] = "reloaded", [SERVICE_ENABLE] = "enabled",  [SERVICE_DISABLE] = "disabled",
-    [SERVICE_MASK] = "masked",     [SERVICE_UNMASK] = "unmasked",
+    [SERVICE_MASK] = "masked",     [SERVICE_UNMASK] = "unmasked", [SERVICE_FORGET] = "disabled",
 };
 
 static int act(struct work *work, enum service_action action, struct err *err)
@@ -141,7 +141,11 @@ static int set_boot(struct work *work, struct err *err)
         act(work, SERVICE_UNMASK, err) < 0)
         return -1;
     if (differs(wish->enable, work->before.enabled) &&
-        act(work, wish->enable == PARAM_IS_TRUE ? SERVICE_ENABLE : SERVICE_DISABLE, err) < 0)
+        act(work,
+            wish->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
+            : wish->forget                ? SERVICE_FORGET
+                                          : SERVICE_DISABLE,
+            err) < 0)
         return -1;
     if (wish->masked == PARAM_IS_TRUE && !work->before.masked)
         return act(work, SERVICE_MASK, err);
@@ -202,11 +206,13 @@ static int set_running(struct work *work, struct err *err)
 /* On disk before anything changes. */
 static int note(struct work *work, struct err *err)
 {
-    struct value_map *was = value_map_new(work->run->arena, 3);
+    struct value_map *was = value_map_new(work->run->arena, 4);
 
     value_map_set(work->run->arena, was, value_text("running"), value_bool(work->before.running));
     value_map_set(work->run->arena, was, value_text("enabled"), value_bool(work->before.enabled));
     value_map_set(work->run->arena, was, value_text("masked"), value_bool(work->before.masked));
+    value_map_set(work->run->arena, was, value_text("unlisted"),
+                  value_bool(work->before.unlisted));
     return state_note(work->run, "was", value_map(was), err);
 }
 
@@ -273,6 +279,7 @@ int services_apply(struct state_run *run, const struct services_wish *wish, stru
 /* The facets this state cares for, as they were. */
 static struct services_wish earlier(const struct services_wish *wish, const struct value *was)
 {
+    const struct value *unlisted = value_get(was, "unlisted");
     struct services_wish back = *wish;
     const struct {
         const char *key;
@@ -292,6 +299,7 @@ static struct services_wish earlier(const struct services_wish *wish, const stru
                                                                                   : PARAM_IS_FALSE;
     }
     back.unmask = back.restarts = false;
+    back.forget = unlisted && unlisted->kind == VALUE_BOOL && unlisted->b;
     return back;
 }
 

@@ -30,6 +30,7 @@ struct services_wish {
     bool reload;   /* a watched change reloads, not restarts */
     bool restarts; /* a watched change restarts at all */
     bool no_block, runtime, unmask;
+    bool forget; /* disabling leaves nothing behind, where the manager would leave something */
     int64_t init_delay, timeout;
 };
 

@@ -24,7 +24,8 @@ struct err;
 struct service_status {
     bool known; /* there is such a service */
     bool running, failed;
-    bool enabled; /* starts with the machine */
+    bool enabled;  /* starts with the machine */
+    bool unlisted; /* init scripts: nothing says whether it does */
     bool masked;
     const char *word; /* of the manager: "active", "inactive" */
 };
@@ -38,8 +39,9 @@ enum service_action {
     SERVICE_DISABLE,
     SERVICE_MASK,
     SERVICE_UNMASK,
+    SERVICE_FORGET, /* init scripts: nothing says any more whether it starts with the machine */
 };
-#define SERVICE_ACTIONS (SERVICE_UNMASK + 1)
+#define SERVICE_ACTIONS (SERVICE_FORGET + 1)
 
 enum service_flag {
     SERVICE_NO_BLOCK = 1, /* do not wait until it is done, where the manager can */

@@ -56,6 +56,7 @@ static int act(const struct tool *tool, const char *name, enum service_action ac
     switch (action) {
     case SERVICE_ENABLE:
         return tool_run(tool, TOOL("rc-update", "add", name, "default"), NULL, NULL, err);
+    case SERVICE_FORGET:
     case SERVICE_DISABLE:
         return tool_run(tool, TOOL("rc-update", "--all", "del", name), NULL, NULL, err);
     case SERVICE_MASK:

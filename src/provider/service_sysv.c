@@ -28,16 +28,18 @@ static const char *script_of(const struct tool *tool, const char *name)
     return arena_printf(tool->arena, FOLDER "/%s", name);
 }
 
-/* S20name in a runlevel with users. */
-static bool is_start_link(const char *link, const char *name)
+/* S20name or K80name. */
+static bool is_link_of(const char *link, const char *name)
 {
-    return link[0] == 'S' && strlen(link) > 3 && strspn(link + 1, "0123456789") == 2 &&
-           strcmp(link + 3, name) == 0;
+    return (link[0] == 'S' || link[0] == 'K') && strlen(link) > 3 &&
+           strspn(link + 1, "0123456789") == 2 && strcmp(link + 3, name) == 0;
 }
 
-static int find_links(const struct tool *tool, const char *name, bool *ret, struct err *err)
+/* In the runlevels with users. */
+static int find_links(const struct tool *tool, const char *name, struct service_status *ret,
+                      struct err *err)
 {
-    *ret = false;
+    ret->unlisted = true;
     for (int level = 2; level <= 5; level++) {
         const char *folder = arena_printf(tool->arena, "/etc/rc%d.d", level);
         struct fs_names names = { 0 };
@@ -50,7 +52,10 @@ static int find_links(const struct tool *tool, const char *name, bool *ret, stru
         if (fs_list(tool->arena, folder, &names, err) < 0)
             return -1;
         VEC_EACH (&names.list, link)
-            *ret |= is_start_link(*link, name);
+            if (is_link_of(*link, name)) {
+                ret->unlisted = false;
+                ret->enabled |= (*link)[0] == 'S';
+            }
     }
     return 0;
 }
@@ -70,12 +75,17 @@ static int look(const struct tool *tool, const char *name, struct service_status
     /* 1 and 2: dead, with a file left behind */
     ret->failed = result.status.code == 1 || result.status.code == 2;
     ret->word = ret->running ? "running" : ret->failed ? "dead" : "stopped";
-    return find_links(tool, name, &ret->enabled, err);
+    return find_links(tool, name, ret, err);
 }
 
-static int run_link_tool(const struct tool *tool, const char *name, bool enable, struct err *err)
+static int run_link_tool(const struct tool *tool, const char *name, enum service_action action,
+                         struct err *err)
 {
+    const bool enable = action == SERVICE_ENABLE, forget = action == SERVICE_FORGET;
+
     if (tool_find(tool->arena, "update-rc.d")) {
+        if (forget)
+            return tool_run(tool, TOOL("update-rc.d", "-f", name, "remove"), NULL, NULL, err);
         if (enable && tool_run(tool, TOOL("update-rc.d", name, "defaults"), NULL, NULL, err) < 0)
             return -1;
         return tool_run(tool, TOOL("update-rc.d", name, enable ? "enable" : "disable"), NULL, NULL,
@@ -85,17 +95,20 @@ static int run_link_tool(const struct tool *tool, const char *name, bool enable,
         return err_set(err, ERR_UNSUPPORTED,
                        "service '%s' cannot be %sd: neither update-rc.d nor chkconfig is here",
                        name, enable ? "enable" : "disable");
+    if (forget)
+        return tool_run(tool, TOOL("chkconfig", "--del", name), NULL, NULL, err);
     if (enable && tool_run(tool, TOOL("chkconfig", "--add", name), NULL, NULL, err) < 0)
         return -1;
     return tool_run(tool, TOOL("chkconfig", name, enable ? "on" : "off"), NULL, NULL, err);
 }
 
-static int set_links(const struct tool *tool, const char *name, bool enable, struct err *err)
+static int set_links(const struct tool *tool, const char *name, enum service_action action,
+                     struct err *err)
 {
     int result;
 
     (void)pthread_mutex_lock(&links);
-    result = run_link_tool(tool, name, enable, err);
+    result = run_link_tool(tool, name, action, err);
     (void)pthread_mutex_unlock(&links);
     return result;
 }
@@ -104,8 +117,8 @@ static int act(const struct tool *tool, const char *name, enum service_action ac
                unsigned flags, struct err *err)
 {
     (void)flags;
-    if (action == SERVICE_ENABLE || action == SERVICE_DISABLE)
-        return set_links(tool, name, action == SERVICE_ENABLE, err);
+    if (action == SERVICE_ENABLE || action == SERVICE_DISABLE || action == SERVICE_FORGET)
+        return set_links(tool, name, action, err);
     if (action == SERVICE_MASK || action == SERVICE_UNMASK)
         return err_set(err, ERR_UNSUPPORTED, "init scripts cannot be %sed",
                        service_action_word(action));

@@ -67,6 +67,16 @@ def test_a_service_is_started_enabled_and_both_are_taken_back(machine):
     assert machine.revert()["service.running:toy"]["diff"] == "stopped, disabled toy (revert)"
     assert not is_enabled(machine)
     assert calls(machine) == ["stop"]
+    assert machine.sh("ls -d /etc/rc?.d/*toy", check=False).stdout == "", "links that were not there before"
+
+
+def test_reverting_brings_back_that_a_service_was_switched_off(machine):
+    machine.sh("update-rc.d toy defaults && update-rc.d toy disable")
+    before = machine.sh("ls /etc/rc?.d")
+    machine.apply(RUNNING)
+    assert is_enabled(machine)
+    machine.revert()
+    assert machine.sh("ls /etc/rc?.d") == before
 
 
 WATCH = """

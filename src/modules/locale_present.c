@@ -1,6 +1,8 @@
 /* locale.present - a locale that programs can use. */
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,7 +12,8 @@
 #include "modules/machine.h"
 #include "state/module.h"
 
-#define ARGS struct present_args
+#define ARGS    struct present_args
+#define ARCHIVE "/usr/lib/locale/locale-archive"
 
 struct present_args {
     const char *name, *config;
@@ -201,6 +204,18 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
+/* The first locale made the archive; with the last it goes. */
+static int remove_empty_archive(const struct tool *tool, struct err *err)
+{
+    struct str listed;
+
+    if (tool_run(tool, TOOL("localedef", "--list-archive"), NULL, &listed, err) < 0)
+        return -1;
+    if (str_trim(listed).n > 0 || unlink(ARCHIVE) == 0 || errno == ENOENT)
+        return 0;
+    return err_sys(err, errno, "remove '%s'", ARCHIVE);
+}
+
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
@@ -211,9 +226,11 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         return 0;
     }
     state_say(run, "removed locale %s (revert)", want->name);
-    return tool_run(&tool,
-                    TOOL("localedef", "--delete-from-archive", "--", archive_name(run, want->name)),
-                    NULL, NULL, err);
+    if (tool_run(&tool,
+                 TOOL("localedef", "--delete-from-archive", "--", archive_name(run, want->name)),
+                 NULL, NULL, err) < 0)
+        return -1;
+    return remove_empty_archive(&tool, err);
 }
 
 const struct module module_locale_present = {

@@ -52,6 +52,17 @@ def test_a_locale_is_made_and_removed(machine):
     assert gen.read_text() == "# eo.UTF-8 UTF-8\n# de_AT.UTF-8 UTF-8\n"
 
 
+def test_the_archive_of_locales_goes_with_its_last_one(machine):
+    skip_without("localedef", "locale")
+    if not os.path.exists("/usr/share/i18n/locales/eo"):
+        pytest.skip("the sources of locales are not installed")
+    machine.sh("mkdir -p /mnt/locale; mount --bind /mnt/locale /usr/lib/locale")
+    machine.settles("de_AT.UTF-8: {locale.present: []}\neo.UTF-8: {locale.present: []}")
+    assert machine.path("/usr/lib/locale/locale-archive").exists()
+    assert not any(state["failed"] for state in machine.revert().values())
+    assert os.listdir(machine.path("/usr/lib/locale")) == []
+
+
 def test_the_system_locale_keeps_other_lines(machine):
     machine.path("/etc/default/locale").write_text("# x\nLANG=C\nLC_TIME=C\n")
     machine.settles("de_DE.UTF-8: {locale.system: []}")

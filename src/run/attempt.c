@@ -112,6 +112,27 @@ static int check(struct step *step, struct err *err)
 
 /* --- apply --------------------------------------------------------------------------- */
 
+/* What apply is not to show, a revert must not show either. */
+static bool hides_content(const struct step *step)
+{
+    struct shown {
+        bool changes;
+    } shown = { true };
+    static const struct param param[] = {
+        PARAM("show_changes", BOOL, struct shown, changes, "show what changes"),
+        { 0 },
+    };
+    static const struct params_policy policy = { 0 };
+    struct diags ignored = DIAGS_INIT(step->attempt->run.arena); /* its own table has read it */
+    const struct value *given = value_get(step->body, "show_changes");
+
+    if (!given)
+        given = value_get(step->body, "show_diff");
+    if (given)
+        (void)params_decode_one(ignored.arena, param, &policy, given, &shown, &ignored);
+    return !shown.changes;
+}
+
 static int begin(struct step *step, struct err *err)
 {
     struct attempt *attempt = step->attempt;
@@ -122,7 +143,8 @@ static int begin(struct step *step, struct err *err)
         .body = step->state->module->revert ? step->body : NULL,
         .level = step->state->level,
         .retry = step->state->retry,
-        .secret = step->state->secret,
+        .secret = attempt->run.secret,
+        .hidden = hides_content(step),
     };
     const struct attempt_world *world = step->world;
 

@@ -351,7 +351,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
                              .host = r->host,
                              .text = BUF_INIT(ATTEMPT_TEXT_MAX),
                              .notes = entry->notes,
-                             .secret = entry->secret,
+                             .secret = entry->secret || entry->hidden,
                              .change = &change };
     struct state_result *result = result_for(r, entry);
     int64_t began = clock_real();

@@ -185,6 +185,8 @@ int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state
     undo_record_set(scratch, map, "id", value_text(state->id));
     undo_record_set(scratch, map, "level", value_int(state->level));
     undo_record_set(scratch, map, "secret", value_bool(state->secret));
+    if (state->hidden)
+        undo_record_set(scratch, map, "hidden", value_bool(true));
     undo_record_set(scratch, map, "attempts", value_int(state->retry.attempts));
     undo_record_set(scratch, map, "interval", value_int(state->retry.interval));
     if (state->body)

@@ -56,6 +56,7 @@ struct undo_state {
     uint32_t level;
     struct plan_retry retry;
     bool secret;
+    bool hidden; /* content is not shown, here nor when it is taken back */
 };
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs);
@@ -104,7 +105,7 @@ struct undo_entry {
     struct value body; /* null: none */
     uint32_t level;
     struct plan_retry retry;
-    bool secret, restored;
+    bool secret, hidden, restored;
     bool unchanged;                /* apply ended and found nothing to do */
     VEC(struct undo_image) images; /* in the order of the changes */
     struct value_map *notes;

@@ -76,6 +76,7 @@ static bool on_begin(struct reader *reader, const struct value *record)
         .module = get_text(record, "module"),
         .id = get_text(record, "id"),
         .secret = get_bool(record, "secret"),
+        .hidden = get_bool(record, "hidden"),
         .body = body ? *body : value_null(),
         .notes = value_map_new(reader->arena, 0),
         .retry = { get_int(record, "attempts"), get_int(record, "interval") },

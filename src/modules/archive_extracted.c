@@ -6,10 +6,10 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "base/sha256.h"
+#include "modules/attrs.h"
 #include "modules/unpacked.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 
@@ -115,8 +115,8 @@ static int extracted_validate(const void *args, const struct value *where, struc
 /* --- the wish -----------------------------------------------------------------------------------
  */
 
-static int find_options(const struct extracted_args *want, struct unpack_options *ret,
-                        struct err *err)
+static int find_options(struct state_run *run, const struct extracted_args *want,
+                        struct unpack_options *ret, struct err *err)
 {
     int64_t strip = want->strip;
 
@@ -130,9 +130,9 @@ static int find_options(const struct extracted_args *want, struct unpack_options
         .uid = FS_KEEP,
         .gid = FS_KEEP,
     };
-    if (want->user && account_parse_user(want->user, &ret->uid, err) < 0)
+    if (want->user && attrs_find_user(run, want->user, &ret->uid, err) < 0)
         return -1;
-    return want->group ? account_parse_group(want->group, &ret->gid, err) : 0;
+    return want->group ? attrs_find_group(run, want->group, &ret->gid, err) : 0;
 }
 
 /* What the archive is known by: the declared hash, else its own, else where it is from. */
@@ -173,7 +173,7 @@ static int extracted_check(struct state_run *run, const void *args, struct err *
             state_say(run, "if_missing path %s exists; already extracted", want->if_missing);
         return 0;
     }
-    if (find_options(want, &wish.options, err) < 0 ||
+    if (find_options(run, want, &wish.options, err) < 0 ||
         find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
         return -1;
     return unpacked_check(run, &wish, err);
@@ -209,7 +209,7 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
         state_unchanged(run);
         return 0;
     }
-    if (find_options(want, &wish.options, err) < 0 ||
+    if (find_options(run, want, &wish.options, err) < 0 ||
         find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
         return -1;
     if (!wish.bytes.p &&

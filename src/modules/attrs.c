@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "base/number.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "state/module.h"
@@ -77,6 +76,29 @@ static int look_up(struct cache *cache, const char *name, uint32_t *ret_id, stru
     return 0;
 }
 
+/* In a dry run a name may be known later. */
+static int find(struct state_run *run, struct cache *cache, const char *name, uint32_t *ret,
+                struct err *err)
+{
+    if (look_up(cache, name, ret, err) == 0)
+        return 0;
+    if (!run->test || err->code != ERR_NOT_FOUND)
+        return -1;
+    if (!strstr(buf_text(&run->text), err->text))
+        state_differs(run, "there is %s yet", err->text);
+    return 0;
+}
+
+int attrs_find_user(struct state_run *run, const char *name, uid_t *ret, struct err *err)
+{
+    return find(run, &users, name, ret, err);
+}
+
+int attrs_find_group(struct state_run *run, const char *name, gid_t *ret, struct err *err)
+{
+    return find(run, &groups, name, ret, err);
+}
+
 /* --- parameters ---------------------------------------------------------------------- */
 
 struct mode_args {
@@ -88,7 +110,7 @@ static bool is_keep(const struct value *mode)
     return mode->kind == VALUE_STR && str_is(mode->s, MODE_KEEP);
 }
 
-int attrs_validate(const struct value *mode, bool keep, struct diags *diags)
+static int decode_mode(const struct value *mode, mode_t *ret, struct diags *diags)
 {
     static const struct param param[] = {
         PARAM("mode", MODE, struct mode_args, mode, "permissions"),
@@ -97,14 +119,25 @@ int attrs_validate(const struct value *mode, bool keep, struct diags *diags)
     static const struct params_policy policy = { 0 };
     struct mode_args args = { 0 };
 
-    if (!mode || mode->kind == VALUE_NULL || (keep && is_keep(mode)))
-        return 0;
-    return params_decode_one(diags->arena, param, &policy, mode, &args, diags);
+    if (params_decode_one(diags->arena, param, &policy, mode, &args, diags) < 0)
+        return -1;
+    *ret = args.mode;
+    return 0;
 }
 
-static int read_mode(const struct value *mode, struct attrs *attrs, struct err *err)
+int attrs_validate(const struct value *mode, bool keep, struct diags *diags)
 {
-    unsigned bits;
+    mode_t ignored;
+
+    if (!mode || mode->kind == VALUE_NULL || (keep && is_keep(mode)))
+        return 0;
+    return decode_mode(mode, &ignored, diags);
+}
+
+static int read_mode(struct state_run *run, const struct value *mode, struct attrs *attrs,
+                     struct err *err)
+{
+    struct diags diags = DIAGS_INIT(run->arena);
 
     if (!mode || mode->kind == VALUE_NULL)
         return 0;
@@ -112,27 +145,20 @@ static int read_mode(const struct value *mode, struct attrs *attrs, struct err *
         attrs->keep_mode = true;
         return 0;
     }
-    if (mode->kind == VALUE_INT) {
-        attrs->want.mode = (mode_t)mode->i; /* validated */
-        return 0;
-    }
-    if (number_parse_mode(mode->s, &bits, err) < 0)
-        return -1;
-    attrs->want.mode = bits;
+    if (decode_mode(mode, &attrs->want.mode, &diags) < 0)
+        return diags_to_err(&diags, err);
     return 0;
 }
 
-int attrs_read(const struct value *mode, const char *user, const char *group, struct attrs *ret,
-               struct err *err)
+int attrs_read(struct state_run *run, const struct value *mode, const char *user, const char *group,
+               struct attrs *ret, struct err *err)
 {
     *ret = (struct attrs){ .want = CHANGE_KEEP, .user = user, .group = group };
-    if (read_mode(mode, ret, err) < 0)
+    if (read_mode(run, mode, ret, err) < 0)
         return -1;
-    if (user && look_up(&users, user, &ret->want.uid, err) < 0)
+    if (user && attrs_find_user(run, user, &ret->want.uid, err) < 0)
         return -1;
-    if (group && look_up(&groups, group, &ret->want.gid, err) < 0)
-        return -1;
-    return 0;
+    return group ? attrs_find_group(run, group, &ret->want.gid, err) : 0;
 }
 
 /* --- comparing ------------------------------------------------------------------------ */

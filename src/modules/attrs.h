@@ -1,7 +1,7 @@
 /*
  * attrs - mode, user and group of a path, as parameters say them.
  *
- * A mode is an octal text ("0644"), a number as YAML reads 0644, or, where that
+ * A mode is an octal text ("0644"), a number as YAML reads 0644 or 644, or, where that
  * makes sense, the word 'keep'. Users and groups are names or numbers. What is
  * not said stays as it is.
  *
@@ -16,6 +16,7 @@
 #define MODULES_ATTRS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "state/change.h"
 
@@ -34,9 +35,14 @@ struct attrs {
 /* Is the mode one? `keep` says whether 'keep' is. A NULL mode is fine. */
 int attrs_validate(const struct value *mode, bool keep, struct diags *diags);
 
-/* What the parameters mean; each may be NULL. Fails for accounts that are not there. */
-int attrs_read(const struct value *mode, const char *user, const char *group, struct attrs *ret,
+/* What the parameters mean; each may be NULL. Fails for accounts that are not there; in a dry run
+ * they may be made by a state before this one, so there the state differs, and the owner is left. */
+int attrs_read(struct state_run *run, const struct value *mode, const char *user, const char *group, struct attrs *ret,
                struct err *err);
+
+/* The number of a user or group, alike. */
+int attrs_find_user(struct state_run *run, const char *name, uid_t *ret, struct err *err);
+int attrs_find_group(struct state_run *run, const char *name, gid_t *ret, struct err *err);
 
 /* Does what is there differ? */
 bool attrs_differ(const struct attrs *attrs, const struct fs_info *info);

@@ -90,7 +90,7 @@ static int make_script(struct state_run *run, const struct script_args *want,
 {
     struct attrs attrs;
 
-    if (attrs_read(NULL, want->how.runas, NULL, &attrs, err) < 0)
+    if (attrs_read(run, NULL, want->how.runas, NULL, &attrs, err) < 0)
         return -1;
 
     const struct scratch_options options = {

@@ -92,10 +92,10 @@ static int same_content(const char *a, const char *b, bool *ret, struct err *err
     return 0;
 }
 
-static int attrs_of(const struct copy_args *want, const struct fs_info *source, struct attrs *ret,
-                    struct err *err)
+static int attrs_of(struct state_run *run, const struct copy_args *want,
+                    const struct fs_info *source, struct attrs *ret, struct err *err)
 {
-    if (attrs_read(want->mode, want->user, want->group, ret, err) < 0)
+    if (attrs_read(run, want->mode, want->user, want->group, ret, err) < 0)
         return -1;
     if (want->preserve || ret->keep_mode)
         ret->want.mode = source->mode;
@@ -153,7 +153,7 @@ static int add_step(struct survey *survey, const char *from, const char *to,
 
     if (source->kind != FS_FILE && source->kind != FS_FOLDER && source->kind != FS_LINK)
         return 0; /* devices and sockets are not copied */
-    if (attrs_of(survey->want, source, &step.attrs, err) < 0 ||
+    if (attrs_of(survey->run, survey->want, source, &step.attrs, err) < 0 ||
         fs_lstat(to, &step.there, err) < 0 || differs(survey, &step, &needed, err) < 0)
         return -1;
     survey->bytes += source->kind == FS_FILE ? source->size : 0;

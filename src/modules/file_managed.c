@@ -90,7 +90,7 @@ static int check_content(const struct managed_args *want, const struct content *
 static int read_attrs(struct state_run *run, const struct managed_args *want,
                       const struct content *content, struct attrs *ret, struct err *err)
 {
-    if (attrs_read(want->mode, want->user, want->group, ret, err) < 0)
+    if (attrs_read(run, want->mode, want->user, want->group, ret, err) < 0)
         return -1;
     if (!ret->keep_mode)
         return 0;
@@ -126,7 +126,7 @@ static int resolve(struct state_run *run, const struct managed_args *want, struc
     if (!want->dir_mode)
         return 0;
     ret->folders = &folders->want;
-    return attrs_read(want->dir_mode, want->user, want->group, folders, err);
+    return attrs_read(run, want->dir_mode, want->user, want->group, folders, err);
 }
 
 static int managed_check(struct state_run *run, const void *args, struct err *err)

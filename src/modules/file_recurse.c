@@ -211,8 +211,8 @@ static int survey_init(struct survey *survey, struct state_run *run,
         .dest = path_normalise(run->arena, want->name),
         .known = MAP_INIT_IN(run->arena),
     };
-    if (attrs_read(want->file_mode, want->user, want->group, &survey->files, err) < 0 ||
-        attrs_read(want->dir_mode, want->user, want->group, &survey->folders, err) < 0 ||
+    if (attrs_read(run, want->file_mode, want->user, want->group, &survey->files, err) < 0 ||
+        attrs_read(run, want->dir_mode, want->user, want->group, &survey->folders, err) < 0 ||
         pathlist_init(&survey->include, run->arena, want->include, err) < 0 ||
         pathlist_init(&survey->exclude, run->arena, want->exclude, err) < 0)
         return -1;

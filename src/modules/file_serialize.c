@@ -204,12 +204,12 @@ static int resolve(struct state_run *run, const struct serialize_args *want, str
     };
     if (make_text(run, want, &ret->content, err) < 0)
         return err_wrap(err, "%s", want->name);
-    if (attrs_read(want->mode, want->user, want->group, &ret->attrs, err) < 0)
+    if (attrs_read(run, want->mode, want->user, want->group, &ret->attrs, err) < 0)
         return -1;
     if (!want->dir_mode)
         return 0;
     ret->folders = &folders->want;
-    return attrs_read(want->dir_mode, want->user, want->group, folders, err);
+    return attrs_read(run, want->dir_mode, want->user, want->group, folders, err);
 }
 
 static int serialize_check(struct state_run *run, const void *args, struct err *err)

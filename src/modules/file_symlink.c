@@ -57,7 +57,7 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
     struct attrs attrs;
     struct found found;
 
-    if (attrs_read(NULL, want->user, want->group, &attrs, err) < 0 ||
+    if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
         look(run, want->name, &found, err) < 0)
         return -1;
     if (found.info.kind == FS_NONE) {
@@ -100,7 +100,7 @@ static int make_link(struct state_run *run, const struct symlink_args *want,
 {
     struct attrs folders;
 
-    if (attrs_read(want->dir_mode, NULL, NULL, &folders, err) < 0)
+    if (attrs_read(run, want->dir_mode, NULL, NULL, &folders, err) < 0)
         return -1;
     if (found->info.kind != FS_NONE && clear_way(run, want, found, err) < 0)
         return -1;
@@ -118,7 +118,7 @@ static int symlink_apply(struct state_run *run, const void *args, struct err *er
     struct found found;
     bool right;
 
-    if (attrs_read(NULL, want->user, want->group, &attrs, err) < 0 ||
+    if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
         look(run, want->name, &found, err) < 0)
         return -1;
     right = found.target && strcmp(found.target, want->target) == 0;

@@ -47,7 +47,14 @@ static int sort_out(struct job *job, const struct packages_hold *hold, struct er
     struct arena *arena = job->packages.run->arena;
 
     VEC_EACH (&job->wants.list, want) {
-        if (hold->held && want->found.state != PACKAGE_INSTALLED)
+        const bool is_missing = hold->held && want->found.state != PACKAGE_INSTALLED;
+
+        if (is_missing && job->packages.run->test) { /* a state before this one may install it */
+            state_differs(job->packages.run, "%s needs to be held once it is installed",
+                          want->name);
+            continue;
+        }
+        if (is_missing)
             return err_set(err, ERR_NOT_FOUND, "'%s' cannot be held: it is %s", want->name,
                            package_state_word(want->found.state));
         if (hold->held && want->wish.count > 0 && !packages_is_met(&job->packages, want))

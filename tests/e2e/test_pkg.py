@@ -180,6 +180,8 @@ def test_a_hold_is_reverted(machine):
 def test_only_installed_packages_can_be_held(machine):
     status, results = run(machine, "app:\n  pkg.held:\n    - name: zt-app\n")
     assert status != 0 and "'zt-app' cannot be held: it is not installed" in only(results)["error"]
+    status, results = run(machine, "app:\n  pkg.held:\n    - name: zt-app\n", "--test")
+    assert status == 0 and only(results)["diff"] == "zt-app needs to be held once it is installed"
 
 
 def test_latest_refreshes_upgrades_and_is_reverted(machine):

@@ -174,6 +174,80 @@ def test_very_long_lines_are_cut_in_text_and_whole_in_records(machine):
     assert "\u00e4" * 5000 in machine.record("state.apply", "web", "--test")["results"][0]["diff"]
 
 
+def test_reverting_shows_no_content_that_was_not_to_be_shown(machine):
+    machine.state("web", MOTD + "    - show_changes: no\n")
+    machine.run("state.apply", "web", status=0)
+    record = machine.record("state.revert", "web", status=0)
+    assert record["summary"]["changed"] == 1 and "hello" not in str(record)
+
+
+def test_a_mode_without_quotes_and_zero_is_octal(machine):
+    machine.state("web", MOTD.replace("'0640'", "640") + """
+made:
+  file.directory:
+    - name: ROOT/made
+    - mode: 1777
+""")
+    for _ in range(2):
+        record = machine.record("state.apply", "web", status=0)
+    assert record["summary"]["changed"] == 0
+    assert (machine.root / "motd").stat().st_mode & 0o7777 == 0o640
+    assert (machine.root / "made").stat().st_mode & 0o7777 == 0o1777
+
+
+DRY = """
+box:
+  file.directory:
+    - name: ROOT/box
+    - user: no-such-user-here
+    - group: no-such-group-here
+box_file:
+  file.managed:
+    - name: ROOT/box/file
+    - contents: x
+    - user: no-such-user-here
+    - require: [file: box]
+box_command:
+  cmd.run:
+    - name: 'true'
+    - runas: no-such-user-here
+    - unless: 'true'
+    - require: [file: box_file]
+"""
+
+
+def test_a_dry_run_takes_accounts_for_granted_that_may_come_and_a_run_does_not(machine):
+    machine.state("web", DRY)
+    record = machine.record("state.apply", "web", "--test", status=0)
+    assert [result["changed"] for result in record["results"]] == [True, True, True], record
+    assert "there is no user 'no-such-user-here' yet" in record["results"][0]["diff"]
+    assert "there is no group 'no-such-group-here' yet" in record["results"][0]["diff"]
+    record = machine.record("state.apply", "web", status=2)
+    assert record["results"][0]["error"] == "no user 'no-such-user-here'"
+
+
+def test_a_prereq_asks_when_what_its_target_requires_is_there(machine):
+    machine.state("web", """
+folder:
+  file.directory:
+    - name: ROOT/folder
+drain:
+  cmd.run:
+    - name: echo drained >> ROOT/folder/log
+    - prereq: [file: link]
+link:
+  file.symlink:
+    - name: ROOT/folder/link
+    - target: elsewhere
+    - require: [file: folder]
+""")
+    record = machine.record("state.apply", "web", status=0)
+    assert [result["name"] for result in record["results"]] == ["file.directory:folder", "cmd.run:drain",
+                                                                "file.symlink:link"]
+    assert machine.read("folder/log") == "drained\n"
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+
+
 def test_the_record_has_the_promised_shape(machine):
     machine.state("web", """
 a: {test.succeed_with_changes: []}

@@ -114,6 +114,14 @@ off: {cron.present: [{command: /bin/off, user: ada, commented: true}]}
     assert machine.run("crontab", "-u", "ada", "-l") == before
 
 
+def test_a_dry_run_foresees_the_crontab_of_a_user_that_is_not_there_yet(machine):
+    skip_without("crontab")
+    text = "job: {cron.present: [{command: /bin/true}, {user: no-such-user-here}]}"
+    state = machine.apply(text, "--test")["cron.present:job"]
+    assert state["changed"] and not state["failed"], state
+    assert machine.apply(text)["cron.present:job"]["failed"]
+
+
 def test_a_cron_entry_is_changed_under_its_name_and_removed(machine):
     skip_without("crontab")
     machine.settles("job: {cron.present: [{command: one, minute: 5}]}")

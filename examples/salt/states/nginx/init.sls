@@ -1,0 +1,6 @@
+include:
+  - .package
+  - .config
+  - .snippets
+  - .vhosts
+  - .service

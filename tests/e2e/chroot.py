@@ -1,0 +1,209 @@
+"""A Debian of its own for a test: made by debootstrap from where this machine gets its packages, and
+entered through namespaces. Its processes, mounts, network, names and kernel parameters are its own and go
+with it; this machine stays as it was. Needs root."""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import urllib.request
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = (TOP / os.environ.get("ZESTER_BUILD", "build/asan") / "zester").resolve()
+# What the program loads when it needs it; see src/modules/unpack.c and src/sys/fetch.c.
+LOADED = ["libarchive.so.13", "libcurl.so.4"]
+REACH_SECONDS = 15
+BUILD_SECONDS = 400
+COMMAND_SECONDS = 180
+
+# The first process of the namespaces: sets them up, says which process it is outside, and waits for the end
+# of its input. Children that lost their parent come to it; as it ignores their end, the kernel buries them.
+INIT = """
+import fcntl, os, signal, socket, struct, subprocess, sys
+root, name = sys.argv[1:]
+outside = os.readlink("/proc/self")
+mount = lambda *words: subprocess.run(["mount", *words], check=True)
+mount("--make-rprivate", "/")
+mount("-t", "proc", "proc", root + "/proc")
+mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", root + "/dev/pts")
+socket.sethostname(name)
+with socket.socket() as any:
+    request = struct.pack("16sh14x", b"lo", 0x41)  # up and running
+    fcntl.ioctl(any, 0x8914, request)  # SIOCSIFFLAGS
+os.chroot(root)
+os.chdir("/")
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print(outside, flush=True)
+sys.stdin.read()
+"""
+
+
+def skip_without(*programs):
+    for program in programs:
+        if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+            pytest.skip(f"{program} is not installed")
+
+
+def signed_by(mirror):
+    """The key file that a list of apt names for this mirror; None."""
+    files = [pathlib.Path("/etc/apt/sources.list"), *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]
+    for path in files:
+        text = path.read_text() if path.suffix in (".list", ".sources") and path.is_file() else ""
+        for part in text.split("\n\n") if path.suffix == ".sources" else text.splitlines():
+            found = re.search(r"signed-by[=:]\s*(/[^\s\],]+)", part, re.IGNORECASE)
+            if mirror in part and found and os.path.exists(found[1]):
+                return found[1]
+    return None
+
+
+def own_mirror():
+    """Where this machine gets its packages: the address and the release."""
+    release = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.MULTILINE)
+    out = subprocess.run(["apt-get", "update", "--print-uris"], capture_output=True, text=True, check=False).stdout
+    for address, suite in re.findall(r"'(\w+://\S+?)/dists/(\S+?)/InRelease'", out):
+        if release and suite == release[1] and os.path.exists(f"/usr/share/debootstrap/scripts/{suite}"):
+            return address, suite
+    pytest.skip("apt of this machine names no repository of its own release")
+    return None
+
+
+def proxy():
+    """The proxy of apt, as other programs are told of it."""
+    out = subprocess.run(["apt-config", "dump", "--format", "%f=%v%n", "Acquire::http::Proxy"], capture_output=True,
+                         text=True, check=False).stdout
+    return {"http_proxy": out.strip().partition("=")[2]} if "=http" in out else {}
+
+
+def reach(address, suite, env):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": env["http_proxy"]} if env else None))
+    try:
+        with opener.open(f"{address}/dists/{suite}/InRelease", timeout=REACH_SECONDS) as answer:
+            answer.read(1)
+    except OSError as error:
+        pytest.skip(f"{address} cannot be reached: {error}")
+
+
+def libraries(program):
+    """What the program needs, and what it loads later: name -> path."""
+    known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True,
+                           env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}).stdout
+    loaded = [re.search(rf"{re.escape(name)} .*=> (\S+)", known) for name in LOADED]
+    found = {}
+    for path in [str(program), *(match[1] for match in loaded if match)]:
+        out = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+        found.update(re.findall(r"(\S+) => (/\S+)", out))
+        if path != str(program):
+            found[os.path.basename(path)] = path
+    return found
+
+
+class Chroot:
+    def __init__(self, folder, include=(), name="web1"):
+        if os.geteuid() != 0:
+            pytest.skip("only root may make a machine of its own")
+        skip_without("debootstrap", "unshare", "nsenter", "mount", "apt-get", "ldconfig")
+        if subprocess.run(["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "true"], capture_output=True,
+                          check=False).returncode:
+            pytest.skip("namespaces are not allowed here")
+        self.root = folder / "root"
+        self.process = self.pid = None
+        self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+                    "LC_ALL": "C.UTF-8", **{key: os.environ[key] for key in os.environ if key.endswith("SAN_OPTIONS")}}
+        self.build(include)
+        self.install_program()
+        self.path("/etc/hostname").write_text(name + "\n")
+        self.start(name)
+
+    def build(self, include):
+        address, suite = own_mirror()
+        env = proxy()
+        reach(address, suite, env)
+        key = signed_by(address)
+        words = ["debootstrap", "--variant=minbase", f"--include={','.join(include)}",
+                 *([f"--keyring={key}"] if key else []), suite, str(self.root), address]
+        result = subprocess.run(["unshare", "--mount", "--propagation", "private", *words], text=True, check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BUILD_SECONDS,
+                                env={**os.environ, **env})
+        assert result.returncode == 0, result.stdout[-4000:]
+        for path in (self.root / "var/cache/apt/archives").glob("*.deb"):
+            path.unlink()
+        self.path("/etc/apt/sources.list").write_text("")
+
+    def install_program(self):
+        shutil.copy2(PROGRAM, self.path("/usr/local/bin/zester"))
+        for name, path in libraries(PROGRAM).items():
+            if not any(self.path(folder + name).exists() for folder in
+                       ("/lib/", "/usr/lib/", "/lib64/", f"/usr/lib/{os.uname().machine}-linux-gnu/")):
+                shutil.copy2(path, self.path("/usr/local/lib/" + name))
+        subprocess.run(["chroot", self.root, "/sbin/ldconfig"], check=True)
+
+    def start(self, name):
+        script = self.root.parent / "init.py"
+        script.write_text(INIT)
+        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
+                 "/usr/bin/python3", str(script), str(self.root), name]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.stdout.readline().strip()
+        assert self.pid, "the namespaces could not be set up"
+
+    def leave(self):
+        """The end: all its processes go with the first one."""
+        if self.process:
+            self.process.stdin.close()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.kill(int(self.pid), signal.SIGKILL)
+                self.process.wait(20)
+            self.process.stdout.close()
+
+    def path(self, path):
+        """A path of this machine, as this process sees it."""
+        return self.root / str(path).lstrip("/")
+
+    def run(self, *words, check=True):
+        """A program on this machine: what it printed."""
+        argv = ["nsenter", "-t", self.pid, "--mount", "--pid", "--net", "--uts", "--ipc", "--root", "--wd",
+                *map(str, words)]
+        result = subprocess.run(argv, text=True, capture_output=True, check=False, env=self.env,
+                                timeout=COMMAND_SECONDS, stdin=subprocess.DEVNULL)
+        if check:
+            assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout if check else result
+
+    def sh(self, text, check=True):
+        return self.run("sh", "-c", text, check=check)
+
+    def zester(self, *words):
+        """--local with these words: the record, and the exit status."""
+        result = self.run("zester", "--local", "--quiet", "-o", "json", *words, check=False)
+        assert result.returncode in (0, 2), result.stdout + result.stderr
+        assert "Sanitizer" not in result.stderr, result.stderr
+        return json.loads(result.stdout)[0], result.returncode
+
+    def listing(self):
+        """Everything on the disk: path -> kind, owner, mode, and what is in it. Times are left out."""
+        found = {}
+        for folder, folders, files in os.walk(self.root):
+            for name in folders + files:
+                path = os.path.join(folder, name)
+                found["/" + os.path.relpath(path, self.root)] = describe(path)
+        return found
+
+
+def describe(path):
+    info = os.lstat(path)
+    if stat.S_ISREG(info.st_mode):
+        with open(path, "rb") as file:
+            content = hashlib.sha256(file.read()).hexdigest()
+    elif stat.S_ISLNK(info.st_mode):
+        content = os.readlink(path)
+    else:
+        content = str(info.st_rdev) if stat.S_ISCHR(info.st_mode) else ""
+    return f"{stat.filemode(info.st_mode)} {info.st_uid}:{info.st_gid} {content}"

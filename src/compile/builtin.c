@@ -108,14 +108,14 @@ static int call_grains_get(struct render *render, const struct bound *bound, str
     if (argument_text(render, &bound->args[0], &path) < 0 ||
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
-    return get_path(
-        render, bound,
-        host->grains && follow(host->grains, path, separators) ? host->grains : host->facts,
-        separators, value_text(""), ret);
+    return get_path(render, bound,
+                    host->grains && follow(host->grains, path, separators) ? host->grains
+                                                                           : host->facts,
+                    separators, value_text(""), ret);
 }
 
-/* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with `merge` what is
- * found lies on top of the default, when both are maps or both are lists. */
+/* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with `merge`
+ * what is found lies on top of the default, when both are maps or both are lists. */
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *fallback = &bound->args[1];

@@ -8,7 +8,7 @@ struct waiting {
     struct arena *arena;
     struct numbers {
         VEC(uint32_t) list;
-    } *by;
+    } * by;
     uint32_t *seen; /* the last look that came by */
     uint32_t look;
     struct numbers path;

@@ -327,8 +327,8 @@ static bool has_octal_digits_only(int64_t n)
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
  * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
- * octal digits may have been meant as a mode. Without a document only numbers that are no usual mode
- * are doubted: 420 is 0644 there. */
+ * octal digits may have been meant as a mode. Without a document only numbers that are no usual
+ * mode are doubted: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     struct str token = words_written(v, r->cursor);
@@ -351,8 +351,8 @@ static bool is_usual_mode(int64_t mode)
     return mode <= MODE_MAX && (owner & 4) && (group & ~owner) == 0 && (others & ~group) == 0;
 }
 
-/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or its
- * value when that is one (420, which a template printed for 0644). 511 may be both. */
+/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or
+ * its value when that is one (420, which a template printed for 0644). 511 may be both. */
 static bool settle_mode(int64_t number, mode_t *ret)
 {
     const int64_t everything = 0777;

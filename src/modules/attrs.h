@@ -36,9 +36,10 @@ struct attrs {
 int attrs_validate(const struct value *mode, bool keep, struct diags *diags);
 
 /* What the parameters mean; each may be NULL. Fails for accounts that are not there; in a dry run
- * they may be made by a state before this one, so there the state differs, and the owner is left. */
-int attrs_read(struct state_run *run, const struct value *mode, const char *user, const char *group, struct attrs *ret,
-               struct err *err);
+ * they may be made by a state before this one, so there the state differs, and the owner is left.
+ */
+int attrs_read(struct state_run *run, const struct value *mode, const char *user, const char *group,
+               struct attrs *ret, struct err *err);
 
 /* The number of a user or group, alike. */
 int attrs_find_user(struct state_run *run, const char *name, uid_t *ret, struct err *err);

@@ -34,7 +34,8 @@ int crons_read(struct state_run *run, const char *user, struct str *ret, struct 
                              CRONS_TEXT_MAX);
     }
     /* in a dry run the user may be made by a state before this one */
-    if (str_find(result.err, STR("no crontab for"), 0) == STR_NONE && !(run->test && is_nobody(run, user)))
+    if (str_find(result.err, STR("no crontab for"), 0) == STR_NONE &&
+        !(run->test && is_nobody(run, user)))
         return tool_fail(argv, &result, err);
     *ret = STR("");
     return 0;

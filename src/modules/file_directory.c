@@ -197,8 +197,8 @@ static int survey_init(struct survey *survey, struct state_run *run,
     const bool users = survey->recurse & RECURSE_USER, groups = survey->recurse & RECURSE_GROUP;
     const bool modes = survey->recurse & RECURSE_MODE;
     if (attrs_read(run, mode, want->user, want->group, &survey->self, err) < 0 ||
-        attrs_read(run, modes ? below : NULL, users ? want->user : NULL, groups ? want->group : NULL,
-                   &survey->folders, err) < 0)
+        attrs_read(run, modes ? below : NULL, users ? want->user : NULL,
+                   groups ? want->group : NULL, &survey->folders, err) < 0)
         return -1;
     return attrs_read(run, modes ? want->file_mode : NULL, users ? want->user : NULL,
                       groups ? want->group : NULL, &survey->files, err);

@@ -211,8 +211,7 @@ static int note(struct work *work, struct err *err)
     value_map_set(work->run->arena, was, value_text("running"), value_bool(work->before.running));
     value_map_set(work->run->arena, was, value_text("enabled"), value_bool(work->before.enabled));
     value_map_set(work->run->arena, was, value_text("masked"), value_bool(work->before.masked));
-    value_map_set(work->run->arena, was, value_text("unlisted"),
-                  value_bool(work->before.unlisted));
+    value_map_set(work->run->arena, was, value_text("unlisted"), value_bool(work->before.unlisted));
     return state_note(work->run, "was", value_map(was), err);
 }
 

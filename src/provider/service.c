@@ -53,7 +53,7 @@ const char *service_action_word(enum service_action action)
     static const char *const words[SERVICE_ACTIONS] = {
         [SERVICE_START] = "start",   [SERVICE_STOP] = "stop",     [SERVICE_RESTART] = "restart",
         [SERVICE_RELOAD] = "reload", [SERVICE_ENABLE] = "enable", [SERVICE_DISABLE] = "disable",
-        [SERVICE_MASK] = "mask",     [SERVICE_UNMASK] = "unmask",   [SERVICE_FORGET] = "disable",
+        [SERVICE_MASK] = "mask",     [SERVICE_UNMASK] = "unmask", [SERVICE_FORGET] = "disable",
     };
 
     return words[action];

@@ -49,7 +49,8 @@ static int run_guard(struct state_run *run, const struct plan_state *state, cons
     return 0;
 }
 
-/* In a dry run the user of the guards may be made by a state before this one: they cannot be asked. */
+/* In a dry run the user of the guards may be made by a state before this one: they cannot be asked.
+ */
 static bool is_user_to_come(struct state_run *run, const struct plan_state *state)
 {
     const struct account *account = NULL;

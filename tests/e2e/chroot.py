@@ -22,14 +22,19 @@ REACH_SECONDS = 15
 BUILD_SECONDS = 400
 COMMAND_SECONDS = 180
 
-# The first process of the namespaces: sets them up, says which process it is outside, and waits for the end
-# of its input. Children that lost their parent come to it; as it ignores their end, the kernel buries them.
+# The first process of the namespaces. It says which process it is outside, waits until the machine is built,
+# goes to live there, and waits for the end of its input. Children that lost their parent come to it; as it ignores
+# their end, the kernel buries them.
 INIT = """
 import fcntl, os, signal, socket, struct, subprocess, sys
-root, name = sys.argv[1:]
-outside = os.readlink("/proc/self")
+root, name, memory = sys.argv[1:]
 mount = lambda *words: subprocess.run(["mount", *words], check=True)
 mount("--make-rprivate", "/")
+if memory == "memory":
+    mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root)
+print(os.readlink("/proc/self"), flush=True)
+if not sys.stdin.readline():
+    sys.exit()
 mount("-t", "proc", "proc", root + "/proc")
 mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", root + "/dev/pts")
 socket.sethostname(name)
@@ -39,9 +44,11 @@ with socket.socket() as any:
 os.chroot(root)
 os.chdir("/")
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-print(outside, flush=True)
+print("ready", flush=True)
 sys.stdin.read()
 """
+# So much memory must be free for a machine to live in it, away from a busy disk.
+MEMORY_KB = 2 << 20
 
 
 def skip_without(*programs):
@@ -111,14 +118,30 @@ class Chroot:
         if subprocess.run(["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "true"], capture_output=True,
                           check=False).returncode:
             pytest.skip("namespaces are not allowed here")
-        self.root = folder / "root"
-        self.process = self.pid = None
+        self.folder = folder / "root"  # where it is mounted, if it is
+        self.folder.mkdir()
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                     "LC_ALL": "C.UTF-8", **{key: os.environ[key] for key in os.environ if key.endswith("SAN_OPTIONS")}}
-        self.build(include)
-        self.install_program()
-        self.path("/etc/hostname").write_text(name + "\n")
-        self.start(name)
+        self.enter(name)
+        try:
+            self.build(include)
+            self.install_program()
+            self.path("/etc/hostname").write_text(name + "\n")
+            self.move_in()
+        except BaseException:
+            self.leave()
+            raise
+
+    def enter(self, name):
+        script = self.folder.parent / "init.py"
+        script.write_text(INIT)
+        free = re.search(r"^MemAvailable:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(), re.MULTILINE)
+        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child", "/usr/bin/python3",
+                 str(script), str(self.folder), name, "memory" if free and int(free[1]) > MEMORY_KB else "disk"]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.stdout.readline().strip()
+        assert self.pid, "the namespaces could not be set up"
+        self.root = pathlib.Path(f"/proc/{self.pid}/root{self.folder}")
 
     def build(self, include):
         address, suite = own_mirror()
@@ -126,12 +149,12 @@ class Chroot:
         reach(address, suite, env)
         key = signed_by(address)
         words = ["debootstrap", "--variant=minbase", f"--include={','.join(include)}",
-                 *([f"--keyring={key}"] if key else []), suite, str(self.root), address]
-        result = subprocess.run(["unshare", "--mount", "--propagation", "private", *words], text=True, check=False,
+                 *([f"--keyring={key}"] if key else []), suite, str(self.folder), address]
+        result = subprocess.run(["nsenter", "-t", self.pid, "--mount", *words], text=True, check=False,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BUILD_SECONDS,
                                 env={**os.environ, **env})
         assert result.returncode == 0, result.stdout[-4000:]
-        for path in (self.root / "var/cache/apt/archives").glob("*.deb"):
+        for path in self.path("/var/cache/apt/archives").glob("*.deb"):
             path.unlink()
         self.path("/etc/apt/sources.list").write_text("")
 
@@ -143,25 +166,22 @@ class Chroot:
                 shutil.copy2(path, self.path("/usr/local/lib/" + name))
         subprocess.run(["chroot", self.root, "/sbin/ldconfig"], check=True)
 
-    def start(self, name):
-        script = self.root.parent / "init.py"
-        script.write_text(INIT)
-        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
-                 "/usr/bin/python3", str(script), str(self.root), name]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.stdout.readline().strip()
-        assert self.pid, "the namespaces could not be set up"
+    def move_in(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "ready\n", "nobody could move in"
+        self.root = pathlib.Path(f"/proc/{self.pid}/root")
 
     def leave(self):
-        """The end: all its processes go with the first one."""
-        if self.process:
-            self.process.stdin.close()
-            try:
-                self.process.wait(20)
-            except subprocess.TimeoutExpired:
-                os.kill(int(self.pid), signal.SIGKILL)
-                self.process.wait(20)
-            self.process.stdout.close()
+        """The end: all its processes and mounts go with the first process."""
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.kill(int(self.pid), signal.SIGKILL)
+            self.process.wait(20)
+        self.process.stdout.close()
+        shutil.rmtree(self.folder)
 
     def path(self, path):
         """A path of this machine, as this process sees it."""
@@ -189,11 +209,13 @@ class Chroot:
 
     def listing(self):
         """Everything on the disk: path -> kind, owner, mode, and what is in it. Times are left out."""
-        found = {}
-        for folder, folders, files in os.walk(self.root):
+        found, root = {}, str(self.root)
+        for folder, folders, files in os.walk(root):
             for name in folders + files:
                 path = os.path.join(folder, name)
-                found["/" + os.path.relpath(path, self.root)] = describe(path)
+                found[path[len(root):]] = describe(path)
+            if folder == root:
+                folders.remove("proc")
         return found
 
 

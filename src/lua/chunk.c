@@ -83,8 +83,10 @@ static void push_compiled(lua_State *L, const struct chunk_code *code)
         forget_all(L);
     push_name(L, code);
     limits_charge(L, code->n);
-    if (lua_load(L, read_part, &reader, lua_tostring(L, -1), "t") != LUA_OK)
+    if (lua_load(L, read_part, &reader, lua_tostring(L, -1), "t") != LUA_OK) {
+        state_of(L)->unreadable = true;
         lua_error(L);
+    }
     lua_remove(L, -2);
 }
 
@@ -155,7 +157,7 @@ int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct dia
                           CHUNK_TEXT_MAX >> 10);
     if (code->kind == CHUNK_EXPRESSION && str_trim(text_of(code)).n == 0)
         return value_diag(diags, code->origin, "the expression is empty");
-    sandbox->secret = false;
+    sandbox->secret = sandbox->unreadable = false;
     sandbox->miss.key[0] = '\0';
     lua_settop(L, 0);
     lua_pushcfunction(L, fault_on_error);

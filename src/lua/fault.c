@@ -235,20 +235,22 @@ static const struct {
     const char *word; /* part of the code */
     const char *hint;
 } luau[] = {
-    { "near '+'", "+=", "'+=' is Luau's; in Lua write 'x = x + y'" },
-    { "near '-'", "-=", "'-=' is Luau's; in Lua write 'x = x - y'" },
-    { "near '*'", "*=", "'*=' is Luau's; in Lua write 'x = x * y'" },
-    { "near '/'", "/=", "'/=' is Luau's; in Lua write 'x = x / y'" },
-    { "near '='", "..=", "'..=' is Luau's; in Lua write 'x = x .. y'" },
-    { "near '..'", "..=", "'..=' is Luau's; in Lua write 'x = x .. y'" },
-    { "unexpected symbol near 'if'", "if", "write 'condition and a or b'" },
-    { "unexpected symbol near '`'", "`", "Luau's `text {x}` is 'text ' .. x in Lua" },
-    { "syntax error near", "continue", "'continue' is Luau's; in Lua use 'goto' and a label" },
-    { "near ':'", ":", "types are Luau's; in Lua leave them out" },
-    { "near '!'", "!=", "'not equal' is '~=' in Lua" },
-    { "near '!'", "!", "'not' is written 'not' in Lua" },
-    { "near '&'", "&&", "'and' is written 'and' in Lua" },
-    { "near '|'", "||", "'or' is written 'or' in Lua" },
+    { "near '+'", "+=", "'+=' is Luau's; in Lua 5.4 write 'x = x + y'" },
+    { "near '-'", "-=", "'-=' is Luau's; in Lua 5.4 write 'x = x - y'" },
+    { "near '*'", "*=", "'*=' is Luau's; in Lua 5.4 write 'x = x * y'" },
+    { "near '/'", "/=", "'/=' is Luau's; in Lua 5.4 write 'x = x / y'" },
+    { "near '='", "..=", "'..=' is Luau's; in Lua 5.4 write 'x = x .. y'" },
+    { "near '..'", "..=", "'..=' is Luau's; in Lua 5.4 write 'x = x .. y'" },
+    { "unexpected symbol near 'if'", "if",
+      "'if' has no value in Lua 5.4; write 'condition and a or b'" },
+    { "unexpected symbol near '`'", "`", "Luau's `text {x}` is 'text ' .. x in Lua 5.4" },
+    { "syntax error near", "continue", "'continue' is Luau's; in Lua 5.4 use 'goto' and a label" },
+    { "(for iterator", "in", "in Lua 5.4 write 'for k, v in pairs(t)'" },
+    { "near ':'", ":", "types are Luau's; in Lua 5.4 leave them out" },
+    { "near '!'", "!=", "'not equal' is '~=' in Lua 5.4" },
+    { "near '!'", "!", "'not' is written 'not' in Lua 5.4" },
+    { "near '&'", "&&", "'and' is written 'and' in Lua 5.4" },
+    { "near '|'", "||", "'or' is written 'or' in Lua 5.4" },
 };
 
 static void hint_at_syntax(struct fault *fault)
@@ -262,6 +264,8 @@ static void hint_at_syntax(struct fault *fault)
         diag_hint(fault->diags, "%s", luau[i].hint);
         return;
     }
+    if (fault->sandbox->unreadable)
+        diag_hint(fault->diags, "expressions are Lua 5.4");
 }
 
 /* --- all together

@@ -11,6 +11,7 @@
 #define LUA_LIB_H
 
 #include <lua.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 void lib_open_base(lua_State *L);
@@ -26,6 +27,11 @@ void lib_open_data(lua_State *L);
 
 /* find, match, gmatch, gsub: added to the string library by its opener. */
 void lib_add_patterns(lua_State *L);
+
+/* A float without a fraction, which is shown as an integer: to authors numbers are one kind. */
+bool lib_is_whole(lua_State *L, int index, lua_Integer *ret);
+/* Push the value at `index` as tostring() gives it. */
+void lib_push_text(lua_State *L, int index);
 
 /* The table on top becomes the frozen global `name`; it is popped. */
 void lib_publish(lua_State *L, const char *name);

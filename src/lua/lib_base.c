@@ -3,6 +3,7 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,10 +11,43 @@
 #include "lua/proxy.h"
 #include "lua/state.h"
 
+/* Larger numbers are written with an exponent. */
+#define WHOLE_MAX 1e15
+
 void lib_publish(lua_State *L, const char *name)
 {
     frozen_wrap(L, name);
     lua_setfield(L, -2, name);
+}
+
+bool lib_is_whole(lua_State *L, int index, lua_Integer *ret)
+{
+    lua_Number d;
+
+    if (lua_type(L, index) != LUA_TNUMBER || lua_isinteger(L, index))
+        return false;
+    d = lua_tonumber(L, index);
+    if (!(fabs(d) < WHOLE_MAX) || floor(d) != d)
+        return false;
+    *ret = (lua_Integer)d;
+    return true;
+}
+
+void lib_push_text(lua_State *L, int index)
+{
+    lua_Integer i;
+
+    if (lib_is_whole(L, index, &i))
+        lua_pushfstring(L, "%I", (LUAI_UACINT)i);
+    else
+        (void)luaL_tolstring(L, index, NULL);
+}
+
+static int base_tostring(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lib_push_text(L, 1);
+    return 1;
 }
 
 static int base_type(lua_State *L)
@@ -154,7 +188,7 @@ static int base_print(lua_State *L)
     for (int i = 1; i <= count; i++) {
         if (i > 1)
             luaL_addchar(&line, '\t');
-        luaL_tolstring(L, i, NULL);
+        lib_push_text(L, i);
         luaL_addvalue(&line);
     }
     luaL_pushresult(&line);
@@ -170,10 +204,12 @@ static int base_print(lua_State *L)
 
 void lib_open_base(lua_State *L)
 {
-    static const char *const kept[] = { "assert",   "error",    "getmetatable", "ipairs",
-                                        "pairs",    "pcall",    "rawequal",     "select",
-                                        "tonumber", "tostring", "_VERSION" };
+    static const char *const kept[] = {
+        "assert", "error",    "getmetatable", "ipairs",   "pairs",
+        "pcall",  "rawequal", "select",       "tonumber", "_VERSION"
+    };
     static const luaL_Reg own[] = {
+        { "tostring", base_tostring },
         { "type", base_type },
         { "typeof", base_type },
         { "next", base_next },

@@ -200,6 +200,25 @@ static int bit32_rrotate(lua_State *L)
     return push_bits(L, rotated(bits_arg(L, 1), (lua_Integer)((0 - by) & (BITS - 1))));
 }
 
+static int bit32_countlz(lua_State *L)
+{
+    uint32_t bits = bits_arg(L, 1);
+
+    return push_bits(L, bits ? (uint32_t)__builtin_clz(bits) : BITS);
+}
+
+static int bit32_countrz(lua_State *L)
+{
+    uint32_t bits = bits_arg(L, 1);
+
+    return push_bits(L, bits ? (uint32_t)__builtin_ctz(bits) : BITS);
+}
+
+static int bit32_byteswap(lua_State *L)
+{
+    return push_bits(L, __builtin_bswap32(bits_arg(L, 1)));
+}
+
 /* Arguments `arg` and `arg + 1`: the first bit of a field and how many. Returns its mask. */
 static uint32_t field_arg(lua_State *L, int arg, lua_Integer *ret_first)
 {
@@ -232,19 +251,14 @@ static int bit32_replace(lua_State *L)
 void lib_open_bit32(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "band", bit32_band },
-        { "btest", bit32_btest },
-        { "bor", bit32_bor },
-        { "bxor", bit32_bxor },
-        { "bnot", bit32_bnot },
-        { "lshift", bit32_lshift },
-        { "rshift", bit32_rshift },
-        { "arshift", bit32_arshift },
-        { "lrotate", bit32_lrotate },
-        { "rrotate", bit32_rrotate },
-        { "extract", bit32_extract },
-        { "replace", bit32_replace },
-        { NULL, NULL },
+        { "band", bit32_band },         { "btest", bit32_btest },
+        { "bor", bit32_bor },           { "bxor", bit32_bxor },
+        { "bnot", bit32_bnot },         { "lshift", bit32_lshift },
+        { "rshift", bit32_rshift },     { "arshift", bit32_arshift },
+        { "lrotate", bit32_lrotate },   { "rrotate", bit32_rrotate },
+        { "countlz", bit32_countlz },   { "countrz", bit32_countrz },
+        { "byteswap", bit32_byteswap }, { "extract", bit32_extract },
+        { "replace", bit32_replace },   { NULL, NULL },
     };
 
     luaL_newlib(L, functions);

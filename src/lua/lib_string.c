@@ -33,6 +33,19 @@ static void charge_for(lua_State *L, const char *const *names, size_t count)
     }
 }
 
+/* The original in the upvalue, with numbers as tostring() has them. */
+static int string_format(lua_State *L)
+{
+    lua_Integer i;
+
+    for (int arg = 2; arg <= lua_gettop(L); arg++)
+        if (lib_is_whole(L, arg, &i)) {
+            lua_pushinteger(L, i);
+            lua_replace(L, arg);
+        }
+    return charged(L);
+}
+
 /* The original repeats an empty string as often as it is told. */
 static int string_rep(lua_State *L)
 {
@@ -49,7 +62,8 @@ static int string_rep(lua_State *L)
         return 1;
     }
     if ((lua_Unsigned)n > limits_of(L)->memory_max / (s.n + separator.n))
-        return luaL_error(L, "not enough memory");
+        return luaL_error(L, "the text would have more than %d KiB, the memory limit",
+                          (int)(limits_of(L)->memory_max >> 10));
     total = (size_t)n * (s.n + separator.n) - separator.n;
     limits_charge(L, (size_t)n / 16 + total / STEP_BYTES);
     p = luaL_buffinitsize(L, &out, total);
@@ -101,7 +115,7 @@ static void lock_metatable(lua_State *L)
 
 void lib_open_string(lua_State *L)
 {
-    static const char *const paid[] = { "format", "pack", "unpack" };
+    static const char *const paid[] = { "pack", "unpack" };
     static const luaL_Reg own[] = {
         { "rep", string_rep },
         { "split", string_split },
@@ -110,6 +124,9 @@ void lib_open_string(lua_State *L)
 
     luaopen_string(L);
     charge_for(L, paid, ARRAY_LEN(paid));
+    lua_getfield(L, -1, "format");
+    lua_pushcclosure(L, string_format, 1);
+    lua_setfield(L, -2, "format");
     luaL_setfuncs(L, own, 0);
     lib_add_patterns(L);
     lua_pushnil(L);

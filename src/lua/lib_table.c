@@ -122,6 +122,8 @@ static int table_concat(lua_State *L)
         if (lua_geti(L, 1, i) != LUA_TSTRING && lua_type(L, -1) != LUA_TNUMBER)
             return luaL_error(L, "invalid value (a %s) at index %I in table for 'concat'",
                               luaL_typename(L, -1), (LUAI_UACINT)i);
+        lib_push_text(L, -1);
+        lua_remove(L, -2);
         luaL_addvalue(&out);
         if (i == end)
             break;

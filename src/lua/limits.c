@@ -6,9 +6,14 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Instructions between two calls of the hook, and steps between two looks at the clock. */
+/* Instructions between two calls of the hook, each of which looks at the clock; and steps of C
+ * functions between two looks. */
 #define HOOK_COUNT 250
 #define LOOK_STEPS 2000
+/* With a text this large around, one instruction may take milliseconds: then the hook comes more
+ * often. */
+#define LARGE_BYTES ((size_t)1 << 20)
+#define LARGE_COUNT 10
 /* So many bytes of memory cost one step. */
 #define STEP_BYTES 64
 /* Smaller requests succeed also after a limit was reached: error messages need them. */
@@ -42,16 +47,32 @@ bool limits_spend(void *user, size_t steps)
     return limits->reached == LIMITS_NONE || limits->reached == LIMITS_MEMORY;
 }
 
+static int hook_count(const struct limits *limits)
+{
+    return limits->large ? LARGE_COUNT : HOOK_COUNT;
+}
+
 static void hook(lua_State *L, lua_Debug *ar)
 {
     struct limits *limits = limits_of(L);
     int count = lua_gethookcount(L);
 
     (void)ar;
+    limits->next_look = limits->steps; /* now */
     if (!limits_spend(limits, (size_t)count))
         limits_raise(L);
-    else if (count != HOOK_COUNT) /* a coroutine that was stopped in an earlier run */
-        lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_COUNT);
+    else if (count != hook_count(limits)) /* or a coroutine that was stopped in an earlier run */
+        lua_sethook(L, hook, LUA_MASKCOUNT, hook_count(limits));
+}
+
+/* lua_sethook is made to be called at any moment. */
+static void expect_slow(struct limits *limits)
+{
+    if (limits->large || !limits->L)
+        return;
+    limits->large = true;
+    if (lua_gethookcount(limits->L) > LARGE_COUNT)
+        lua_sethook(limits->L, hook, LUA_MASKCOUNT, LARGE_COUNT);
 }
 
 int limits_raise(lua_State *L)
@@ -71,9 +92,11 @@ void limits_begin(struct limits *limits, lua_State *L)
     limits->reached = LIMITS_NONE;
     limits->steps = limits->steps_max;
     limits->next_look = limits->steps - LOOK_STEPS;
+    limits->L = L;
+    limits->large = limits->memory > LARGE_BYTES;
     if (limits->clock)
         limits->deadline = limits->clock(limits->clock_user) + limits->nanoseconds_max;
-    lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_COUNT);
+    lua_sethook(L, hook, LUA_MASKCOUNT, hook_count(limits));
 }
 
 /* May the heap grow by so many bytes? A refusal makes Lua collect all its garbage, which is work
@@ -102,6 +125,8 @@ void *limits_alloc(void *user, void *p, size_t old_size, size_t new_size)
     }
     if (new_size > old_size && !may_grow(limits, new_size - old_size))
         return NULL;
+    if (new_size > LARGE_BYTES)
+        expect_slow(limits);
     limits->memory = limits->memory - old_size + new_size;
     return mem_realloc(p, new_size);
 }

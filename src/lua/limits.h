@@ -39,6 +39,8 @@ struct limits {
     limits_clock_fn *clock;
     void *clock_user;
     enum limits_reached reached;
+    lua_State *L; /* the main thread of the run */
+    bool large;   /* there may be a large text */
 };
 
 /* Begin a run with a full budget. */

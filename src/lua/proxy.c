@@ -324,6 +324,17 @@ static int on_next(lua_State *L)
     return 1;
 }
 
+/* `for key, value in deps do`, as Luau has it: the object is called with a state, which is nil, and
+ * the key before. */
+static int on_call(lua_State *L)
+{
+    if (!lua_isnil(L, 2))
+        return luaL_error(L, "'%s' is no function", path_of(L, get(L, 1)));
+    lua_settop(L, 3);
+    lua_remove(L, 2);
+    return on_next(L);
+}
+
 static int on_pairs(lua_State *L)
 {
     (void)get(L, 1);
@@ -346,7 +357,8 @@ void proxy_open(lua_State *L)
 {
     static const luaL_Reg methods[] = {
         { "__index", on_index }, { "__newindex", on_write }, { "__len", on_length },
-        { "__pairs", on_pairs }, { "__eq", on_equal },       { NULL, NULL },
+        { "__pairs", on_pairs }, { "__eq", on_equal },       { "__call", on_call },
+        { NULL, NULL },
     };
 
     lua_createtable(L, 0, 8);

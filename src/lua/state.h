@@ -67,7 +67,8 @@ struct sandbox {
     size_t chunks_before; /* the number of the first one */
     size_t running;       /* the number of the one that is run */
     struct miss miss;
-    bool secret; /* a secret was read in this evaluation */
+    bool secret;     /* a secret was read in this evaluation */
+    bool unreadable; /* the code is no Lua */
 };
 
 struct sandbox *state_of(lua_State *L);

@@ -80,7 +80,7 @@ static const struct {
       "instruction limit" },
     { "growing a table", "local t = {} for i = 1, 1e9 do t[i] = i end", "limit" },
     { "growing a string", "local s = 'x' while true do s = s .. s end", "memory limit" },
-    { "string.rep", "return #string.rep('x', 1e9)", "not enough memory" },
+    { "string.rep", "return #string.rep('x', 1e9)", "the memory limit" },
     { "string.rep of nothing", "return string.rep('', 1e18) .. 'done'", "done" },
     { "string.rep in a loop", "while true do string.rep('x', 1e6) end", "instruction limit" },
     { "string.rep that is caught", "while true do pcall(string.rep, 'x', 1e9) end",
@@ -186,6 +186,34 @@ TEST(a_limit_names_its_number)
 static int64_t ticking(void *user)
 {
     return *(int64_t *)user += 1000000; /* each look takes a millisecond */
+}
+
+/* How often it was asked for the time. */
+static int64_t counting(void *user)
+{
+    int64_t *count = user;
+
+    (*count)++;
+    return 0;
+}
+
+TEST(the_clock_is_looked_at_more_often_where_one_instruction_may_be_slow)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    int64_t small_texts = 0, large_texts = 0;
+    struct sandbox_options options = { .clock = counting, .user = &small_texts };
+
+    CHECK_STR(run_with(&options, &arena,
+                       "local a, b = string.rep('1', 9), 0 "
+                       "for i = 1, 1000 do b = a + 1 end return 'done'"),
+              "done");
+    options.user = &large_texts;
+    CHECK_STR(run_with(&options, &arena,
+                       "local a, b = string.rep('1', 2e6), 0 "
+                       "for i = 1, 1000 do b = #a + 1 end return 'done'"),
+              "done");
+    CHECK(small_texts >= 3000 / 250);
+    CHECK(large_texts >= 3000 / 10);
 }
 
 TEST(time_is_limited_by_the_callers_clock)

@@ -106,12 +106,23 @@
     "  owner         uid, gid, user\n"                                                             \
     "  global        a table that all expressions of one start share; the only one to write to\n"  \
     "\n"                                                                                           \
-    "Besides string, table, math, bit32, utf8 there are json.parse, json.stringify, yaml.parse,\n" \
-    "yaml.stringify, os.time, os.date, os.clock, os.difftime and os.getgroups. Files, programs "   \
+    "Besides string, table, math, bit32, utf8 there are json.parse, json.stringify(v, pretty),\n"  \
+    "yaml.parse, yaml.stringify, os.time, os.date, os.clock, os.difftime and "                     \
+    "os.getgroups(user).\n"                                                                        \
+    "Files, programs and the network cannot be reached; memory, instructions and time are "        \
+    "limited.\n"                                                                                   \
+    "The top-level key 'lua' holds functions for all of them. A name that nobody defined is "      \
+    "nil.\n"                                                                                       \
+    "\n"                                                                                           \
+    "Files that were written for Luau: its functions are there (string.split, table.find, "        \
+    "create,\n"                                                                                    \
+    "clone, clear, freeze, isfrozen, math.clamp, round, sign, typeof), tostring(10 / 2) is 5, "    \
     "and\n"                                                                                        \
-    "the network cannot be reached; memory, instructions and time are limited. The top-level "     \
-    "key\n"                                                                                        \
-    "'lua' holds functions for all of them.\n"
+    "'for name, dep in deps do' works. Its syntax is not: for '+=', 'continue', `text {x}`, "      \
+    "types\n"                                                                                      \
+    "and 'if' as a value the message says what to write in Lua 5.4. '..' shows 10 / 2 as 5.0: "    \
+    "use\n"                                                                                        \
+    "10 // 2, or tostring.\n"
 
 #define LOGS_DETAILS                                                                               \
     "Lines are stored as they come, whatever bytes they hold. A line that is a JSON object "       \

@@ -26,7 +26,7 @@
 
 struct service;
 
-#define HOOK_TIMEOUT   (300 * INT64_C(1000000000))
+#define HOOK_TIMEOUT   (600 * INT64_C(1000000000)) /* as the table of steps has it */
 #define HOOK_ERROR_MAX 600
 
 struct hook {

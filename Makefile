@@ -51,7 +51,7 @@ PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) build/generated/modules.c)
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 # Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
-THREADED := sys run supervise bus
+THREADED := sys run supervise bus daemon
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
 DRIVERS  := $(patsubst %.c,$(B)/%,$(sort $(wildcard bench/driver_*.c)))

@@ -335,9 +335,16 @@ static void tell_rest(struct call *call)
         call->told_ready = true;
         call_event(call, "ready", value_null());
     }
-    if (call->told_quiet || !readiness_is_quiescent(engine))
+    if (call->told_quiet)
         return;
-    capture_flush(&call->project->capture);
+    if (!readiness_is_quiescent(engine)) {
+        call->ticket = 0;
+        return;
+    }
+    if (call->stream && call->ticket == 0)
+        call->ticket = capture_flush(&call->project->capture);
+    if (!capture_is_flushed(&call->project->capture, call->ticket))
+        return; /* asked again when that is done */
     call_pump(call);
     if (call->stream && stream_has_more(call->stream))
         return; /* asked again when that is sent */

@@ -52,7 +52,8 @@ struct call {
     const bool
         *concerned; /* of each service: does it matter to those that were named? NULL: all do */
     struct stream *stream;
-    uint64_t pass; /* when it was asked last */
+    uint64_t ticket; /* of the flush that it waits for; 0: none */
+    uint64_t pass;   /* when it was asked last */
     struct call *next, **back;
 };
 

@@ -1,245 +1,303 @@
 #include "daemon/capture.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/log.h"
-#include "logs/log_source.h"
+#include "base/mem.h"
+#include "daemon/scribe.h"
 #include "logs/log_store.h"
-#include "supervise/engine.h"
-#include "supervise/hook_phase.h"
+#include "supervise/config.h"
+#include "supervise/hook.h"
 #include "supervise/real_world.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
-/* Reads of one pipe before others have their turn. */
-#define READS_MAX 16
-/* Between two slices of cleaning that takes long. */
-#define CLEAN_PAUSE CLOCK_SECOND
+/* Jobs that wait go on when no more than this is left. */
+#define HELD_LOW (CAPTURE_HELD_MAX / 4)
 
-/* One stream of one job. */
-struct capture_feed {
+/* --- from the thread -------------------------------------------------------------------- */
+
+/* Something for the daemon's loop. */
+struct answer {
+    struct errand errand;
     struct capture *capture;
-    const void *tag;
-    enum job_stream stream;
-    struct log_source *source;
-    int fd; /* -1: bytes are handed over */
-    struct watch watch;
-    struct capture_feed *next, **back;
+    uint64_t ticket;
 };
 
-/* --- feeds ------------------------------------------------------------------------------ */
-
-static bool is_kept(const struct capture *capture, uint32_t service, enum job_stream stream)
+static void reply(struct capture *capture, uint64_t ticket, errand_fn *fn)
 {
-    const struct config_logs *logs = &engine_get(capture->engine, service)->plan.logs;
+    struct answer *answer = mem_zalloc(sizeof(*answer));
 
-    return stream == JOB_STDOUT ? logs->store_stdout : logs->store_stderr;
+    answer->capture = capture;
+    answer->ticket = ticket;
+    scribe_reply(capture->scribe, &answer->errand, fn);
 }
 
-static struct capture_feed *feed_new(struct capture *capture, const struct real_tag *tag,
-                                     enum job_stream stream, struct err *err)
+static void on_news(struct errand *errand)
 {
-    const char *hook = tag->phase == HOOK_PHASES ? NULL : hook_phase_name(tag->phase);
-    struct log_source *source;
-    struct capture_feed *feed;
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
 
-    if (log_source_new(capture->store, tag->name, hook,
-                       stream == JOB_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
-                       is_kept(capture, tag->service, stream), &source, err) < 0)
-        return NULL;
-    feed = mem_zalloc(sizeof(*feed));
-    *feed = (struct capture_feed){ .capture = capture,
-                                   .tag = tag,
-                                   .stream = stream,
-                                   .source = source,
-                                   .fd = -1,
-                                   .next = capture->feeds,
-                                   .back = &capture->feeds };
-    if (feed->next)
-        feed->next->back = &feed->next;
-    capture->feeds = feed;
-    return feed;
+    free(answer);
+    atomic_store(&capture->told, false);
+    capture->on_data(capture->self);
 }
 
-static void feed_free(struct capture_feed *feed)
+/* The store has written something. */
+static void tell_news(void *self)
 {
-    watch_stop(&feed->watch);
-    fd_close(&feed->fd);
-    log_source_free(feed->source);
-    *feed->back = feed->next;
-    if (feed->next)
-        feed->next->back = feed->back;
-    free(feed);
+    struct capture *capture = self;
+
+    if (!atomic_exchange(&capture->told, true))
+        reply(capture, 0, on_news);
 }
 
-static void on_tick(struct timer *timer);
-static void on_clean(struct timer *timer);
-
-/* Cleaning waits for its interval, and longer when nothing can be too much or too old before. */
-static void arm_clean(struct capture *capture)
+static void on_flushed(struct errand *errand)
 {
-    int64_t due = log_store_clean_due(capture->store);
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
 
-    if (due != CLOCK_NEVER && due < capture->clean_after)
-        due = capture->clean_after;
-    if (due == CLOCK_NEVER)
-        timer_clear(loop_timers(capture->loop), &capture->clean);
-    else if (!timer_is_set(&capture->clean) || capture->clean.deadline > due)
-        timer_set(loop_timers(capture->loop), &capture->clean, due, on_clean);
+    capture->flushed = answer->ticket;
+    free(answer);
+    capture->on_flushed(capture->self);
 }
 
-/* Told when it changes, not each time. */
-static void tell_losses(struct capture *capture)
+/* Those that wait may read on; some of them may wait again at once. */
+static void let_go(struct capture *capture)
 {
-    struct log_store_stats stats = log_store_stats(capture->store);
-    struct err err;
+    struct job_waiter *waiters = capture->waiters;
 
-    if (stats.errnum == capture->errnum)
-        return;
-    capture->errnum = stats.errnum;
-    if (stats.errnum) {
-        (void)err_sys(&err, stats.errnum, "write lines");
-        log_error("logs cannot be written folder=%s error=%s", capture->folder, err.text);
-        return;
+    capture->waiters = NULL;
+    if (waiters)
+        waiters->back = &waiters;
+    while (waiters) {
+        struct job_waiter *waiter = waiters;
+
+        job_waiter_leave(waiter);
+        waiter->fn(waiter);
     }
-    log_warning("logs can be written again folder=%s lost=%llu", capture->folder,
-                (unsigned long long)(stats.lost - capture->lost));
-    capture->lost = stats.lost;
 }
 
-/* Lines that wait are due some time. */
-static void arm(struct capture *capture)
+static void on_room(struct errand *errand)
 {
-    int64_t due = log_store_due(capture->store);
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
 
-    tell_losses(capture);
-
-    if (due == CLOCK_NEVER)
-        timer_clear(loop_timers(capture->loop), &capture->tick);
-    else if (!timer_is_set(&capture->tick) || capture->tick.deadline > due)
-        timer_set(loop_timers(capture->loop), &capture->tick, due, on_tick);
-    if (!timer_is_set(&capture->clean))
-        arm_clean(capture);
+    free(answer);
+    let_go(capture);
 }
 
-static void on_tick(struct timer *timer)
+/* --- in the thread ---------------------------------------------------------------------- */
+
+/* Something for the thread. */
+struct task {
+    struct errand errand;
+    struct capture *capture;
+    struct feed_origin origin;
+    uint64_t ticket;
+    int fd;
+    size_t n;
+    char bytes[];
+};
+
+static struct capture *begin(struct errand *errand, struct task **ret_task)
 {
-    struct capture *capture = container_of(timer, struct capture, tick);
-
-    log_store_tick(capture->store);
-    arm(capture);
+    *ret_task = container_of(errand, struct task, errand);
+    return (*ret_task)->capture;
 }
 
-/* False when the pipe has ended and the feed is gone. */
-static bool feed_read(struct capture_feed *feed, int most)
+static void do_take(struct errand *errand)
 {
-    enum log_source_result result = LOG_SOURCE_DATA;
-    struct err err;
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
 
-    for (int i = 0; i < most && result == LOG_SOURCE_DATA; i++)
-        if (log_source_read(feed->source, feed->fd, &result, &err) < 0)
-            result = LOG_SOURCE_END;
-    if (result != LOG_SOURCE_END)
-        return true;
-    feed_free(feed);
-    return false;
+    feeds_take(&capture->feeds, &task->origin, task->fd);
+    free(task);
 }
 
-static void on_pipe(struct watch *watch, uint32_t events)
+static void do_add(struct errand *errand)
 {
-    struct capture_feed *feed = container_of(watch, struct capture_feed, watch);
-    struct capture *capture = feed->capture;
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
 
-    (void)events;
-    (void)feed_read(feed, READS_MAX);
-    arm(capture);
+    feeds_add(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
+    if (atomic_fetch_sub(&capture->held, task->n) - task->n <= HELD_LOW &&
+        atomic_exchange(&capture->wants_room, false))
+        reply(capture, 0, on_room);
+    free(task);
 }
 
-/* --- the sink of jobs --------------------------------------------------------------------- */
+static void do_note(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
+
+    feeds_note(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
+    free(task);
+}
+
+static void do_flush(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
+    uint64_t ticket = task->ticket;
+
+    feeds_flush(&capture->feeds);
+    free(task);
+    reply(capture, ticket, on_flushed);
+}
+
+static void do_clear(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
+
+    feeds_clear(&capture->feeds, task->origin.service);
+    free(task);
+}
+
+static void do_open(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin(errand, &task);
+
+    feeds_init(&capture->feeds, capture->scribe->loop);
+    free(task);
+}
+
+static void do_flush_wait(struct errand *errand)
+{
+    feeds_flush(&((struct capture *)scribe_self(errand))->feeds);
+}
+
+static void do_close(struct errand *errand)
+{
+    feeds_done(&((struct capture *)scribe_self(errand))->feeds);
+}
+
+/* --- to the thread ---------------------------------------------------------------------- */
+
+static struct task *task_new(struct capture *capture, const struct feed_origin *origin,
+                             struct str bytes)
+{
+    struct task *task = mem_zalloc(sizeof(*task) + bytes.n);
+
+    task->capture = capture;
+    task->origin = *origin;
+    task->fd = -1;
+    task->n = bytes.n;
+    if (bytes.n > 0)
+        memcpy(task->bytes, bytes.p, bytes.n);
+    return task;
+}
+
+static void send(struct task *task, errand_fn *fn)
+{
+    scribe_send(task->capture->scribe, &task->errand, fn);
+}
+
+static struct feed_origin origin_of(const struct capture *capture, const struct real_tag *tag,
+                                    enum job_stream stream)
+{
+    return (struct feed_origin){
+        .tag = tag,
+        .service = tag->name,
+        .hook = tag->phase == HOOK_PHASES ? NULL : hook_phase_name(tag->phase),
+        .stream = stream == JOB_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
+        .keep = capture->keeps(capture->self, tag->service, stream),
+    };
+}
 
 static bool sink_take(void *self, const void *tag, enum job_stream stream, int fd)
 {
-    struct capture *capture = self;
-    struct err err;
-    struct capture_feed *feed = feed_new(capture, tag, stream, &err);
+    struct feed_origin origin = origin_of(self, tag, stream);
+    struct task *task = task_new(self, &origin, STR(""));
 
-    if (!feed)
-        return false;
-    (void)fcntl(fd, F_SETFL, O_NONBLOCK); /* our end alone */
-    if (watch_start(&feed->watch, capture->loop, fd, WATCH_READ, on_pipe, &err) < 0) {
-        feed_free(feed);
-        return false;
-    }
-    feed->fd = fd;
+    task->fd = fd;
+    send(task, do_take);
     return true;
-}
-
-static struct capture_feed *find_feed(struct capture *capture, const void *tag,
-                                      enum job_stream stream)
-{
-    for (struct capture_feed *feed = capture->feeds; feed; feed = feed->next)
-        if (feed->fd < 0 && feed->tag == tag && feed->stream == stream)
-            return feed;
-    return NULL;
 }
 
 static void sink_add(void *self, const void *tag, enum job_stream stream, struct str bytes)
 {
     struct capture *capture = self;
-    struct capture_feed *feed = find_feed(capture, tag, stream);
-    struct err err;
+    struct feed_origin origin = origin_of(capture, tag, stream);
 
-    if (!feed && bytes.n > 0)
-        feed = feed_new(capture, tag, stream, &err);
-    if (!feed)
-        return;
-    if (bytes.n > 0)
-        log_source_add(feed->source, bytes);
-    else
-        feed_free(feed);
-    arm(capture);
+    (void)atomic_fetch_add(&capture->held, bytes.n);
+    send(task_new(capture, &origin, bytes), do_add);
+}
+
+/* The thread may have made room between the two looks. */
+static bool sink_ask(void *self, struct job_waiter *waiter)
+{
+    struct capture *capture = self;
+
+    if (atomic_load(&capture->held) < CAPTURE_HELD_MAX)
+        return true;
+    job_waiter_join(waiter, &capture->waiters);
+    atomic_store(&capture->wants_room, true);
+    if (atomic_load(&capture->held) > HELD_LOW || !atomic_exchange(&capture->wants_room, false))
+        return false;
+    job_waiter_leave(waiter);
+    let_go(capture);
+    return true;
 }
 
 struct job_sink capture_sink(struct capture *capture)
 {
-    return (struct job_sink){ .self = capture, .take = sink_take, .add = sink_add };
+    return (
+        struct job_sink){ .self = capture, .take = sink_take, .add = sink_add, .ask = sink_ask };
 }
 
 void capture_note(void *self, const struct real_tag *tag, const char *text)
 {
-    struct capture *capture = self;
-    struct err err;
-    struct capture_feed *feed = feed_new(capture, tag, JOB_STDERR, &err);
+    struct feed_origin origin = origin_of(self, tag, JOB_STDERR);
 
-    if (!feed)
-        return;
-    log_source_add(feed->source, str_from(text));
-    log_source_add(feed->source, STR("\n"));
-    feed_free(feed);
-    arm(capture);
+    send(task_new(self, &origin, str_from(text)), do_note);
+}
+
+uint64_t capture_flush(struct capture *capture)
+{
+    struct task *task = task_new(capture, &(struct feed_origin){ 0 }, STR(""));
+
+    task->ticket = ++capture->asked;
+    send(task, do_flush);
+    return capture->asked;
+}
+
+void capture_flush_wait(struct capture *capture)
+{
+    scribe_send_wait(capture->scribe, do_flush_wait, capture);
+}
+
+bool capture_is_flushed(const struct capture *capture, uint64_t ticket)
+{
+    return capture->flushed >= ticket;
+}
+
+void capture_clear(struct capture *capture, const char *service)
+{
+    send(task_new(capture, &(struct feed_origin){ .service = service }, STR("")), do_clear);
+}
+
+struct capture_losses capture_losses(const struct capture *capture)
+{
+    return (struct capture_losses){ .lines = atomic_load(&capture->feeds.lost),
+                                    .errnum = atomic_load(&capture->feeds.errnum) };
+}
+
+uint64_t capture_next_line(const struct capture *capture)
+{
+    return atomic_load(&capture->feeds.next_line);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void on_clean(struct timer *timer)
+int capture_open(struct capture *capture, struct scribe *scribe,
+                 const struct capture_options *options, struct err *err)
 {
-    struct capture *capture = container_of(timer, struct capture, clean);
-    struct err err;
-    bool more = false;
-
-    if (log_store_clean(capture->store, &more, &err) < 0)
-        log_warning("logs cannot be cleaned error=%s", err.text);
-    capture->clean_after = clock_after(clock_now(), more ? CLEAN_PAUSE : capture->clean_interval);
-    arm_clean(capture);
-}
-
-int capture_open(struct capture *capture, struct loop *loop, const char *folder,
-                 const struct config_logs *logs, capture_fn *on_data, void *self, struct err *err)
-{
-    const struct log_store_options options = {
+    const struct config_logs *logs = options->logs;
+    const struct log_store_options store = {
         .flush_interval = logs->flush_interval,
         .batch_lines =
             logs->batch_size > 0 && logs->batch_size < UINT32_MAX ? (uint32_t)logs->batch_size : 0,
@@ -248,58 +306,27 @@ int capture_open(struct capture *capture, struct loop *loop, const char *folder,
         .sync = logs->sync,
     };
 
-    *capture = (struct capture){ .loop = loop, .folder = folder, .on_data = on_data, .self = self };
-    if (log_store_open(folder, &options, &capture->store, err) < 0)
+    *capture = (struct capture){ .keeps = options->keeps,
+                                 .on_data = options->on_data,
+                                 .on_flushed = options->on_flushed,
+                                 .self = options->self };
+    if (log_store_open(options->folder, &store, &capture->feeds.store, err) < 0)
         return -1;
-    log_store_on_data(capture->store, on_data, self);
-    capture->clean_interval =
+    capture->scribe = scribe;
+    capture->feeds.folder = options->folder;
+    capture->feeds.clean_interval =
         logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
-    /* What became too old or too much while nobody looked goes first. */
-    timer_set(loop_timers(loop), &capture->clean, clock_now(), on_clean);
+    log_store_on_data(capture->feeds.store, tell_news, capture);
+    atomic_store(&capture->feeds.next_line, log_store_stats(capture->feeds.store).next_seq);
+    send(task_new(capture, &(struct feed_origin){ 0 }, STR("")), do_open);
     return 0;
 }
 
 void capture_close(struct capture *capture)
 {
-    if (!capture->store)
+    if (!capture->scribe)
         return;
-    while (capture->feeds)
-        feed_free(capture->feeds);
-    timer_clear(loop_timers(capture->loop), &capture->tick);
-    timer_clear(loop_timers(capture->loop), &capture->clean);
-    log_store_free(capture->store);
-    capture->store = NULL;
-}
-
-void capture_flush(struct capture *capture)
-{
-    struct capture_feed *next;
-    struct err err;
-
-    for (struct capture_feed *feed = capture->feeds; feed; feed = next) {
-        next = feed->next;
-        if (feed->fd >= 0)
-            (void)feed_read(feed, READS_MAX);
-    }
-    (void)log_store_flush(capture->store, &err);
-    arm(capture); /* which tells */
-}
-
-void capture_clear(struct capture *capture, const char *service)
-{
-    struct err err;
-
-    if (log_store_clear(capture->store, service, &err) < 0)
-        log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
-    arm_clean(capture);
-}
-
-struct log_store_stats capture_stats(const struct capture *capture)
-{
-    return log_store_stats(capture->store);
-}
-
-uint64_t capture_next_line(const struct capture *capture)
-{
-    return log_store_stats(capture->store).next_seq;
+    scribe_send_wait(capture->scribe, do_close, capture);
+    capture->flushed = capture->asked;
+    capture->scribe = NULL;
 }

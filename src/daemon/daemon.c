@@ -47,14 +47,19 @@ void daemon_add(struct daemon *daemon, struct project *project)
              project->config->service_count, project->config->owner.uid);
 }
 
+void daemon_pump(struct daemon *daemon, const struct project *project)
+{
+    for (struct call *call = daemon->calls, *next; call; call = next) {
+        next = call->next;
+        if (call->project == project)
+            call_pump(call);
+    }
+}
+
 void daemon_unload(struct daemon *daemon, struct project *project)
 {
-    for (struct call *call = daemon->calls; call; call = call->next)
-        if (call->project == project) {
-            capture_flush(&project->capture);
-            call_pump(call);
-            break;
-        }
+    capture_flush_wait(&project->capture);
+    daemon_pump(daemon, project);
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project) {
             call->project = NULL;
@@ -68,23 +73,9 @@ void daemon_unload(struct daemon *daemon, struct project *project)
 
 void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event)
 {
-    bool streamed = false;
-
-    for (struct call *call = daemon->calls; call; call = call->next) {
-        if (call->project != project)
-            continue;
-        call_tell(call, event);
-        streamed = streamed || call->stream;
-    }
-    if (event->kind != EVENT_CLEAR_LOGS || !streamed)
-        return;
-    /* Who listens hears the lines before they go. */
-    capture_flush(&project->capture);
-    for (struct call *call = daemon->calls, *next; call; call = next) {
-        next = call->next;
-        if (call->project == project && call->watching)
-            call_pump(call);
-    }
+    for (struct call *call = daemon->calls; call; call = call->next)
+        if (call->project == project)
+            call_tell(call, event);
 }
 
 void daemon_tell_data(struct daemon *daemon, const struct project *project)
@@ -212,16 +203,24 @@ static bool is_all_down(const struct daemon *daemon)
     return true;
 }
 
+/* Somebody is still to hear the last lines. */
+static bool is_flushing(const struct daemon *daemon)
+{
+    for (const struct call *call = daemon->calls; call; call = call->next)
+        if (call->project && call->client &&
+            !capture_is_flushed(&call->project->capture, call->ticket))
+            return true;
+    return false;
+}
+
 static void check_end(struct daemon *daemon)
 {
-    if (!daemon->stopping || daemon->stopped || (!daemon->leave && !is_all_down(daemon)))
+    if (!daemon->stopping || daemon->stopped || (!daemon->leave && !is_all_down(daemon)) ||
+        is_flushing(daemon))
         return;
     daemon->stopped = true;
     MAP_EACH (&daemon->projects, entry) {
-        struct project *project = entry->value;
-
-        capture_flush(&project->capture);
-        project_save(project);
+        project_save(entry->value);
     }
     ask_others(daemon);
     loop_stop(daemon->loop);
@@ -460,7 +459,8 @@ int daemon_init(struct daemon *daemon, struct err *err)
     write_pid(daemon);
     if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
         watch_signals(daemon, err) < 0 ||
-        proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0)
+        proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
+        scribe_start(&daemon->scribe, daemon->loop, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
     daemon->trees.mark = daemon->mark;
@@ -485,6 +485,7 @@ void daemon_done(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry)
         project_free(entry->value);
     map_done(&daemon->projects);
+    scribe_stop(&daemon->scribe);
     if (daemon->loop) {
         filewatch_hub_done(&daemon->files);
         watch_stop(&daemon->listen_watch);

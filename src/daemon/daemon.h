@@ -3,10 +3,10 @@
  *
  *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
  *
- * One loop. Callbacks of processes, pipes and clients mark what changed; after each
- * turn daemon_step lets every engine settle, asks the calls that wait (daemon/call.h),
- * writes what clients are owed, and saves states. So a call never runs in the middle
- * of another one, and the engine is never changed from its own sink.
+ * One loop, and a thread for logs (daemon/scribe.h). Callbacks of processes, pipes and clients mark
+ * what changed; after each turn daemon_step lets every engine settle, asks the calls that wait
+ * (daemon/call.h), writes what clients are owed, and saves states. So a call never runs in the
+ * middle of another one, and the engine is never changed from its own sink.
  *
  * Memory: daemon_done frees. Threads: the loop's.
  */
@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "control/home.h"
+#include "daemon/scribe.h"
 #include "supervise/filewatch.h"
 #include "supervise/proctree.h"
 #include "sys/lock.h"
@@ -42,7 +43,8 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    const char *cgroup; /* all that we start is below; NULL: sessions */
+    struct scribe scribe; /* who writes logs */
+    const char *cgroup;   /* all that we start is below; NULL: sessions */
     const char *births_path;
     int births;    /* for sessions: the list of all that we started; -1: none */
     uint64_t mark; /* likewise: what is in their environment */
@@ -83,7 +85,8 @@ void daemon_unload(struct daemon *daemon, struct project *project);
 /* From projects: something happened; something was written to the logs. */
 void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event);
 void daemon_tell_data(struct daemon *daemon, const struct project *project);
-/* Go on with streams in the next turn. */
+/* Go on with the streams of a project, now; with all of them in the next turn. */
+void daemon_pump(struct daemon *daemon, const struct project *project);
 void daemon_pump_soon(struct daemon *daemon);
 
 #endif

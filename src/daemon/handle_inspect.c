@@ -9,7 +9,6 @@
 #include "daemon/daemon.h"
 #include "daemon/project.h"
 #include "daemon/record.h"
-#include "logs/log_store.h"
 #include "supervise/config.h"
 #include "supervise/environment.h"
 #include "supervise/output_store.h"
@@ -123,14 +122,14 @@ static bool is_wanted(const struct view *view, const char *name)
 static struct value logs_value(const struct view *view)
 {
     struct arena *arena = &view->call->arena;
-    const struct log_store_stats stats = capture_stats(&view->project->capture);
+    const struct capture_losses losses = capture_losses(&view->project->capture);
     struct value_map *map = value_map_new(arena, 2);
     struct err err;
 
-    put(arena, map, "lines_lost", value_int((int64_t)stats.lost));
+    put(arena, map, "lines_lost", value_int((int64_t)losses.lines));
     put(arena, map, "error", value_null());
-    if (stats.errnum) {
-        (void)err_sys(&err, stats.errnum, "write lines");
+    if (losses.errnum) {
+        (void)err_sys(&err, losses.errnum, "write lines");
         put(arena, map, "error", value_text(arena_strdup(arena, err.text)));
     }
     return value_map(map);

@@ -37,10 +37,11 @@ static unsigned levels_from(const char *name)
     return ((1U << JSONLINE_LEVELS) - 1) & ~((1U << level) - 1);
 }
 
-void handle_logs(struct call *call)
+static struct stream_options options_of(const struct call *call)
 {
     const struct request_logs *args = call->args;
-    struct stream_options options = {
+
+    return (struct stream_options){
         .filter = { .services = args->services.p,
                     .service_count = args->services.n,
                     .hook = args->hook,
@@ -50,31 +51,55 @@ void handle_logs(struct call *call)
         .has_tail = args->has_tail,
         .head = (uint64_t)args->head,
         .tail = (uint64_t)args->tail,
+        .follow = args->follow && call->project,
     };
+}
+
+/* All that was written before the request is in the store: send it. */
+static void step_logs(struct call *call)
+{
+    const struct request_logs *args = call->args;
+    struct stream_options options = options_of(call);
+    struct err err;
+
+    if (call->project && !capture_is_flushed(&call->project->capture, call->ticket))
+        return;
+    call->step = NULL;
+    if (!call->client) {
+        call_free(call);
+        return;
+    }
+    options.folder = find_folder(call, args->config);
+    if (!options.folder)
+        return;
+    if (args->follow && !call->project)
+        call_event(call, "unloaded", value_null());
+    if (stream_new(&options, &call->stream, &err) < 0)
+        call_fail(call, &err);
+    else
+        call_pump(call);
+}
+
+void handle_logs(struct call *call)
+{
+    const struct request_logs *args = call->args;
     struct engine_set set;
     struct err err;
 
-    if (args->level && !options.filter.levels) {
+    if (args->level && levels_from(args->level) == 0) {
         call_refuse(call, MESSAGE_ERROR, "no level '%s'", args->level);
         return;
     }
     if (call_find_project(call, args->config) < 0)
         return;
-    options.folder = find_folder(call, args->config);
-    if (!options.folder)
-        return;
-    options.follow = args->follow && call->project;
-    if (args->follow && !call->project)
-        call_event(call, "unloaded", value_null());
     if (call->project) {
         if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
             call_fail(call, &err);
             return;
         }
-        capture_flush(&call->project->capture);
+        call->ticket = capture_flush(&call->project->capture);
+        call->step = step_logs;
+        return;
     }
-    if (stream_new(&options, &call->stream, &err) < 0)
-        call_fail(call, &err);
-    else
-        call_pump(call);
+    step_logs(call);
 }

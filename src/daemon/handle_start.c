@@ -160,6 +160,20 @@ static bool is_busy(struct call *call)
     return true;
 }
 
+/* Lines of earlier runs are in the store: those that come from now on are ours. */
+static void step_begin(struct call *call)
+{
+    if (!call->project) {
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile: try again");
+        return;
+    }
+    if (!capture_is_flushed(&call->project->capture, call->ticket))
+        return;
+    call->ticket = 0;
+    if (!is_busy(call))
+        begin(call);
+}
+
 void handle_start(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -176,7 +190,12 @@ void handle_start(struct call *call)
         if (!call->project && load(call) < 0)
             return;
     }
-    begin(call);
+    if (!args->logs) {
+        begin(call);
+        return;
+    }
+    call->ticket = capture_flush(&call->project->capture);
+    call->step = step_begin;
 }
 
 /* --- run and recreate: stop, forget, load anew -------------------------------------------- */

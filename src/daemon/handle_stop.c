@@ -8,6 +8,7 @@
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
+#include "daemon/stream.h"
 #include "supervise/config.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -16,6 +17,21 @@
 
 /* --- stop ----------------------------------------------------------------------------------- */
 
+/* The client hears the last lines before the end is told: Ctrl+C in the foreground is a stop. */
+static bool is_heard(struct call *call)
+{
+    if (call->ticket == 0)
+        call->ticket = capture_flush(&call->project->capture);
+    if (!capture_is_flushed(&call->project->capture, call->ticket))
+        return false;
+    daemon_pump(call->daemon, call->project);
+    for (const struct call *other = call->daemon->calls; other; other = other->next)
+        if (call->client && other->client == call->client && other->project == call->project &&
+            other->stream && stream_has_more(other->stream))
+            return false;
+    return true;
+}
+
 static void step_stop(struct call *call)
 {
     const struct request_stop *args = call->args;
@@ -23,7 +39,7 @@ static void step_stop(struct call *call)
     const char *folder;
     struct err err;
 
-    if (project && !engine_is_down(project->engine, call->set))
+    if (project && (!engine_is_down(project->engine, call->set) || !is_heard(call)))
         return;
     call->step = NULL;
     if (project && args->clean && args->services.n == 0) {

@@ -133,7 +133,22 @@ static void on_data(void *self)
     daemon_tell_data(project->daemon, project);
 }
 
+static void on_flushed(void *self)
+{
+    struct project *project = self;
+
+    project->settled = true; /* somebody waited for that */
+}
+
 /* --- loading ------------------------------------------------------------------------------ */
+
+static bool keeps(void *self, uint32_t service, enum job_stream stream)
+{
+    const struct project *project = self;
+    const struct config_logs *logs = &engine_get(project->engine, service)->plan.logs;
+
+    return stream == JOB_STDOUT ? logs->store_stdout : logs->store_stderr;
+}
 
 static int open_files(struct project *project, struct err *err)
 {
@@ -141,8 +156,14 @@ static int open_files(struct project *project, struct err *err)
     if (fs_mkdirs(project->folder, 0770, err) < 0 ||
         snapshot_save_source(project->folder, project->config, err) < 0)
         return -1;
-    return capture_open(&project->capture, project->daemon->loop, project->logs,
-                        &project->config->logs, on_data, project, err);
+    return capture_open(&project->capture, &project->daemon->scribe,
+                        &(struct capture_options){ .folder = project->logs,
+                                                   .logs = &project->config->logs,
+                                                   .keeps = keeps,
+                                                   .on_data = on_data,
+                                                   .on_flushed = on_flushed,
+                                                   .self = project },
+                        err);
 }
 
 /* What ended stays ended, and why; what never ran is new. Whose config it is stands on disk from
@@ -189,7 +210,6 @@ static void build(struct project *project)
     project->world = real_world_new(&options);
     project->engine = engine_new(project->config, real_world_base(project->world),
                                  (struct event_sink){ on_event, project });
-    project->capture.engine = project->engine;
     project->env = project->config->kepler_env;
     project->flags = project->config->flags;
 }

@@ -29,6 +29,8 @@ int stream_new(const struct stream_options *options, struct stream **ret_stream,
         stream_free(stream);
         return -1;
     }
+    if (options->follow)
+        log_reader_keep_cleared(stream->reader);
     *ret_stream = stream;
     return 0;
 }

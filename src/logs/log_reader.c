@@ -33,6 +33,7 @@ struct log_reader {
     uint64_t after; /* the last line that was handed out */
     struct log_line line;
     bool ended;
+    bool keep_cleared, knows_cleared;
 };
 
 int log_reader_open(const char *folder, const struct log_filter *filter,
@@ -241,8 +242,10 @@ static int look_again(struct log_reader *reader, struct err *err)
         reader->folder = open(reader->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (reader->folder < 0)
         return 0;
-    if (cleared_load(&reader->cleared, reader->folder, err) < 0)
+    if (!(reader->keep_cleared && reader->knows_cleared) &&
+        cleared_load(&reader->cleared, reader->folder, err) < 0)
         return -1;
+    reader->knows_cleared = true;
     limit_age(reader);
     reader->ended = false;
     return 0;
@@ -401,6 +404,11 @@ int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err)
 }
 
 /* --- following ------------------------------------------------------------------------ */
+
+void log_reader_keep_cleared(struct log_reader *reader)
+{
+    reader->keep_cleared = true;
+}
 
 int log_reader_watch(struct log_reader *reader, int *ret_fd, struct err *err)
 {

@@ -37,6 +37,9 @@ int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err);
 /* The next line that is wanted; NULL when there is none now. */
 int log_reader_next(struct log_reader *reader, const struct log_line **ret_line, struct err *err);
 
+/* Who follows hears everything: lines that are cleared from now on are still handed out. */
+void log_reader_keep_cleared(struct log_reader *reader);
+
 /* A descriptor that is readable when something may have been written. */
 int log_reader_watch(struct log_reader *reader, int *ret_fd, struct err *err);
 void log_reader_woken(struct log_reader *reader);

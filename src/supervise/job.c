@@ -8,6 +8,27 @@
 #include "base/mem.h"
 #include "sys/fd.h"
 
+/* --- waiting --------------------------------------------------------------------------- */
+
+void job_waiter_join(struct job_waiter *waiter, struct job_waiter **list)
+{
+    waiter->next = *list;
+    waiter->back = list;
+    if (waiter->next)
+        waiter->next->back = &waiter->next;
+    *list = waiter;
+}
+
+void job_waiter_leave(struct job_waiter *waiter)
+{
+    if (!waiter->back)
+        return;
+    *waiter->back = waiter->next;
+    if (waiter->next)
+        waiter->next->back = waiter->back;
+    waiter->back = NULL;
+}
+
 /* --- streams ---------------------------------------------------------------------------- */
 
 static void pass(void *self, struct str bytes)
@@ -30,6 +51,7 @@ static void end_pipe(struct job_pipe *pipe)
 
     if (pipe->fd < 0)
         return;
+    job_waiter_leave(&pipe->waiter);
     watch_stop(&pipe->watch);
     fd_close(&pipe->fd);
     if (is_captured(pipe))
@@ -58,10 +80,27 @@ static bool read_pipe(struct job_pipe *pipe)
     return true;
 }
 
+/* A sink without room: the pipe fills up, and who writes into it waits. */
 static void on_readable(struct watch *watch, uint32_t events)
 {
+    struct job_pipe *pipe = container_of(watch, struct job_pipe, watch);
+    const struct job_sink *sink = pipe->job->sink;
+
     (void)events;
-    (void)read_pipe(container_of(watch, struct job_pipe, watch));
+    if (sink->ask && !sink->ask(sink->self, &pipe->waiter))
+        watch_stop(watch);
+    else
+        (void)read_pipe(pipe);
+}
+
+static void on_room(struct job_waiter *waiter)
+{
+    struct job_pipe *pipe = container_of(waiter, struct job_pipe, waiter);
+    struct err ignored; /* only what it writes is lost */
+
+    if (watch_start(&pipe->watch, pipe->job->tree.home->loop, pipe->fd, WATCH_READ, on_readable,
+                    &ignored) < 0)
+        end_pipe(pipe);
 }
 
 static int open_pipe(struct job_pipe *pipe, int *fd, struct err *err)
@@ -74,6 +113,7 @@ static int open_pipe(struct job_pipe *pipe, int *fd, struct err *err)
         return 0;
     }
     pipe->fd = fd_take(fd);
+    pipe->waiter.fn = on_room;
     if (fcntl(pipe->fd, F_SETFL, O_NONBLOCK) < 0)
         return err_sys(err, errno, "read without waiting");
     return watch_start(&pipe->watch, job->tree.home->loop, pipe->fd, WATCH_READ, on_readable, err);

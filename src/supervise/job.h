@@ -30,6 +30,16 @@ enum job_stream { JOB_STDOUT, JOB_STDERR };
 /* Bytes of one read. */
 #define JOB_READ_SIZE ((size_t)64 << 10)
 
+/* One that waits for a sink; zero waits for nothing. */
+struct job_waiter {
+    void (*fn)(struct job_waiter *waiter);
+    struct job_waiter *next, **back;
+};
+
+void job_waiter_join(struct job_waiter *waiter, struct job_waiter **list);
+/* Not waiting is fine. */
+void job_waiter_leave(struct job_waiter *waiter);
+
 /* Where the streams of a job go. `tag` is what job_start was given. */
 struct job_sink {
     void *self;
@@ -37,6 +47,9 @@ struct job_sink {
     bool (*take)(void *self, const void *tag, enum job_stream stream, int fd);
     /* What was read; nothing at all: the stream has ended. */
     void (*add)(void *self, const void *tag, enum job_stream stream, struct str bytes);
+    /* May more be read? False: the waiter has joined, and its `fn` is called when there is room.
+     * NULL: always. */
+    bool (*ask)(void *self, struct job_waiter *waiter);
 };
 
 typedef void job_exited_fn(struct job *job, struct process_status status);
@@ -47,6 +60,7 @@ struct job_pipe {
     enum job_stream stream;
     int fd;
     struct watch watch;
+    struct job_waiter waiter;
 };
 
 struct job {

@@ -10,8 +10,8 @@ import pytest
 from kepler_home import CONTAINMENTS, Home, alive, contained, wait_until
 
 CYCLES = int(os.environ.get("KEPLER_CYCLES", "600"))
-# Of a daemon with one config of which nothing runs: the socket, locks, the loop, logs.
-RESTING_FILES = 20
+# Of a daemon with one config of which nothing runs: the socket, locks, two loops, logs.
+RESTING_FILES = 28
 
 
 @pytest.fixture(params=CONTAINMENTS)

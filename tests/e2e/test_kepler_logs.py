@@ -1,4 +1,5 @@
 """Logs: every key of `logs` does what it says, and `kepler logs` shows what was written, for as long as it is kept."""
+import contextlib
 import glob
 import json
 import os
@@ -277,27 +278,54 @@ def test_max_size_drops_the_oldest_lines(home):
     assert numbers == list(range(numbers[0], 100001)), "no gap"
 
 
+def test_a_slow_disk_holds_up_those_who_write_and_nobody_else(home):
+    home.write("""
+        services:
+          a: {command: [sh, -c, "seq 1 300000; echo done > done; exec sleep 1000"]}
+          b: {run: "echo $$ > pid; exec sleep 1000", restart: always}
+        """)
+    slow = 10  # seconds that each write takes
+    with traced(home, "-e", "trace=pwrite64", "-e", f"inject=pwrite64:delay_enter={slow}000000"):
+        home.start("--wait")
+        begun = time.monotonic()
+        for _ in range(3):
+            pid = home.services()["b"]["pid"]
+            os.kill(pid, 9)
+            wait_until(lambda: home.services()["b"]["pid"] not in (None, pid), "b is back")
+        assert time.monotonic() - begun < slow
+        assert not os.path.exists(home.path("done")), "a waits for its lines to be taken"
+    wait_until(lambda: os.path.exists(home.path("done")), "a goes on")
+    assert raw(home, "a").decode() == "".join(f"{i}\n" for i in range(1, 300001)), "and nothing is lost"
+
+
 # --- the keys of `kepler` around them ---------------------------------------------------------
 
 
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace shows what is synced")
-@pytest.mark.parametrize("storage, synced", [("nfs", True), ("local", False)])
-def test_storage_nfs_syncs_every_write_of_lines(home, storage, synced):
-    home.write(f"kepler: {{storage: {storage}}}\nservices:\n  a: {{run: 'echo x; exec sleep 1000'}}\n")
-    trace = home.path("trace")
-    tracer = subprocess.Popen(["strace", "-f", "-y", "-e", "trace=fdatasync,pwrite64", "-o", trace, "-p", str(home.daemon.pid)],
+@contextlib.contextmanager
+def traced(home, *words):
+    """While strace looks at the daemon; what it saw is in the file `trace`."""
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    tracer = subprocess.Popen(["strace", "-f", "-y", *words, "-o", home.path("trace"), "-p", str(home.daemon.pid)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         first = tracer.stderr.readline()
         if "attached" not in first:
             pytest.skip(f"strace cannot attach: {first}")
+        yield
+    finally:
+        tracer.terminate()
+        tracer.communicate()
+
+
+@pytest.mark.parametrize("storage, synced", [("nfs", True), ("local", False)])
+def test_storage_nfs_syncs_every_write_of_lines(home, storage, synced):
+    home.write(f"kepler: {{storage: {storage}}}\nservices:\n  a: {{run: 'echo x; exec sleep 1000'}}\n")
+    with traced(home, "-e", "trace=fdatasync,pwrite64"):
         home.start("--wait")
         wait_until(lambda: len(segments(home)) == 1, "the line is on disk")
         wait_until(lambda: re.search(r"pwrite64\(\d+<[^>]*\.log>.* = \d+\n", home.read("trace")), "the write is seen")
         home.run("ps")
-    finally:
-        tracer.terminate()
-        tracer.communicate()
     assert bool(re.search(r"fdatasync\(\d+<[^>]*\.log>", home.read("trace"))) == synced
 
 

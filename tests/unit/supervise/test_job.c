@@ -103,6 +103,44 @@ TEST(all_that_was_written_comes_before_the_end)
     done(&seen);
 }
 
+static struct job_waiter *waiters;
+static int refused;
+
+/* No room at every second look, for a moment. */
+static bool on_ask(void *self, struct job_waiter *waiter)
+{
+    (void)self;
+    if (refused++ % 2 == 1)
+        return true;
+    job_waiter_join(waiter, &waiters);
+    return false;
+}
+
+static void make_room(void *self)
+{
+    (void)self;
+    while (waiters) {
+        struct job_waiter *waiter = waiters;
+
+        job_waiter_leave(waiter);
+        waiter->fn(waiter);
+    }
+}
+
+TEST(a_sink_without_room_is_waited_for)
+{
+    struct seen seen;
+
+    begin(&seen);
+    sink.ask = on_ask;
+    loop_on_step(seen.loop, make_room, NULL);
+    run(&seen, "head -c 3000000 /dev/zero", 1000);
+    CHECK_INT(seen.streams[JOB_STDOUT].n, 3000000);
+    CHECK(refused > 10);
+    CHECK(!waiters);
+    done(&seen);
+}
+
 TEST(a_job_runs_again_and_forgets_the_outputs_before)
 {
     struct seen seen;

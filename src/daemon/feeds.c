@@ -1,0 +1,267 @@
+#include "daemon/feeds.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "logs/log_source.h"
+#include "logs/log_store.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+/* Reads of one pipe before others have their turn. */
+#define READS_MAX 16
+/* Between two slices of cleaning that takes long. */
+#define CLEAN_PAUSE CLOCK_SECOND
+
+/* One stream of one job. */
+struct feed {
+    struct feeds *feeds;
+    struct feed_origin origin;
+    struct log_source *source;
+    int fd; /* -1: bytes are handed over */
+    struct watch watch;
+    struct feed *next, **back;
+};
+
+/* --- one feed --------------------------------------------------------------------------- */
+
+static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *origin)
+{
+    struct log_source *source;
+    struct feed *feed;
+    struct err err;
+
+    if (log_source_new(feeds->store, origin->service, origin->hook, origin->stream, origin->keep,
+                       &source, &err) < 0) {
+        log_warning("logs cannot be stored service=%s error=%s", origin->service, err.text);
+        return NULL;
+    }
+    feed = mem_zalloc(sizeof(*feed));
+    *feed = (struct feed){ .feeds = feeds,
+                           .origin = *origin,
+                           .source = source,
+                           .fd = -1,
+                           .next = feeds->first,
+                           .back = &feeds->first };
+    if (feed->next)
+        feed->next->back = &feed->next;
+    feeds->first = feed;
+    return feed;
+}
+
+static void feed_free(struct feed *feed)
+{
+    watch_stop(&feed->watch);
+    fd_close(&feed->fd);
+    log_source_free(feed->source);
+    *feed->back = feed->next;
+    if (feed->next)
+        feed->next->back = feed->back;
+    free(feed);
+}
+
+/* At most READS_MAX times; at the end of the pipe the feed goes. */
+static void feed_read(struct feed *feed)
+{
+    enum log_source_result result = LOG_SOURCE_DATA;
+    struct err err;
+
+    for (int i = 0; i < READS_MAX && result == LOG_SOURCE_DATA; i++)
+        if (log_source_read(feed->source, feed->fd, &result, &err) < 0)
+            result = LOG_SOURCE_END;
+    if (result == LOG_SOURCE_END)
+        feed_free(feed);
+}
+
+/* What pipes hold now; NULL: those of all services. */
+static void read_pipes(struct feeds *feeds, const char *service)
+{
+    struct feed *next;
+
+    for (struct feed *feed = feeds->first; feed; feed = next) {
+        next = feed->next;
+        if (feed->fd >= 0 && (!service || strcmp(feed->origin.service, service) == 0))
+            feed_read(feed);
+    }
+}
+
+/* --- what is due ------------------------------------------------------------------------ */
+
+static void on_tick(struct timer *timer);
+static void on_clean(struct timer *timer);
+
+/* Cleaning waits for its interval, and longer when nothing can be too much or too old before. */
+static void arm_clean(struct feeds *feeds)
+{
+    int64_t due = log_store_clean_due(feeds->store);
+
+    if (due != CLOCK_NEVER && due < feeds->clean_after)
+        due = feeds->clean_after;
+    if (due == CLOCK_NEVER)
+        timer_clear(loop_timers(feeds->loop), &feeds->clean);
+    else if (!timer_is_set(&feeds->clean) || feeds->clean.deadline > due)
+        timer_set(loop_timers(feeds->loop), &feeds->clean, due, on_clean);
+}
+
+/* What others may want to know; that lines cannot be written is told when it changes, not each
+ * time. */
+static void publish(struct feeds *feeds)
+{
+    const struct log_store_stats stats = log_store_stats(feeds->store);
+    const int before = atomic_exchange(&feeds->errnum, stats.errnum);
+    struct err err;
+
+    atomic_store(&feeds->next_line, stats.next_seq);
+    atomic_store(&feeds->lost, stats.lost);
+    if (stats.errnum == before)
+        return;
+    if (stats.errnum) {
+        (void)err_sys(&err, stats.errnum, "write lines");
+        log_error("logs cannot be written folder=%s error=%s", feeds->folder, err.text);
+        return;
+    }
+    log_warning("logs can be written again folder=%s lost=%llu", feeds->folder,
+                (unsigned long long)(stats.lost - feeds->told));
+    feeds->told = stats.lost;
+}
+
+/* Lines that wait are due some time. */
+static void arm(struct feeds *feeds)
+{
+    int64_t due = log_store_due(feeds->store);
+
+    publish(feeds);
+    if (due == CLOCK_NEVER)
+        timer_clear(loop_timers(feeds->loop), &feeds->tick);
+    else if (!timer_is_set(&feeds->tick) || feeds->tick.deadline > due)
+        timer_set(loop_timers(feeds->loop), &feeds->tick, due, on_tick);
+    if (!timer_is_set(&feeds->clean))
+        arm_clean(feeds);
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct feeds *feeds = container_of(timer, struct feeds, tick);
+
+    log_store_tick(feeds->store);
+    arm(feeds);
+}
+
+static void on_clean(struct timer *timer)
+{
+    struct feeds *feeds = container_of(timer, struct feeds, clean);
+    struct err err;
+    bool more = false;
+
+    if (log_store_clean(feeds->store, &more, &err) < 0)
+        log_warning("logs cannot be cleaned error=%s", err.text);
+    feeds->clean_after = clock_after(clock_now(), more ? CLEAN_PAUSE : feeds->clean_interval);
+    arm_clean(feeds);
+}
+
+/* --- public ----------------------------------------------------------------------------- */
+
+void feeds_init(struct feeds *feeds, struct loop *loop)
+{
+    feeds->loop = loop;
+    /* What became too old or too much while nobody looked goes first. */
+    timer_set(loop_timers(loop), &feeds->clean, clock_now(), on_clean);
+}
+
+void feeds_done(struct feeds *feeds)
+{
+    read_pipes(feeds, NULL);
+    while (feeds->first)
+        feed_free(feeds->first);
+    timer_clear(loop_timers(feeds->loop), &feeds->tick);
+    timer_clear(loop_timers(feeds->loop), &feeds->clean);
+    log_store_free(feeds->store);
+    feeds->store = NULL;
+}
+
+static void on_pipe(struct watch *watch, uint32_t events)
+{
+    struct feed *feed = container_of(watch, struct feed, watch);
+    struct feeds *feeds = feed->feeds;
+
+    (void)events;
+    feed_read(feed);
+    arm(feeds);
+}
+
+void feeds_take(struct feeds *feeds, const struct feed_origin *origin, int fd)
+{
+    struct feed *feed = feed_new(feeds, origin);
+    struct err err;
+
+    if (!feed) {
+        fd_close(&fd);
+        return;
+    }
+    feed->fd = fd;
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK); /* our end alone */
+    if (watch_start(&feed->watch, feeds->loop, fd, WATCH_READ, on_pipe, &err) < 0) {
+        log_warning("logs cannot be read service=%s error=%s", origin->service, err.text);
+        feed_free(feed);
+    }
+}
+
+static struct feed *find_feed(const struct feeds *feeds, const struct feed_origin *origin)
+{
+    for (struct feed *feed = feeds->first; feed; feed = feed->next)
+        if (feed->fd < 0 && feed->origin.tag == origin->tag &&
+            feed->origin.stream == origin->stream)
+            return feed;
+    return NULL;
+}
+
+void feeds_add(struct feeds *feeds, const struct feed_origin *origin, struct str bytes)
+{
+    struct feed *feed = find_feed(feeds, origin);
+
+    if (!feed && bytes.n > 0)
+        feed = feed_new(feeds, origin);
+    if (!feed)
+        return;
+    if (bytes.n > 0)
+        log_source_add(feed->source, bytes);
+    else
+        feed_free(feed);
+    arm(feeds);
+}
+
+void feeds_note(struct feeds *feeds, const struct feed_origin *origin, struct str text)
+{
+    struct feed *feed = feed_new(feeds, origin);
+
+    if (!feed)
+        return;
+    log_source_add(feed->source, text);
+    log_source_add(feed->source, STR("\n"));
+    feed_free(feed);
+    arm(feeds);
+}
+
+void feeds_flush(struct feeds *feeds)
+{
+    struct err err;
+
+    read_pipes(feeds, NULL);
+    (void)log_store_flush(feeds->store, &err);
+    arm(feeds); /* which tells */
+}
+
+void feeds_clear(struct feeds *feeds, const char *service)
+{
+    struct err err;
+
+    read_pipes(feeds, service);
+    if (log_store_clear(feeds->store, service, &err) < 0)
+        log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
+    arm_clean(feeds);
+    arm(feeds);
+}

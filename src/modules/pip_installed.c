@@ -1,5 +1,7 @@
 /* pip.installed - Python packages, by pip. */
+#include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -12,9 +14,11 @@
 #define ARGS struct installed_args
 
 struct installed_args {
-    const char *name, *version, *requirements, *bin, *index_url, *user, *cwd;
-    struct param_strs pkgs, extra;
-    bool upgrade, force_reinstall;
+    const char *name, *version, *requirements, *bin, *user, *cwd, *editable;
+    const char *index_url, *proxy, *cache_dir;
+    struct param_strs pkgs, extra, extra_index_url, find_links, trusted_host;
+    struct param_strmap env;
+    bool upgrade, force_reinstall, no_index, no_deps, pre_releases, ignore_installed, no_cache_dir;
 };
 
 /* clang-format off */
@@ -22,11 +26,23 @@ static const struct param installed_params[] = {
     PARAM("name", STR, ARGS, name, "the package, maybe with a version: flask, flask==2.0, flask>=2", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("pkgs", STRS, ARGS, pkgs, "several packages, instead of the name"),
     PARAM("version", STR, ARGS, version, "exactly this version", .flags = PARAM_FILLED),
-    PARAM("requirements", STR, ARGS, requirements, "a file with packages, instead of the name", .flags = PARAM_FILLED),
-    PARAM("bin", STR, ARGS, bin, "the pip program; that of a virtual environment installs into it", .default_text = "pip3", .aliases = "bin_env"),
+    PARAM("requirements", STR, ARGS, requirements, "a file with packages, instead of the name: a path, or salt://...", .flags = PARAM_FILLED),
+    PARAM("bin", STR, ARGS, bin, "the pip program, or the folder of a virtual environment: pip installs into it", .default_text = "pip3", .aliases = "bin_env,pip_bin"),
     PARAM("index_url", STR, ARGS, index_url, "where packages come from", .flags = PARAM_FILLED),
     PARAM("upgrade", BOOL, ARGS, upgrade, "install the newest version"),
     PARAM("force_reinstall", BOOL, ARGS, force_reinstall, "install again what is there"),
+    PARAM("editable", STR, ARGS, editable, "a folder or address that is installed for development, instead of the name", .flags = PARAM_FILLED),
+    PARAM("extra_index_url", STRS, ARGS, extra_index_url, "more places where packages come from"),
+    PARAM("find_links", STRS, ARGS, find_links, "folders and pages with packages"),
+    PARAM("no_index", BOOL, ARGS, no_index, "only from find_links"),
+    PARAM("trusted_host", STRS, ARGS, trusted_host, "hosts whose certificates are not checked"),
+    PARAM("proxy", STR, ARGS, proxy, "through this proxy", .flags = PARAM_FILLED),
+    PARAM("pre_releases", BOOL, ARGS, pre_releases, "also versions that are not final"),
+    PARAM("no_deps", BOOL, ARGS, no_deps, "without what the packages need"),
+    PARAM("ignore_installed", BOOL, ARGS, ignore_installed, "install over what is there"),
+    PARAM("no_cache_dir", BOOL, ARGS, no_cache_dir, "without the cache of pip"),
+    PARAM("cache_dir", PATH, ARGS, cache_dir, "the cache of pip"),
+    PARAM("env_vars", STRMAP, ARGS, env, "more environment for pip"),
     PARAM("user", STR, ARGS, user, "who runs pip"),
     PARAM("cwd", PATH, ARGS, cwd, "the folder it runs in"),
     PARAM("extra_args", STRS, ARGS, extra, "more words for pip install"),
@@ -41,16 +57,75 @@ static int installed_validate(const void *args, const struct value *where, struc
 
     if (machine_validate_all("pkgs", want->pkgs, MACHINE_ARGUMENT, where, diags) < 0)
         result = -1;
-    if (!want->requirements && want->pkgs.n == 0 &&
+    if (!want->requirements && !want->editable && want->pkgs.n == 0 &&
         machine_validate("name", want->name, MACHINE_ARGUMENT, where, diags) < 0)
         result = -1;
     if (machine_validate("version", want->version, MACHINE_ARGUMENT, where, diags) < 0 ||
         machine_validate("index_url", want->index_url, MACHINE_ARGUMENT, where, diags) < 0 ||
-        machine_validate("requirements", want->requirements, MACHINE_LINE, where, diags) < 0)
+        machine_validate("requirements", want->requirements, MACHINE_LINE, where, diags) < 0 ||
+        machine_validate("editable", want->editable, MACHINE_ARGUMENT, where, diags) < 0 ||
+        machine_validate("proxy", want->proxy, MACHINE_ARGUMENT, where, diags) < 0 ||
+        machine_validate_all("extra_index_url", want->extra_index_url, MACHINE_ARGUMENT, where,
+                             diags) < 0 ||
+        machine_validate_all("find_links", want->find_links, MACHINE_ARGUMENT, where, diags) < 0 ||
+        machine_validate_all("trusted_host", want->trusted_host, MACHINE_ARGUMENT, where, diags) <
+            0)
         result = -1;
     if (want->version && (want->pkgs.n > 0 || want->requirements))
         result = value_diag(diags, where, "'version' is for one package by its name");
     return result;
+}
+
+/* Words of pip install. `where` says where packages come from, which older ones need as well. */
+static const struct {
+    const char *word;
+    size_t offset;
+    enum param_kind kind;
+    bool where;
+} pip_options[] = {
+    { "--index-url", offsetof(ARGS, index_url), PARAM_STR, true },
+    { "--extra-index-url", offsetof(ARGS, extra_index_url), PARAM_STRS, true },
+    { "--find-links", offsetof(ARGS, find_links), PARAM_STRS, true },
+    { "--no-index", offsetof(ARGS, no_index), PARAM_BOOL, true },
+    { "--trusted-host", offsetof(ARGS, trusted_host), PARAM_STRS, true },
+    { "--proxy", offsetof(ARGS, proxy), PARAM_STR, true },
+    { "--pre", offsetof(ARGS, pre_releases), PARAM_BOOL, true },
+    { "--no-cache-dir", offsetof(ARGS, no_cache_dir), PARAM_BOOL, true },
+    { "--cache-dir", offsetof(ARGS, cache_dir), PARAM_STR, true },
+    { "--upgrade", offsetof(ARGS, upgrade), PARAM_BOOL, false },
+    { "--force-reinstall", offsetof(ARGS, force_reinstall), PARAM_BOOL, false },
+    { "--no-deps", offsetof(ARGS, no_deps), PARAM_BOOL, false },
+    { "--ignore-installed", offsetof(ARGS, ignore_installed), PARAM_BOOL, false },
+};
+
+static void add_option(const struct tool *tool, struct tool_words *words, const char *word,
+                       const char *text)
+{
+    if (!text)
+        return;
+    tool_add(tool, words, word);
+    tool_add(tool, words, text);
+}
+
+static void add_options(const struct tool *tool, struct tool_words *words,
+                        const struct installed_args *want, bool where_only)
+{
+    for (size_t i = 0; i < ARRAY_LEN(pip_options); i++) {
+        const void *field = (const char *)want + pip_options[i].offset;
+        const char *word = pip_options[i].word;
+
+        if (where_only && !pip_options[i].where)
+            continue;
+        if (pip_options[i].kind == PARAM_BOOL && *(const bool *)field)
+            tool_add(tool, words, word);
+        else if (pip_options[i].kind == PARAM_STR)
+            add_option(tool, words, word, *(const char *const *)field);
+        for (size_t k = 0;
+             pip_options[i].kind == PARAM_STRS && k < ((const struct param_strs *)field)->n; k++)
+            add_option(tool, words, word, ((const struct param_strs *)field)->p[k]);
+    }
+    for (size_t i = 0; i < want->extra.n; i++)
+        tool_add(tool, words, want->extra.p[i]);
 }
 
 static struct param_strs packages(struct state_run *run, const struct installed_args *want)
@@ -64,15 +139,21 @@ static struct param_strs packages(struct state_run *run, const struct installed_
     return (struct param_strs){ 1, one };
 }
 
-static struct tool_options options_of(const struct installed_args *want)
+static struct tool_options options_of(struct state_run *run, const struct installed_args *want)
 {
-    return (struct tool_options){ .runas = want->user, .cwd = want->cwd };
+    const char **env = ARENA_ARRAY(run->arena, const char *, want->env.n + 1);
+
+    for (size_t i = 0; i < want->env.n; i++)
+        env[i] = arena_printf(run->arena, "%s=%s", want->env.p[i].key, want->env.p[i].value);
+    return (struct tool_options){ .runas = want->user, .cwd = want->cwd, .env = env };
 }
 
 static void add_common(const struct tool *tool, struct tool_words *words,
                        const struct installed_args *want)
 {
-    tool_add(tool, words, want->bin);
+    const char *inside = arena_printf(tool->arena, "%s/bin/pip", want->bin);
+
+    tool_add(tool, words, strchr(want->bin, '/') && access(inside, X_OK) == 0 ? inside : want->bin);
     tool_add(tool, words, "--disable-pip-version-check");
     tool_add(tool, words, "--no-input");
 }
@@ -85,7 +166,7 @@ static int list(struct state_run *run, const struct installed_args *want, struct
                 struct err *err)
 {
     const struct tool tool = machine_tool(run);
-    const struct tool_options options = options_of(want);
+    const struct tool_options options = options_of(run, want);
     struct tool_words words = { 0 };
 
     add_common(&tool, &words, want);
@@ -140,12 +221,35 @@ static struct str version_of(struct str installed, struct str package)
     return (struct str){ NULL, 0 };
 }
 
-/* pip itself knows what satisfies a range: a dry run of an install tells. */
+/* What is to be installed: words of pip install. */
+static int add_wishes(struct state_run *run, const struct tool *tool, struct tool_words *words,
+                      const struct installed_args *want, struct err *err)
+{
+    const struct param_strs all = packages(run, want);
+    const char *path = want->requirements;
+
+    if (want->editable) {
+        add_option(tool, words, "--editable", want->editable);
+        return 0;
+    }
+    if (!want->requirements) {
+        for (size_t i = 0; i < all.n; i++)
+            tool_add(tool, words, all.p[i]);
+        return 0;
+    }
+    if (strstr(path, "://") && state_source_path(run, path, &path, err) < 0)
+        return -1;
+    add_option(tool, words, "-r", path ? path : want->requirements);
+    return 0;
+}
+
+/* pip itself knows what satisfies a range: a dry run of an install tells. `package` NULL: all that
+ * is asked for. */
 static int would_install(struct state_run *run, const struct installed_args *want,
                          const char *package, bool *ret, struct err *err)
 {
     const struct tool tool = machine_tool(run);
-    const struct tool_options options = options_of(want);
+    const struct tool_options options = options_of(run, want);
     struct process_result result;
     struct tool_words words = { 0 };
 
@@ -153,17 +257,16 @@ static int would_install(struct state_run *run, const struct installed_args *wan
     tool_add(&tool, &words, "install");
     tool_add(&tool, &words, "--dry-run");
     tool_add(&tool, &words, "--no-deps");
-    if (want->upgrade)
+    if (want->upgrade) {
         tool_add(&tool, &words, "--upgrade");
-    else
+        add_options(&tool, &words, want, true);
+    } else {
         tool_add(&tool, &words, "--no-index");
-    if (want->upgrade && want->index_url) {
-        tool_add(&tool, &words, "--index-url");
-        tool_add(&tool, &words, want->index_url);
     }
-    for (size_t i = 0; i < want->extra.n; i++)
-        tool_add(&tool, &words, want->extra.p[i]);
-    tool_add(&tool, &words, package);
+    if (package)
+        tool_add(&tool, &words, package);
+    else if (add_wishes(run, &tool, &words, want, err) < 0)
+        return -1;
     if (tool_try(&tool, tool_argv(&tool, &words), &options, &result, err) < 0)
         return -1;
     /* without an index an install that is needed fails */
@@ -198,17 +301,32 @@ static int check_one(struct state_run *run, const struct installed_args *want, s
     return 0;
 }
 
+static int check_requirements(struct state_run *run, const struct installed_args *want,
+                              struct err *err)
+{
+    bool needed;
+
+    if (would_install(run, want, NULL, &needed, err) < 0)
+        return -1;
+    if (needed || want->force_reinstall)
+        state_differs(run, "requirements file %s: not all of it is installed", want->requirements);
+    else
+        state_say(run, "all of %s is installed", want->requirements);
+    return 0;
+}
+
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
     const struct param_strs all = packages(run, want);
     struct str installed;
 
-    if (want->requirements) {
-        state_differs(run, "requirements file %s: cannot verify without installing",
-                      want->requirements);
+    if (want->editable) { /* what it is called is known when it is built */
+        state_differs(run, "%s: cannot verify without installing", want->editable);
         return 0;
     }
+    if (want->requirements)
+        return check_requirements(run, want, err);
     if (list(run, want, &installed, err) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++)
@@ -227,28 +345,14 @@ static int installed_check(struct state_run *run, const void *args, struct err *
 static int install(struct state_run *run, const struct installed_args *want, struct err *err)
 {
     const struct tool tool = machine_tool(run);
-    const struct tool_options options = options_of(want);
-    const struct param_strs all = packages(run, want);
+    const struct tool_options options = options_of(run, want);
     struct tool_words words = { 0 };
 
     add_common(&tool, &words, want);
     tool_add(&tool, &words, "install");
-    if (want->upgrade)
-        tool_add(&tool, &words, "--upgrade");
-    if (want->force_reinstall)
-        tool_add(&tool, &words, "--force-reinstall");
-    if (want->index_url) {
-        tool_add(&tool, &words, "--index-url");
-        tool_add(&tool, &words, want->index_url);
-    }
-    for (size_t i = 0; i < want->extra.n; i++)
-        tool_add(&tool, &words, want->extra.p[i]);
-    if (want->requirements) {
-        tool_add(&tool, &words, "-r");
-        tool_add(&tool, &words, want->requirements);
-    }
-    for (size_t i = 0; !want->requirements && i < all.n; i++)
-        tool_add(&tool, &words, all.p[i]);
+    add_options(&tool, &words, want, false);
+    if (add_wishes(run, &tool, &words, want, err) < 0)
+        return -1;
     return tool_run(&tool, tool_argv(&tool, &words), &options, NULL, err);
 }
 
@@ -303,7 +407,7 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
 {
     const struct installed_args *want = args;
     const struct tool tool = machine_tool(run);
-    const struct tool_options options = options_of(want);
+    const struct tool_options options = options_of(run, want);
     const struct value *before = state_noted(run, "before"), *after = state_noted(run, "after");
     struct tool_words gone = { 0 }, back = { 0 };
     size_t less, older;
@@ -321,8 +425,7 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
     less = add_changed(&tool, &gone, after->s, before->s, true);
     add_common(&tool, &back, want);
     tool_add(&tool, &back, "install");
-    for (size_t i = 0; i < want->extra.n; i++)
-        tool_add(&tool, &back, want->extra.p[i]);
+    add_options(&tool, &back, want, true);
     older = add_changed(&tool, &back, before->s, after->s, false);
     if (less > 0 && tool_run(&tool, tool_argv(&tool, &gone), &options, NULL, err) < 0)
         return -1;

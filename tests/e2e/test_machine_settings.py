@@ -1,8 +1,11 @@
 """Time zone, locale, host name, alternatives, environment, known hosts and Python packages."""
 import base64
 import hashlib
+import json
 import os
+import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -178,6 +181,79 @@ def test_fake_pip_installs_and_gives_back_what_was_there(tmp_path):
     machine.settles(f"two: {{pip.installed: [{{pkgs: [flask-login==2.0, requests], bin: {program}}}]}}")
     result = machine.apply(f"missing: {{pip.installed: [{{bin: {program}}}]}}")["pip.installed:missing"]
     assert "No matching distribution found" in result["error"]
+
+
+def wheel(folder, name, version, needs=()):
+    """A package that pip can install, without anything to build."""
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as out:
+        out.writestr(f"{name}.py", f"version = '{version}'\n")
+        out.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" +
+                     "".join(f"Requires-Dist: {need}\n" for need in needs))
+        out.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        out.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """The real pip, in a virtual environment of its own, and a folder of wheels instead of the network."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("python3-pip is not installed")
+    subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    pip = tmp_path / "venv/bin/pip"
+    pip.write_text(f'#!/bin/sh\nexec {python} -m pip --python {tmp_path}/venv/bin/python "$@"\n')
+    pip.chmod(0o755)
+    (tmp_path / "wheels").mkdir()
+    for name, version, needs in [("app", "1.0", ["helper>=1"]), ("app", "1.5", ["helper>=1"]), ("app", "2.0", []),
+                                 ("helper", "1.2", []), ("other", "0.9", []), ("app", "3.0rc1", [])]:
+        wheel(tmp_path / "wheels", name, version, needs)
+    return Machine(tmp_path, namespace=False)
+
+
+def have(venv):
+    out = venv.run(venv.root / "venv/bin/pip", "list", "--format=freeze")
+    return dict(line.split("==") for line in out.split())
+
+
+def pip_state(venv, **more):
+    return "x: " + json.dumps({"pip.installed": [{"bin_env": str(venv.root / "venv")}, {"no_index": True},
+                                                 {"find_links": str(venv.root / "wheels")},
+                                                 *({key: value} for key, value in more.items())]})
+
+
+def test_the_real_pip_installs_upgrades_and_goes_back(venv):
+    venv.settles(pip_state(venv, name="app", version="1.0"))
+    assert have(venv) == {"app": "1.0", "helper": "1.2"}
+    venv.settles(pip_state(venv, name="app<2", upgrade=True))
+    assert have(venv)["app"] == "1.5"
+    again = venv.apply(pip_state(venv, name="app>=1,<2"))["pip.installed:x"]
+    assert not again["changed"] and "already installed" in again["text"]
+    venv.apply(pip_state(venv, name="app", upgrade=True, pre_releases=True))
+    assert have(venv)["app"] == "3.0rc1"
+    venv.revert()
+    assert have(venv) == {}
+
+
+def test_the_real_pip_with_lists_and_without_what_they_need(venv):
+    venv.settles(pip_state(venv, pkgs=["app==1.5", "other"], no_deps=True))
+    assert have(venv) == {"app": "1.5", "other": "0.9"}
+    failed = venv.apply(pip_state(venv, name="missing"))["pip.installed:x"]
+    assert "No matching distribution found for missing" in failed["error"]
+    assert "app version mismatch" in venv.apply(pip_state(venv, name="app", version="2.0"), "--test")["pip.installed:x"]["text"]
+
+
+def test_a_requirements_file_of_the_tree_settles(venv):
+    (venv.states / "req.txt").write_text("app<2\nother==0.9\n")
+    venv.settles(pip_state(venv, requirements="salt://req.txt"))
+    assert have(venv) == {"app": "1.5", "helper": "1.2", "other": "0.9"}
+    venv.revert()
+    assert have(venv) == {}
+
+
+def test_options_cannot_be_smuggled_into_pip(venv):
+    assert "case.sls:" in venv.mistakes(pip_state(venv, name="--index-url=http://evil"))
+    assert "case.sls:" in venv.mistakes(pip_state(venv, pkgs=["-rfile"]))
 
 
 def test_interfaces_and_addresses(machine):

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "modules/machine.h"
 #include "modules/repo.h"
@@ -11,21 +12,40 @@
 
 struct cloned_args {
     struct repo_args repo;
+    const char *name, *target, *url;
 };
 
 /* clang-format off */
 static const struct param cloned_params[] = {
-    PARAM("name", PATH, ARGS, repo.path, "where the working copy is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "target"),
-    PARAM("url", STR, ARGS, repo.url, "the repository", .flags = PARAM_REQUIRED | PARAM_FILLED, .aliases = "source"),
+    PARAM("name", STR, ARGS, name, "where the working copy is; with 'target' the repository, as Salt has it", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("url", STR, ARGS, url, "the repository", .flags = PARAM_FILLED, .aliases = "source"),
+    PARAM("target", PATH, ARGS, target, "where the working copy is, when the name is the repository"),
     PARAM("force", BOOL, ARGS, repo.force, "replace what is in the folder; drop changes of files that git knows"),
     REPO_PARAMS(ARGS, repo),
     { 0 },
 };
 /* clang-format on */
 
+/* Either the name is the path, or with `target` the repository. */
+static struct repo_args repo_of(const struct cloned_args *args)
+{
+    struct repo_args repo = args->repo;
+
+    repo.path = args->target ? args->target : args->name;
+    repo.url = args->target && !args->url ? args->name : args->url;
+    return repo;
+}
+
 static int cloned_validate(const void *args, const struct value *where, struct diags *diags)
 {
-    return repo_validate(&((const struct cloned_args *)args)->repo, where, diags);
+    const struct repo_args want = repo_of(args);
+
+    if (!want.url)
+        return value_diag(diags, where, "git.cloned wants 'url', the repository");
+    if (want.path[0] != '/')
+        return value_diag(diags, where, "'name' wants a path that begins with '/', got '%s'",
+                          want.path);
+    return repo_validate(&want, where, diags);
 }
 
 static const char *wanted(const struct repo_args *want)
@@ -49,7 +69,7 @@ static int is_there(struct state_run *run, const struct repo_args *want, const s
 
 static int cloned_check(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args *want = &((const struct cloned_args *)args)->repo;
+    const struct repo_args repo = repo_of(args), *want = &repo;
     struct repo now;
     bool there = true;
 
@@ -80,6 +100,8 @@ static int move(struct state_run *run, const struct repo_args *want, bool fresh,
     if (want->force && !fresh &&
         repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", "HEAD"), NULL, err) < 0)
         return -1;
+    if (fresh && want->rev)
+        return repo_check_out_rev(run, want, err);
     if (repo_fetch(run, want, err) < 0)
         return -1;
     return repo_git(run, want, want->path, TOOL("checkout", "--quiet", wanted(want), "--"), NULL,
@@ -88,7 +110,7 @@ static int move(struct state_run *run, const struct repo_args *want, bool fresh,
 
 static int cloned_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args *want = &((const struct cloned_args *)args)->repo;
+    const struct repo_args repo = repo_of(args), *want = &repo;
     struct repo now;
     bool there = false;
 
@@ -117,7 +139,9 @@ static int cloned_apply(struct state_run *run, const void *args, struct err *err
 
 static int cloned_revert(struct state_run *run, const void *args, struct err *err)
 {
-    return repo_revert(run, &((const struct cloned_args *)args)->repo, err);
+    const struct repo_args repo = repo_of(args);
+
+    return repo_revert(run, &repo, err);
 }
 
 const struct module module_git_cloned = {

@@ -12,7 +12,7 @@
 
 struct latest_args {
     struct repo_args repo;
-    bool force_clone, force_reset;
+    bool force_clone, force_reset, force_checkout;
 };
 
 /* clang-format off */
@@ -22,6 +22,7 @@ static const struct param latest_params[] = {
     PARAM("force", BOOL, ARGS, repo.force, "force_clone and force_reset"),
     PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is no working copy"),
     PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
+    PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
     REPO_PARAMS(ARGS, repo),
     { 0 },
 };
@@ -37,12 +38,14 @@ static bool is_full_commit(const char *rev)
     return strlen(rev) == 40 && rev[strspn(rev, "0123456789abcdef")] == '\0';
 }
 
-/* The commit that the repository has under the wanted name; asked over the network. */
-static int ask_remote(struct state_run *run, const struct repo_args *want, const char **ret,
+/* The commit that the repository has under the wanted name; asked over the network. A `rev` that
+ * turns out to be a branch is followed as one, and HEAD is whatever the repository says. */
+static int ask_remote(struct state_run *run, struct repo_args *want, const char **ret,
                       struct err *err)
 {
     const char *name = want->rev ? want->rev : want->branch ? want->branch : "HEAD";
     struct str text, best = { NULL, 0 };
+    bool is_branch = false;
 
     if (is_full_commit(name)) {
         *ret = name;
@@ -64,7 +67,13 @@ static int ask_remote(struct state_run *run, const struct repo_args *want, const
         if (!best.p || peeled || str_starts(ref, STR("refs/heads/")))
             best = commit;
         if (str_starts(ref, STR("refs/heads/")))
+            is_branch = true;
+        if (is_branch)
             break;
+    }
+    if (want->rev && (is_branch || strcmp(name, "HEAD") == 0)) {
+        want->branch = is_branch ? name : NULL;
+        want->rev = NULL;
     }
     *ret = best.p ? arena_str(run->arena, best).p : NULL;
     if (!*ret && want->rev)
@@ -90,7 +99,7 @@ static int is_current(struct state_run *run, const struct repo_args *want, const
 
 static int latest_check(struct state_run *run, const void *args, struct err *err)
 {
-    const struct repo_args *want = &((const struct latest_args *)args)->repo;
+    struct repo_args copy = ((const struct latest_args *)args)->repo, *want = &copy;
     struct repo now;
     const char *commit;
     bool current;
@@ -146,10 +155,11 @@ static int update(struct state_run *run, const struct latest_args *args, const s
 {
     const struct repo_args *want = &args->repo;
     const bool reset = want->force || args->force_reset;
+    const bool forced = reset || args->force_checkout;
     const char *target;
 
     if (repo_note(run, now, err) < 0 || repo_set_url(run, want, now, err) < 0 ||
-        repo_fetch(run, want, err) < 0 || check_out(run, want, now, reset, err) < 0)
+        repo_fetch(run, want, err) < 0 || check_out(run, want, now, forced, err) < 0)
         return -1;
     target = target_of(run, want, commit);
     if (reset)
@@ -172,13 +182,13 @@ static int clone(struct state_run *run, const struct latest_args *args, struct e
         return -1;
     if (!want.rev)
         return 0;
-    return repo_git(run, &want, want.path, TOOL("checkout", "--quiet", want.rev, "--"), NULL, err);
+    return repo_check_out_rev(run, &want, err);
 }
 
 static int latest_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct latest_args *latest = args;
-    const struct repo_args *want = &latest->repo;
+    struct latest_args copy = *(const struct latest_args *)args, *latest = &copy;
+    struct repo_args *want = &copy.repo;
     struct repo now, after;
     const char *commit;
     bool current = false;
@@ -214,9 +224,9 @@ static int latest_revert(struct state_run *run, const void *args, struct err *er
 const struct module module_git_latest = {
     .name = "git.latest",
     .summary = "a working copy that follows its repository",
-    .details =
-        "Moves forward only, unless force_reset is set. The repository is asked in a dry run "
-        "too. A revert goes back to the commit that was there before.",
+    .details = "Moves forward only, unless force_reset is set. A `rev` that is a branch is "
+               "followed. The repository is asked in a dry run "
+               "too. A revert goes back to the commit that was there before.",
     .example = "name: https://git.example.org/app.git\ntarget: /srv/app\nbranch: main\n",
     .params = latest_params,
     .flags = MODULE_TREE,

@@ -29,6 +29,11 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (machine_validate(words[i].key, words[i].text, MACHINE_ARGUMENT, where, diags) < 0)
             result = -1;
+    if (machine_validate("https_user", args->https_user, MACHINE_LINE, where, diags) < 0 ||
+        machine_validate("https_pass", args->https_pass, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (args->https_pass && !args->https_user)
+        result = value_diag(diags, where, "'https_pass' wants an 'https_user'");
     if (args->url && str_starts(str_from(args->url), STR("ext::")))
         result = value_diag(diags, where, "'url' may not run a command");
     if (args->identity && strpbrk(args->identity, "'\n"))
@@ -37,6 +42,23 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
 }
 
 /* --- git ----------------------------------------------------------------------------------- */
+
+/* The password is in the environment of git and of nobody else: not in its words, not in a file. */
+static void add_credentials(const struct tool *tool, struct tool_words *env,
+                            const struct repo_args *args)
+{
+    if (!args->https_user)
+        return;
+    tool_add(tool, env, "GIT_CONFIG_COUNT=1");
+    tool_add(tool, env, "GIT_CONFIG_KEY_0=credential.helper");
+    tool_add(tool, env,
+             "GIT_CONFIG_VALUE_0=!f() { echo \"username=$ZESTER_GIT_USER\"; "
+             "echo \"password=$ZESTER_GIT_PASS\"; }; f");
+    tool_add(tool, env, arena_printf(tool->arena, "ZESTER_GIT_USER=%s", args->https_user));
+    tool_add(
+        tool, env,
+        arena_printf(tool->arena, "ZESTER_GIT_PASS=%s", args->https_pass ? args->https_pass : ""));
+}
 
 int repo_try(struct state_run *run, const struct repo_args *args, const char *path,
              const char *const *words, struct process_result *ret, struct err *err)
@@ -48,11 +70,13 @@ int repo_try(struct state_run *run, const struct repo_args *args, const char *pa
                            "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o IdentitiesOnly=yes -i '%s'",
                            args->identity)
             : "GIT_SSH_COMMAND=ssh -o BatchMode=yes";
-    const struct tool_options options = {
-        .runas = args->user,
-        .env = TOOL("GIT_TERMINAL_PROMPT=0", ssh),
-    };
-    struct tool_words all = { 0 };
+    struct tool_words all = { 0 }, env = { 0 };
+    struct tool_options options = { .runas = args->user };
+
+    tool_add(&tool, &env, "GIT_TERMINAL_PROMPT=0");
+    tool_add(&tool, &env, ssh);
+    add_credentials(&tool, &env, args);
+    options.env = tool_argv(&tool, &env);
 
     tool_add(&tool, &all, "git");
     if (path) {
@@ -228,6 +252,24 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
     tool_add(&tool, &words, args->url);
     tool_add(&tool, &words, args->path);
     return repo_git(run, args, NULL, tool_argv(&tool, &words), NULL, err);
+}
+
+int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const char *depth = arena_printf(run->arena, "%lld", (long long)args->depth), *commit = NULL;
+
+    if (args->depth > 0 && repo_resolve(run, args, args->rev, &commit, err) < 0)
+        return -1;
+    if (args->depth == 0 || commit)
+        return repo_git(run, args, args->path, TOOL("checkout", "--quiet", args->rev, "--"), NULL,
+                        err);
+    /* a short history need not have it */
+    if (repo_git(run, args, args->path,
+                 TOOL("fetch", "--quiet", "--depth", depth, args->remote, args->rev), NULL,
+                 err) < 0)
+        return err_wrap(err, "%s is not in the last %s commits", args->rev, depth);
+    return repo_git(run, args, args->path, TOOL("checkout", "--quiet", "--detach", "FETCH_HEAD"),
+                    NULL, err);
 }
 
 int repo_set_url(struct state_run *run, const struct repo_args *args, const struct repo *now,

@@ -22,6 +22,7 @@ struct value;
 /* What both states of git have in common. */
 struct repo_args {
     const char *url, *path, *branch, *rev, *remote, *user, *identity;
+    const char *https_user, *https_pass;
     int64_t depth;
     bool force, submodules;
 };
@@ -34,6 +35,8 @@ struct repo_args {
     PARAM("remote", STR, type, in.remote, "name of the remote", .default_text = "origin"),                         \
     PARAM("user", STR, type, in.user, "who runs git and owns what it makes", .aliases = "runas"),                   \
     PARAM("identity", PATH, type, in.identity, "file of the private key for ssh"),                                  \
+    PARAM("https_user", STR, type, in.https_user, "name for a repository over https", .flags = PARAM_FILLED),       \
+    PARAM("https_pass", STR, type, in.https_pass, "its password", .flags = PARAM_FILLED | PARAM_SECRET),            \
     PARAM("submodules", BOOL, type, in.submodules, "submodules too")
 /* clang-format on */
 
@@ -66,6 +69,8 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
 
 /* Clone, with the folders above it; what was made is noted for repo_revert. */
 int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err);
+/* In a fresh clone: go to `rev`, also when its history is too short to hold it. */
+int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err);
 /* Point the remote to the url, if it does not. */
 int repo_set_url(struct state_run *run, const struct repo_args *args, const struct repo *now,
                  struct err *err);

@@ -17,15 +17,22 @@ void managed_init(struct managed *managed, struct arena *arena)
     *managed = (struct managed){ .arena = arena, .paths = MAP_INIT_IN(arena) };
 }
 
+static const char *text_at(const void *args, const struct param *param)
+{
+    return *(const char *const *)(const void *)((const char *)args + param->offset);
+}
+
 static const char *path_of(const struct module *module, const void *args)
 {
-    const struct param *param = params_find_primary(module->params);
+    const struct param *primary = params_find_primary(module->params);
+    const struct param *target = params_find(module->params, STR("target"));
+    const char *path = NULL;
 
-    if (!param || param->kind != PARAM_PATH)
-        param = params_find(module->params, STR("target"));
-    if (!param || param->kind != PARAM_PATH)
-        return NULL;
-    return *(const char *const *)(const void *)((const char *)args + param->offset);
+    if (target && target->kind == PARAM_PATH)
+        path = text_at(args, target);
+    if (!path && primary && (primary->kind == PARAM_PATH || (module->flags & MODULE_TREE)))
+        path = text_at(args, primary);
+    return path && path[0] == '/' ? path : NULL;
 }
 
 /* The entry of a path. The folders above it are entries as well: an empty one may be on the way to

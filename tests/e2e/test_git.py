@@ -1,4 +1,5 @@
 """git.cloned and git.latest with real repositories, over files and over plain http."""
+import base64
 import functools
 import http.server
 import os
@@ -133,20 +134,133 @@ def test_latest_drops_local_work_only_when_told(machine, repo):
     assert (machine.root / "copy/file").read_text() == "two"
 
 
+class Server:
+    """Repositories below a folder over http, with a password when one is given."""
+
+    def __init__(self, folder, password=None):
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *words):
+                pass
+
+            def do_GET(self):
+                want = "Basic " + base64.b64encode(f"ada:{password}".encode()).decode()
+                if password and self.headers.get("Authorization") != want:
+                    self.send_response(401)
+                    self.send_header("WWW-Authenticate", 'Basic realm="git"')
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                super().do_GET()
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+    def __enter__(self):
+        return self.url
+
+    def __exit__(self, *why):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def serve(tmp_path, repo, name="served"):
+    git(tmp_path, "clone", "-q", "--bare", repo.path, name)
+    git(tmp_path / name, "update-server-info")
+
+
 def test_over_http(machine, repo, tmp_path):
-    git(tmp_path, "clone", "-q", "--bare", repo.path, "served")
-    git(tmp_path / "served", "update-server-info")
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *words):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    serve(tmp_path, repo)
     machine.env["no_proxy"] = "127.0.0.1"
-    machine.settles(latest(machine, f"http://127.0.0.1:{server.server_port}/served"))
-    server.shutdown()
+    with Server(tmp_path) as url:
+        machine.settles(latest(machine, f"{url}/served"))
     assert (machine.root / "copy/file").read_text() == "one"
+
+
+def test_over_http_with_a_password_that_is_kept_nowhere(machine, repo, tmp_path):
+    serve(tmp_path, repo)
+    machine.env["no_proxy"] = "127.0.0.1"
+    with Server(tmp_path, "open-sesame") as url:
+        failed = machine.apply(latest(machine, f"{url}/served"))["git.latest:copy"]
+        assert failed["failed"] and not (machine.root / "copy/.git").exists()
+        machine.settles(latest(machine, f"{url}/served", https_user="ada", https_pass="open-sesame"))
+        wrong = machine.apply(latest(machine, f"{url}/served", https_user="ada", https_pass="guessed-it"))
+    assert "guessed-it" not in str(wrong) and wrong["git.latest:copy"]["failed"]
+    assert "open-sesame" not in (machine.root / "copy/.git/config").read_text()
+    journals = list((machine.root / "data/undo").rglob("journal"))
+    assert journals and all(path.stat().st_mode & 0o077 == 0 for path in journals)
+
+
+def test_submodules_come_along(machine, repo, tmp_path):
+    inner = Repo(tmp_path / "inner")
+    inner.commit("inside")
+    serve(tmp_path, inner, "inner-served")
+    machine.env["no_proxy"] = "127.0.0.1"
+    with Server(tmp_path) as url:
+        subprocess.run(["git", "-C", repo.path, "submodule", "add", "-q", f"{url}/inner-served", "sub"],
+                       env=dict(ENV, no_proxy="127.0.0.1"), check=True, capture_output=True)
+        git(repo.path, "commit", "-q", "-m", "with a submodule")
+        machine.settles(latest(machine, repo.path, submodules="true"))
+        assert (machine.root / "copy/sub/file").read_text() == "inside"
+        machine.revert()
+        machine.settles(latest(machine, repo.path))
+    assert not (machine.root / "copy/sub/file").exists()
+
+
+def test_a_revision_that_is_a_branch_is_followed(machine, repo):
+    machine.settles(latest(machine, repo.path, rev="main"))
+    second = repo.commit("two")
+    machine.settles(latest(machine, repo.path, rev="main"))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == second
+    assert git(machine.root / "copy", "symbolic-ref", "--short", "HEAD") == "main"
+    third = repo.commit("three")
+    machine.settles(latest(machine, repo.path, rev="HEAD"))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == third
+    git(repo.path, "checkout", "-q", "-b", "side")
+    fourth = repo.commit("four")
+    machine.settles(latest(machine, repo.path, rev="side"))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == fourth
+    git(repo.path, "tag", "-a", "-m", "v1", "v1", third)
+    machine.settles(latest(machine, repo.path, rev="v1"))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == third
+    machine.settles(latest(machine, repo.path, rev=fourth[:10]))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == fourth
+
+
+def test_a_short_history_reaches_an_older_revision(machine, repo):
+    first = git(repo.path, "rev-parse", "HEAD")
+    repo.commit("two")
+    last = repo.commit("three")
+    git(repo.path, "config", "uploadpack.allowAnySHA1InWant", "true")
+    machine.settles(latest(machine, f"file://{repo.path}", depth=1))
+    assert git(machine.root / "copy", "rev-list", "--count", "HEAD") == "1"
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == last
+    machine.revert()
+    machine.settles(latest(machine, f"file://{repo.path}", depth=1, rev=first))
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == first
+    machine.revert()
+    machine.settles(f"copy: {{git.cloned: [{{name: {machine.root}/copy, url: 'file://{repo.path}', depth: 1,"
+                    f" rev: '{first}'}}]}}")
+    assert git(machine.root / "copy", "rev-parse", "HEAD") == first
+
+
+def test_the_form_of_salt_names_the_repository_first(machine, repo):
+    machine.settles(f"copy: {{git.cloned: [{{name: {repo.path}, target: {machine.root}/copy}}]}}")
+    assert (machine.root / "copy/file").read_text() == "one"
+    assert "wants 'url'" in machine.mistakes("copy: {git.cloned: [{name: /srv/x}]}")
+    assert "begins with '/'" in machine.mistakes("copy: {git.cloned: [{name: 'https://x/y', url: u}]}")
+
+
+def test_git_runs_as_another_user_who_owns_the_copy(machine, repo, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("another user needs root")
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(folder.stat().st_mode | 0o755)
+    git(tmp_path, "clone", "-q", "--bare", repo.path, "public.git")
+    subprocess.run(["chown", "-R", "nobody", tmp_path / "public.git"], check=True)
+    machine.settles(latest(machine, tmp_path / "public.git", user="nobody"))
+    owners = {path.stat().st_uid for path in (machine.root / "copy").rglob("*")}
+    assert owners == {65534}
 
 
 def test_urls_that_run_commands_are_refused(machine):

@@ -12,6 +12,7 @@
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/fs.h"
+#include "sys/passhash.h"
 #include "sys/process.h"
 
 #define ARGS struct user_wish
@@ -36,6 +37,7 @@ static const struct param present_params[] = {
     PARAM("homephone", STR, ARGS, gecos[3], "telephone at home", PARAM_GIVEN(ARGS, has_gecos[3])),
     PARAM("other", STR, ARGS, gecos[4], "other words about the person", PARAM_GIVEN(ARGS, has_gecos[4])),
     PARAM("password", STR, ARGS, password, "crypt hash of the password", .flags = PARAM_SECRET),
+    PARAM("hash_password", BOOL, ARGS, hash_password, "'password' is the password itself, and is hashed here"),
     PARAM("empty_password", BOOL, ARGS, empty_password, "log in without a password"),
     PARAM("enforce_password", BOOL, ARGS, enforce_password, "set the password of an account that is there already", .default_text = "true"),
     PARAM("system", BOOL, ARGS, system, "a new account is one of the system"),
@@ -79,9 +81,13 @@ static int present_check(struct state_run *run, const void *args, struct err *er
 static int set_password(struct state_run *run, const struct user_wish *wish, struct err *err)
 {
     const struct tool tool = machine_tool(run);
-    const char *input =
-        arena_printf(run->arena, "%s:%s\n", wish->name, wish->empty_password ? "" : wish->password);
-    const struct tool_options options = { .input = str_from(input) };
+    const char *hash = wish->empty_password ? "" : wish->password;
+    struct tool_options options = { 0 };
+
+    if (wish->hash_password && passhash_make(run->arena, wish->password, &hash, err) < 0)
+        return -1;
+    state_secret(run, str_from(hash));
+    options.input = str_from(arena_printf(run->arena, "%s:%s\n", wish->name, hash));
 
     /* Through a pipe: arguments can be seen by everybody. */
     return tool_run(&tool, TOOL("chpasswd", "-e"), &options, NULL, err);

@@ -10,6 +10,7 @@
 #include "modules/accounts.h"
 #include "modules/machine.h"
 #include "state/module.h"
+#include "sys/passhash.h"
 #include "sys/account.h"
 #include "sys/fs.h"
 
@@ -93,7 +94,9 @@ int user_wish_validate(const struct user_wish *wish, const struct value *where, 
     if (machine_validate("home", wish->home, MACHINE_FIELD, where, diags) < 0 ||
         machine_validate("shell", wish->shell, MACHINE_FIELD, where, diags) < 0)
         result = -1;
-    if (wish->password && strpbrk(wish->password, ":\n\r"))
+    if (wish->hash_password && (!wish->password || wish->password[0] == '\0'))
+        result = value_diag(diags, where, "'hash_password' wants a 'password'");
+    if (wish->password && !wish->hash_password && strpbrk(wish->password, ":\n\r"))
         result = value_diag(diags, where,
                             "'password' is no crypt hash: it holds a colon or a line "
                             "end");
@@ -269,15 +272,23 @@ static void compare_text(struct state_run *run, const char *what, const char *no
     state_differs(run, "%s \"%s\" != \"%s\"", what, now, want);
 }
 
-static void compare_password(struct state_run *run, const struct user_wish *wish,
-                             const struct accounts_user *now, struct user_diff *diff)
+static int compare_password(struct state_run *run, const struct user_wish *wish,
+                            const struct accounts_user *now, struct user_diff *diff,
+                            struct err *err)
 {
     const char *want = wish->empty_password ? "" : wish->password;
+    bool same;
 
-    if (!want || !wish->enforce_password || (now->hash && strcmp(now->hash, want) == 0))
-        return;
+    if (!want || !wish->enforce_password)
+        return 0;
+    same = now->hash && strcmp(now->hash, want) == 0 && !wish->hash_password;
+    if (wish->hash_password && now->hash && passhash_matches(want, now->hash, &same, err) < 0)
+        return -1;
+    if (same)
+        return 0;
     diff->any = diff->password = true;
     state_differs(run, "password hash differs from declared");
+    return 0;
 }
 
 static void compare_ages(struct state_run *run, const struct user_wish *wish,
@@ -318,7 +329,8 @@ int user_wish_compare(struct state_run *run, const struct user_wish *wish,
     compare_text(run, "shell", account->shell, wish->shell, &ret_diff->shell, ret_diff);
     compare_text(run, "fullname", account->full_name, make_gecos(run, wish, account->full_name),
                  &ret_diff->gecos, ret_diff);
-    compare_password(run, wish, now, ret_diff);
+    if (compare_password(run, wish, now, ret_diff, err) < 0)
+        return -1;
     if (compare_groups(run, wish, now, login, ret_diff, err) < 0)
         return -1;
     compare_ages(run, wish, now, ret_diff);

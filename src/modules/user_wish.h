@@ -51,7 +51,8 @@ struct user_wish {
     const char *gecos[USER_WISH_GECOS];
     bool has_gecos[USER_WISH_GECOS];
     const char *password;
-    bool empty_password, enforce_password, system, unique, allow_uid_change, allow_gid_change;
+    bool empty_password, hash_password, enforce_password, system, unique, allow_uid_change,
+        allow_gid_change;
     const char *age[USER_WISH_AGES];
 };
 

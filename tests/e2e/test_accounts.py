@@ -183,3 +183,35 @@ def test_info_of_users_and_groups(machine):
     assert '"uid": 0' in str(result).replace("'", '"')
     result, _ = machine.zester("group.info", "daemon")
     assert '"gid": 1' in str(result).replace("'", '"')
+
+
+def test_a_plain_password_is_hashed_here_and_settles(machine):
+    machine.settles("ada: {user.present: [{password: 'open: sesame', hash_password: true, uid: 4300}]}")
+    line = [line for line in machine.path("/etc/shadow").read_text().splitlines() if line.startswith("ada:")][0]
+    assert line.split(":")[1].startswith("$6$")
+    result = machine.apply("ada: {user.present: [{password: 'something else', hash_password: true}]}")["user.present:ada"]
+    assert result["changed"] and "something else" not in str(result) and "$6$" not in str(result)
+    assert "'hash_password' wants a 'password'" in machine.mistakes("ada: {user.present: [{hash_password: true}]}")
+
+
+def test_every_field_of_the_age_of_a_password(machine):
+    machine.settles("""
+ada: {user.present: [{uid: 4300, mindays: 1, maxdays: 90, warndays: 7, inactdays: 14, expire: 2031-01-02,
+                      date: '2026-01-01', createhome: false}]}
+""")
+    line = [line for line in machine.path("/etc/shadow").read_text().splitlines() if line.startswith("ada:")][0]
+    assert line.split(":")[2:8] == ["20454", "1", "90", "7", "14", "22281"]
+
+
+def test_a_home_moves_along_with_what_is_in_it_and_back(machine):
+    machine.settles("ada: {user.present: [{uid: 4300, home: /home/ada}]}")
+    machine.path("/home/ada/letter").write_text("dear")
+    machine.settles("ada: {user.present: [{uid: 4300, home: /srv/ada}]}")
+    assert machine.path("/srv/ada/letter").read_text() == "dear" and not machine.path("/home/ada").exists()
+
+
+def test_a_uid_may_be_shared_only_when_told(machine):
+    machine.sh("useradd -u 4300 ada")
+    failed = machine.apply("bob: {user.present: [{uid: 4300}]}")["user.present:bob"]
+    assert failed["failed"] and "4300" in failed["error"]
+    machine.settles("bob: {user.present: [{uid: 4300, unique: false}]}")

@@ -1,0 +1,86 @@
+/*
+ * Only types and numbers of the library's header are used; the functions come from
+ * dlopen.
+ */
+#include "sys/passhash.h"
+
+#include <crypt.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#define LIBRARY "libcrypt.so.1"
+#define PREFIX  "$6$"
+
+static struct {
+    char *(*hash)(const char *phrase, const char *setting, void *data, int size);
+    char *(*salt)(const char *prefix, unsigned long count, const char *bytes, int n, char *out,
+                  int size);
+} api;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *salt = library ? dlsym(library, "crypt_gensalt_rn") : NULL;
+    void *hash = library ? dlsym(library, "crypt_rn") : NULL;
+
+    if (!salt || !hash)
+        return;
+    *(void **)&api.salt = salt; /* as POSIX says that it may be done */
+    *(void **)&api.hash = hash;
+}
+
+static int prepare(struct err *err)
+{
+    (void)pthread_once(&once, load);
+    if (api.hash)
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED, "passwords cannot be hashed: %s is not there", LIBRARY);
+}
+
+/* The data are large and hold the password for a while. */
+static char *run(const char *password, const char *setting)
+{
+    struct crypt_data *data = mem_alloc(sizeof(*data));
+    char *text, *copy = NULL;
+
+    memset(data, 0, sizeof(*data));
+    text = api.hash(password, setting, data, (int)sizeof(*data));
+    if (text)
+        copy = strdup(text);
+    explicit_bzero(data, sizeof(*data));
+    free(data);
+    return copy;
+}
+
+int passhash_matches(const char *password, const char *hash, bool *ret, struct err *err)
+{
+    AUTO_FREE char *again = NULL;
+
+    if (prepare(err) < 0)
+        return -1;
+    again = run(password, hash);
+    *ret = again && strcmp(again, hash) == 0;
+    return 0;
+}
+
+int passhash_make(struct arena *arena, const char *password, const char **ret, struct err *err)
+{
+    AUTO_FREE char *made = NULL;
+    char setting[CRYPT_GENSALT_OUTPUT_SIZE];
+
+    if (prepare(err) < 0)
+        return -1;
+    if (api.salt(PREFIX, 0, NULL, 0, setting, (int)sizeof(setting)))
+        made = run(password, setting);
+    if (!made)
+        return err_set(err, ERR_INVALID, "the password cannot be hashed");
+    *ret = arena_strdup(arena, made);
+    return 0;
+}

@@ -44,11 +44,13 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN };
 
 struct doc_args {
     int format;
+    bool json;
 };
 
 static const struct param options[] = {
     PARAM("format", CHOICE, struct doc_args, format, "how it is printed; markdown is for modules",
           .choices = "text|json|markdown", .default_text = "text"),
+    PARAM("json", BOOL, struct doc_args, json, "the same as --format json"),
     { 0 },
 };
 
@@ -57,23 +59,6 @@ static void add_jinja(struct buf *out)
     add_kind(out, "filter", "filters, used as value|name(...); the first argument is the value");
     add_kind(out, "test", "tests, used as value is name(...); the first argument is the value");
     add_kind(out, "global", "functions");
-}
-
-static int print_json(struct cli *cli, const char *name)
-{
-    struct value list = value_list(value_list_new(cli->arena, 0));
-    AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
-    struct err err;
-
-    for (size_t i = 0; i < module_count; i++)
-        if (!name || strcmp(name, module_table[i]->name) == 0)
-            value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
-    if (name && list.list->count == 0)
-        return cli_error(cli, "no module is called '%s'", name);
-    if (json_print(&out, &list, JSON_STYLE_PRETTY, &err) < 0)
-        return cli_err(cli, &err);
-    printf("%s\n", buf_text(&out));
-    return CLI_OK;
 }
 
 static int unknown(struct cli *cli, const char *name)
@@ -85,13 +70,39 @@ static int unknown(struct cli *cli, const char *name)
     return cli_error(cli, "no module is called '%s'; 'zester doc' lists them", name);
 }
 
+/* By its name, or by that of its family. */
+static bool is_called(const struct module *module, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strcmp(module->name, name) == 0 ||
+           (strncmp(module->name, name, n) == 0 && module->name[n] == '.');
+}
+
+static int print_json(struct cli *cli, const char *name)
+{
+    struct value list = value_list(value_list_new(cli->arena, 0));
+    AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
+    struct err err;
+
+    for (size_t i = 0; i < module_count; i++)
+        if (!name || is_called(module_table[i], name))
+            value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
+    if (name && list.list->count == 0)
+        return unknown(cli, name);
+    if (json_print(&out, &list, JSON_STYLE_PRETTY, &err) < 0)
+        return cli_err(cli, &err);
+    printf("%s\n", buf_text(&out));
+    return CLI_OK;
+}
+
 static int run(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
     const struct doc_args *how = args;
     const char *name = operands.n > 0 ? operands.p[0] : NULL;
 
-    if (how->format == FORMAT_JSON)
+    if (how->format == FORMAT_JSON || how->json)
         return print_json(cli, name);
     if (how->format == FORMAT_MARKDOWN)
         manual_print_markdown(&out);

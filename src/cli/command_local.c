@@ -377,14 +377,32 @@ static int print_answer(struct local *local, const struct value *answer)
     return CLI_OK;
 }
 
+/* Words beyond the first are the next parameters of the table: 'facts.set role web'. */
+static int bind_words(struct local *local, const struct module *module)
+{
+    for (size_t i = 1, at = 0; i < local->words.n; i++) {
+        const struct param *param;
+
+        while (module->params[at].name && (module->params[at].flags & PARAM_PRIMARY))
+            at++;
+        param = &module->params[at];
+        if (!param->name)
+            return -1;
+        value_map_set(&local->session.arena, local->given.map, value_text(param->name),
+                      value_text(local->words.p[i]));
+        at++;
+    }
+    return 0;
+}
+
 static int call_by_hand(struct local *local, const struct module *module)
 {
     struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
     struct value answer;
 
-    if (local->words.n > 1)
-        return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
-                         module->name);
+    if (bind_words(local, module) < 0)
+        return cli_usage(local->cli, "%s takes fewer words than %zu; 'zester doc %s' lists them",
+                         module->name, local->words.n, module->name);
     if (call_function(&local->session.arena, &local->session.host, module, &local->given,
                       local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
         return refuse(local);

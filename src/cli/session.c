@@ -125,6 +125,11 @@ static void hide_secrets(struct secrets *secrets, const struct value *v)
             hide_secrets(secrets, &v->map->pairs[i].value);
 }
 
+static int set_fact(const char *key, const struct value *v, struct err *err)
+{
+    return facts_set(NULL, str_from(key), v, err);
+}
+
 static int learn_machine(struct session *session, const struct session_options *options,
                          struct diags *diags)
 {
@@ -167,6 +172,7 @@ int session_init(struct session *session, const struct session_options *options,
         .strict_templates = !options->lenient,
         .test = options->test,
         .parallel = (unsigned)options->parallel,
+        .set_fact = set_fact,
     };
     if (cancel_init(&session->cancel, &err) < 0)
         return diag_err(diags, (struct place){ 0 }, &err);

@@ -163,10 +163,11 @@ const struct param *params_find_primary(const struct param *table);
  * of those who write tables. */
 int params_check(const struct param *table, struct err *err);
 
-/* Aligned lines for people: name, kind, default or "required", words. */
-void params_print_doc(const struct param *table, struct buf *out);
+/* Aligned lines for people: name, kind, default or "required", words. `primary` tells what stands
+ * in for the primary parameter ("the ID"); NULL: nothing does. */
+void params_print_doc(const struct param *table, const char *primary, struct buf *out);
 /* The same as a table of Markdown. */
-void params_print_markdown(const struct param *table, struct buf *out);
+void params_print_markdown(const struct param *table, const char *primary, struct buf *out);
 /* The same for machines: a list of maps with name, type, required, secret, primary, default,
  * choices, aliases and doc. */
 struct value params_doc_value(struct arena *arena, const struct param *table);

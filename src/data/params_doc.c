@@ -45,14 +45,19 @@ static const char *kind_column(const struct param *p)
     return p->kind == PARAM_CHOICE && p->choices ? p->choices : kind_words[p->kind];
 }
 
-static const char *default_column(const struct param *p)
+/* `primary` is what stands in for the primary parameter; NULL: nothing does. */
+static const char *default_column(const struct param *p, const char *primary)
 {
+    if ((p->flags & PARAM_PRIMARY) && primary)
+        return primary;
     if (p->flags & PARAM_REQUIRED)
         return "required";
     if (p->default_text && (p->flags & PARAM_SECRET))
         return "<redacted>";
     if (p->default_text && p->default_text[0] == '\0')
         return "\"\"";
+    if (!p->default_text && p->kind == PARAM_BOOL)
+        return "false";
     return p->default_text ? p->default_text : "-";
 }
 
@@ -81,7 +86,7 @@ static void print_aliases(struct buf *out, const char *aliases)
     buf_add_char(out, ')');
 }
 
-void params_print_doc(const struct param *table, struct buf *out)
+void params_print_doc(const struct param *table, const char *primary, struct buf *out)
 {
     size_t names = 0, kinds = 0, defaults = 0;
 
@@ -90,14 +95,14 @@ void params_print_doc(const struct param *table, struct buf *out)
             continue;
         names = wider(names, p->name);
         kinds = wider(kinds, kind_column(p));
-        defaults = wider(defaults, default_column(p));
+        defaults = wider(defaults, default_column(p, primary));
     }
     for (const struct param *p = table; p->name; p++) {
         if (p->flags & PARAM_HIDDEN)
             continue;
         print_column(out, p->name, names);
         print_column(out, kind_column(p), kinds);
-        print_column(out, default_column(p), defaults);
+        print_column(out, default_column(p, primary), defaults);
         buf_add_text(out, p->doc);
         if (p->aliases)
             print_aliases(out, p->aliases);
@@ -115,7 +120,7 @@ static void print_cell(struct buf *out, const char *text)
             buf_add_char(out, *text);
 }
 
-void params_print_markdown(const struct param *table, struct buf *out)
+void params_print_markdown(const struct param *table, const char *primary, struct buf *out)
 {
     buf_add_text(out, "| parameter | kind | default | what it is |\n|---|---|---|---|\n");
     for (const struct param *p = table; p->name; p++) {
@@ -124,7 +129,7 @@ void params_print_markdown(const struct param *table, struct buf *out)
         buf_printf(out, "| `%s` | ", p->name);
         print_cell(out, kind_column(p));
         buf_add_text(out, " | ");
-        print_cell(out, default_column(p));
+        print_cell(out, default_column(p, primary));
         buf_add_text(out, " | ");
         print_cell(out, p->doc);
         if (p->aliases)

@@ -298,3 +298,20 @@ int accounts_restore_group(struct state_run *run, const char *name, struct err *
 {
     return restore(run, name, IN_GROUP, IN_GSHADOW, false, err);
 }
+
+int accounts_list(struct state_run *run, const char *path, struct value *ret, struct err *err)
+{
+    struct line line;
+    struct str text;
+
+    if (fs_read(run->arena, path, ACCOUNTS_FILE_MAX, &text, err) < 0)
+        return -1;
+    *ret = value_list(value_list_new(run->arena, 32));
+    while (text.p && lines_next(&text, &line)) {
+        const struct str name = colons_field(line.text, 0);
+
+        if (name.n > 0 && !memchr("#+-", name.p[0], 3)) /* NIS has lines of its own */
+            value_list_push(run->arena, ret->list, value_str(arena_str(run->arena, name)));
+    }
+    return 0;
+}

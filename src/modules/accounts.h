@@ -35,6 +35,9 @@ struct accounts_user {
     struct param_strs groups;                          /* names, without the login group */
 };
 
+/* The names of the first fields of a file of accounts, as a list. */
+int accounts_list(struct state_run *run, const char *path, struct value *ret, struct err *err);
+
 int accounts_find_user(struct state_run *run, const char *name, struct accounts_user *ret,
                        struct err *err);
 /* NULL when there is none. */

@@ -84,7 +84,7 @@ const struct module module_module_run = {
                "            path: /run/flag\n"
                "\n"
                "A target that is a function is called each time; its answer is in the details.\n",
-    .example = "function: test.echo\narguments: {text: hello}\n",
+    .example = "name: test.echo\ntext: hello\n",
     .params = run_params,
     .args_size = sizeof(struct run_args),
     .flags = MODULE_ALWAYS,

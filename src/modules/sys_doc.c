@@ -16,6 +16,16 @@ static const struct param doc_params[] = {
 };
 /* clang-format on */
 
+static int refuse(const char *name, struct err *err)
+{
+    const char *near = module_suggest(str_from(name));
+
+    if (near)
+        return err_set(err, ERR_NOT_FOUND, "no documentation for \"%s\" (did you mean '%s'?)", name,
+                       near);
+    return err_set(err, ERR_NOT_FOUND, "no documentation for \"%s\"", name);
+}
+
 static int doc_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct doc_args *want = args;
@@ -24,7 +34,7 @@ static int doc_call(struct state_run *run, const void *args, struct value *ret, 
     if (!want->name)
         manual_print_index(&out);
     else if (!manual_print(str_from(want->name), &out))
-        return err_set(err, ERR_NOT_FOUND, "no documentation for \"%s\"", want->name);
+        return refuse(want->name, err);
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;
 }

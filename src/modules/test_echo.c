@@ -9,7 +9,7 @@ struct echo_args {
 
 static const struct param echo_params[] = {
     PARAM("text", TEXT, ARGS, text, "what to give back", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
-          .aliases = "name"),
+          .aliases = "name,id"),
     { 0 },
 };
 

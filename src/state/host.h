@@ -18,6 +18,7 @@
 #include "data/value.h"
 
 struct cancel;
+struct err;
 struct secrets;
 struct tree;
 
@@ -34,7 +35,8 @@ struct state_host {
     bool strict_templates;   /* an undefined value in a template is an error; else it is empty */
     bool test;               /* dry run */
     unsigned parallel;       /* states that run at once; 0: as many as a level has */
-    int64_t lock_wait;       /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
+    int (*set_fact)(const char *key, const struct value *v, struct err *err); /* NULL: nobody may */
+    int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
 
 #endif

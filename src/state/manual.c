@@ -1,7 +1,12 @@
 #include "state/manual.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "state/module.h"
+
+#define WIDTH          100
+#define EXAMPLE_FOLDER "/tmp"
 
 static struct str family_of(const struct module *module)
 {
@@ -28,6 +33,18 @@ void manual_print_index(struct buf *out)
     }
 }
 
+/* Tests run examples in a folder of their own; who reads one can paste it. */
+static void print_placed(struct str line, struct buf *out)
+{
+    for (size_t at; (at = str_find(line, STR("ROOT"), 0)) != STR_NONE;) {
+        buf_add_str(out, str_slice(line, 0, at));
+        buf_add_text(out, EXAMPLE_FOLDER);
+        line = str_from_offset(line, at + strlen("ROOT"));
+    }
+    buf_add_str(out, line);
+    buf_add_char(out, '\n');
+}
+
 /* An example as it stands in a state file: arguments two levels deep. */
 static void print_example(const struct module *module, struct buf *out)
 {
@@ -42,18 +59,54 @@ static void print_example(const struct module *module, struct buf *out)
         struct str line = str_cut(&rest, '\n');
         bool nested = line.n > 0 && (line.p[0] == ' ' || line.p[0] == '-');
 
-        buf_printf(out, "      %s%.*s\n", nested ? "  " : "- ", STR_ARG(line));
+        buf_printf(out, "      %s", nested ? "  " : "- ");
+        print_placed(line, out);
     }
+}
+
+/* A state that does not say its primary parameter has its ID for it. */
+static const char *primary_of(const struct module *module)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    return is_state(module) && primary && (primary->flags & PARAM_REQUIRED) ? "the ID" : NULL;
+}
+
+/* Paragraphs as lines of a screen; lines that begin with a blank stay as they are. */
+static void print_wrapped(struct str text, struct buf *out)
+{
+    while (text.p && text.n > 0) {
+        struct str line = str_cut(&text, '\n');
+        const bool as_it_is = line.n > 0 && line.p[0] == ' ';
+        size_t column = 0;
+
+        for (struct str rest = line, word; !as_it_is && rest.p && rest.n > 0; column += word.n) {
+            word = str_cut(&rest, ' ');
+            if (column > 0 && column + 1 + word.n > WIDTH) {
+                buf_add_char(out, '\n');
+                column = 0;
+            }
+            if (column > 0) {
+                buf_add_char(out, ' ');
+                column++;
+            }
+            buf_add_str(out, word);
+        }
+        if (as_it_is)
+            buf_add_str(out, line);
+        buf_add_char(out, '\n');
+    }
+    buf_add_char(out, '\n');
 }
 
 static void print_module(const struct module *module, struct buf *out)
 {
     buf_printf(out, "%s - %s\n\n", module->name, module->summary);
     if (module->details)
-        buf_printf(out, "%.*s\n\n", STR_ARG(str_trim_right(str_from(module->details))));
+        print_wrapped(str_trim_right(str_from(module->details)), out);
     if (module->params && module->params->name) {
         buf_add_text(out, "parameters:\n");
-        params_print_doc(module->params, out);
+        params_print_doc(module->params, primary_of(module), out);
         buf_add_char(out, '\n');
     }
     if (is_state(module) && module->example) {
@@ -85,6 +138,16 @@ static void put(struct arena *arena, struct value_map *map, const char *key, con
         value_map_set(arena, map, value_text(key), value_text(text));
 }
 
+static const char *example_text(struct arena *arena, const struct module *module)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!is_state(module))
+        return NULL;
+    print_example(module, &out);
+    return buf_copy(&out, arena).p;
+}
+
 struct value manual_value(struct arena *arena, const struct module *module)
 {
     struct value_map *map = value_map_new(arena, 6);
@@ -93,7 +156,7 @@ struct value manual_value(struct arena *arena, const struct module *module)
     put(arena, map, "kind", is_state(module) ? "state" : "function");
     put(arena, map, "summary", module->summary);
     put(arena, map, "details", module->details);
-    put(arena, map, "example", module->example);
+    put(arena, map, "example", module->example ? example_text(arena, module) : NULL);
     value_map_set(arena, map, value_text("parameters"), params_doc_value(arena, module->params));
     return value_map(map);
 }
@@ -106,7 +169,7 @@ static void print_markdown(const struct module *module, struct buf *out)
         buf_printf(out, "\n%.*s\n", STR_ARG(str_trim_right(str_from(module->details))));
     if (module->params && module->params->name) {
         buf_add_char(out, '\n');
-        params_print_markdown(module->params, out);
+        params_print_markdown(module->params, primary_of(module), out);
     }
     if (is_state(module) && module->example) {
         buf_add_text(out, "\n```yaml\n");
@@ -121,7 +184,7 @@ void manual_print_markdown(struct buf *out)
 
     buf_add_text(out, "# Modules\n\nWritten by `make docs` from the modules' own tables: what "
                       "`zester doc` shows. The attributes and requisites of every\nstate are in "
-                      "[states.md](states.md). In the examples ROOT is a folder.\n");
+                      "[states.md](states.md).\n");
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];
 

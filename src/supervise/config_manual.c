@@ -29,7 +29,7 @@ static void print_chapter(const struct config_chapter *c, struct buf *out)
     buf_add_text(out, c->details);
     if (c->params) {
         buf_add_text(out, "\nkeys:\n");
-        params_print_doc(c->params, out);
+        params_print_doc(c->params, NULL, out);
     }
     if (c->example) {
         buf_add_text(out, "\nexample:\n");
@@ -77,7 +77,7 @@ static void print_markdown(const struct config_chapter *c, struct buf *out)
     print_details(out, c->details);
     if (c->params) {
         buf_add_char(out, '\n');
-        params_print_markdown(c->params, out);
+        params_print_markdown(c->params, NULL, out);
     }
     if (c->example)
         buf_printf(out, "\n```yaml\n%s```\n", c->example);

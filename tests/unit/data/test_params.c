@@ -455,7 +455,7 @@ static int run_doc(const struct golden *golden, struct buf *out)
     struct err err;
 
     if (golden_section(golden, "people").p) {
-        params_print_doc(table, out);
+        params_print_doc(table, NULL, out);
         return 0;
     }
     for (size_t i = 0; i < doc.list->count; i++) {

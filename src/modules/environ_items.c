@@ -1,0 +1,35 @@
+/* environ.items - the environment that zester runs in. */
+#include <string.h>
+#include <unistd.h>
+
+#include "state/module.h"
+
+/* clang-format off */
+static const struct param items_params[] = {
+    { 0 },
+};
+/* clang-format on */
+
+static int items_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    struct value_map *map = value_map_new(run->arena, 32);
+
+    (void)args;
+    (void)err;
+    for (char **entry = environ; *entry; entry++) {
+        struct str rest = arena_str(run->arena, str_from(*entry));
+        const struct str name = str_cut(&rest, '=');
+
+        value_map_set(run->arena, map, value_str(arena_str(run->arena, name)),
+                      value_str(rest.p ? rest : STR("")));
+    }
+    *ret = value_map(map);
+    return 0;
+}
+
+const struct module module_environ_items = {
+    .name = "environ.items",
+    .summary = "the environment that zester runs in",
+    .params = items_params,
+    .call = items_call,
+};

@@ -1,0 +1,51 @@
+/* locale.get_locale - the locale that programs use unless they are told otherwise. */
+#include "base/err.h"
+#include "edit/lines.h"
+#include "state/module.h"
+#include "sys/fs.h"
+
+/* clang-format off */
+static const struct param get_locale_params[] = {
+    { 0 },
+};
+/* clang-format on */
+
+#define FILE_MAX ((size_t)1 << 20)
+
+static struct str unquoted(struct str text)
+{
+    const bool quoted =
+        text.n >= 2 && (text.p[0] == '"' || text.p[0] == '\'') && text.p[text.n - 1] == text.p[0];
+
+    return quoted ? str_slice(text, 1, text.n - 2) : text;
+}
+
+static int get_locale_call(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    static const char *const files[] = { "/etc/default/locale", "/etc/locale.conf" };
+
+    (void)args;
+    *ret = value_text("");
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct line line;
+        struct str text;
+
+        if (fs_read(run->arena, files[i], FILE_MAX, &text, err) < 0)
+            return -1;
+        while (text.p && lines_next(&text, &line)) {
+            struct str rest = str_trim(line.text);
+
+            if (str_is(str_cut(&rest, '='), "LANG") && rest.p)
+                *ret = value_str(arena_str(run->arena, unquoted(rest)));
+        }
+    }
+    return 0;
+}
+
+const struct module module_locale_get_locale = {
+    .name = "locale.get_locale",
+    .summary = "the locale that programs use unless they are told otherwise",
+    .params = get_locale_params,
+    .call = get_locale_call,
+};

@@ -1,0 +1,33 @@
+/* network.get_hostname - the name of the machine. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "state/module.h"
+
+/* clang-format off */
+static const struct param get_hostname_params[] = {
+    { 0 },
+};
+/* clang-format on */
+
+#define NAME_SIZE 256
+
+static int get_hostname_call(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    char name[NAME_SIZE] = { 0 };
+
+    (void)args;
+    if (gethostname(name, sizeof(name) - 1) < 0)
+        return err_sys(err, errno, "ask for the name of the machine");
+    *ret = value_str(arena_str(run->arena, str_from(name)));
+    return 0;
+}
+
+const struct module module_network_get_hostname = {
+    .name = "network.get_hostname",
+    .summary = "the name of the machine",
+    .params = get_hostname_params,
+    .call = get_hostname_call,
+};

@@ -1,0 +1,73 @@
+/* ssh.auth_keys - the public keys with which a user may log in. */
+#include "base/err.h"
+#include "edit/keyfile.h"
+#include "edit/lines.h"
+#include "state/module.h"
+#include "sys/account.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define ARGS struct auth_keys_args
+
+struct auth_keys_args {
+    const char *user, *config;
+};
+
+/* clang-format off */
+static const struct param auth_keys_params[] = {
+    PARAM("user", STR, ARGS, user, "the account", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
+    PARAM("config", STR, ARGS, config, "the file: a path, or one below the home of the user", .flags = PARAM_FILLED, .default_text = ".ssh/authorized_keys"),
+    { 0 },
+};
+/* clang-format on */
+
+#define FILE_MAX ((size_t)16 << 20)
+
+static void put(struct arena *arena, struct value_map *map, const char *key, struct str text)
+{
+    value_map_set(arena, map, value_text(key),
+                  value_str(arena_str(arena, text.p ? text : STR(""))));
+}
+
+static void add_key(struct arena *arena, struct value_list *list, struct str line)
+{
+    struct value_map *map = value_map_new(arena, 4);
+    struct keyfile_key key;
+
+    if (!keyfile_parse(line, &key))
+        return;
+    put(arena, map, "key", key.blob);
+    put(arena, map, "enc", key.type);
+    put(arena, map, "comment", key.comment);
+    put(arena, map, "options", key.options);
+    value_list_push(arena, list, value_map(map));
+}
+
+static int auth_keys_call(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    const struct auth_keys_args *want = args;
+    const struct account *account;
+    struct line line;
+    struct str text;
+
+    if (account_find(run->arena, want->user, &account, err) < 0)
+        return -1;
+    if (!account)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);
+    if (fs_read(run->arena, path_join(run->arena, account->home, want->config), FILE_MAX, &text,
+                err) < 0)
+        return -1;
+    *ret = value_list(value_list_new(run->arena, 4));
+    while (text.p && lines_next(&text, &line))
+        add_key(run->arena, ret->list, line.text);
+    return 0;
+}
+
+const struct module module_ssh_auth_keys = {
+    .name = "ssh.auth_keys",
+    .summary = "the public keys with which a user may log in",
+    .params = auth_keys_params,
+    .args_size = sizeof(struct auth_keys_args),
+    .call = auth_keys_call,
+};

@@ -1,0 +1,173 @@
+"""Functions that tell what a machine is like, by hand and from templates, on a machine of its own."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from machine import PROGRAM, Machine
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path)
+    yield machine
+    machine.leave()
+
+
+def call(machine, *words):
+    """What a function gives."""
+    records, status = machine.zester(*words)
+    assert status == 0
+    return records[0]["results"][0]["details"]["result"]
+
+
+def refused(machine, *words):
+    result = machine.run(PROGRAM, "--local", "--data-dir", machine.root / "data", *words, check=False)
+    assert result.returncode == 1, result.stdout
+    return result.stderr
+
+
+def test_a_fact_is_written_and_there_in_the_next_run(machine):
+    assert call(machine, "facts.set", "site.role", "web") == "web"
+    assert call(machine, "grains.setval", "key=site.ports", "val=[80, 443]") == [80, 443]
+    assert call(machine, "facts.get", "site") == {"role": "web", "ports": [80, 443]}
+    assert call(machine, "grains.get", "site:role") == "web"
+    assert "role: web" in machine.path("/etc/zester/facts").read_text()
+    assert machine.path("/etc/zester/facts").stat().st_mode & 0o777 == 0o644
+    assert "'value' is missing" in refused(machine, "facts.set", "x")
+    assert "in a dry run" in refused(machine, "facts.set", "x", "y", "--test")
+    assert "x" not in call(machine, "facts.keys")
+
+
+def test_accounts_are_listed(machine):
+    machine.sh("groupadd -g 4400 makers; useradd -u 4300 ada")
+    assert "ada" in call(machine, "user.list_users") and "root" in call(machine, "user.list_users")
+    assert "makers" in call(machine, "group.list_groups")
+
+
+def test_files_of_the_system_are_read(machine):
+    machine.path("/etc/hosts").write_text("127.0.0.1 localhost # loop\n10.0.0.1\tweb www\n10.0.0.1 again\n")
+    assert call(machine, "hosts.list_hosts") == {"127.0.0.1": ["localhost"], "10.0.0.1": ["web", "www", "again"]}
+    machine.path("/etc/fstab").write_text("# disks\nUUID=1 /srv/a\\040b ext4 noatime 0 2\ntmpfs /t tmpfs\n")
+    assert call(machine, "mount.fstab") == {
+        "/srv/a b": {"device": "UUID=1", "fstype": "ext4", "opts": "noatime", "dump": "0", "pass": "2"},
+        "/t": {"device": "tmpfs", "fstype": "tmpfs", "opts": "0", "dump": "0", "pass": "0"}}
+    machine.path("/etc/default/locale").write_text('# made by hand\nLANG="de_DE.UTF-8"\nLC_TIME=C\n')
+    assert call(machine, "locale.get_locale") == "de_DE.UTF-8"
+    machine.sh("ln -sf /usr/share/zoneinfo/Europe/Berlin /etc/localtime")
+    assert call(machine, "timezone.get_zone") == "Europe/Berlin"
+    machine.sh("rm /etc/localtime; echo Asia/Tokyo > /etc/timezone")
+    assert call(machine, "timezone.get_zone") == "Asia/Tokyo"
+    machine.sh("ln -s /bin/ed /etc/alternatives/test-editor")
+    assert call(machine, "alternatives.show_current", "test-editor") == "/bin/ed"
+    assert call(machine, "alternatives.show_current", "no-such") == ""
+    assert "no name of an alternative" in refused(machine, "alternatives.show_current", "../passwd")
+
+
+def test_keys_of_a_user_are_listed(machine):
+    machine.sh("useradd -m -u 4300 ada; mkdir /home/ada/.ssh")
+    machine.path("/home/ada/.ssh/authorized_keys").write_text(
+        '# mine\nno-pty,from="10.0.0.0/8" ssh-ed25519 AAAAC3one ada@home\nnot a key\n')
+    assert call(machine, "ssh.auth_keys", "ada") == [
+        {"key": "AAAAC3one", "enc": "ssh-ed25519", "comment": "ada@home", "options": 'no-pty,from="10.0.0.0/8"'}]
+    assert "there is no user 'nobody-here'" in refused(machine, "ssh.auth_keys", "nobody-here")
+
+
+def test_the_kernel_and_the_environment_are_asked(machine):
+    assert call(machine, "sysctl.get", "kernel.ostype") == "Linux"
+    assert "there is no kernel parameter" in refused(machine, "sysctl.get", "kernel.no_such_thing")
+    assert "is no kernel parameter" in refused(machine, "sysctl.get", "../../etc/passwd")
+    machine.env["ZESTER_TEST_WORD"] = "a=b"
+    assert call(machine, "environ.get", "ZESTER_TEST_WORD") == "a=b"
+    assert call(machine, "environ.get", "ZESTER_TEST_NONE", "else") == "else"
+    assert call(machine, "environ.items")["ZESTER_TEST_WORD"] == "a=b"
+    assert call(machine, "network.get_hostname") == os.uname().nodename
+
+
+def test_functions_answer_templates_as_well(machine):
+    (machine.states / "answers.j2").write_text("")
+    machine.path("/etc/hosts").write_text("10.0.0.1 web\n")
+    first = machine.settles(f"""
+{machine.root}/answer:
+  file.managed:
+    - contents: {{{{ salt['hosts.list_hosts']()['10.0.0.1'][0] }}}} {{{{ salt['sysctl.get']('kernel.ostype') }}}}
+""")
+    assert (machine.root / "answer").read_text() == "web Linux\n" and len(first) == 1
+
+
+def test_the_paths_of_an_archive_are_listed(machine):
+    (machine.root / "a").mkdir()
+    (machine.root / "a/b").write_text("x")
+    subprocess.run(["tar", "-czf", machine.root / "a.tgz", "-C", machine.root, "a"], check=True)
+    assert call(machine, "archive.list", machine.root / "a.tgz") == ["a", "a/b"]
+
+
+def test_words_beyond_the_first_are_the_next_parameters(machine):
+    assert call(machine, "pillar.get", "no.such", "otherwise") == "otherwise"
+    assert "takes fewer words than 2" in refused(machine, "user.info", "root", "more")
+
+
+def test_every_function_and_family_that_was_promised_is_there(machine):
+    names = set(call(machine, "sys.list_functions"))
+    for family, members in {
+            "alternatives": "set show_current", "archive": "extracted list", "cmd": "run run_all retcode which has_exec",
+            "cron": "present absent list", "disk": "usage", "environ": "setenv get items", "facts": "get items keys set",
+            "file": "read stats file_exists directory_exists basename dirname", "git": "cloned latest revision",
+            "grains": "get item items setval", "group": "info list_groups", "hosts": "list_hosts",
+            "locale": "present system get_locale", "mount": "mounted unmounted active fstab",
+            "network": "hostname interfaces ip_addrs get_hostname", "pillar": "get items keys", "pip": "installed list",
+            "pkg": "version list list_pkgs", "service": "status start stop restart reload", "settings": "get items keys",
+            "ssh": "auth_keys", "sys": "doc list_functions", "sysctl": "present get",
+            "test": "echo version true false ping", "timezone": "system get_zone", "user": "info list_users"}.items():
+        for member in members.split():
+            assert f"{family}.{member}" in names
+
+
+def test_the_manual_of_every_name_can_be_read(machine):
+    for name in call(machine, "sys.list_functions"):
+        assert call(machine, "sys.doc", name).startswith(f"{name} - ")
+    assert "(did you mean 'file.managed'?)" in refused(machine, "sys.doc", "file.managd")
+
+
+def manual(machine, *words):
+    return machine.run(PROGRAM, "doc", *words)
+
+
+def test_the_manual_tells_parameters_defaults_and_an_example(machine):
+    text = manual(machine, "pkg.installed")
+    lines = {line.split()[0]: line for line in text.split("parameters:")[1].splitlines() if line}
+    assert "the ID" in lines["name"] and "false" in lines["skip_verify"] and "- nginx: '>=1.18'" in text
+    assert max(map(len, text.split("parameters:")[0].splitlines())) <= 100
+    assert "file.managed" in manual(machine) and "group.info - " in manual(machine, "group")
+    assert {entry["name"] for entry in json.loads(manual(machine, "group", "--json"))} == {
+        "group.absent", "group.info", "group.list_groups", "group.present"}
+    wrong = machine.run(PROGRAM, "doc", "pkg.instaled", "--json", check=False)
+    assert wrong.returncode == 1 and "did you mean 'pkg.installed'?" in wrong.stderr
+
+
+# What the examples find in the folder, which is fresh for each of them.
+EXAMPLE_FILES = """
+cd /mnt && find . -mindepth 1 -delete
+echo here > present
+printf 'setting=1\\n#hidden=1\\n' > hosts.conf
+echo 'PermitRootLogin yes' > sshd_config
+echo 'port=80' > app.conf
+mkdir -p source/sub; echo a > source/a; echo b > source/sub/b
+printf '#!/bin/sh\\necho made > "$1"\\n' > script.sh
+"""
+
+
+def test_every_example_of_the_manual_can_be_pasted_and_run(machine):
+    states = [entry for entry in json.loads(manual(machine, "--json")) if entry["kind"] == "state"]
+    assert len(states) > 60
+    for entry in states:
+        ref = entry["name"].replace(".", "_")
+        (machine.states / f"{ref}.sls").write_text(entry["example"].replace("/tmp/", "/mnt/"))
+        check = machine.run(PROGRAM, "--local", "--states-dir", machine.states, "--data-dir", machine.root / "data",
+                            "state.check", ref, check=False)
+        assert check.returncode == 0, check.stderr
+        if "/tmp/" in entry["example"]:
+            machine.sh(EXAMPLE_FILES)
+            results, status = machine.zester("state.apply", ref)
+            assert status == 0, results

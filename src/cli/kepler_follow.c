@@ -46,13 +46,14 @@ static void finish(struct following *following)
     end(following, following->status);
 }
 
-static void stop_services(struct following *following, bool clean)
+static void stop_services(struct following *following, bool clean, const char *because)
 {
     const struct request_start *start = &following->follow->start;
     const struct request_stop stop = { .config = start->config,
                                        .services =
                                            clean ? (struct param_strs){ 0 } : start->services,
-                                       .clean = clean };
+                                       .clean = clean,
+                                       .because = because };
 
     if (!following->stop_id)
         following->stop_id = kepler_client_send(&following->client, REQUEST_STOP, &stop);
@@ -63,16 +64,20 @@ static void stop_services(struct following *following, bool clean)
 static void on_failure(struct following *following, const struct value *body)
 {
     AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
-    const struct value *name = value_get(body, "service");
+    const struct value *v = value_get(body, "service");
+    const char *name = v && value_is(v, VALUE_STR) ? v->s.p : "?";
 
     if (following->stop_id)
         return; /* it was we who stopped it */
     kepler_failure_print(body, &text);
-    (void)kepler_error("service '%s' failed: %s",
-                       name && value_is(name, VALUE_STR) ? name->s.p : "?", buf_text(&text));
+    (void)kepler_error("service '%s' failed: %s", name, buf_text(&text));
     following->status = KEPLER_FAILED;
     if (following->follow->abort)
-        stop_services(following, false);
+        stop_services(following, false,
+                      arena_printf(following->client.arena,
+                                   "the start was given up, since service "
+                                   "'%s' failed",
+                                   name));
     else if (following->follow->detached)
         finish(following);
 }
@@ -97,7 +102,7 @@ static void on_quiescent(struct following *following)
     if (following->follow->detached || following->stop_id)
         return; /* ready, or the end of the stop, is what we wait for */
     if (following->follow->clean)
-        stop_services(following, true);
+        stop_services(following, true, "the run is over");
     else
         finish(following);
 }
@@ -192,7 +197,7 @@ static void on_signal(void *self, int signo)
         end(following, KEPLER_INTERRUPTED);
         return;
     }
-    stop_services(following, following->follow->clean);
+    stop_services(following, following->follow->clean, "the command was interrupted");
 }
 
 static int listen_to_signals(struct following *following)

@@ -9,6 +9,7 @@
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "data/json.h"
+#include "supervise/why.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 #define HASH_SHOWN 8
@@ -75,15 +76,41 @@ const struct command kepler_command_inspect = {
 
 struct why_args {
     struct kepler_globals globals;
+    bool json;
 };
 
-static const struct param why_options[] = { KEPLER_GLOBALS(struct why_args, globals), { 0 } };
+static const struct param why_options[] = {
+    PARAM("json", BOOL, struct why_args, json, "for programs"),
+    KEPLER_GLOBALS(struct why_args, globals),
+    { 0 },
+};
+
+/* A map by name, as `ps --json` is. */
+static int print_why_json(struct arena *arena, const struct value *services, struct buf *out,
+                          struct err *err)
+{
+    struct value_map *map = value_map_new(arena, 4);
+    struct value whole = value_map(map);
+
+    for (size_t i = 0; services && value_is(services, VALUE_LIST) && i < services->list->count;
+         i++) {
+        const struct value *name = value_get(&services->list->items[i], "service");
+
+        if (name)
+            value_map_set(arena, map, *name, services->list->items[i]);
+    }
+    if (json_print(out, &whole, JSON_STYLE_PRETTY | JSON_STYLE_SORTED, err) < 0)
+        return -1;
+    buf_add_char(out, '\n');
+    return 0;
+}
 
 static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct why_args *args = raw;
     struct request_ask ask = { .services = operands };
-    const struct value *text;
+    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    const struct value *services;
     struct value body;
     struct err err;
     int status;
@@ -93,8 +120,14 @@ static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
     status = kepler_ask(cli->arena, REQUEST_WHY, &ask, &body);
     if (status != 0)
         return status;
-    text = value_get(&body, "message");
-    (void)fputs(text && value_is(text, VALUE_STR) ? text->s.p : "", stdout);
+    services = value_get(&body, "services");
+    if (args->json && print_why_json(cli->arena, services, &out, &err) < 0)
+        return kepler_err(&err);
+    for (size_t i = 0;
+         !args->json && services && value_is(services, VALUE_LIST) && i < services->list->count;
+         i++)
+        why_print(&services->list->items[i], &out);
+    (void)fputs(buf_text(&out), stdout);
     return KEPLER_OK;
 }
 
@@ -102,7 +135,12 @@ const struct command kepler_command_why = {
     .name = "why",
     .operands = "SERVICE...",
     .summary = "how a service got where it is, and what it waits for",
-    .examples = "  kepler why web\n",
+    .details =
+        "The first line is how it is now. Below, what it waits for, down to those that wait for\n"
+        "nobody; then its last changes, the latest first, each with its cause: who asked, which\n"
+        "dependency met which condition or restarts, which hook failed, how a process ended.\n"
+        "Indented below a change is what led to it in other services, down to the first cause.\n",
+    .examples = "  kepler why web\n  kepler why --json web db\n",
     .options = why_options,
     .args_size = sizeof(struct why_args),
     .least = 1,

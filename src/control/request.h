@@ -58,8 +58,9 @@ struct request_stop {
     const char *config;
     struct param_strs services;
     bool clean;
-    bool progress;      /* tell what happens, until the reply */
-    const char *signal; /* NULL: each service's own */
+    bool progress;       /* tell what happens, until the reply */
+    const char *signal;  /* NULL: each service's own */
+    const char *because; /* for the causes that are kept; or NULL */
 };
 
 struct request_logs {

@@ -36,6 +36,13 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
 };
 /* clang-format on */
 
+/* Requests whose author is kept with what comes of them. */
+static const bool is_deed[REQUEST_KINDS] = {
+    [REQUEST_START] = true,    [REQUEST_RUN] = true,   [REQUEST_STOP] = true,
+    [REQUEST_RESTART] = true,  [REQUEST_PRUNE] = true, [REQUEST_RECREATE] = true,
+    [REQUEST_SHUTDOWN] = true,
+};
+
 /* --- life --------------------------------------------------------------------------------- */
 
 static struct call *call_new(struct client *client, const struct message *message)
@@ -73,6 +80,16 @@ static struct call *find_other(const struct call *call, uint64_t id)
     return NULL;
 }
 
+static const char *find_name(struct call *call)
+{
+    const struct account *account;
+    struct err ignored;
+
+    if (account_find_uid(&call->arena, call->client->peer.uid, &account, &ignored) < 0 || !account)
+        return arena_printf(&call->arena, "uid %u", call->client->peer.uid);
+    return account->name;
+}
+
 void call_begin(struct client *client, const struct message *message)
 {
     struct call *call = call_new(client, message);
@@ -99,6 +116,8 @@ void call_begin(struct client *client, const struct message *message)
         return;
     }
     call->args = args;
+    if (is_deed[call->kind])
+        call->who = find_name(call);
     if (call->daemon->stopping && call->kind != REQUEST_SHUTDOWN && call->kind != REQUEST_PING) {
         call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
         return;

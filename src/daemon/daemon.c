@@ -244,7 +244,7 @@ static void on_step(void *self)
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* Configs that start by themselves are left on disk as they are: the next daemon goes on. */
-void daemon_stop(struct daemon *daemon, bool leave_running)
+void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
 {
     if (leave_running)
         daemon->leave = true;
@@ -258,6 +258,7 @@ void daemon_stop(struct daemon *daemon, bool leave_running)
             project_save(project);
         if (daemon->leave || (project->config->autostart && !project->no_snapshot))
             project->frozen = true;
+        engine_ask_as(project->engine, who);
         if (!daemon->leave)
             engine_stop(project->engine, ENGINE_ALL, &how);
     }
@@ -267,9 +268,10 @@ static void on_signal(void *self, int signo)
 {
     struct daemon *daemon = self;
 
-    (void)signo;
     daemon->signals++;
-    daemon_stop(daemon, false);
+    daemon_stop(daemon, false,
+                signo == SIGINT ? "the daemon, which ends for SIGINT"
+                                : "the daemon, which ends for SIGTERM");
 }
 
 /* --- clients ------------------------------------------------------------------------------------

@@ -73,8 +73,8 @@ int daemon_listen(struct daemon *daemon, struct err *err);
 void daemon_run(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
-/* Stop all services and end, or end at once. */
-void daemon_stop(struct daemon *daemon, bool leave_running);
+/* Stop all services and end, or end at once. `who` asks for it. */
+void daemon_stop(struct daemon *daemon, bool leave_running, const char *who);
 
 /* NULL when it is not loaded. */
 struct project *daemon_find(const struct daemon *daemon, const char *path);

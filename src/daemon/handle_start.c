@@ -136,6 +136,7 @@ static void begin(struct call *call)
         return;
     }
     project_merge(project, &merge);
+    engine_ask_as(project->engine, call->who);
     call->count = count_inactive(project, call->set);
     if (args->follow) {
         call_answer(call, start_body(call, start_words(call)));
@@ -250,6 +251,9 @@ static void load_anew(struct call *call)
         call->project->leaving = true;
         call->project->keep_lines = call->kind == REQUEST_RUN;
         call->progress = args->progress;
+        engine_ask_as(call->project->engine,
+                      arena_printf(&call->arena, "%s, to %s it anew", call->who,
+                                   request_get(call->kind)->name));
         engine_stop(call->project->engine, ENGINE_ALL, &how);
         call->project->settled = true;
         return;
@@ -343,6 +347,7 @@ void handle_restart(struct call *call)
         return;
     }
     project_merge(call->project, &merge);
+    engine_ask_as(call->project->engine, call->who);
     call->set = find_running(call);
     if (call->set.count == 0) {
         call_say(call, "No running services to restart");

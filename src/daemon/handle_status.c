@@ -12,10 +12,9 @@
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
 #include "supervise/config.h"
+#include "supervise/why.h"
 #include "sys/fs.h"
 #include "sys/path.h"
-
-#define WHY_MAX ((size_t)64 << 10)
 
 static void put(struct call *call, struct value_map *map, const char *key, struct value v)
 {
@@ -163,24 +162,48 @@ void handle_status(struct call *call)
 
 /* --- why ------------------------------------------------------------------------------------ */
 
-static void why_stored(struct call *call, const struct request_ask *args)
+/* Of a config that is not loaded the last state is known, and not how it came about. */
+static struct value why_stored(struct call *call, const struct record_service *service)
+{
+    struct value_map *map = value_map_new(&call->arena, 4);
+    struct record_service one = *service;
+    const char *reason = one.reason ? one.reason : "the config is not loaded";
+
+    record_settle(&one);
+    put(call, map, "service", value_text(one.name));
+    put(call, map, "status", value_text(status_name(one.record.status)));
+    put(call, map, "reason", value_text(reason));
+    put(call, map, "exit_code",
+        one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
+    put(call, map, "signal", one.record.signal > 0 ? value_int(one.record.signal) : value_null());
+    return value_map(map);
+}
+
+static void why_unloaded(struct call *call, const struct request_ask *args)
 {
     const struct record *record =
         stored(call, home_config(&call->arena, &call->daemon->home, args->config));
-    const struct record_service *service = record ? record_find(record, args->services.p[0]) : NULL;
+    struct value_list *list = value_list_new(&call->arena, args->services.n);
+    struct value_map *body = value_map_new(&call->arena, 1);
 
-    if (!service)
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-    else
-        call_say(call, "%s: %s (the config is not loaded)%s%s\n", service->name,
-                 status_name(service->record.status), service->reason ? ": " : "",
-                 service->reason ? service->reason : "");
+    for (size_t i = 0; i < args->services.n; i++) {
+        const struct record_service *one = record ? record_find(record, args->services.p[i]) : NULL;
+
+        if (!one) {
+            call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+            return;
+        }
+        value_list_push(&call->arena, list, why_stored(call, one));
+    }
+    put(call, body, "services", value_list(list));
+    call_finish(call, value_map(body));
 }
 
 void handle_why(struct call *call)
 {
     const struct request_ask *args = call->args;
-    AUTO_BUF struct buf text = BUF_INIT(WHY_MAX);
+    struct value_list *list = value_list_new(&call->arena, args->services.n);
+    struct value_map *body = value_map_new(&call->arena, 1);
     struct engine_set set;
     struct err err;
 
@@ -191,7 +214,7 @@ void handle_why(struct call *call)
     if (call_find_project(call, args->config) < 0)
         return;
     if (!call->project) {
-        why_stored(call, args);
+        why_unloaded(call, args);
         return;
     }
     if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
@@ -199,6 +222,8 @@ void handle_why(struct call *call)
         return;
     }
     for (size_t i = 0; i < set.count; i++)
-        engine_why(call->project->engine, set.services[i], &text);
-    call_say(call, "%s", buf_text(&text));
+        value_list_push(&call->arena, list,
+                        why_value(&call->arena, call->project->engine, set.services[i]));
+    put(call, body, "services", value_list(list));
+    call_finish(call, value_map(body));
 }

@@ -110,6 +110,9 @@ void handle_stop(struct call *call)
     if (args->clean && args->services.n == 0)
         call->project->leaving = true;
     call->progress = args->progress;
+    engine_ask_as(call->project->engine,
+                  args->because ? arena_printf(&call->arena, "%s: %s", call->who, args->because)
+                                : call->who);
     engine_stop(call->project->engine, call->set, &how);
     call->project->settled = true;
 }
@@ -223,6 +226,7 @@ void handle_prune(struct call *call)
             struct project *project = entry->value;
 
             project->leaving = true;
+            engine_ask_as(project->engine, arena_printf(&call->arena, "%s, to prune", call->who));
             engine_stop(project->engine, ENGINE_ALL, &how);
         }
     call->step = step_prune;
@@ -246,5 +250,6 @@ void handle_shutdown(struct call *call)
         return;
     }
     call->step = step_shutdown;
-    daemon_stop(call->daemon, args->leave_running);
+    daemon_stop(call->daemon, args->leave_running,
+                arena_printf(&call->arena, "%s, who stops the daemon", call->who));
 }

@@ -66,6 +66,7 @@ static void restore(struct daemon *daemon, struct arena *arena, const char *fold
         return;
     }
     project->snapshot_time = snapshot->time;
+    engine_ask_as(project->engine, "the daemon, which brings back what ran before it (autostart)");
     daemon_add(daemon, project);
     if (record)
         start_again(project, record);

@@ -11,6 +11,7 @@ static bool is_waited_for(const struct service_edge *edge)
 
 void edge_want_all(struct service *service, bool none)
 {
+    service->decisive = NULL;
     for (size_t i = 0; i < service->edge_count; i++)
         service->edges[i].wait = none ? EDGE_IDLE : EDGE_CONDITION;
 }
@@ -39,7 +40,9 @@ void edge_begin(struct service *service)
 
 static void meet(struct service_edge *edge)
 {
+    edge->order = edge->wait == EDGE_ORDER;
     edge->wait = EDGE_MET;
+    edge->owner->decisive = edge;
     timer_clear(engine_world(edge->owner->engine)->timers, &edge->timer);
 }
 
@@ -86,8 +89,10 @@ enum edge_result edge_judge(struct service *service)
         if (!is_waited_for(edge))
             continue;
         verdict = judge_one(edge);
-        if (verdict == CONDITION_SKIP)
+        if (verdict == CONDITION_SKIP) {
+            service->decisive = edge;
             return EDGE_RESULT_SKIP;
+        }
         if (verdict == CONDITION_HOLDS) {
             meet(edge);
             continue;
@@ -96,6 +101,7 @@ enum edge_result edge_judge(struct service *service)
             buf_clear(&service->reason);
             condition_print_timeout(edge->config->condition, service->config->name,
                                     edge->target->config->name, &service->reason);
+            service->decisive = edge;
             return EDGE_RESULT_LATE;
         }
         result = EDGE_RESULT_WAIT;
@@ -115,24 +121,9 @@ void edge_end(struct service *service)
 {
     struct timers *timers = engine_world(service->engine)->timers;
 
+    service->decisive = NULL;
     for (size_t i = 0; i < service->edge_count; i++) {
         timer_clear(timers, &service->edges[i].timer);
         service->edges[i].wait = EDGE_IDLE;
-    }
-}
-
-void edge_print(const struct service *service, struct buf *out)
-{
-    const char *comma = "";
-
-    for (size_t i = 0; i < service->edge_count; i++) {
-        const struct service_edge *edge = &service->edges[i];
-
-        if (!is_waited_for(edge))
-            continue;
-        buf_printf(out, "%s%s (%s)", comma, edge->target->config->name,
-                   edge->wait == EDGE_ORDER ? "to be up again"
-                                            : condition_name(edge->config->condition));
-        comma = ", ";
     }
 }

@@ -30,7 +30,5 @@ void edge_begin(struct service *service);
 enum edge_result edge_judge(struct service *service);
 /* No more waiting; timers are cleared. */
 void edge_end(struct service *service);
-/* Print what is waited for: "database (service_healthy), cache (service_started)". */
-void edge_print(const struct service *service, struct buf *out);
 
 #endif

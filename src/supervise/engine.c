@@ -5,13 +5,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "data/time_text.h"
-#include "data/value.h"
 #include "supervise/config.h"
 #include "supervise/edge.h"
 #include "supervise/routine.h"
-#include "sys/clock.h"
-#include "sys/signals.h"
 
 struct engine {
     struct arena arena; /* services and edges */
@@ -20,9 +16,10 @@ struct engine {
     struct event_sink sink;
     struct service *services;
     struct service *queue, **queue_end;
-    bool stepping; /* a sink that asks for something is not a new step */
-    bool cleaning; /* pre_cleanup hooks are due once all is down */
-    bool dirty;    /* something happened since EVENT_SETTLED */
+    struct buf asker; /* of the requests that follow: " by root" */
+    bool stepping;    /* a sink that asks for something is not a new step */
+    bool cleaning;    /* pre_cleanup hooks are due once all is down */
+    bool dirty;       /* something happened since EVENT_SETTLED */
 };
 
 /* --- making ------------------------------------------------------------------------------ */
@@ -49,6 +46,7 @@ static void init_service(struct engine *engine, uint32_t index)
     service->index = index;
     service->config = config;
     service->reason.max = service->cause.max = SERVICE_REASON_MAX;
+    service->asked.max = SERVICE_ASKER_MAX;
     service->hook.error.max = HOOK_ERROR_MAX;
     service->edge_count = config->edge_count;
     service->edges = ARENA_ARRAY(&engine->arena, struct service_edge, config->edge_count);
@@ -97,11 +95,9 @@ static void on_exited(void *self, uint32_t index, struct process_status status)
     record->has_exit_code = status.signo == 0;
     record->exit_code = status.signo == 0 ? status.code : 0;
     record->signal = status.signo;
-    if (service_status(service) != STATUS_STOPPING && !service->going_down) {
-        AUTO_BUF struct buf text = BUF_INIT(SERVICE_REASON_MAX);
-
-        process_status_print(status, &text);
-        service_because(service, "its process ended: %s", buf_text(&text));
+    if (service_status(service) == STATUS_STOPPING || service->going_down) {
+        service_because_also(service, "; its process ended: ");
+        process_status_print(status, &service->cause);
     }
     service_handle(service, EV_EXITED);
 }
@@ -148,6 +144,7 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
     engine->world = world;
     engine->sink = sink;
     engine->queue_end = &engine->queue;
+    engine->asker.max = SERVICE_ASKER_MAX;
     engine->services = ARENA_ARRAY(&engine->arena, struct service, config->service_count);
     for (uint32_t i = 0; i < config->service_count; i++)
         init_service(engine, i);
@@ -172,6 +169,7 @@ static void done_service(struct engine *engine, struct service *service)
     hook_done(&service->hook);
     buf_done(&service->reason);
     buf_done(&service->cause);
+    buf_done(&service->asked);
 }
 
 void engine_free(struct engine *engine)
@@ -180,6 +178,7 @@ void engine_free(struct engine *engine)
         return;
     for (uint32_t i = 0; i < engine->config->service_count; i++)
         done_service(engine, &engine->services[i]);
+    buf_done(&engine->asker);
     arena_done(&engine->arena);
     free(engine);
 }
@@ -232,8 +231,9 @@ static void pass_restart_on(struct service_edge *edge)
         (status == STATUS_WAITING && dependent->no_deps))
         return;
     edge->wait = EDGE_CONDITION;
-    if (status_is_running(status))
-        service_because(dependent, "its dependency %s restarts", edge->target->config->name);
+    if (status_is_running(status) || status == STATUS_STARTING)
+        service_because_of(dependent, edge->target->restart, "its dependency %s restarts",
+                           edge->target->config->name);
     service_handle(dependent, EV_DEP_RESTART);
 }
 
@@ -310,6 +310,18 @@ static struct service *set_get(const struct engine *engine, struct engine_set se
     return &engine->services[set.count > 0 ? set.services[i] : i];
 }
 
+void engine_ask_as(struct engine *engine, const char *who)
+{
+    buf_clear(&engine->asker);
+    if (who)
+        buf_printf(&engine->asker, " by %s", who);
+}
+
+const char *engine_asker(const struct engine *engine)
+{
+    return buf_text(&engine->asker);
+}
+
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 {
     engine->world->ops->begin(engine->world);
@@ -326,7 +338,8 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
             continue;
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
         service->ignore_if = (flags & ENGINE_NAMED) != 0;
-        service_because(service, "start was asked for");
+        buf_clear(&service->asked);
+        buf_add_str(&service->asked, buf_view(&engine->asker));
         service_handle(service, EV_START);
     }
     engine_step(engine);
@@ -483,46 +496,4 @@ bool engine_is_settled(const struct engine *engine, struct engine_set set)
             return false;
     }
     return true;
-}
-
-static void print_now(const struct service *service, struct buf *out)
-{
-    const struct service_record *record = &service->record;
-
-    buf_printf(out, "%s: %s", service->config->name, status_name(record->status));
-    if (service->reason.n > 0)
-        buf_printf(out, " (%s)", buf_text(&service->reason));
-    if (record->has_exit_code)
-        buf_printf(out, ", exit code %d", record->exit_code);
-    if (record->signal) {
-        buf_add_text(out, ", ended by ");
-        signal_print(record->signal, out);
-    }
-    if (record->restarts > 0)
-        buf_printf(out, ", restarts: %u", record->restarts);
-    buf_add_char(out, '\n');
-    if (routine_waits_for_edges(service)) {
-        buf_add_text(out, "  waits for ");
-        edge_print(service, out);
-        buf_add_char(out, '\n');
-    }
-    if (routine_waits_for_pause(service))
-        buf_add_text(out, "  pauses before the next start\n");
-    if (service->hook.active)
-        buf_printf(out, "  runs its hook %s\n", hook_phase_name(service->hook.phase));
-}
-
-void engine_why(const struct engine *engine, uint32_t index, struct buf *out)
-{
-    const struct service *service = &engine->services[index];
-    const struct history_entry *entry;
-
-    print_now(service, out);
-    for (size_t back = 0; (entry = history_find(&service->history, back)); back++) {
-        buf_add_text(out, "  ");
-        time_print(out, (struct value_time){ entry->wall / CLOCK_SECOND,
-                                             (uint32_t)(entry->wall % CLOCK_SECOND) });
-        buf_printf(out, " %s -> %s: %s\n", status_name(entry->from), status_name(entry->to),
-                   entry->cause);
-    }
 }

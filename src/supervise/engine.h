@@ -25,7 +25,6 @@
 #include "supervise/event.h"
 #include "supervise/service.h"
 
-struct buf;
 struct config;
 struct engine;
 struct world;
@@ -40,6 +39,10 @@ struct engine_set {
 struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink);
 /* What runs is left to its fate: stop it first. NULL is fine. */
 void engine_free(struct engine *engine);
+
+/* Whose requests follow, for the causes that are kept: "root", "the daemon, which ends"; NULL:
+ * nobody's. Copied. */
+void engine_ask_as(struct engine *engine, const char *who);
 
 enum engine_flag {
     ENGINE_NO_DEPS = 1, /* do not wait for dependencies */
@@ -91,7 +94,7 @@ void engine_plan(const struct config_service *config, struct world_plan *ret_pla
 /* Put it into the queue that engine_step drains. */
 void engine_queue(struct engine *engine, struct service *service);
 
-/* In words: its status and reason, what it waits for, and the last changes with their causes. */
-void engine_why(const struct engine *engine, uint32_t index, struct buf *out);
+/* " by root", or "". */
+const char *engine_asker(const struct engine *engine);
 
 #endif

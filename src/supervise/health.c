@@ -56,7 +56,7 @@ static void check(struct service *service)
     int64_t timeout = service->plan.check.timeout;
     struct err err;
 
-    health->timed_out = false;
+    health->timed_out = health->unstarted = false;
     switch (world->ops->task_start(world, service->index, WORLD_CHECK, &err)) {
     case WORLD_STARTED:
         health->running = true;
@@ -65,9 +65,22 @@ static void check(struct service *service)
     case WORLD_NOTHING: judge(service, true); return;
     case WORLD_FAILED:
         world->ops->note(world, service->index, HOOK_PHASES, err.text);
+        health->unstarted = true;
         judge(service, false);
         return;
     }
+}
+
+void health_print_last(const struct service *service, struct buf *out)
+{
+    const struct health *health = &service->health;
+
+    if (health->unstarted)
+        buf_add_text(out, "it could not be started");
+    else if (health->timed_out)
+        buf_add_text(out, "it took longer than its timeout");
+    else
+        process_status_print(health->last, out);
 }
 
 static void on_due(struct timer *timer)
@@ -120,6 +133,7 @@ void health_task_ended(struct service *service, struct process_status status)
         return;
     timer_clear(engine_world(service->engine)->timers, &health->timer);
     health->running = health->stale = false;
+    health->last = status;
     if (!health->on)
         service_changed(service); /* it may be what a stop waited for */
     else if (stale)

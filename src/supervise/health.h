@@ -20,14 +20,17 @@
 #include "sys/process.h"
 #include "sys/timers.h"
 
+struct buf;
 struct service;
 
 struct health {
-    bool on;        /* checks are wanted */
-    bool running;   /* one is going on, wanted or not */
-    bool stale;     /* the one that goes on belongs to an earlier run */
-    bool timed_out; /* the one that goes on */
-    bool answered;  /* an event was told; the next check waits for health_next */
+    bool on;                    /* checks are wanted */
+    bool running;               /* one is going on, wanted or not */
+    bool stale;                 /* the one that goes on belongs to an earlier run */
+    bool timed_out;             /* the one that goes on */
+    bool answered;              /* an event was told; the next check waits for health_next */
+    bool unstarted;             /* the last one could not even be started */
+    struct process_status last; /* how the last one ended */
     struct timer timer;
 };
 
@@ -37,6 +40,8 @@ void health_begin(struct service *service);
 void health_next(struct service *service);
 /* No more checks; one that runs is killed. */
 void health_end(struct service *service);
+/* How the last check ended: "exit status 1". */
+void health_print_last(const struct service *service, struct buf *out);
 /* The world says that the check ended. */
 void health_task_ended(struct service *service, struct process_status status);
 

@@ -1,21 +1,32 @@
 /*
  * history - the last few changes of a service's status, with their causes.
  *
- * A ring of fixed size: it never allocates, and forgets the oldest.
+ * A ring of fixed size: it never allocates, and forgets the oldest. Changes are numbered from 0
+ * on, so that a change of one service can name the change of another that brought it about.
  */
 #ifndef SUPERVISE_HISTORY_H
 #define SUPERVISE_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "supervise/status.h"
 
-enum { HISTORY_LENGTH = 8, HISTORY_CAUSE_SIZE = 160 };
+enum { HISTORY_LENGTH = 16, HISTORY_CAUSE_SIZE = 160 };
+
+/* A change of another service. */
+struct history_link {
+    bool given;
+    uint32_t service;
+    uint64_t number;
+};
 
 struct history_entry {
     enum status from, to;
     int64_t wall;
+    uint64_t number;
+    struct history_link by;
     char cause[HISTORY_CAUSE_SIZE]; /* cut when longer */
 };
 
@@ -24,9 +35,11 @@ struct history {
     uint64_t count; /* of all that ever happened */
 };
 
-void history_add(struct history *history, enum status from, enum status to, int64_t wall,
-                 const char *cause);
+/* `entry` without its number and cause. */
+void history_add(struct history *history, const struct history_entry *entry, const char *cause);
 /* Entry `back` changes ago, 0 being the latest; NULL when it is forgotten or never was. */
 const struct history_entry *history_find(const struct history *history, size_t back);
+/* By its number; likewise. */
+const struct history_entry *history_get(const struct history *history, uint64_t number);
 
 #endif

@@ -77,6 +77,7 @@ static enum op_result fail(struct service *service, const char *why)
 
 static enum op_result op_waiting(struct service *service)
 {
+    service_because(service, "start was asked for%s", buf_text(&service->asked));
     edge_want_all(service, service->no_deps);
     service_enter(service, STATUS_WAITING);
     return OP_NEXT;
@@ -135,11 +136,13 @@ static bool is_over_limit(struct service *service, int64_t now)
 static enum op_result give_up(struct service *service)
 {
     AUTO_BUF struct buf why = BUF_INIT(SERVICE_REASON_MAX);
+    struct str cause = buf_view(&service->cause);
 
-    buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %s",
+    /* without what came of it */
+    buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %.*s",
                (long long)service->config->start_limit_count,
                (long long)(service->config->start_limit_interval / CLOCK_SECOND),
-               buf_text(&service->cause));
+               STR_ARG(str_cut(&cause, ';')));
     return fail(service, buf_text(&why));
 }
 
@@ -238,9 +241,44 @@ static enum op_result op_sick(struct service *service)
 
 /* --- up --------------------------------------------------------------------------------- */
 
+/* "its dependency db has met service_healthy", the last of those that were waited for. */
+static void because_of_edge(struct service *service, const char *then)
+{
+    const struct service_edge *edge = service->decisive;
+    const char *name = edge->target->config->name;
+    struct history_link target = service_latest(edge->target);
+
+    if (service_status(edge->target) == STATUS_SKIPPED)
+        service_because_of(service, target, "its dependency %s was skipped, which is allowed",
+                           name);
+    else if (edge->order)
+        service_because_of(service, target, "its dependency %s is up again", name);
+    else
+        service_because_of(service, target, "its dependency %s has met %s", name,
+                           condition_name(edge->config->condition));
+    if (service->edge_count > 1 && !then[0])
+        service_because_also(service, ", the last of %zu", service->edge_count);
+    service_because_also(service, "%s", then);
+    service->decisive = NULL;
+}
+
 static enum op_result op_starting(struct service *service)
 {
+    if (service->decisive)
+        because_of_edge(service, "");
+    else if (service->edge_count == 0)
+        service_because(service, "it depends on nothing");
+    else
+        service_because(service, "its dependencies are not waited for (--no-deps)");
     service_enter(service, STATUS_STARTING);
+    return OP_NEXT;
+}
+
+/* By its policy: the cause is how the process ended. */
+static enum op_result op_starting_again(struct service *service)
+{
+    service_enter(service, STATUS_STARTING);
+    service->restart = service_latest(service);
     return OP_NEXT;
 }
 
@@ -314,6 +352,16 @@ static enum op_result op_spawn(struct service *service)
 
 static enum op_result op_running(struct service *service)
 {
+    const char *again =
+        service->routine == &routine_restart || service->routine == &routine_retry ? " again" : "";
+
+    if (service->decisive)
+        because_of_edge(service, "; ");
+    else
+        service_because(service, "%s", "");
+    service_because_also(service, "its process was started%s", again);
+    if (service->record.pid > 0) /* else it has ended meanwhile */
+        service_because_also(service, " (pid %d)", (int)service->record.pid);
     service_enter(service, STATUS_RUNNING);
     return OP_NEXT;
 }
@@ -346,6 +394,7 @@ static enum op_result op_restarting(struct service *service)
 {
     service->leaving = service->going_down = service->told_restart = true;
     service_enter(service, STATUS_RESTARTING);
+    service->restart = service_latest(service);
     return OP_NEXT;
 }
 
@@ -402,6 +451,12 @@ static enum op_result op_turn_round(struct service *service)
 
 static enum op_result op_leave(struct service *service)
 {
+    const struct service_record *record = &service->record;
+    const struct process_status status = { record->has_exit_code ? record->exit_code : -1,
+                                           record->signal };
+
+    service_because(service, "its process ended: ");
+    process_status_print(status, &service->cause);
     if (service->config->hooks[HOOK_POST_EXIT].n > 0)
         service_enter(service, STATUS_STOPPING);
     return OP_NEXT;
@@ -410,6 +465,12 @@ static enum op_result op_leave(struct service *service)
 static bool ended_well(const struct service *service)
 {
     return service->record.has_exit_code && service->record.exit_code == 0;
+}
+
+static void tell_policy(struct service *service)
+{
+    service_because_also(service, "; its restart policy is ");
+    policy_print(service->plan.policy.flags, &service->cause);
 }
 
 static enum op_result op_judge_exit(struct service *service)
@@ -424,6 +485,7 @@ static enum op_result op_judge_exit(struct service *service)
     if (policy_restarts(&service->plan.policy, ended_well(service))) {
         service->restart_cause = RESTART_POLICY;
         service->told_restart = true;
+        tell_policy(service);
         return jump(service, &routine_retry);
     }
     if (world->ops->outputs_keep(world, service->index, &err) < 0)
@@ -438,6 +500,7 @@ static enum op_result op_judge_sick(struct service *service)
     if (!restarts || service->goal == GOAL_DOWN || service->exited)
         return OP_NEXT;
     service->restart_cause = RESTART_UNHEALTHY;
+    tell_policy(service);
     return jump(service, &routine_restart);
 }
 
@@ -486,7 +549,7 @@ ROUTINE(exit,
        op_leave, op_post_exit, op_judge_exit);
 
 OWN_ROUTINE(retry,
-       op_starting, op_pause, op_pre_restart, op_await, op_resolve, op_clear_outputs,
+       op_starting_again, op_pause, op_pre_restart, op_await, op_resolve, op_clear_outputs,
        op_pre_start, op_keep_restart,
        op_spawn, op_post_start, op_post_restart, op_running, op_up);
 

@@ -54,7 +54,35 @@ void service_because(struct service *service, const char *fmt, ...)
 {
     va_list args;
 
+    service->by = (struct history_link){ .given = false };
     buf_clear(&service->cause);
+    va_start(args, fmt);
+    buf_vprintf(&service->cause, fmt, args);
+    va_end(args);
+}
+
+struct history_link service_latest(const struct service *service)
+{
+    uint64_t count = service->history.count;
+
+    return (struct history_link){ count > 0, service->index, count - 1 };
+}
+
+void service_because_of(struct service *service, struct history_link by, const char *fmt, ...)
+{
+    va_list args;
+
+    service->by = by;
+    buf_clear(&service->cause);
+    va_start(args, fmt);
+    buf_vprintf(&service->cause, fmt, args);
+    va_end(args);
+}
+
+void service_because_also(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
     va_start(args, fmt);
     buf_vprintf(&service->cause, fmt, args);
     va_end(args);
@@ -118,7 +146,10 @@ void service_enter(struct service *service, enum status status)
     int64_t wall = world->ops->wall(world);
     struct event event = { .kind = EVENT_STATUS, .from = from, .to = status };
 
-    history_add(&service->history, from, status, wall, buf_text(&service->cause));
+    history_add(
+        &service->history,
+        &(struct history_entry){ .from = from, .to = status, .wall = wall, .by = service->by },
+        buf_text(&service->cause));
     if (service->up && !status_is_running(status))
         take_off(service);
     note_status(service, status, wall);
@@ -175,14 +206,14 @@ static void start_later(struct service *service)
 /* Its process, if there is one, runs on until its turn has come. */
 static void stop(struct service *service)
 {
-    service_because(service, "stop was asked for");
+    service_because(service, "stop was asked for%s", engine_asker(service->engine));
     routine_begin(service, &routine_stop);
 }
 
 /* Nothing runs yet, or the old process is going already. */
 static void stop_early(struct service *service)
 {
-    service_because(service, "stop was asked for");
+    service_because(service, "stop was asked for%s", engine_asker(service->engine));
     if (service->going_down) {
         service->leaving = true;
         service_enter(service, STATUS_STOPPING);
@@ -208,7 +239,7 @@ static void hasten(struct service *service)
 
 static void restart(struct service *service)
 {
-    service_because(service, "restart was asked for");
+    service_because(service, "restart was asked for%s", engine_asker(service->engine));
     service->restart_cause = RESTART_MANUAL;
     routine_begin(service, &routine_restart);
 }
@@ -251,7 +282,8 @@ static void judge_edges(struct service *service)
     if (result == EDGE_RESULT_GO) {
         routine_continue(service);
     } else if (result != EDGE_RESULT_WAIT) {
-        service_because(service, "%s", buf_text(&service->reason));
+        service_because_of(service, service_latest(service->decisive->target), "%s",
+                           buf_text(&service->reason));
         routine_settle(service, result == EDGE_RESULT_SKIP ? STATUS_SKIPPED : STATUS_FAILED);
     }
 }
@@ -312,6 +344,7 @@ static void force(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
+    service_because_also(service, "; it did not end within its grace period");
     world->ops->kill(world, service->index);
 }
 
@@ -328,8 +361,9 @@ static void become_healthy(struct service *service)
 
 static void become_unhealthy(struct service *service)
 {
-    service_because(service, "its health check failed %u times in a row",
-                    service->record.check_failures);
+    service_because(service, "its health check failed %u time%s in a row, at last: ",
+                    service->record.check_failures, service->record.check_failures == 1 ? "" : "s");
+    health_print_last(service, &service->cause);
     service_enter(service, STATUS_UNHEALTHY);
     routine_begin(service, &routine_sick);
 }

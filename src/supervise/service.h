@@ -34,6 +34,7 @@ struct routine;
 struct service;
 
 #define SERVICE_REASON_MAX 1000
+#define SERVICE_ASKER_MAX  200
 
 enum service_event {
     EV_START,       /* asked for */
@@ -80,6 +81,7 @@ struct service_edge {
     struct service *target;
     const struct config_edge *config;
     enum edge_wait wait;
+    bool order; /* it was met as EDGE_ORDER */
     struct timer timer;
 };
 
@@ -104,12 +106,15 @@ struct service {
     struct service_record record; /* record.status has one writer: service_enter */
     struct buf reason;            /* of skipped and failed */
     struct buf cause;             /* of what is going on */
+    struct history_link by;       /* the change of another service that is the cause of it */
+    struct buf asked;             /* who asked for the start that is going on, or due: " by root" */
     struct history history;
 
     struct service_edge *edges; /* to its dependencies, as in the configuration */
     size_t edge_count;
     struct service_edge **dependents; /* edges of others that point here */
     size_t dependent_count;
+    const struct service_edge *decisive; /* what the last look at the edges turned on; or NULL */
 
     enum service_goal goal;
     const struct routine *routine; /* NULL: nothing is going on */
@@ -132,10 +137,11 @@ struct service {
     bool told_restart; /* a restart began; dependents are to learn of it */
     bool files_on;     /* the world watches files */
     enum restart_cause restart_cause;
-    int stop_signal;        /* 0: the configuration's */
-    struct world_plan plan; /* as resolved last */
-    int64_t window_start;   /* of the start limit */
-    uint32_t window_count;  /* restarts in it */
+    struct history_link restart; /* the change that began the last restart */
+    int stop_signal;             /* 0: the configuration's */
+    struct world_plan plan;      /* as resolved last */
+    int64_t window_start;        /* of the start limit */
+    uint32_t window_count;       /* restarts in it */
 
     bool queued; /* in the queue of the engine */
     struct service *queue_next;
@@ -152,6 +158,12 @@ void service_forget_run(struct service *service);
 
 /* Why the next change happens, in words; kept until the next cause. */
 void service_because(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same, and it follows from a change of another service. */
+void service_because_of(struct service *service, struct history_link by, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+struct history_link service_latest(const struct service *service);
+/* More words for the cause that is there. */
+void service_because_also(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void service_set_reason(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Something that neighbours care about changed, though the status did not. */

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import pwd
 import re
 import signal
 import stat
@@ -502,8 +503,59 @@ def test_why_tells_the_way_and_what_is_waited_for(home):
     home.start()
     home.wait_for("db", "running")
     text = home.run("why", "web").stdout
-    assert text.startswith("web: waiting") and "waits for" in text and "db" in text
-    assert "stopped -> waiting: start was asked for" in text
+    assert text.startswith("web: waiting\n  waits for db (service_healthy), which is running: ")
+    who = pwd.getpwuid(os.geteuid()).pw_name
+    assert f"stopped -> waiting: start was asked for by {who}\n" in text
+
+
+def test_why_leads_through_levels_to_the_first_cause_also_for_programs(home):
+    home.write("""
+        services:
+          disk: {run: "while [ ! -e go ]; do sleep 0.05; done"}
+          db:
+            run: exec sleep 1000
+            restart: always
+            depends_on: {disk: {condition: service_completed_successfully}}
+            healthcheck: {run: "true", interval: 50ms}
+          web: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy, restart: true}}}
+        """)
+    home.start()
+    home.wait_for("disk", "running")
+    why = json.loads(home.run("why", "--json", "web").stdout)["web"]
+    assert why["status"] == "waiting" and why["levels"] == 2
+    db, = why["waits_for"]
+    disk, = db["waits_for"]
+    assert (db["service"], db["condition"], db["status"]) == ("db", "service_healthy", "waiting")
+    assert (disk["service"], disk["condition"]) == ("disk", "service_completed_successfully")
+    assert "  waits through 2 levels\n" in home.run("why", "web").stdout
+    home.write("", "go")
+    first = home.wait_for("web", "running")["pid"]
+    os.kill(home.wait_for("db", "healthy")["pid"], signal.SIGKILL)
+    wait_until(lambda: home.services()["web"]["pid"] not in (None, first) and home.status("web") == "running", "web restarts")
+    history = json.loads(home.run("why", "--json", "web").stdout)["web"]["history"]
+    restarted, = [entry for entry in history if entry["to"] == "restarting"]
+    assert restarted["cause"] == "its dependency db restarts"
+    assert [link["service"] for link in restarted["chain"]] == ["db"]
+    assert restarted["chain"][0]["cause"] == "its process ended: killed by SIGKILL; its restart policy is always"
+    begun, = [entry for entry in history if (entry["from"], entry["to"]) == ("waiting", "starting")]
+    assert begun["cause"] == "its dependency db has met service_healthy"
+    assert [(link["service"], link["cause"]) for link in begun["chain"]] == [
+        ("db", "its health check passed"), ("disk", "its process ended: exit status 0")]
+
+
+def test_why_names_the_failure_for_which_a_start_was_given_up(home):
+    home.write("""
+        services:
+          web: {run: "exec sleep 1000"}
+          bad: {run: "exit 7"}
+        """)
+    assert home.start("--wait", check=False).returncode == 1
+    text = home.run("why", "web", "bad").stdout
+    assert "the start was given up, since service 'bad' failed" in text
+    assert "running -> exited: its process ended: exit status 7" in text
+    home.stop_daemon()
+    home.start_daemon()
+    assert home.run("why", "web").stdout == "web: stopped (the config is not loaded), ended by SIGTERM\n"
 
 
 def test_the_manual_page_has_every_command_and_every_option_of_the_help():

@@ -23,6 +23,7 @@
 #include "supervise/filewatch.h"
 #include "supervise/readiness.h"
 #include "supervise/real_world.h"
+#include "supervise/why.h"
 #include "sys/clock.h"
 #include "test.h"
 
@@ -95,8 +96,11 @@ RIG void print_all(struct rig *rig)
 {
     AUTO_BUF struct buf text = BUF_INIT(LOG_MAX);
 
-    for (uint32_t i = 0; i < engine_count(rig->engine); i++)
-        engine_why(rig->engine, i, &text);
+    for (uint32_t i = 0; i < engine_count(rig->engine); i++) {
+        struct value why = why_value(&rig->arena, rig->engine, i);
+
+        why_print(&why, &text);
+    }
     (void)fprintf(stderr, "%s%s\n", buf_text(&text), buf_text(&rig->log));
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "supervise/fake.h"
+#include "supervise/why.h"
 
 #define WORDS_MAX 16
 #define WHY_MAX   4000
@@ -179,9 +180,18 @@ static void do_settled(struct play *play)
     buf_printf(play->out, "%s\n", settled ? "settled" : "not settled");
 }
 
+static void do_as(struct play *play)
+{
+    CHECK(play->count > 1);
+    engine_ask_as(play->fake->engine,
+                  arena_strndup(&play->fake->arena, play->words[1].p, play->words[1].n));
+}
+
 static void do_why(struct play *play)
 {
-    engine_why(play->fake->engine, service_of(play), play->out);
+    struct value why = why_value(&play->fake->arena, play->fake->engine, service_of(play));
+
+    why_print(&why, play->out);
 }
 
 static void do_count(struct play *play)
@@ -215,6 +225,7 @@ static const struct {
     { "down",    do_down },    /* [SERVICE...] */
     { "settled", do_settled }, /* [SERVICE...] */
     { "why",     do_why },     /* SERVICE */
+    { "as",      do_as },      /* WHO: asks from now on */
     { "count",   do_count },   /* SERVICE */
 };
 /* clang-format on */
@@ -262,3 +273,4 @@ PLAYS(stops_are_graceful_parallel_and_in_order, "stop.txt")
 PLAYS(hooks_run_in_order_and_fail_as_documented, "hooks.txt")
 PLAYS(health_checks_change_the_status, "health.txt")
 PLAYS(readiness_and_quiescence_are_seen, "readiness.txt")
+PLAYS(every_change_names_its_cause, "why.txt")

@@ -12,12 +12,16 @@ TEST(the_latest_changes_are_kept_and_the_oldest_forgotten)
     CHECK(history_find(&history, 0) == NULL);
     for (int i = 0; i < HISTORY_LENGTH + 3; i++) {
         (void)snprintf(cause, sizeof(cause), "cause %d", i);
-        history_add(&history, STATUS_STOPPED, STATUS_WAITING, i, cause);
+        history_add(&history,
+                    &(struct history_entry){ .from = STATUS_STOPPED, .to = STATUS_WAITING }, cause);
     }
-    CHECK_STR(history_find(&history, 0)->cause, "cause 10");
+    CHECK_STR(history_find(&history, 0)->cause, "cause 18");
     CHECK_STR(history_find(&history, HISTORY_LENGTH - 1)->cause, "cause 3");
     CHECK(history_find(&history, HISTORY_LENGTH) == NULL);
     CHECK_INT(history.count, HISTORY_LENGTH + 3);
+    CHECK_STR(history_get(&history, 3)->cause, "cause 3");
+    CHECK_INT(history_get(&history, 18)->number, 18);
+    CHECK(history_get(&history, 2) == NULL && history_get(&history, 19) == NULL);
 }
 
 TEST(a_long_cause_is_cut)
@@ -26,6 +30,6 @@ TEST(a_long_cause_is_cut)
     AUTO_BUF struct buf text = BUF_INIT(1000);
 
     buf_fill(&text, 'x', 500);
-    history_add(&history, STATUS_RUNNING, STATUS_FAILED, 1, buf_text(&text));
+    history_add(&history, &(struct history_entry){ .to = STATUS_FAILED }, buf_text(&text));
     CHECK_INT(strlen(history_find(&history, 0)->cause), HISTORY_CAUSE_SIZE - 1);
 }

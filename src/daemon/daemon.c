@@ -26,8 +26,6 @@
 #include "sys/path.h"
 
 #define PID_TEXT_SIZE 32
-/* How often the list of children is looked at. */
-#define TRIM_INTERVAL (60 * CLOCK_SECOND)
 #define PATH_FILE_MAX ((size_t)8192)
 /* The folder of root's daemon is searched by users on their way to the socket, not listed. */
 #define ROOT_MODE_SYSTEM 0771
@@ -107,33 +105,24 @@ void daemon_pump_soon(struct daemon *daemon)
 
 /* --- the list of children --------------------------------------------------------------------- */
 
-static void on_trim(struct timer *timer)
+/* Each start makes the list longer by one line, so that it need not be looked at, and no timer set:
+ * a daemon at rest never wakes. */
+static void trim(struct daemon *daemon)
 {
-    struct daemon *daemon = container_of(timer, struct daemon, trim);
-    struct stat st;
+    uint64_t lines = daemon->trees.started - daemon->started;
     struct err err;
     uint64_t mark;
     int fd;
 
-    if (fstat(daemon->births, &st) == 0 && st.st_size > (off_t)LEFTOVER_TRIM_SIZE) {
-        if (leftover_open(daemon->births_path, &fd, &mark, &err) < 0) {
-            log_warning("list of children cannot be written anew error=%s", err.text);
-        } else {
-            fd_close(&daemon->births);
-            daemon->births = daemon->trees.births = fd;
-        }
-    }
-}
-
-/* Each start makes the list longer. */
-static void trim_later(struct daemon *daemon)
-{
-    if (daemon->births < 0 || daemon->started == daemon->trees.started)
+    if (daemon->births < 0 || lines * sizeof(struct process_birth) <= LEFTOVER_TRIM_SIZE)
         return;
     daemon->started = daemon->trees.started;
-    if (!timer_is_set(&daemon->trim))
-        timer_set(loop_timers(daemon->loop), &daemon->trim, clock_after(clock_now(), TRIM_INTERVAL),
-                  on_trim);
+    if (leftover_open(daemon->births_path, &fd, &mark, &err) < 0) {
+        log_warning("list of children cannot be written anew error=%s", err.text);
+        return;
+    }
+    fd_close(&daemon->births);
+    daemon->births = daemon->trees.births = fd;
 }
 
 /* --- after each turn ------------------------------------------------------------------------- */
@@ -236,7 +225,7 @@ static void on_step(void *self)
     MAP_EACH (&daemon->projects, entry)
         if (((struct project *)entry->value)->changed)
             project_save_later(entry->value);
-    trim_later(daemon);
+    trim(daemon);
     ask_others(daemon);
     check_end(daemon);
 }

@@ -46,10 +46,9 @@ struct daemon {
     struct scribe scribe; /* who writes logs */
     const char *cgroup;   /* all that we start is below; NULL: sessions */
     const char *births_path;
-    int births;    /* for sessions: the list of all that we started; -1: none */
-    uint64_t mark; /* likewise: what is in their environment */
-    struct timer trim;
-    uint64_t started;    /* of `trees`, when the list was last to be looked at */
+    int births;          /* for sessions: the list of all that we started; -1: none */
+    uint64_t mark;       /* likewise: what is in their environment */
+    uint64_t started;    /* of `trees`, when the list was last written anew */
     struct map projects; /* by path */
     struct client *clients;
     size_t client_count;

@@ -136,13 +136,13 @@ static bool is_over_limit(struct service *service, int64_t now)
 static enum op_result give_up(struct service *service)
 {
     AUTO_BUF struct buf why = BUF_INIT(SERVICE_REASON_MAX);
-    struct str cause = buf_view(&service->cause);
+    struct str rest = buf_view(&service->cause), cause = str_cut(&rest, ';');
 
     /* without what came of it */
     buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %.*s",
                (long long)service->config->start_limit_count,
                (long long)(service->config->start_limit_interval / CLOCK_SECOND),
-               STR_ARG(str_cut(&cause, ';')));
+               STR_ARG(cause));
     return fail(service, buf_text(&why));
 }
 

@@ -41,7 +41,7 @@ struct call {
     enum request_kind kind;
     struct arena arena;
     const void *args;
-    const char *who; /* the account of the client, for what it asks to be done; else NULL */
+    const char *who;         /* the account of the client, for what it asks to be done; else NULL */
     struct project *project; /* NULL: none, or none any more */
     struct engine_set set;
     const struct config_source *source; /* what is to be loaded later */

@@ -141,8 +141,7 @@ static enum op_result give_up(struct service *service)
     /* without what came of it */
     buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %.*s",
                (long long)service->config->start_limit_count,
-               (long long)(service->config->start_limit_interval / CLOCK_SECOND),
-               STR_ARG(cause));
+               (long long)(service->config->start_limit_interval / CLOCK_SECOND), STR_ARG(cause));
     return fail(service, buf_text(&why));
 }
 

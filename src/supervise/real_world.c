@@ -223,6 +223,20 @@ static int need_launch(struct real_service *own, struct err *err)
     return resolve(&own->real->world, own->index, WORLD_IGNORE_IF | WORLD_RESTART, &plan, err);
 }
 
+/* What a step is told of its service: while it leaves, whether it is still there or how it ended.
+ */
+static enum status status_in(enum hook_phase phase, const struct service_record *record)
+{
+    if (record->status != STATUS_STOPPING)
+        return record->status;
+    switch (phase) {
+    case HOOK_PRE_STOP: return STATUS_RUNNING;
+    case HOOK_POST_STOP: return STATUS_STOPPED;
+    case HOOK_POST_EXIT: return record->signal ? STATUS_KILLED : STATUS_EXITED;
+    default: return record->status;
+    }
+}
+
 static int prepare_step(struct world *world, uint32_t service, enum hook_phase phase, size_t step,
                         bool failed, struct world_step *ret_step, struct err *err)
 {
@@ -240,6 +254,7 @@ static int prepare_step(struct world *world, uint32_t service, enum hook_phase p
     context = context_of(own, &own->step_arena);
     context.in_hook = true;
     context.phase = phase;
+    context.self.status = status_in(phase, &engine_get(world->events.self, service)->record);
     context.had_failure = failed;
     resolver = resolver_new(own->real->options.config);
     rc = resolve_step(resolver, own->config, &own->config->hooks[phase].p[step], &own->launch,

@@ -167,7 +167,8 @@ IN_CHILD static int become_reaper(const struct child *child)
     return child->spec->reaper ? (int)syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) : 0;
 }
 
-/* As execvp does: a candidate without rights is remembered, one that is not there is not. */
+/* As execvp does: a candidate without rights is remembered, one that is not there is not, and a
+ * file that the kernel cannot run is a script for the shell. */
 IN_CHILD static int exec_program(const struct child *child)
 {
     static const uint64_t no_signals;
@@ -176,6 +177,11 @@ IN_CHILD static int exec_program(const struct child *child)
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, SIGNAL_SET_SIZE);
     for (const char *const *path = child->candidates; *path; path++) {
         (void)syscall(SYS_execve, *path, child->argv, child->env);
+        if (errno == ENOEXEC) {
+            child->script[1] = *path;
+            (void)syscall(SYS_execve, child->script[0], child->script, child->env);
+            return -1;
+        }
         if (errno == EACCES)
             denied = 1;
         else if (errno != ENOENT && errno != ENOTDIR)

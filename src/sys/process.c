@@ -73,6 +73,21 @@ static const char *const *list_candidates(struct arena *arena, const char *progr
     return list.p;
 }
 
+/* The shell, room for the file that was found, and the arguments. */
+static const char **script_line(struct arena *arena, const char *const *argv)
+{
+    const char **line;
+    size_t count = 0;
+
+    while (argv[count])
+        count++;
+    line = ARENA_ARRAY(arena, const char *, count + 2);
+    line[0] = SHELL;
+    for (size_t i = 1; i < count; i++)
+        line[i + 1] = argv[i];
+    return line;
+}
+
 static int set_program(struct child *child, struct arena *arena, struct err *err)
 {
     const struct process_spec *spec = child->spec;
@@ -92,6 +107,7 @@ static int set_program(struct child *child, struct arena *arena, struct err *err
     child->argv = as_exec(argv);
     child->env = as_exec(env);
     child->candidates = list_candidates(arena, argv[0], env);
+    child->script = script_line(arena, argv);
     return 0;
 }
 

@@ -258,6 +258,40 @@ def test_hooks_around_an_exit_and_a_policy_restart(home):
         "pre_start", "post_start", "post_exit", "pre_restart", "pre_start", "post_start", "post_restart"]
 
 
+def test_hooks_know_how_their_service_is(home):
+    home.write("""
+        services:
+          ended:
+            run: "exit 3"
+            hooks: {post_exit: {run: 'echo "${{ service.status }}$ ${{ service.exit_code }}$ ${{ hook.name }}$"'}}
+          killed:
+            run: "kill -9 $$"
+            hooks: {post_exit: {run: 'echo "${{ service.status }}$ ${{ tostring(service.exit_code) }}$"'}}
+          stopped:
+            run: "exec sleep 1000"
+            logs: {retention: {on_stop: retain}}
+            hooks:
+              pre_start: {run: 'echo "${{ service.status }}$ ${{ service.initialized }}$"'}
+              pre_stop: {run: 'echo "${{ service.status }}$ ${{ service.initialized }}$"'}
+              post_stop: {run: 'echo "${{ service.status }}$"'}
+          again:
+            run: "test -e second && exec sleep 1000; touch second; exit 1"
+            restart: on-failure
+            hooks: {pre_start: {run: "test ! -e second"}}
+        """)
+    home.start()
+    home.wait_for("ended", "exited")
+    home.wait_for("killed", "killed")
+    home.wait_for("stopped", "running")
+    home.run("stop", "stopped")
+    assert [text for _, text in home.lines("ended")] == ["exited 3 post_exit"]
+    assert [text for _, text in home.lines("killed")] == ["killed nil"]
+    assert [text for _, text in home.lines("stopped")] == ["starting false", "running true", "stopped"]
+    # pre_start of a restart by policy may fail
+    wait_until(lambda: any("pre_start" in text for _, text in home.lines("again")), "the hook fails")
+    home.wait_for("again", "running")
+
+
 def test_hooks_of_health_come_with_each_change(home):
     home.write(f"""
         services:

@@ -89,6 +89,16 @@ TEST(a_program_is_found_in_the_path_of_the_child)
     CHECK_STR(run(&(struct process_spec){ .argv = argv, .env = env }).out.p, "hello you\n");
 }
 
+TEST(a_file_that_is_no_binary_is_a_script_for_the_shell)
+{
+    const char *path = path_join(&arena, test_folder(), "hello-there");
+    const char *const argv[] = { path, "a b", "c", NULL };
+    struct err err;
+
+    CHECK_INT(fs_write(path, STR("echo \"hello $1 $2\"\n"), 0755, &err), 0);
+    CHECK_STR(run(&(struct process_spec){ .argv = argv }).out.p, "hello a b c\n");
+}
+
 TEST(what_fails_before_the_program_runs_names_the_step)
 {
     const char *const none[] = { "no-such-program", "x", NULL };

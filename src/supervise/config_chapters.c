@@ -60,7 +60,8 @@
     "\n"                                                                                           \
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n" \
     "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n" \
-    "matches restarts the service, half a second after the first one. Folders may come and go;\n"  \
+    "matches, a touch too, restarts the service half a second after the first one; what changes\n" \
+    "while it restarts does not count. Folders may come and go;\n"                                 \
     "only that of an absolute pattern elsewhere must be there.\n"
 
 #define HOOKS_DETAILS                                                                              \

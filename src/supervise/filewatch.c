@@ -16,7 +16,8 @@
 #include "sys/tree.h"
 
 #define CHANGES                                                                                    \
-    (IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW)
+    (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |    \
+     IN_DONT_FOLLOW)
 #define READ_SIZE ((size_t)64 << 10)
 
 /* Who wants to know of a folder, and by which path they reach it. */
@@ -236,6 +237,8 @@ static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
 {
     bool is_folder = (mask & IN_ISDIR) != 0;
 
+    if (is_folder && (mask & IN_ATTRIB))
+        return; /* of files it is how people say 'changed' without writing: touch */
     /* one that was moved away keeps its watches: take them off, with those below it */
     if (is_folder && (mask & (IN_MOVED_FROM | IN_DELETE)))
         forget(watch->hub, watch, path);

@@ -106,6 +106,22 @@ TEST(changes_are_told_once_for_a_burst)
     done(&seen, &hub);
 }
 
+TEST(a_file_that_is_touched_has_changed_and_a_folder_has_not)
+{
+    static const char *const patterns[] = { "**" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    touch("a.conf");
+    CHECK(mkdir(in("x"), 0700) == 0);
+    begin(&seen, &hub, patterns, 1);
+    CHECK(utimensat(AT_FDCWD, in("a.conf"), NULL, 0) == 0);
+    CHECK_INT(changes(&seen), 1);
+    CHECK(utimensat(AT_FDCWD, in("x"), NULL, 0) == 0);
+    CHECK_INT(changes(&seen), 0);
+    done(&seen, &hub);
+}
+
 TEST(new_folders_are_picked_up_with_what_is_in_them)
 {
     static const char *const patterns[] = { "**/*.conf" };

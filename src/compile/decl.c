@@ -234,7 +234,8 @@ static const char *full_name(struct arena *arena, const char *module, const char
 
     memcpy(name, module, length);
     name[length] = ':';
-    memcpy(name + length + 1, id, rest + 1);
+    memcpy(name + length + 1, id, rest);
+    name[length + 1 + rest] = '\0';
     return name;
 }
 

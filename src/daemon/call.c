@@ -345,6 +345,16 @@ void call_tell(struct call *call, const struct event *event)
     }
 }
 
+/* Send lines, as many as go; true when there will be no more. */
+static bool pump(struct call *call)
+{
+    bool done = false;
+
+    if (call->stream && call->client)
+        stream_pump(call->stream, call, &done);
+    return done;
+}
+
 /* Everything that was written is told before the end is. */
 static void tell_rest(struct call *call)
 {
@@ -364,7 +374,7 @@ static void tell_rest(struct call *call)
         call->ticket = capture_flush(&call->project->capture);
     if (!capture_is_flushed(&call->project->capture, call->ticket))
         return; /* asked again when that is done */
-    call_pump(call);
+    (void)pump(call);
     if (call->stream && stream_has_more(call->stream))
         return; /* asked again when that is sent */
     call->told_quiet = true;
@@ -391,11 +401,6 @@ void call_look(struct call *call)
 
 void call_pump(struct call *call)
 {
-    bool done = false;
-
-    if (!call->stream || !call->client)
-        return;
-    stream_pump(call->stream, call, &done);
-    if (done && !call->watching)
+    if (pump(call) && !call->watching)
         call_finish(call, value_null());
 }

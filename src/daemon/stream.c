@@ -103,7 +103,6 @@ void stream_pump(struct stream *stream, struct call *call, bool *ret_done)
         }
     }
     daemon_pump_soon(call->daemon);
-    return;
 }
 
 bool stream_has_more(const struct stream *stream)

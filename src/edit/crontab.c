@@ -24,7 +24,7 @@ bool crontab_parse(struct str line, struct crontab_entry *ret_entry)
     struct str rest = content;
     size_t fields;
 
-    if (content.n == 0 || !memchr("0123456789*@~", content.p[0], 13))
+    if (content.n == 0 || str_find_char(STR("0123456789*@~"), content.p[0], 0) == STR_NONE)
         return false; /* no schedule begins so: a comment, or NAME=value */
     fields = content.p[0] == '@' ? 1 : FIELDS;
     for (size_t i = 0; i < fields; i++)

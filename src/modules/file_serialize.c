@@ -86,7 +86,7 @@ static int read_style(struct arena *arena, const struct value *options, struct s
     static const struct params_policy policy = { .owner = "serializer_opts", .noun = "option" };
     struct value joined = options ? *options : value_null();
 
-    if (joined.kind == VALUE_LIST)
+    if (options && options->kind == VALUE_LIST)
         joined = join_options(arena, options);
     *ret = (struct style){ 0 };
     return params_decode(arena, style_params, &policy, &joined, ret, diags);

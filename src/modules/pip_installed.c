@@ -175,14 +175,23 @@ static int list(struct state_run *run, const struct installed_args *want, struct
     return tool_run(&tool, tool_argv(&tool, &words), &options, ret, err);
 }
 
+static bool is_one_of(struct str set, char c)
+{
+    return str_find_char(set, c, 0) != STR_NONE;
+}
+
+static bool is_joint(char c)
+{
+    return is_one_of(STR("-_."), c);
+}
+
 /* Names of packages: case, and runs of - _ . are all alike. */
 static bool same_name(struct str a, struct str b)
 {
     size_t i = 0, j = 0;
 
     while (i < a.n && j < b.n) {
-        const bool left = memchr("-_.", a.p[i], 3) != NULL,
-                   right = memchr("-_.", b.p[j], 3) != NULL;
+        const bool left = is_joint(a.p[i]), right = is_joint(b.p[j]);
 
         if (left != right)
             return false;
@@ -190,9 +199,9 @@ static bool same_name(struct str a, struct str b)
             return false;
         i++;
         j++;
-        while (left && i < a.n && memchr("-_.", a.p[i], 3))
+        while (left && i < a.n && is_joint(a.p[i]))
             i++;
-        while (right && j < b.n && memchr("-_.", b.p[j], 3))
+        while (right && j < b.n && is_joint(b.p[j]))
             j++;
     }
     return i == a.n && j == b.n;
@@ -203,7 +212,7 @@ static struct str name_of(struct str package)
 {
     size_t n = 0;
 
-    while (n < package.n && !memchr("[=<>!~;@ ", package.p[n], 9))
+    while (n < package.n && !is_one_of(STR("[=<>!~;@ "), package.p[n]))
         n++;
     return str_slice(package, 0, n);
 }

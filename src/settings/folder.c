@@ -75,7 +75,7 @@ const char *folder_suggest(struct arena *arena, const char *root, struct str ref
     struct fs_names names = { VEC_INIT };
     struct suggest suggest;
     struct err ignored;
-    struct str last = ref, best;
+    struct str last, best;
     size_t dot = ref.n;
 
     while (dot > 0 && ref.p[dot - 1] != '.')

@@ -160,11 +160,10 @@ static int read_document(struct loader *loader, const char *path, struct str tex
 /* `doc` as the value of `key`, "a:b" from outside in. */
 static struct value nest(struct loader *loader, struct str key, struct value doc)
 {
-    size_t at = key.n;
-
     while (key.n > 0) {
         struct value_map *map = value_map_new(loader->arena, 1);
         struct str part;
+        size_t at;
 
         for (at = key.n; at > 0 && key.p[at - 1] != ':'; at--)
             continue;

@@ -102,8 +102,10 @@ static int set_program(struct child *child, struct arena *arena, struct err *err
         line[2] = spec->command;
         argv = line;
     }
-    if (!argv[0] || !argv[0][0] || (!spec->argv && !spec->command))
-        return err_set(err, ERR_INVALID, "start a process: there is no program to run");
+    if (!argv[0] || !argv[0][0] || (!spec->argv && !spec->command)) {
+        (void)err_set(err, ERR_INVALID, "start a process: there is no program to run");
+        return -1;
+    }
     child->argv = as_exec(argv);
     child->env = as_exec(env);
     child->candidates = list_candidates(arena, argv[0], env);

@@ -37,7 +37,7 @@ typedef int tree_fn(void *self, enum tree_step step, const struct tree_entry *en
 
 /* Visit `path` and all below it. What vanishes meanwhile is passed over. Fails with ERR_LIMIT below
  * TREE_DEPTH_MAX levels, and when `path` is not there. */
-int tree_walk(const char *path, tree_fn *visit, void *self, struct err *err);
+int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err);
 
 /* Remove it all; not there is fine. Stops at a mount point rather than empty another file system.
  */

@@ -300,18 +300,19 @@ static int group_text(struct grammar *g, const struct value *group, size_t at, s
 static int unknown_group(struct grammar *g, struct str name, size_t at)
 {
     const struct value *groups = g->options->groups;
+    const struct value_map *map = groups && groups->kind == VALUE_MAP ? groups->map : NULL;
     struct suggest suggest;
     struct str best;
 
     (void)COMPLAIN(g, at, "no group '%.*s'", STR_ARG(name));
     suggest_init(&suggest, name);
-    for (size_t i = 0; value_is(groups, VALUE_MAP) && i < groups->map->count; i++)
-        if (groups->map->pairs[i].key.kind == VALUE_STR)
-            suggest_offer(&suggest, groups->map->pairs[i].key.s);
+    for (size_t i = 0; map && i < map->count; i++)
+        if (map->pairs[i].key.kind == VALUE_STR)
+            suggest_offer(&suggest, map->pairs[i].key.s);
     best = suggest_best(&suggest);
     if (best.p)
         diag_hint(g->diags, "did you mean '%.*s'?", STR_ARG(best));
-    else if (!value_is(groups, VALUE_MAP) || groups->map->count == 0)
+    else if (!map || map->count == 0)
         diag_hint(g->diags, "no groups are configured here");
     return -1;
 }

@@ -208,10 +208,10 @@ TEST(cleaning_is_due_when_it_has_something_to_do)
 static int syncs;
 
 /* In place of the C library's. */
-int fdatasync(int fd)
+int fdatasync(int fildes)
 {
     syncs++;
-    return (int)syscall(SYS_fdatasync, fd);
+    return (int)syscall(SYS_fdatasync, fildes);
 }
 
 TEST(a_store_that_syncs_does_so_after_each_write)

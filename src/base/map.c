@@ -76,14 +76,14 @@ static uint32_t *find_slot(const struct map *map, struct str key, uint32_t hash)
     }
 }
 
-/* Make room for one more entry: drop the removed ones, or double. */
-static void rebuild(struct map *map)
+/* Make room for `more` entries: drop the removed ones, or double. */
+static void rebuild(struct map *map, size_t more)
 {
     size_t slot_cap = map->slot_cap ? map->slot_cap : FIRST_SLOTS;
     struct map_entry *entries;
     size_t n = 0;
 
-    while (map->live + 1 > slot_cap / 2)
+    while (map->live + more > slot_cap / 2)
         slot_cap = mem_product(slot_cap, 2);
     entries = allocate(map, mem_product(slot_cap / 2 + 1, sizeof(*entries)));
     assert(map->entries || map->used == 0);
@@ -123,6 +123,12 @@ bool map_has(const struct map *map, struct str key)
     return find(map, key) != NULL;
 }
 
+void map_reserve(struct map *map, size_t count)
+{
+    if (count > map->live && count > map->slot_cap / 2)
+        rebuild(map, count - map->live);
+}
+
 void *map_set(struct map *map, struct str key, void *value)
 {
     struct map_entry *entry = find(map, key);
@@ -135,7 +141,7 @@ void *map_set(struct map *map, struct str key, void *value)
         return old;
     }
     if (map->slot_cap == 0 || map->used + 1 > map->slot_cap / 2)
-        rebuild(map);
+        rebuild(map, 1);
     assert(map->entries);
     hash = map_hash(key.p, key.n);
     if (!key.p)

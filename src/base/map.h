@@ -51,6 +51,8 @@ struct map {
 /* The value, or NULL when the key is not there. */
 void *map_find(const struct map *map, struct str key);
 bool map_has(const struct map *map, struct str key);
+/* Make room for `count` entries at once, instead of growing. */
+void map_reserve(struct map *map, size_t count);
 /* Returns the value that was there before, or NULL. A known key keeps its place in the order. */
 void *map_set(struct map *map, struct str key, void *value);
 /* Returns the value that was removed, or NULL. */

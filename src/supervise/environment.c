@@ -6,6 +6,9 @@
 #include "base/err.h"
 #include "sys/account.h"
 
+/* Variables that most copies get on top. */
+enum { COPY_ROOM = 8 };
+
 void environment_init(struct environment *env, struct arena *arena)
 {
     *env = (struct environment){ .arena = arena, .vars = MAP_INIT_IN(arena) };
@@ -16,9 +19,22 @@ struct environment *environment_copy(struct arena *arena, const struct environme
     struct environment *copy = ARENA_NEW(arena, struct environment);
 
     environment_init(copy, arena);
-    if (env)
+    if (env) {
+        map_reserve(&copy->vars, map_count(&env->vars) + COPY_ROOM);
         environment_merge(copy, env);
+    }
     return copy;
+}
+
+struct environment *environment_share(struct arena *arena, const struct environment *env)
+{
+    struct environment *shared = ARENA_NEW(arena, struct environment);
+
+    environment_init(shared, arena);
+    map_reserve(&shared->vars, map_count(&env->vars) + COPY_ROOM);
+    MAP_EACH (&env->vars, entry)
+        (void)map_set(&shared->vars, entry->key, entry->value);
+    return shared;
 }
 
 bool environment_is_name(struct str name)

@@ -31,8 +31,10 @@ struct environment {
 };
 
 void environment_init(struct environment *env, struct arena *arena);
-/* A copy in the arena. */
+/* A copy in the arena; NULL is empty. */
 struct environment *environment_copy(struct arena *arena, const struct environment *env);
+/* One that begins with the same variables and borrows their texts: `env` must live as long. */
+struct environment *environment_share(struct arena *arena, const struct environment *env);
 
 /* Not empty, no '=', no NUL, no blanks. */
 bool environment_is_name(struct str name);

@@ -291,23 +291,31 @@ static void task_kill(struct world *world, uint32_t service, enum world_task kin
 /* --- outputs -----------------------------------------------------------------------------------
  */
 
+/* Of most services: it needs no memory, and nobody changes what is stored here. */
+static struct value_map no_values;
+
+static struct value copy_unless_empty(struct arena *arena, const struct value *v)
+{
+    return value_is(v, VALUE_MAP) && v->map->count == 0 ? value_map(&no_values)
+                                                        : value_copy(arena, v);
+}
+
 /* Values that live on are copied; the arena is made anew, so that it never grows. */
 static void set_outputs(struct real_service *own, const struct value *outputs,
                         const struct value *hooks)
 {
     struct arena arena = ARENA_INIT;
 
-    own->outputs = value_copy(&arena, outputs);
-    own->hooks = value_copy(&arena, hooks);
+    own->outputs = copy_unless_empty(&arena, outputs);
+    own->hooks = copy_unless_empty(&arena, hooks);
     arena_done(&own->output_arena);
     own->output_arena = arena;
 }
 
 static void clear_memory(struct real_service *own)
 {
-    arena_clear(&own->output_arena);
-    own->outputs = value_map(value_map_new(&own->output_arena, 0));
-    own->hooks = value_map(value_map_new(&own->output_arena, 0));
+    arena_done(&own->output_arena);
+    own->outputs = own->hooks = value_map(&no_values);
 }
 
 static void outputs_clear(struct world *world, uint32_t service)

@@ -90,7 +90,8 @@ static int build_environment(struct resolver *r, const struct config_service *se
     const struct config_program *program = &service->program;
 
     b->full = environment_copy(r->arena, r->kepler_env);
-    b->child = environment_copy(r->arena, program->inherit_env ? r->kepler_env : NULL);
+    b->child = program->inherit_env ? environment_share(r->arena, b->full)
+                                    : environment_copy(r->arena, NULL);
     b->file = environment_copy(r->arena, NULL);
     r->env = b->full;
     r->env_file = b->file;

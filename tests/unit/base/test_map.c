@@ -64,3 +64,25 @@ TEST(the_empty_key_is_a_key)
     CHECK(map_find(&map, STR("")) == &x);
     map_done(&map);
 }
+
+TEST(a_map_with_reserved_room_does_not_grow)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_ARENA struct arena keys = ARENA_INIT;
+    struct map map = MAP_INIT_IN(&arena);
+    size_t used;
+    char key[16];
+
+    map_reserve(&map, 100);
+    used = arena.used;
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(key, sizeof(key), "key %d", i);
+        CHECK(map_set(&map, str_from(arena_strdup(&keys, key)), &map) == NULL);
+    }
+    CHECK_INT(arena.used, used);
+    map_reserve(&map, 5); /* there is more already */
+    CHECK_INT(map_count(&map), 100);
+    CHECK(map_has(&map, STR("key 99")));
+    map_reserve(&map, 200);
+    CHECK(map_has(&map, STR("key 0")) && map_count(&map) == 100);
+}

@@ -59,6 +59,24 @@ TEST(a_later_value_keeps_the_place_of_the_first)
     CHECK(!array[2]);
 }
 
+TEST(an_environment_that_shares_goes_its_own_way)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct environment base, *other;
+
+    environment_init(&base, &arena);
+    environment_set(&base, STR("A"), STR("1"));
+    environment_set(&base, STR("B"), STR("2"));
+    other = environment_share(&arena, &base);
+    environment_set(other, STR("A"), STR("3"));
+    environment_set(other, STR("C"), STR("4"));
+    environment_set(&base, STR("B"), STR("5"));
+    CHECK_STR(environment_find(&base, STR("A")), "1");
+    CHECK_STR(environment_find(other, STR("A")), "3");
+    CHECK_STR(environment_find(other, STR("B")), "2");
+    CHECK(!environment_find(&base, STR("C")));
+}
+
 TEST(secrets_of_the_caller_are_not_captured)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

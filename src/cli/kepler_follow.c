@@ -71,6 +71,7 @@ static void on_failure(struct following *following, const struct value *body)
         return; /* it was we who stopped it */
     kepler_failure_print(body, &text);
     (void)kepler_error("service '%s' failed: %s", name, buf_text(&text));
+    kepler_progress_leave(&following->progress);
     following->status = KEPLER_FAILED;
     if (following->follow->abort)
         stop_services(following, false,

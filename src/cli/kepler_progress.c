@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "cli/color.h"
+#include "cli/kepler_status_text.h"
 #include "data/value.h"
 #include "supervise/status.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 
-#define DRAW_MAX     ((size_t)1 << 20)
-#define ROWS_UNKNOWN 24
+#define DRAW_MAX        ((size_t)1 << 20)
+#define ROWS_UNKNOWN    24
+#define COLUMNS_UNKNOWN 80
 /* How long the mark stands still. */
 #define TURN (100 * CLOCK_MS)
 
@@ -38,12 +41,17 @@ void kepler_progress_init(struct kepler_progress *progress, bool wanted)
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-static size_t screen_rows(void)
+static struct winsize screen_size(void)
 {
     struct winsize size;
 
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
-                                                                           : ROWS_UNKNOWN;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
+        size = (struct winsize){ 0 };
+    if (size.ws_row == 0)
+        size.ws_row = ROWS_UNKNOWN;
+    if (size.ws_col == 0)
+        size.ws_col = COLUMNS_UNKNOWN;
+    return size;
 }
 
 static bool is_moving(const struct kepler_progress_line *line)
@@ -58,36 +66,49 @@ static void draw_line(const struct kepler_progress *progress, const struct map_e
     const struct kepler_progress_line *line = entry->value;
     char mark = is_moving(line) ? marks[progress->turn % sizeof(marks)] : ' ';
 
-    buf_printf(out, "\r\033[2K%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
+    buf_printf(out, "%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
                line->reason ? ": " : "", line->reason ? line->reason : "");
 }
 
-static bool fits(const struct kepler_progress *progress)
+/* Rows of the screen that a text of whole lines takes; long lines are wrapped by the terminal. */
+static size_t count_rows(struct str text, size_t columns)
 {
-    return map_count(&progress->lines) + 1 <= screen_rows();
+    size_t rows = 0;
+
+    while (text.n > 0) {
+        size_t width = utf8_count(str_cut(&text, '\n'));
+
+        rows += width > columns ? (width + columns - 1) / columns : 1;
+    }
+    return rows;
 }
 
-/* Back to the first line, then all of them anew. */
-static void draw(struct kepler_progress *progress)
+/* Back to the first line, then all of them anew. False when they do not fit. */
+static bool draw(struct kepler_progress *progress)
 {
-    AUTO_BUF struct buf out = BUF_INIT(DRAW_MAX);
+    AUTO_BUF struct buf lines = BUF_INIT(DRAW_MAX);
+    struct winsize size = screen_size();
+    size_t rows;
 
-    if (progress->shown > 0)
-        buf_printf(&out, "\033[%zuA", progress->shown);
     MAP_EACH (&progress->lines, entry)
-        draw_line(progress, entry, &out);
-    progress->shown = map_count(&progress->lines);
-    (void)fputs(buf_text(&out), stderr);
+        draw_line(progress, entry, &lines);
+    rows = count_rows(buf_view(&lines), size.ws_col);
+    if (rows + 1 > size.ws_row)
+        return false;
+    if (progress->shown > 0)
+        (void)fprintf(stderr, "\033[%zuA\r\033[J", progress->shown);
+    (void)fputs(buf_text(&lines), stderr);
+    progress->shown = rows;
+    return true;
 }
 
 static void draw_change(struct kepler_progress *progress, struct str key)
 {
     AUTO_BUF struct buf out = BUF_INIT(DRAW_MAX);
 
-    if (fits(progress)) {
-        draw(progress);
+    if (draw(progress))
         return;
-    }
+    progress->shown = 0;
     MAP_EACH (&progress->lines, entry)
         if (str_eq(entry->key, key))
             draw_line(progress, entry, &out);
@@ -99,8 +120,8 @@ static void on_turn(struct timer *timer)
     struct kepler_progress *progress = container_of(timer, struct kepler_progress, timer);
 
     progress->turn++;
-    if (progress->shown > 0 && fits(progress))
-        draw(progress);
+    if (progress->shown > 0)
+        (void)draw(progress);
     timer_set(progress->timers, timer, clock_after(clock_now(), TURN), on_turn);
 }
 
@@ -116,6 +137,11 @@ void kepler_progress_stop(struct kepler_progress *progress)
     if (progress->timers)
         timer_clear(progress->timers, &progress->timer);
     progress->timers = NULL;
+}
+
+void kepler_progress_leave(struct kepler_progress *progress)
+{
+    progress->shown = 0;
 }
 
 /* --- what is known --------------------------------------------------------------------------- */
@@ -140,7 +166,7 @@ void kepler_progress_set(struct kepler_progress *progress, const struct value *b
     line->status = status;
     line->checked = check && value_is(check, VALUE_BOOL) && check->b;
     line->reason = reason && value_is(reason, VALUE_STR) && reason->s.n > 0
-                       ? arena_strdup(&progress->arena, reason->s.p)
+                       ? kepler_one_line(&progress->arena, reason->s)
                        : NULL;
     if (progress->on)
         draw_change(progress, key);

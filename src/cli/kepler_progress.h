@@ -28,7 +28,7 @@ struct kepler_progress {
     bool on;
     struct arena arena;
     struct map lines; /* by service, to its struct kepler_progress_line */
-    size_t shown;     /* lines on the screen */
+    size_t shown;     /* rows on the screen */
     size_t turn;      /* of the mark */
     struct timers *timers;
     struct timer timer;
@@ -38,6 +38,8 @@ void kepler_progress_init(struct kepler_progress *progress, bool wanted);
 /* Let the mark turn, from here on and as long as the loop runs. */
 void kepler_progress_start(struct kepler_progress *progress, struct loop *loop);
 void kepler_progress_stop(struct kepler_progress *progress);
+/* Somebody else has written to the terminal: what stands there stays. */
+void kepler_progress_leave(struct kepler_progress *progress);
 /* The body of an event "progress". */
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body);
 /* Those that are on their way, "db is running, web is waiting", also without a terminal: a service

@@ -54,18 +54,6 @@ static const char *short_path(struct arena *arena, const char *path)
     return path;
 }
 
-/* A row is one line, whatever a reason holds. */
-static const char *one_line(struct arena *arena, const struct buf *text)
-{
-    struct str copy = buf_copy(text, arena);
-    char *bytes = arena_strndup(arena, copy.p, copy.n);
-
-    for (char *p = bytes; *p; p++)
-        if ((unsigned char)*p < ' ')
-            *p = ' ';
-    return bytes;
-}
-
 static size_t width_of(const char *cell)
 {
     return utf8_count(str_from(cell));
@@ -78,7 +66,7 @@ static void add_row(struct table *table, const char *config, const struct value_
     struct row row = { { config, service->key.s.p, NULL, "-" } };
 
     kepler_status_print(&service->value, table->now, &status);
-    row.cells[COLUMN_STATUS] = one_line(table->arena, &status);
+    row.cells[COLUMN_STATUS] = kepler_one_line(table->arena, buf_view(&status));
     if (pid && value_is(pid, VALUE_INT))
         row.cells[COLUMN_PID] = arena_printf(table->arena, "%lld", (long long)pid->i);
     VEC_PUSH_IN(table->arena, &table->rows, row);

@@ -1,5 +1,6 @@
 #include "cli/kepler_status_text.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/number.h"
 #include "data/value.h"
@@ -105,4 +106,14 @@ void kepler_failure_print(const struct value *service, struct buf *out)
     } else {
         buf_printf(out, "exit code %lld", (long long)get_int(service, "exit_code"));
     }
+}
+
+const char *kepler_one_line(struct arena *arena, struct str text)
+{
+    char *bytes = arena_strndup(arena, text.p, text.n);
+
+    for (char *p = bytes; *p; p++)
+        if ((unsigned char)*p < ' ')
+            *p = ' ';
+    return bytes;
 }

@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+#include "base/str.h"
+
+struct arena;
 struct buf;
 struct value;
 
@@ -15,5 +18,7 @@ struct value;
 void kepler_status_print(const struct value *service, int64_t now, struct buf *out);
 /* "exit code 3", "SIGKILL", or its reason: how a service failed. */
 void kepler_failure_print(const struct value *service, struct buf *out);
+/* Reasons may have lines; a row of a table has one. */
+const char *kepler_one_line(struct arena *arena, struct str text);
 
 #endif

@@ -86,16 +86,16 @@ static struct value start_body(struct call *call, const char *message)
     return body;
 }
 
-static size_t count_inactive(const struct project *project, struct engine_set set)
+static size_t count_startable(const struct project *project, struct engine_set set)
 {
-    size_t n = set.count > 0 ? set.count : engine_count(project->engine), inactive = 0;
+    size_t n = set.count > 0 ? set.count : engine_count(project->engine), count = 0;
 
     for (size_t i = 0; i < n; i++) {
         uint32_t index = set.count > 0 ? set.services[i] : (uint32_t)i;
 
-        inactive += !status_is_active(service_status(engine_get(project->engine, index)));
+        count += engine_is_startable(engine_get(project->engine, index));
     }
-    return inactive;
+    return count;
 }
 
 static const char *start_words(struct call *call)
@@ -137,7 +137,7 @@ static void begin(struct call *call)
     }
     project_merge(project, &merge);
     engine_ask_as(project->engine, call->who);
-    call->count = count_inactive(project, call->set);
+    call->count = count_startable(project, call->set);
     if (args->follow) {
         call_answer(call, start_body(call, start_words(call)));
         call_watch(call);

@@ -39,7 +39,7 @@ static void step_stop(struct call *call)
     const char *folder;
     struct err err;
 
-    if (project && (!engine_is_down(project->engine, call->set) || !is_heard(call)))
+    if (project && (!engine_is_stopped(project->engine, call->set) || !is_heard(call)))
         return;
     call->step = NULL;
     if (project && args->clean && args->services.n == 0) {

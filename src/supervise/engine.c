@@ -322,6 +322,13 @@ const char *engine_asker(const struct engine *engine)
     return buf_text(&engine->asker);
 }
 
+bool engine_is_startable(const struct service *service)
+{
+    enum status status = service_status(service);
+
+    return !status_is_active(status) || status == STATUS_STOPPING;
+}
+
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 {
     engine->world->ops->begin(engine->world);
@@ -334,7 +341,7 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
             edge_end(service); /* it has waited long enough */
             service_changed(service);
         }
-        if (status_is_active(service_status(service)) && service_status(service) != STATUS_STOPPING)
+        if (!engine_is_startable(service))
             continue;
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
         service->ignore_if = (flags & ENGINE_NAMED) != 0;
@@ -465,12 +472,26 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
     service_set_reason(service, "%s", reason ? reason : "");
 }
 
+static bool is_down(const struct service *service)
+{
+    return !status_is_active(service_status(service)) && service_is_idle(service);
+}
+
 bool engine_is_down(const struct engine *engine, struct engine_set set)
+{
+    for (size_t i = 0; i < set_count(engine, set); i++)
+        if (!is_down(set_get(engine, set, i)))
+            return false;
+    return true;
+}
+
+bool engine_is_stopped(const struct engine *engine, struct engine_set set)
 {
     for (size_t i = 0; i < set_count(engine, set); i++) {
         const struct service *service = set_get(engine, set, i);
+        bool again = service->goal == GOAL_UP && !service->start_due && !service->leaving;
 
-        if (status_is_active(service_status(service)) || !service_is_idle(service))
+        if (!again && !is_down(service))
             return false;
     }
     return true;

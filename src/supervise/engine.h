@@ -82,6 +82,10 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
 
 /* Nothing of them runs any more, hooks and checks included. */
 bool engine_is_down(const struct engine *engine, struct engine_set set);
+/* Each of them is down, or has been since it was stopped and was started again. */
+bool engine_is_stopped(const struct engine *engine, struct engine_set set);
+/* Would engine_start do something for it? */
+bool engine_is_startable(const struct service *service);
 /* None of them is on its way from inactive to running: each runs, or has ended, or will not. */
 bool engine_is_started(const struct engine *engine, struct engine_set set);
 /* No restart, start or stop of them is going on. Waiting for a dependency is. */

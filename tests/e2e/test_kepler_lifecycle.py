@@ -1,10 +1,13 @@
 """The life of services, from outside: states, starts, stops, restarts, health, limits; and what is kept of them."""
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -24,9 +27,16 @@ def wait_for_file(home, name):
     return wait_until(lambda: os.path.exists(home.path(name)) and home.read(name), f"{name} is written")
 
 
-def on_terminal(home, *words):
+def end_of(pid):
+    """The exit status of a child, once it has ended."""
+    found = wait_until(lambda: (lambda got: got if got[0] == pid else None)(os.waitpid(pid, os.WNOHANG)), "it ends")
+    return os.waitstatus_to_exitcode(found[1])
+
+
+def on_terminal(home, *words, size=(50, 200)):
     """What a command writes to the terminal that is its standard error; and its exit status."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), *words], env=home.environment(), cwd=home.folder,
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
@@ -612,6 +622,117 @@ def test_progress_shows_on_terminals_only_for_whatever_takes_time(home):
     assert home.start("--wait").stderr == ""
     assert home.run("restart").stderr == ""
     assert home.run("stop").stderr == ""
+
+
+def screen(text, columns):
+    """What stands on a terminal in the end: our own words move up, clear below, and begin lines."""
+    rows, row, column = [""], 0, 0
+    for token in re.findall(r"\x1b\[(?:\d+A|J)|[\r\n]|[^\x1b\r\n]", text):
+        if token.endswith("A") and token.startswith("\x1b"):
+            row -= int(token[2:-1])
+            assert row >= 0, "above the beginning"
+        elif token == "\x1b[J":
+            rows = rows[:row] + [rows[row][:column]]
+        elif token == "\r":
+            column = 0
+        elif token == "\n":
+            row += 1
+        else:
+            if column == columns:
+                row, column = row + 1, 0
+            while len(rows) <= row:
+                rows.append("")
+            rows[row] = rows[row][:column].ljust(column) + token + rows[row][column + 1:]
+            column += 1
+        while len(rows) <= row:
+            rows.append("")
+    return [line.rstrip() for line in rows if line.rstrip()]
+
+
+def test_progress_draws_over_itself_also_where_reasons_are_wrapped(home):
+    home.write("""
+        services:
+          job: {run: "sleep 0.3; exit 0"}
+          never: {run: "true", depends_on: {job: {condition: service_failed}}}
+          web: {run: "exec sleep 1000", healthcheck: {run: "sleep 0.3", interval: 50ms}}
+        """)
+    text, status = on_terminal(home, "start", "-d", "--wait", size=(24, 40))
+    assert status == 0
+    lines = screen(text, 40)
+    assert "".join(lines).count("job  ") == 1, lines
+    assert "web  Healthy" in "".join(lines) and "never  Skipped: dependency exited with exit" in "".join(lines).replace("\n", ""), lines
+
+
+def test_on_a_terminal_ctrl_c_stops_the_services_and_a_second_one_ends_the_command(home):
+    home.write("""
+        services:
+          a: {run: "trap 'touch asked; while ! test -e go; do sleep 0.05; done; exit 0' TERM; touch up; while :; do sleep 0.05; done"}
+        """)
+    for twice in (False, True):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(home.folder)
+            os.execve(KEPLER, [KEPLER, "start"], home.environment())
+        try:
+            wait_until(lambda: os.path.exists(home.path("up")), "the trap is set")
+            os.write(terminal, b"\x03")
+            wait_until(lambda: os.path.exists(home.path("asked")), "it was asked to stop")
+            if twice:
+                os.write(terminal, b"\x03")
+                assert end_of(pid) == 130
+                assert home.status("a") == "stopping"
+            home.write("", "go")
+            if not twice:
+                assert end_of(pid) == 0
+        finally:
+            os.close(terminal)
+        home.wait_for("a", "stopped")
+        for name in ("up", "asked", "go"):
+            os.unlink(home.path(name))
+
+
+def test_a_foreground_start_of_what_runs_stays_with_it_and_shows_what_comes(home):
+    home.write("services:\n  a: {run: 'while :; do echo said; sleep 0.05; done'}\n")
+    home.start("--wait")
+    command = home.begin("start", "--raw")
+    assert command.stdout.readline() == "said\n"
+    assert command.poll() is None
+    home.run("stop")
+    command.communicate(timeout=30)
+    assert command.returncode == 0
+
+
+def test_what_is_given_with_e_stays_and_the_environment_is_taken_anew_only_when_asked(home):
+    home.write("services:\n  a: {run: 'echo $ONE-$TWO; exec sleep 1000'}\n")
+    seen = []
+
+    def check(*words, env, want):
+        home.run(*words, env=env)
+        seen.append(want)
+        wait_until(lambda: [text for _, text in home.lines()] == seen, f"{words}: {want}")
+    check("start", "-d", "--wait", "-e", "ONE=1", env={"TWO": "a"}, want="1-a")
+    check("restart", env={"ONE": "x", "TWO": "b"}, want="1-a")
+    check("restart", "-e", "ONE=2", env={"TWO": "c"}, want="2-a")
+    check("restart", "-r", env={"ONE": "3", "TWO": "d"}, want="3-d")
+    check("restart", "-r", "-e", "ONE=4", env={"ONE": "5", "TWO": "e"}, want="4-e")
+    check("restart", env={"ONE": "6"}, want="4-e")
+
+
+def test_commands_that_meet_come_to_one_end(home):
+    home.write("""
+        services:
+          a: {run: "trap 'sleep 0.4; exit 0' TERM; touch up; while :; do sleep 0.05; done"}
+          b: {run: "exec sleep 1000", depends_on: [a]}
+        """)
+    home.start("--wait")
+    wait_until(lambda: os.path.exists(home.path("up")), "the trap is set")
+    first = home.begin("stop")
+    home.wait_for("a", "stopping")
+    second, third = home.begin("stop"), home.begin("start", "-d", "--wait", "--timeout", "20s")
+    for command in (first, second, third):
+        out, err = command.communicate(timeout=60)
+        assert command.returncode == 0, (command.args, out, err)
+    assert {one["status"] for one in home.services().values()} == {"running"}
 
 
 def test_a_timeout_of_wait_names_what_is_not_ready(home):

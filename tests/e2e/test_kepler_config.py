@@ -21,10 +21,29 @@ def home():
     home.close()
 
 
+def read_environ(path):
+    """Without the mark that the daemon gives where there are no control groups."""
+    with open(path) as file:
+        found = dict(item.split("=", 1) for item in file.read().split("\0") if item)
+    found.pop("KEPLER_TREE", None)
+    return found
+
+
 def pairs(home, name):
     """What a process wrote by dump()."""
-    with open(home.path(name)) as file:
-        return dict(item.split("=", 1) for item in file.read().split("\0") if item)
+    return read_environ(home.path(name))
+
+
+def environ(home, service, file="kepler.yaml"):
+    return read_environ(f"/proc/{home.services(file)[service]['pid']}/environ")
+
+
+def identity(user=None):
+    """The variables of a user; of one who runs the tests only when that is not root."""
+    if not user and ROOT:
+        return {}
+    account = pwd.getpwnam(user) if user else pwd.getpwuid(os.getuid())
+    return {"HOME": account.pw_dir, "USER": account.pw_name, "LOGNAME": account.pw_name, "SHELL": account.pw_shell}
 
 
 def finish(home, *words, **options):
@@ -63,11 +82,11 @@ def test_children_get_exactly_what_the_file_says(home):
     finish(home, env={"COLOR": "red", "KEPLER_TOKEN": "0" * 64})
     caller = dict(home.environment(), COLOR="red")
     caller.pop("KEPLER_SOCKET_PATH", None)
-    assert pairs(home, "inherits") == dict(caller, FROM_FILE="file", Q="red file", S="$COLOR", A="2", B="1-red-file")
-    bare = {"PATH": os.environ["PATH"], "X": "red", "N": "1.10", "T": "true", "E": ""}
+    assert pairs(home, "inherits") == dict(dict(caller, **identity()), FROM_FILE="file", Q="red file", S="$COLOR", A="2", B="1-red-file")
+    bare = {**identity(), "PATH": os.environ["PATH"], "X": "red", "N": "1.10", "T": "true", "E": ""}
     assert pairs(home, "bare") == bare
     assert pairs(home, "hook") == dict(bare, H="1")
-    assert pairs(home, "bare_hook") == {"PATH": os.environ["PATH"], "H": "2"}
+    assert pairs(home, "bare_hook") == {**identity(), "PATH": os.environ["PATH"], "H": "2"}
 
 
 @pytest.mark.skipif(not ROOT, reason="only root runs things as others")
@@ -90,14 +109,14 @@ def test_identity_is_that_of_the_user_and_wins(home):
           number: {{command: {dump('number')}, user: "{nobody.pw_uid}"}}
         """)
     finish(home, env={"HOME": "/caller", "USER": "caller", "LOGNAME": "caller"})
-    identity = {"HOME": nobody.pw_dir, "USER": "nobody", "LOGNAME": "nobody", "SHELL": nobody.pw_shell}
+    own = identity("nobody")
 
     def shown(name):
-        return {key: pairs(home, name).get(key) for key in identity}
-    assert shown("named") == identity and shown("number") == identity
+        return {key: pairs(home, name).get(key) for key in own}
+    assert shown("named") == own and shown("number") == own
     assert pairs(home, "named")["SEEN"] == "nobody"
     assert pairs(home, "named")["FROM_FILE"] == nobody.pw_dir
-    assert shown("hook") == dict(identity, USER="own")
+    assert shown("hook") == dict(own, USER="own")
     assert shown("root_hook")["USER"] == "root"
     assert shown("plain") == {"HOME": "/elsewhere", "USER": "caller", "LOGNAME": "caller", "SHELL": "/bin/sh"}
     assert shown("root") == {"HOME": "/caller", "USER": "caller", "LOGNAME": "caller", "SHELL": "/bin/sh"}
@@ -122,12 +141,7 @@ def test_overrides_and_refreshes_change_what_is_stored(home):
     assert said("restart", "-e", "B=new", "-D", "c=", env={"A": "3", "B": "3"}) == "over new "
     assert said("restart", "--refresh-env", "-e", "B=last", env={"A": "4", "B": "4"}) == "4 last "
     assert said("restart") == "4 last "
-    assert "c" not in pairs_of(home, "a")
-
-
-def pairs_of(home, service):
-    with open(f"/proc/{home.services()[service]['pid']}/environ") as file:
-        return dict(item.split("=", 1) for item in file.read().split("\0") if item)
+    assert "c" not in environ(home, "a")
 
 
 def test_autostart_keeps_only_what_is_declared(home):
@@ -153,12 +167,9 @@ def test_autostart_keeps_only_what_is_declared(home):
         home.start(file=file, env={"COLOR": "red"})
         home.wait_for("a", "running", file=file)
 
-    def environ(file):
-        with open(f"/proc/{home.services(file)['a']['pid']}/environ") as found:
-            return dict(item.split("=", 1) for item in found.read().split("\0") if item)
-    assert environ("true.yaml") == {}
-    assert environ("declared.yaml") == {"COLOR": "red", "TWO": "2 red", "THREE": "2 red!", "X": "none"}
-    assert environ("off.yaml") == dict(home.environment(), COLOR="red")
+    assert environ(home, "a", "true.yaml") == identity()
+    assert environ(home, "a", "declared.yaml") == dict(identity(), COLOR="red", TWO="2 red", THREE="2 red!", X="none")
+    assert environ(home, "a", "off.yaml") == dict(dict(home.environment(), COLOR="red"), **identity())
     for file in ("true.yaml", "declared.yaml"):
         reason = home.wait_for("b", "failed", file=file)["fail_reason"]
         assert "kepler.env.HOME" in reason and "kepler.autostart.environment" in reason

@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "data/scalar.h"
 #include "lua/expr.h"
 #include "supervise/config_read.h"
 #include "supervise/environment.h"
@@ -180,16 +181,24 @@ static const struct value *mark_condition(struct arena *arena, const struct valu
     return made;
 }
 
+/* A word such as 'yes' would be a name that nobody defined, and so nil. */
+static bool is_expression(struct str text)
+{
+    return str_is(text, "true") || str_is(text, "false") || (text.n > 0 && scalar_is_text(text));
+}
+
 const struct value *config_condition_read(struct arena *arena, const struct value *v,
                                           struct diags *diags)
 {
     if (!config_given(v) || v->kind == VALUE_BOOL || expr_is_whole(v))
         return config_given(v);
-    if (v->kind == VALUE_STR && str_trim(v->s).n > 0 && !expr_is_dynamic(v))
+    if (v->kind == VALUE_STR && !expr_is_dynamic(v) && is_expression(str_trim(v->s)))
         return mark_condition(arena, v);
     (void)value_diag(diags, v, "'if' wants true, false or an expression, got %s",
-                     v->kind == VALUE_STR ? "text with expressions in it" : value_describe(v));
-    if (v->kind == VALUE_STR)
+                     v->kind != VALUE_STR ? value_describe(v)
+                     : expr_is_dynamic(v) ? "text with expressions in it"
+                                          : arena_printf(arena, "'%.*s'", STR_ARG(v->s)));
+    if (v->kind == VALUE_STR && expr_is_dynamic(v))
         diag_hint(diags, "put all of it between one '" EXPR_OPEN "' and '" EXPR_CLOSE "'");
     return NULL;
 }

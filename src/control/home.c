@@ -1,10 +1,12 @@
 #include "control/home.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@
 
 #define SYSTEM_ROOT "/var/lib/kepler"
 #define BACKLOG     128
+/* How long a client waits to be let in. */
+#define CONNECT_SECONDS 10
 
 static const char *setting(const char *name)
 {
@@ -117,6 +121,18 @@ static int open_socket(int *ret_fd, struct err *err)
     return *ret_fd < 0 ? err_sys(err, errno, "make a socket") : 0;
 }
 
+/* Where many want in at once, wait for a place in the queue. */
+static int connect_in_time(int fd, const struct sockaddr_un *to)
+{
+    const struct timeval most = { .tv_sec = CONNECT_SECONDS };
+    int rc = -1;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0 &&
+        fcntl(fd, F_SETFL, 0) == 0)
+        rc = connect(fd, (const struct sockaddr *)to, sizeof(*to));
+    return rc < 0 ? -1 : fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
 int home_connect(const struct home *home, int *ret_fd, struct err *err)
 {
     struct sockaddr_un to;
@@ -124,7 +140,11 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
 
     if (address(home->socket, &to, err) < 0 || open_socket(&fd, err) < 0)
         return -1;
-    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
+    if (connect_in_time(fd, &to) < 0) {
+        if (errno == EAGAIN)
+            return err_set(err, ERR_TIMEOUT,
+                           "the daemon at '%s' lets nobody in: it has too many clients, or hangs",
+                           home->socket);
         if (errno == ENOENT || errno == ECONNREFUSED)
             return err_set(err, ERR_NOT_FOUND,
                            "the daemon is not running (no one listens on '%s'): start it with "

@@ -26,6 +26,8 @@
 #include "sys/path.h"
 
 #define PID_TEXT_SIZE 32
+/* How long those who come wait when there are too many of them, or no more files to open. */
+#define DOOR_PAUSE    (100 * CLOCK_MS)
 #define PATH_FILE_MAX ((size_t)8192)
 /* The folder of root's daemon is searched by users on their way to the socket, not listed. */
 #define ROOT_MODE_SYSTEM 0771
@@ -266,19 +268,43 @@ static void on_signal(void *self, int signo)
 /* --- clients ------------------------------------------------------------------------------------
  */
 
+static void on_client(struct watch *watch, uint32_t events);
+
+static void on_door(struct timer *timer)
+{
+    struct daemon *daemon = container_of(timer, struct daemon, door);
+    struct err err;
+
+    if (watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
+                    &err) < 0)
+        timer_set(loop_timers(daemon->loop), timer, clock_after(clock_now(), DOOR_PAUSE), on_door);
+}
+
+/* Clients wait in the queue of the kernel; looking at it all the time would not help them. */
+static void close_door(struct daemon *daemon)
+{
+    watch_stop(&daemon->listen_watch);
+    timer_set(loop_timers(daemon->loop), &daemon->door, clock_after(clock_now(), DOOR_PAUSE),
+              on_door);
+}
+
 static void on_client(struct watch *watch, uint32_t events)
 {
     struct daemon *daemon = container_of(watch, struct daemon, listen_watch);
     int fd;
 
     (void)events;
-    if (daemon->client_count >= DAEMON_CLIENTS_MAX)
-        return; /* they wait in the queue of the kernel */
+    if (daemon->client_count >= DAEMON_CLIENTS_MAX) {
+        close_door(daemon);
+        return;
+    }
     fd = accept4(daemon->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
+    if (fd >= 0) {
         client_new(daemon, fd);
-    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         log_error("client cannot be accepted errno=%d", errno);
+        close_door(daemon);
+    }
 }
 
 /* For people. A full disk is no reason to look after nothing. */

@@ -57,6 +57,7 @@ struct daemon {
     uint64_t unloaded; /* grows when a project goes */
     int listener;
     struct watch listen_watch;
+    struct timer door; /* nobody is let in until then */
     struct timer pump; /* streams that had more to say than one turn allows */
     bool stopping;     /* no new work; end when nothing runs */
     bool stopped;      /* all is down */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@ struct proctree_member {
 
 /* Strays that have ended may wait for this long. */
 #define REAP_DELAY CLOCK_SECOND
+/* Open files that are for others than trees: clients, logs, the state. */
+#define SPARE_FILES 64
 /* The kernel's list of children may skip one while another one ends. */
 #define EMPTY_ROUNDS 2
 
@@ -313,8 +316,21 @@ static void mark_tree(struct proctree *tree, struct process_spec *spec, struct a
         spec->env = treemark_add(arena, env, (struct treemark){ home->mark, tree->run });
 }
 
-int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
-                   struct err *err)
+static int explain_limit(struct err *err)
+{
+    struct rlimit limit = { 0 };
+
+    if (err->code != ERR_SYSTEM || err->errnum != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -1;
+    return err_wrap(err,
+                    "the %llu files that this process may open are not enough for all services "
+                    "(raise the hard limit: 'ulimit -Hn', 'LimitNOFILE=')",
+                    (unsigned long long)limit.rlim_max);
+}
+
+/* Group and process; all files of the tree are opened here. */
+static int make_tree(struct proctree *tree, const char *name, struct process_spec *spec,
+                     struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
@@ -326,10 +342,22 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     spec->births = tree->cgroup.path ? 0 : tree->home->births;
     tree->run = ++tree->home->started;
     mark_tree(tree, spec, &arena);
-    if (process_start(spec, &tree->process, err) < 0) {
-        drop_group(tree);
-        return -1;
-    }
+    if (process_start(spec, &tree->process, err) == 0)
+        return 0;
+    drop_group(tree);
+    return -1;
+}
+
+int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
+                   struct err *err)
+{
+    int rc;
+
+    fd_limit_spare(SPARE_FILES);
+    rc = make_tree(tree, name, spec, err);
+    fd_limit_spare(0);
+    if (rc < 0)
+        return explain_limit(err);
     tree->exited = tree->killing = false;
     tree->busy = true;
     tree->known = tree->process.pid;

@@ -72,6 +72,16 @@ void fd_limit_raise(void)
     limit_raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+void fd_limit_spare(size_t count)
+{
+    struct rlimit limit = limit_before;
+
+    if (!limit_raised)
+        return;
+    limit.rlim_cur = limit.rlim_max - (count < limit.rlim_max / 4 ? count : limit.rlim_max / 4);
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* between limits that were allowed before */
+}
+
 bool fd_limit_before(struct rlimit *ret_limit)
 {
     if (limit_raised)

@@ -141,9 +141,9 @@ class Home:
     def environment(self):
         return dict(self.env, MARK=self.folder)
 
-    def run(self, *words, check=True, file="kepler.yaml", env=None, user=None):
+    def run(self, *words, check=True, file="kepler.yaml", env=None, user=None, patience=PATIENCE * 2):
         run = subprocess.run([*self.argv(user), "-f", self.path(file), *words], env=dict(self.environment(), **(env or {})),
-                             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE * 2)
+                             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
         assert "AddressSanitizer" not in run.stderr and "runtime error" not in run.stderr, run.stderr
         if check:
             assert run.returncode == 0, (words, run.stdout, run.stderr, self.log())

@@ -1,7 +1,9 @@
 """What can go wrong around a daemon: load, full disks, escaping children, files that change under it."""
 import json
 import os
+import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -91,6 +93,90 @@ def test_a_program_that_is_not_there_leaves_no_open_file_behind(home):
     home.wait_for("s49", "failed")
     assert "No such file" in json.dumps(home.services()["s0"])
     wait_for_files(home, RESTING_FILES)
+
+
+# --- many ----------------------------------------------------------------------------------------
+
+
+def is_sanitized(home):
+    with open(f"/proc/{home.daemon.pid}/maps") as file:
+        return "libasan" in file.read()
+
+
+def test_a_config_may_have_a_thousand_services(home):
+    count = int(os.environ.get("KEPLER_SERVICES", "300" if is_sanitized(home) else "1000"))
+    home.write(many(count, "{command: [sleep, '1000'], restart: always}"))
+    begun = time.monotonic()
+    home.run("start", "-d", "--wait", patience=120)
+    rows = home.ps()
+    assert len(rows) == count and all(row[0].startswith("Up") for row in rows.values())
+    before = set(home.processes())
+    assert len(before) == count
+    home.run("restart", patience=120)
+    after = set(home.processes())
+    assert len(after) == count and not after & before
+    home.run("stop", patience=120)
+    assert home.processes() == []
+    assert {one["status"] for one in home.services().values()} == {"stopped"}
+    assert time.monotonic() - begun < 120
+    wait_for_files(home, RESTING_FILES)
+
+
+@pytest.mark.parametrize("containment", CONTAINMENTS)
+def test_the_soft_limit_of_open_files_is_raised_and_a_hard_one_that_is_too_low_is_told(containment):
+    home = Home(cgroups=containment == "cgroups")
+    home.start_daemon("prlimit", "--nofile=64:300")
+    try:
+        home.write(many(40, "{command: [sh, -c, 'ulimit -n; exec sleep 1000']}"))
+        home.run("start", "-d", "--wait")
+        assert {text for _, text in home.lines()} == {"64"}
+        home.run("stop", "--clean")
+        home.write(many(120, "{command: [sleep, '1000']}"))
+        run = home.run("start", "-d", "--wait", "--no-abort-on-failure", check=False)
+        assert run.returncode == 1
+        reasons = {one["fail_reason"] for one in home.services().values() if one["status"] == "failed"}
+        assert reasons and all("the 300 files that this process may open are not enough" in text and "LimitNOFILE" in text
+                               for text in reasons)
+        # The others run, and there is room for commands.
+        running = [name for name, one in home.services().items() if one["status"] == "running"]
+        assert len(running) > 30
+        logs = [home.begin("logs", "--follow") for _ in range(10)]
+        home.run("stop")
+        assert home.processes() == [one.pid for one in logs if one.poll() is None]
+        for one in logs:
+            one.kill()
+            one.communicate()
+    finally:
+        home.close()
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_too_many_clients_wait_and_cost_nothing():
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2000:
+        pytest.skip("too few files may be opened here")
+    home = Home()
+    home.start_daemon()
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(1100)]
+    try:
+        for client in clients:
+            client.connect(os.path.join(home.state, "kepler.sock"))
+        wait_until(lambda: open_files(home) >= 1024, "the daemon is full")
+        time.sleep(0.3)
+        before = cpu_seconds(home.daemon.pid)
+        time.sleep(1)
+        assert cpu_seconds(home.daemon.pid) - before < 0.3
+        for client in clients:
+            client.close()
+        home.run("daemon", "status")
+    finally:
+        for client in clients:
+            client.close()
+        home.close()
 
 
 # --- children that escape ----------------------------------------------------------------------

@@ -1,15 +1,9 @@
 /* pkgrepo.managed - a repository that packages come from. */
-#include "base/err.h"
 #include "modules/packages.h"
 #include "modules/repos.h"
 #include "state/module.h"
 
-#define ARGS struct managed_args
-
-struct managed_args {
-    struct repos_args repo;
-    bool refresh;
-};
+#define ARGS struct repos_wish
 
 /* clang-format off */
 static const struct param managed_params[] = {
@@ -36,46 +30,14 @@ static const struct param managed_params[] = {
 };
 /* clang-format on */
 
-static int managed_validate(const void *args, const struct value *where, struct diags *diags)
-{
-    const struct managed_args *want = args;
-
-    return repos_validate(&want->repo, where, diags);
-}
-
-static int look(struct state_run *run, const struct managed_args *want, struct packages *packages,
-                struct repos_files *files, struct err *err)
-{
-    if (packages_open(run, packages, err) < 0)
-        return -1;
-    return repos_resolve(packages, &want->repo, files, err);
-}
-
 static int managed_check(struct state_run *run, const void *args, struct err *err)
 {
-    struct repos_files files;
-    struct packages packages;
-
-    if (look(run, args, &packages, &files, err) < 0)
-        return -1;
-    repos_tell(run, &files);
-    return 0;
+    return repos_check(run, args, repos_resolve, err);
 }
 
 static int managed_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct managed_args *want = args;
-    struct repos_files files;
-    struct packages packages;
-
-    if (look(run, want, &packages, &files, err) < 0 ||
-        repos_apply(&packages, &files, want->refresh, err) < 0)
-        return -1;
-    state_say(run, "managed repo %s", want->repo.name);
-    state_detail(run, "name", "%s", want->repo.name);
-    state_detail(run, "file", "%s", files.list.p[files.list.n - 1].path);
-    state_detail(run, "manager", "%s", packages.manager->name);
-    return 0;
+    return repos_apply(run, args, repos_resolve, "managed", err);
 }
 
 const struct module module_pkgrepo_managed = {
@@ -90,9 +52,9 @@ const struct module module_pkgrepo_managed = {
     .example = "name: docker\nbaseurl: https://download.docker.com/linux/debian\ndist: bookworm\n"
                "comps: [stable]\nkey_url: https://download.docker.com/linux/debian/gpg\n",
     .params = managed_params,
-    .args_size = sizeof(struct managed_args),
+    .args_size = sizeof(struct repos_wish),
     .lock = PACKAGES_LOCK,
-    .validate = managed_validate,
+    .validate = repos_validate,
     .check = managed_check,
     .apply = managed_apply,
 };

@@ -76,8 +76,9 @@ static int validate_texts(const struct repos_args *args, const struct value *whe
     return result;
 }
 
-int repos_validate(const struct repos_args *args, const struct value *where, struct diags *diags)
+int repos_validate(const void *wish, const struct value *where, struct diags *diags)
 {
+    const struct repos_args *args = &((const struct repos_wish *)wish)->repo;
     int result = validate_texts(args, where, diags);
     struct repo_line line;
     struct err err;
@@ -403,13 +404,10 @@ static int check_kind(const struct packages *packages, const struct repos_args *
     return 0;
 }
 
-typedef int (*repos_fn)(struct packages *packages, const struct repos_args *args,
-                        struct repos_files *files, struct err *err);
-
 int repos_resolve(struct packages *packages, const struct repos_args *args,
                   struct repos_files *ret_files, struct err *err)
 {
-    static const repos_fn kinds[] = {
+    static repos_fn *const kinds[] = {
         [PACKAGE_REPO_APT] = managed_apt,
         [PACKAGE_REPO_INI] = managed_ini,
         [PACKAGE_REPO_APK] = managed_apk,
@@ -537,7 +535,7 @@ static bool is_same(const struct repos_file *file)
     return !file->old.p == !file->now.p && str_eq(file->old, file->now);
 }
 
-void repos_tell(struct state_run *run, const struct repos_files *files)
+static void tell(struct state_run *run, const struct repos_files *files)
 {
     VEC_EACH (&files->list, file) {
         if (is_same(file))
@@ -563,8 +561,8 @@ static int put(struct state_run *run, const char *path, struct str text, struct 
     return change_write(run, path, text, &keep, err);
 }
 
-int repos_apply(struct packages *packages, const struct repos_files *files, bool refresh,
-                struct err *err)
+static int write_files(struct packages *packages, const struct repos_files *files, bool refresh,
+                       struct err *err)
 {
     struct err ignored;
     bool any = false;
@@ -584,4 +582,33 @@ int repos_apply(struct packages *packages, const struct repos_files *files, bool
         if (!is_same(file)) /* what went wrong first is told; the journal has these files */
             (void)put(packages->run, file->path, file->old, &ignored);
     return err_wrap(err, "the repository was not kept");
+}
+
+int repos_check(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
+                struct err *err)
+{
+    struct repos_files files;
+    struct packages packages;
+
+    if (packages_open(run, &packages, err) < 0 || find(&packages, &wish->repo, &files, err) < 0)
+        return -1;
+    tell(run, &files);
+    return 0;
+}
+
+int repos_apply(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
+                const char *verb, struct err *err)
+{
+    struct repos_files files;
+    struct packages packages;
+
+    if (packages_open(run, &packages, err) < 0 || find(&packages, &wish->repo, &files, err) < 0 ||
+        write_files(&packages, &files, wish->refresh, err) < 0)
+        return -1;
+    state_say(run, "%s repo %s", verb, wish->repo.name);
+    state_detail(run, "name", "%s", wish->repo.name);
+    if (find == repos_resolve)
+        state_detail(run, "file", "%s", files.list.p[files.list.n - 1].path);
+    state_detail(run, "manager", "%s", packages.manager->name);
+    return 0;
 }

@@ -1,8 +1,9 @@
 /*
  * repos - a repository of packages as states speak of it, and the files it stands in.
  *
- *     repos_validate (when the state is read) -> repos_resolve -> repos_refresh
- *     repos_find_absent                                           for what shall go
+ *     repos_validate (when the state is read) -> repos_check, repos_apply
+ *
+ * with repos_resolve for what shall be there, and repos_find_absent for what shall go.
  *
  * Files are edited, not owned, unless they are named after the repository: what
  * others wrote into them stays.
@@ -33,6 +34,12 @@ struct repos_args {
     bool enabled, disabled, gpgcheck, clean_file;
 };
 
+/* The arguments of states. */
+struct repos_wish {
+    struct repos_args repo;
+    bool refresh;
+};
+
 /* A file as it is and as it shall be. A NULL view: not there. */
 struct repos_file {
     const char *path;
@@ -43,20 +50,22 @@ struct repos_files {
     VEC(struct repos_file) list; /* keys before what needs them */
 };
 
-int repos_validate(const struct repos_args *args, const struct value *where, struct diags *diags);
-
-/* The files of a repository that shall be there. */
-int repos_resolve(struct packages *packages, const struct repos_args *args,
-                  struct repos_files *ret_files, struct err *err);
+/* Which files a repository means. */
+typedef int repos_fn(struct packages *packages, const struct repos_args *args,
+                     struct repos_files *ret_files, struct err *err);
+/* Those of one that shall be there. */
+repos_fn repos_resolve;
 /* Those of one that shall not; name and file say which. */
-int repos_find_absent(struct packages *packages, const struct repos_args *args,
-                      struct repos_files *ret_files, struct err *err);
+repos_fn repos_find_absent;
 
+/* Of states whose arguments are a repos_wish. */
+int repos_validate(const void *args, const struct value *where, struct diags *diags);
 /* Say what differs. */
-void repos_tell(struct state_run *run, const struct repos_files *files);
-/* Write, or remove, what differs, then refresh the index when `refresh`. An index that cannot be
- * refreshed puts the files back, so that the next run tries again. */
-int repos_apply(struct packages *packages, const struct repos_files *files, bool refresh,
+int repos_check(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
                 struct err *err);
+/* Write, or remove, what differs, then refresh the index when `refresh`. An index that cannot be
+ * refreshed puts the files back, so that the next run tries again. `verb` is for the report. */
+int repos_apply(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
+                const char *verb, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "modules/machine.h"
+#include "provider/command_line.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "state/pause.h"
@@ -11,56 +12,135 @@
 /* Between two looks at a service that is coming up. */
 #define LOOK_AGAIN (100 * CLOCK_MS)
 
+/* clang-format off */
+const struct param services_ref_params[] = {
+    SERVICES_REF(struct services_ref, ),
+    { 0 },
+};
+/* clang-format on */
+
+static const char *const provider_names[] = { NULL, "systemd", "openrc", "sysv", "kepler" };
+enum { PROVIDER_AUTO, PROVIDER_KEPLER = ARRAY_LEN(provider_names) - 1 };
+
 /* --- the machine ------------------------------------------------------------------------ */
 
-int services_validate(const struct services_wish *wish, const struct value *where,
-                      struct diags *diags)
+int services_validate(const void *args, const struct value *where, struct diags *diags)
 {
-    int result = machine_validate("name", wish->name, MACHINE_ARGUMENT, where, diags);
+    const struct services_ref *ref = args;
+    int result = machine_validate("name", ref->name, MACHINE_ARGUMENT, where, diags);
 
-    if (result == 0 && str_find_char(str_from(wish->name), '/', 0) != STR_NONE)
+    if (result == 0 && str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
         result = value_diag(diags, where, "'name' may not hold a slash");
+    if (machine_validate("config", ref->config, MACHINE_LINE, where, diags) < 0)
+        result = -1;
+    if (ref->config && ref->provider != PROVIDER_AUTO && ref->provider != PROVIDER_KEPLER)
+        result = value_diag(diags, where, "'config' is for services of kepler");
     return result;
 }
 
-int services_manager(const struct services_wish *wish, const struct service_manager **ret,
-                     struct err *err)
+static int find_manager(const struct services_ref *ref, const struct service_manager **ret,
+                        struct err *err)
 {
-    static const char *const names[] = { NULL, "systemd", "openrc", "sysv" };
+    const bool kepler = ref->config && ref->provider == PROVIDER_AUTO;
 
-    return service_find_manager(names[wish->provider], ret, err);
+    return service_find_manager(provider_names[kepler ? PROVIDER_KEPLER : ref->provider], ret, err);
 }
 
-static int no_service(const struct services_wish *wish, const struct service_manager *manager,
+/* As managers know it. */
+static const char *name_of(struct arena *arena, const struct services_ref *ref)
+{
+    return ref->config ? arena_printf(arena, "%s:%s", ref->config, ref->name) : ref->name;
+}
+
+static int no_service(const struct services_ref *ref, const struct service_manager *manager,
                       struct err *err)
 {
-    return err_set(err, ERR_NOT_FOUND, "%s knows no service '%s'", manager->name, wish->name);
+    return err_set(err, ERR_NOT_FOUND, "%s knows no service '%s'", manager->name, ref->name);
 }
 
-int services_look(struct state_run *run, const struct services_wish *wish,
-                  struct service_status *ret, struct err *err)
+int services_look(struct state_run *run, const struct services_ref *ref, struct service_status *ret,
+                  struct err *err)
 {
     const struct tool tool = machine_tool(run);
     const struct service_manager *manager;
 
-    if (services_manager(wish, &manager, err) < 0)
+    if (find_manager(ref, &manager, err) < 0)
         return -1;
-    return manager->look(&tool, wish->name, ret, err);
+    return manager->look(&tool, name_of(run->arena, ref), ret, err);
 }
 
-int services_act(struct state_run *run, const struct services_wish *wish,
-                 enum service_action action, struct err *err)
+static const char *const done_words[SERVICE_ACTIONS] = {
+    [SERVICE_START] = "started",   [SERVICE_STOP] = "stopped",    [SERVICE_RESTART] = "restarted",
+    [SERVICE_RELOAD] = "reloaded", [SERVICE_ENABLE] = "enabled",  [SERVICE_DISABLE] = "disabled",
+    [SERVICE_MASK] = "masked",     [SERVICE_UNMASK] = "unmasked", [SERVICE_FORGET] = "disabled",
+};
+
+int services_act(struct state_run *run, const struct services_ref *ref, enum service_action action,
+                 struct value *ret, struct err *err)
 {
     const struct tool tool = machine_tool(run);
+    const char *name = name_of(run->arena, ref);
     const struct service_manager *manager;
     struct service_status status;
 
-    if (services_manager(wish, &manager, err) < 0 ||
-        manager->look(&tool, wish->name, &status, err) < 0)
+    if (find_manager(ref, &manager, err) < 0 || manager->look(&tool, name, &status, err) < 0)
         return -1;
     if (!status.known)
-        return no_service(wish, manager, err);
-    return manager->act(&tool, wish->name, action, 0, err);
+        return no_service(ref, manager, err);
+    if (manager->act(&tool, name, action, 0, err) < 0)
+        return -1;
+    *ret = value_text(arena_printf(run->arena, "%s %s", done_words[action], ref->name));
+    return 0;
+}
+
+/* --- one state --------------------------------------------------------------------------- */
+
+/* A wish and its goal, for this machine. */
+struct work {
+    struct state_run *run;
+    const struct services_wish *wish;
+    const char *shown, *name; /* for people, and for the manager */
+    struct services_goal goal;
+    const struct service_manager *manager;
+    struct tool tool;
+    struct service_status before;
+    struct buf done; /* "enabled, restarted" */
+};
+
+/* With a text to look for, processes tell whether it runs. */
+static int look(struct work *work, struct service_status *ret, struct err *err)
+{
+    bool found;
+
+    if (work->manager->look(&work->tool, work->name, ret, err) < 0)
+        return -1;
+    if (!work->wish->sig)
+        return 0;
+    if (command_line_find(work->wish->sig, &found, err) < 0)
+        return -1;
+    ret->running = found;
+    ret->failed = false;
+    ret->word = found ? "running" : "no such process";
+    return 0;
+}
+
+static int begin(struct work *work, struct state_run *run, const struct services_wish *wish,
+                 const struct services_goal *goal, struct err *err)
+{
+    *work = (struct work){
+        .run = run,
+        .wish = wish,
+        .shown = wish->ref.name,
+        .name = name_of(run->arena, &wish->ref),
+        .goal = *goal,
+        .tool = machine_tool(run),
+        .done = BUF_INIT(BUF_NO_LIMIT),
+    };
+    if (work->goal.enable == PARAM_IS_UNSET)
+        work->goal.enable = wish->enable;
+    if (find_manager(&wish->ref, &work->manager, err) < 0)
+        return -1;
+    return look(work, &work->before, err);
 }
 
 /* --- check ------------------------------------------------------------------------------- */
@@ -72,62 +152,50 @@ static bool differs(enum param_tristate want, bool now)
 }
 
 /* A service that nobody knows is stopped and off. */
-static bool is_fine_unknown(const struct services_wish *wish)
+static bool is_fine_unknown(const struct services_goal *goal)
 {
-    return wish->running != PARAM_IS_TRUE && wish->enable != PARAM_IS_TRUE &&
-           wish->masked != PARAM_IS_TRUE;
+    return goal->running != PARAM_IS_TRUE && goal->enable != PARAM_IS_TRUE &&
+           goal->masked != PARAM_IS_TRUE;
 }
 
-int services_check(struct state_run *run, const struct services_wish *wish, struct err *err)
+int services_check(struct state_run *run, const struct services_wish *wish,
+                   const struct services_goal *goal, struct err *err)
 {
-    struct service_status now;
+    const struct service_status *now;
+    struct work work;
 
-    if (services_look(run, wish, &now, err) < 0)
+    if (begin(&work, run, wish, goal, err) < 0)
         return -1;
-    if (!now.known && !now.masked && !is_fine_unknown(wish)) {
-        state_differs(run, "there is no service %s yet", wish->name);
+    now = &work.before;
+    if (!now->known && !now->masked && !is_fine_unknown(&work.goal)) {
+        state_differs(run, "there is no service %s yet", work.shown);
         return 0;
     }
-    if (differs(wish->running, now.running))
+    if (differs(work.goal.running, now->running))
         state_differs(run,
-                      wish->running == PARAM_IS_TRUE ? "%s is not running"
-                                                     : "%s is running and should be dead",
-                      wish->name);
-    if (differs(wish->masked, now.masked) || (wish->unmask && now.masked))
-        state_differs(run, now.masked ? "%s is masked" : "%s is not masked", wish->name);
-    if (differs(wish->enable, now.enabled))
+                      work.goal.running == PARAM_IS_TRUE ? "%s is not running"
+                                                         : "%s is running and should be dead",
+                      work.shown);
+    if (differs(work.goal.masked, now->masked) || (wish->unmask && now->masked))
+        state_differs(run, now->masked ? "%s is masked" : "%s is not masked", work.shown);
+    if (differs(work.goal.enable, now->enabled))
         state_differs(run,
-                      wish->enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
-                                                    : "%s is enabled at boot and should not be",
-                      wish->name);
+                      work.goal.enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
+                                                        : "%s is enabled at boot and should not be",
+                      work.shown);
     if (!run->differs)
-        state_say(run, "%s is as it should be", wish->name);
+        state_say(run, "%s is as it should be", work.shown);
     return 0;
 }
 
 /* --- apply ------------------------------------------------------------------------------- */
-
-struct work {
-    struct state_run *run;
-    const struct services_wish *wish;
-    const struct service_manager *manager;
-    struct tool tool;
-    struct service_status before;
-    struct buf done; /* "enabled, restarted" */
-};
-
-static const char *const done_words[SERVICE_ACTIONS] = {
-    [SERVICE_START] = "started",   [SERVICE_STOP] = "stopped",    [SERVICE_RESTART] = "restarted",
-    [SERVICE_RELOAD] = "reloaded", [SERVICE_ENABLE] = "enabled",  [SERVICE_DISABLE] = "disabled",
-    [SERVICE_MASK] = "masked",     [SERVICE_UNMASK] = "unmasked", [SERVICE_FORGET] = "disabled",
-};
 
 static int act(struct work *work, enum service_action action, struct err *err)
 {
     const unsigned flags =
         (work->wish->no_block ? SERVICE_NO_BLOCK : 0) | (work->wish->runtime ? SERVICE_RUNTIME : 0);
 
-    if (work->manager->act(&work->tool, work->wish->name, action, flags, err) < 0)
+    if (work->manager->act(&work->tool, work->name, action, flags, err) < 0)
         return -1;
     buf_printf(&work->done, "%s%s", work->done.n > 0 ? ", " : "", done_words[action]);
     return 0;
@@ -135,19 +203,19 @@ static int act(struct work *work, enum service_action action, struct err *err)
 
 static int set_boot(struct work *work, struct err *err)
 {
-    const struct services_wish *wish = work->wish;
+    const struct services_goal *goal = &work->goal;
 
-    if (work->before.masked && (wish->unmask || wish->masked == PARAM_IS_FALSE) &&
+    if (work->before.masked && (work->wish->unmask || goal->masked == PARAM_IS_FALSE) &&
         act(work, SERVICE_UNMASK, err) < 0)
         return -1;
-    if (differs(wish->enable, work->before.enabled) &&
+    if (differs(goal->enable, work->before.enabled) &&
         act(work,
-            wish->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
-            : wish->forget                ? SERVICE_FORGET
+            goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
+            : goal->forget                ? SERVICE_FORGET
                                           : SERVICE_DISABLE,
             err) < 0)
         return -1;
-    if (wish->masked == PARAM_IS_TRUE && !work->before.masked)
+    if (goal->masked == PARAM_IS_TRUE && !work->before.masked)
         return act(work, SERVICE_MASK, err);
     return 0;
 }
@@ -156,7 +224,7 @@ static int pause_or_cancel(struct work *work, int64_t ns, struct err *err)
 {
     if (pause_for(work->run->host->cancel, ns))
         return 0;
-    return err_set(err, ERR_CANCELED, "canceled while waiting for %s", work->wish->name);
+    return err_set(err, ERR_CANCELED, "canceled while waiting for %s", work->shown);
 }
 
 /* Wait until it is really up, or down; and, with init_delay, still is after a while. */
@@ -171,7 +239,7 @@ static int settle(struct work *work, bool running, struct err *err)
     if (wish->init_delay > 0 && pause_or_cancel(work, wish->init_delay, err) < 0)
         return -1;
     for (;;) {
-        if (work->manager->look(&work->tool, wish->name, &now, err) < 0)
+        if (look(work, &now, err) < 0)
             return -1;
         if (now.running == running)
             return 0;
@@ -180,27 +248,37 @@ static int settle(struct work *work, bool running, struct err *err)
         if (pause_or_cancel(work, LOOK_AGAIN, err) < 0)
             return -1;
     }
-    return err_set(err, ERR_INVALID, "%s was %s, but %s says '%s'", wish->name,
+    return err_set(err, ERR_INVALID, "%s was %s, but %s says '%s'", work->shown,
                    running ? "started" : "stopped", work->manager->name, now.word);
 }
 
 static int set_running(struct work *work, struct err *err)
 {
     const struct services_wish *wish = work->wish;
-    const bool running = wish->running == PARAM_IS_TRUE;
+    const bool running = work->goal.running == PARAM_IS_TRUE;
     enum service_action action = running ? SERVICE_START : SERVICE_STOP;
 
-    if (wish->running == PARAM_IS_UNSET)
+    if (work->goal.running == PARAM_IS_UNSET)
         return 0;
     if (work->before.running == running) {
         /* A watched change counts whatever else had drifted. */
-        if (!running || !work->run->forced || !wish->restarts)
+        if (!running || !work->run->forced || !work->goal.restarts)
             return 0;
-        action = wish->reload ? SERVICE_RELOAD : SERVICE_RESTART;
+        action = wish->reload && !wish->full_restart ? SERVICE_RELOAD : SERVICE_RESTART;
     }
     if (act(work, action, err) < 0)
         return -1;
     return settle(work, running, err);
+}
+
+/* What goes down does so before it is switched off, what comes up after it is switched on. */
+static int carry_out(struct work *work, struct err *err)
+{
+    if (work->goal.running == PARAM_IS_FALSE && set_running(work, err) < 0)
+        return -1;
+    if (set_boot(work, err) < 0)
+        return -1;
+    return work->goal.running == PARAM_IS_TRUE ? set_running(work, err) : 0;
 }
 
 /* On disk before anything changes. */
@@ -215,55 +293,39 @@ static int note(struct work *work, struct err *err)
     return state_note(work->run, "was", value_map(was), err);
 }
 
-static int begin(struct work *work, struct state_run *run, const struct services_wish *wish,
-                 struct err *err)
-{
-    *work = (struct work){
-        .run = run, .wish = wish, .tool = machine_tool(run), .done = BUF_INIT(BUF_NO_LIMIT)
-    };
-    if (services_manager(wish, &work->manager, err) < 0)
-        return -1;
-    return work->manager->look(&work->tool, wish->name, &work->before, err);
-}
-
 static int apply(struct work *work, struct err *err)
 {
-    const struct services_wish *wish = work->wish;
-
     if (!work->before.known && !work->before.masked) {
-        if (is_fine_unknown(wish))
+        if (is_fine_unknown(&work->goal))
             return 0;
         /* A unit file may be new: systemd is told so by the first action. */
         if (work->manager != &service_systemd)
-            return no_service(wish, work->manager, err);
+            return no_service(&work->wish->ref, work->manager, err);
     }
     if (note(work, err) < 0)
         return -1;
-    if (wish->running == PARAM_IS_FALSE && set_running(work, err) < 0)
-        return -1;
-    if (set_boot(work, err) < 0)
-        return -1;
-    return wish->running == PARAM_IS_TRUE ? set_running(work, err) : 0;
+    return carry_out(work, err);
 }
 
 static void report(struct work *work)
 {
     if (work->done.n == 0) {
-        state_say(work->run, "%s is as it should be", work->wish->name);
+        state_say(work->run, "%s is as it should be", work->shown);
         state_unchanged(work->run);
         return;
     }
     buf_clear(&work->run->text);
-    state_say(work->run, "%s %s", buf_text(&work->done), work->wish->name);
-    state_detail(work->run, "service", "%s", work->wish->name);
+    state_say(work->run, "%s %s", buf_text(&work->done), work->shown);
+    state_detail(work->run, "service", "%s", work->shown);
     state_detail(work->run, "action", "%s", buf_text(&work->done));
     state_detail(work->run, "manager", "%s", work->manager->name);
 }
 
-int services_apply(struct state_run *run, const struct services_wish *wish, struct err *err)
+int services_apply(struct state_run *run, const struct services_wish *wish,
+                   const struct services_goal *goal, struct err *err)
 {
     struct work work;
-    int result = begin(&work, run, wish, err);
+    int result = begin(&work, run, wish, goal, err);
 
     if (result == 0)
         result = apply(&work, err);
@@ -276,18 +338,21 @@ int services_apply(struct state_run *run, const struct services_wish *wish, stru
 /* --- revert ------------------------------------------------------------------------------ */
 
 /* The facets this state cares for, as they were. */
-static struct services_wish earlier(const struct services_wish *wish, const struct value *was)
+static struct services_goal earlier(const struct services_wish *wish,
+                                    const struct services_goal *goal, const struct value *was)
 {
     const struct value *unlisted = value_get(was, "unlisted");
-    struct services_wish back = *wish;
+    struct services_goal back = { 0 };
+    const bool masks = goal->masked != PARAM_IS_UNSET || wish->unmask;
+    const bool enables = goal->enable != PARAM_IS_UNSET || wish->enable != PARAM_IS_UNSET;
     const struct {
         const char *key;
         enum param_tristate *facet;
         bool counts;
     } facets[] = {
-        { "running", &back.running, wish->running != PARAM_IS_UNSET },
-        { "enabled", &back.enable, wish->enable != PARAM_IS_UNSET },
-        { "masked", &back.masked, wish->masked != PARAM_IS_UNSET || wish->unmask },
+        { "running", &back.running, goal->running != PARAM_IS_UNSET },
+        { "enabled", &back.enable, enables },
+        { "masked", &back.masked, masks },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(facets); i++) {
@@ -297,15 +362,16 @@ static struct services_wish earlier(const struct services_wish *wish, const stru
                            : flag->b                                              ? PARAM_IS_TRUE
                                                                                   : PARAM_IS_FALSE;
     }
-    back.unmask = back.restarts = false;
     back.forget = unlisted && unlisted->kind == VALUE_BOOL && unlisted->b;
     return back;
 }
 
-int services_revert(struct state_run *run, const struct services_wish *wish, struct err *err)
+int services_revert(struct state_run *run, const struct services_wish *wish,
+                    const struct services_goal *goal, struct err *err)
 {
     const struct value *was = state_noted(run, "was");
-    struct services_wish back;
+    struct services_wish how = *wish;
+    struct services_goal back;
     struct work work;
     int result;
 
@@ -313,15 +379,14 @@ int services_revert(struct state_run *run, const struct services_wish *wish, str
         state_unchanged(run);
         return 0;
     }
-    back = earlier(wish, was);
-    result = begin(&work, run, &back, err);
-    if (result == 0 && work.before.known &&
-        ((back.running == PARAM_IS_FALSE && set_running(&work, err) < 0) ||
-         set_boot(&work, err) < 0 ||
-         (back.running == PARAM_IS_TRUE && set_running(&work, err) < 0)))
-        result = -1;
+    back = earlier(wish, goal, was);
+    how.unmask = false;
+    how.enable = PARAM_IS_UNSET;
+    result = begin(&work, run, &how, &back, err);
+    if (result == 0 && work.before.known)
+        result = carry_out(&work, err);
     if (result == 0 && work.done.n > 0)
-        state_say(run, "%s %s (revert)", buf_text(&work.done), wish->name);
+        state_say(run, "%s %s (revert)", buf_text(&work.done), work.shown);
     else if (result == 0)
         state_unchanged(run);
     buf_done(&work.done);

@@ -1,8 +1,8 @@
 /*
  * services - what service.* states want of a service, in one place.
  *
- *     services_validate (when the state is read) -> services_check, services_apply,
- *     services_revert
+ *     SERVICES_STATE, SERVICES_STATE_FIELDS      for states
+ *     SERVICES_FUNCTION, services_act            for functions
  *
  * A wish has facets: runs or does not, starts with the machine or does not, masked or
  * not. Each is looked at, mended and taken back by itself.
@@ -23,37 +23,75 @@ struct err;
 struct state_run;
 struct value;
 
-struct services_wish {
+/* Which service; the arguments of functions. */
+struct services_ref {
     const char *name;
     int provider;
-    enum param_tristate running, enable, masked;
-    bool reload;   /* a watched change reloads, not restarts */
-    bool restarts; /* a watched change restarts at all */
-    bool no_block, runtime, unmask;
-    bool forget; /* disabling leaves nothing behind, where the manager would leave something */
-    int64_t init_delay, timeout;
+    const char *config; /* of kepler; NULL */
 };
 
-#define SERVICES_NAME(type)                                                                        \
-    PARAM("name", STR, type, name, "the service", .flags = PARAM_REQUIRED | PARAM_PRIMARY,         \
-          .aliases = "service"),                                                                   \
-        PARAM("provider", CHOICE, type, provider,                                                  \
-              "the service manager; without: that of the machine",                                 \
-              .choices = "auto|systemd|openrc|sysv", .default_text = "auto")
+/* The arguments of states. Each takes some of them. */
+struct services_wish {
+    struct services_ref ref; /* first: see services_validate */
+    enum param_tristate enable;
+    bool reload, full_restart, no_block, runtime, unmask;
+    int64_t init_delay, timeout;
+    const char *sig; /* what runs is found by this text of a command line; NULL */
+};
 
-int services_validate(const struct services_wish *wish, const struct value *where,
-                      struct diags *diags);
-int services_check(struct state_run *run, const struct services_wish *wish, struct err *err);
-int services_apply(struct state_run *run, const struct services_wish *wish, struct err *err);
-int services_revert(struct state_run *run, const struct services_wish *wish, struct err *err);
+/* What a state is for; PARAM_IS_UNSET: it does not care. */
+struct services_goal {
+    enum param_tristate running, enable, masked;
+    bool restarts; /* a watched change restarts */
+    bool forget;   /* disabling leaves nothing behind, where the manager would leave something */
+};
 
-/* For functions: the manager that a wish names, and how the service is. */
-int services_manager(const struct services_wish *wish, const struct service_manager **ret,
-                     struct err *err);
-int services_look(struct state_run *run, const struct services_wish *wish,
-                  struct service_status *ret, struct err *err);
-/* The same and one action; an unknown service is an error. */
-int services_act(struct state_run *run, const struct services_wish *wish,
-                 enum service_action action, struct err *err);
+/* clang-format off */
+#define SERVICES_REF(type, prefix)                                                                                                      \
+    PARAM("name", STR, type, prefix name, "the service", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "service"),                 \
+    PARAM("provider", CHOICE, type, prefix provider, "the service manager; without: that of the machine",                                \
+          .choices = "auto|systemd|openrc|sysv|kepler", .default_text = "auto"),                                                        \
+    PARAM("config", PATH, type, prefix config, "kepler: the file that the service stands in; without: the only one that has it")
+/* clang-format on */
+
+/* Parameters and arguments of a function that takes a service and nothing else. */
+extern const struct param services_ref_params[];
+#define SERVICES_FUNCTION                                                                          \
+    .params = services_ref_params, .args_size = sizeof(struct services_ref),                       \
+    .validate = services_validate
+
+/* A state whose arguments are a services_wish: its functions, for this goal. */
+#define SERVICES_STATE(goal)                                                                       \
+    static int state_check(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        return services_check(run, args, &(goal), err);                                            \
+    }                                                                                              \
+    static int state_apply(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        return services_apply(run, args, &(goal), err);                                            \
+    }                                                                                              \
+    static int state_revert(struct state_run *run, const void *args, struct err *err)              \
+    {                                                                                              \
+        return services_revert(run, args, &(goal), err);                                           \
+    }
+#define SERVICES_STATE_FIELDS                                                                      \
+    .args_size = sizeof(struct services_wish), .validate = services_validate,                      \
+    .check = state_check, .apply = state_apply, .revert = state_revert
+
+/* Of arguments that begin with a services_ref. */
+int services_validate(const void *args, const struct value *where, struct diags *diags);
+int services_check(struct state_run *run, const struct services_wish *wish,
+                   const struct services_goal *goal, struct err *err);
+int services_apply(struct state_run *run, const struct services_wish *wish,
+                   const struct services_goal *goal, struct err *err);
+int services_revert(struct state_run *run, const struct services_wish *wish,
+                    const struct services_goal *goal, struct err *err);
+
+/* For functions: how a service is. */
+int services_look(struct state_run *run, const struct services_ref *ref, struct service_status *ret,
+                  struct err *err);
+/* The same and one action, answered by "started nginx"; an unknown service is an error. */
+int services_act(struct state_run *run, const struct services_ref *ref, enum service_action action,
+                 struct value *ret, struct err *err);
 
 #endif

@@ -7,8 +7,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* In the order in which they are looked for: scripts lie on machines where nothing runs them. */
 static const struct service_manager *const managers[] = { &service_systemd, &service_openrc,
-                                                          &service_sysv };
+                                                          &service_kepler, &service_sysv };
 
 static const struct service_manager *found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -40,7 +41,8 @@ int service_find_manager(const char *name, const struct service_manager **ret, s
             return 0;
         }
     if (name)
-        return err_set(err, ERR_UNSUPPORTED, "there is no service manager '%s'", name);
+        return err_set(err, ERR_UNSUPPORTED,
+                       "there is no service manager '%s' (systemd, openrc, kepler, sysv)", name);
     (void)pthread_once(&once, detect);
     if (!found)
         return no_manager(err);

@@ -1,12 +1,12 @@
 /*
  * service - what starts services on this machine, behind one table: systemd, OpenRC,
- * or init scripts.
+ * the orchestrator (kepler), or init scripts.
  *
  *     service_find_manager(NULL, &manager, err);
  *     manager->look(&tool, "nginx", &status, err);
  *     manager->act(&tool, "nginx", SERVICE_START, 0, err);
  *
- * The machine is asked once which manager it has. All of them work through the
+ * The machine is asked once which manager it has. Others than kepler work through the
  * programs of the manager, so nothing has to be linked.
  *
  * Threads: any.
@@ -58,7 +58,8 @@ struct service_manager {
                unsigned flags, struct err *err);
 };
 
-extern const struct service_manager service_systemd, service_openrc, service_sysv;
+/* A service of kepler may be named with its config: "/srv/app/kepler.yaml:web". */
+extern const struct service_manager service_systemd, service_openrc, service_kepler, service_sysv;
 
 /* By name, or the one of this machine when `name` is NULL. Fails with ERR_UNSUPPORTED, telling what
  * was looked for. */

@@ -129,6 +129,17 @@ def test_what_a_failing_script_says_is_in_the_error(machine):
     assert "no port left" in result["error"]
 
 
+def test_a_text_of_its_command_line_tells_whether_a_service_runs_whose_script_does_not_know(machine):
+    write_script(machine, "sleep 61803 </dev/null >/dev/null 2>&1 & echo $! > $pid")
+    script = machine.path("/etc/init.d/toy")
+    script.write_text(script.read_text().replace("status) alive || exit 3", "status) exit 4"))
+    text = "toy: {service.running: [{provider: sysv, sig: 'sleep 61803', timeout: 20s}]}"
+    machine.settles(text)
+    assert calls(machine) == ["start"]
+    machine.settles("toy: {service.dead: [{provider: sysv, sig: 'sleep 61803', timeout: 20s}]}")
+    assert calls(machine) == ["stop"]
+
+
 def test_dead_stops_and_disables_and_revert_brings_both_back(machine):
     machine.apply(RUNNING)
     calls(machine)

@@ -1,0 +1,38 @@
+/*
+ * exchange - one request to the daemon and its answer, for who may wait.
+ *
+ * Has no loop and no callbacks: the thread that asks sleeps until the answer is there,
+ * the time is over, or it is told to stop. Events that come before the answer are
+ * passed over.
+ *
+ *     home_find_client -> exchange_ask
+ *
+ * Memory: the answer is in the arena. Threads: any.
+ */
+#ifndef CONTROL_EXCHANGE_H
+#define CONTROL_EXCHANGE_H
+
+#include <stdint.h>
+
+#include "control/message.h"
+#include "control/request.h"
+
+struct arena;
+struct cancel;
+struct err;
+struct home;
+
+/* Who asks, whom, and how long they wait. */
+struct exchange {
+    struct arena *arena;
+    const struct home *home;
+    const struct cancel *cancel; /* NULL: nobody cancels */
+    int64_t timeout;             /* nanoseconds */
+};
+
+/* `args` is the struct of this kind of request. What the daemon refuses is an answer too; its name
+ * says so. Fails with ERR_NOT_FOUND when there is no daemon, with ERR_TIMEOUT and ERR_CANCELED. */
+int exchange_ask(const struct exchange *exchange, enum request_kind kind, const void *args,
+                 struct message *ret_answer, struct err *err);
+
+#endif

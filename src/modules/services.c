@@ -201,6 +201,21 @@ static int act(struct work *work, enum service_action action, struct err *err)
     return 0;
 }
 
+/* systemd is content with a mask of this run of the machine that a file in /etc makes void. */
+static int mask(struct work *work, struct err *err)
+{
+    struct service_status now;
+
+    if (act(work, SERVICE_MASK, err) < 0 || look(work, &now, err) < 0)
+        return -1;
+    if (now.masked)
+        return 0;
+    return err_set(err, ERR_INVALID, "%s was masked, but %s does not say so%s", work->shown,
+                   work->manager->name,
+                   work->wish->runtime ? ": its own file goes before a mask until the next start"
+                                       : "");
+}
+
 static int set_boot(struct work *work, struct err *err)
 {
     const struct services_goal *goal = &work->goal;
@@ -215,9 +230,7 @@ static int set_boot(struct work *work, struct err *err)
                                           : SERVICE_DISABLE,
             err) < 0)
         return -1;
-    if (goal->masked == PARAM_IS_TRUE && !work->before.masked)
-        return act(work, SERVICE_MASK, err);
-    return 0;
+    return goal->masked == PARAM_IS_TRUE && !work->before.masked ? mask(work, err) : 0;
 }
 
 static int pause_or_cancel(struct work *work, int64_t ns, struct err *err)

@@ -15,17 +15,17 @@ static bool is_here(struct arena *arena)
            tool_find(arena, "rc-update");
 }
 
-/* "  sshd | default" in what `rc-update show` prints. */
-static bool has_runlevel(struct str text, const char *name)
+/* "  sshd | default boot" in what `rc-update show` prints: what stands behind the bar. */
+static struct str find_runlevels(struct str text, const char *name)
 {
     while (text.p) {
         struct str line = str_cut(&text, '\n');
         const struct str service = str_trim(str_cut(&line, '|'));
 
-        if (str_is(service, name))
-            return line.p && str_trim(line).n > 0;
+        if (line.p && str_is(service, name))
+            return str_trim(line);
     }
-    return false;
+    return STR("");
 }
 
 static int look(const struct tool *tool, const char *name, struct service_status *ret,
@@ -44,9 +44,32 @@ static int look(const struct tool *tool, const char *name, struct service_status
         return -1;
     ret->running = process_status_ok(status.status);
     ret->failed = status.status.code == 32; /* crashed */
-    ret->enabled = has_runlevel(levels, name);
+    ret->enabled = find_runlevels(levels, name).n > 0;
     ret->word = ret->running ? "started" : ret->failed ? "crashed" : "stopped";
     return 0;
+}
+
+/* By name: told to leave all of them, it fails for those that the service is not in. */
+static int leave_runlevels(const struct tool *tool, const char *name, struct err *err)
+{
+    struct tool_words words = { 0 };
+    struct str levels;
+
+    if (tool_run(tool, TOOL("rc-update", "show"), NULL, &levels, err) < 0)
+        return -1;
+    levels = find_runlevels(levels, name);
+    if (levels.n == 0)
+        return 0;
+    tool_add(tool, &words, "rc-update");
+    tool_add(tool, &words, "del");
+    tool_add(tool, &words, name);
+    while (levels.p) {
+        const struct str level = str_trim(str_cut(&levels, ' '));
+
+        if (level.n > 0)
+            tool_add(tool, &words, arena_str(tool->arena, level).p);
+    }
+    return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
 }
 
 static int act(const struct tool *tool, const char *name, enum service_action action,
@@ -57,8 +80,7 @@ static int act(const struct tool *tool, const char *name, enum service_action ac
     case SERVICE_ENABLE:
         return tool_run(tool, TOOL("rc-update", "add", name, "default"), NULL, NULL, err);
     case SERVICE_FORGET:
-    case SERVICE_DISABLE:
-        return tool_run(tool, TOOL("rc-update", "--all", "del", name), NULL, NULL, err);
+    case SERVICE_DISABLE: return leave_runlevels(tool, name, err);
     case SERVICE_MASK:
     case SERVICE_UNMASK:
         return err_set(err, ERR_UNSUPPORTED, "OpenRC cannot %s services",

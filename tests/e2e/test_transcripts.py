@@ -1,7 +1,9 @@
 """Providers of tools that are not on every machine, by transcripts of the real tools: see transcripts.py.
 
 With tools/record-transcripts the same tests run the real tools, so what is asserted here held there."""
+import glob
 import os
+import pathlib
 
 import pytest
 
@@ -216,3 +218,130 @@ def test_pacman_removes_and_refuses_what_others_need(machine):
     assert versions(machine) == {}
     result = machine.apply("zt: {pkgrepo.absent: [{refresh: false}]}")["pkgrepo.absent:zt"]
     assert result["changed"] and not result["failed"], result
+
+
+# --- OpenRC -----------------------------------------------------------------------------------------------------------------
+
+def boot_openrc(machine):
+    """The runlevel that a booted machine is in."""
+    if transcripts.RECORDING:
+        for name in ("starting started stopping inactive wasinactive failed hotplugged daemons options exclusive scheduled "
+                     "tmp").split():
+            machine.sh(f"mkdir -p /run/openrc/{name}")
+        machine.sh("echo default > /run/openrc/softlevel")
+
+
+def service(kind, *more, name="web", provider="openrc"):
+    return f"{name}: {{service.{kind}: [{{{', '.join([f'provider: {provider}', *more])}}}]}}"
+
+
+def test_openrc_starts_enables_and_gives_back(machine):
+    boot_openrc(machine)
+    result = one(machine.settles(service("running", "enable: true")))
+    assert result["details"] == {"service": "web", "action": "enabled, started", "manager": "openrc"}
+    assert call(machine, "service.status", "web", "provider=openrc") == "running"
+    machine.settles(service("dead", "enable: false"))
+    assert call(machine, "service.status", "web", "provider=openrc") == "stopped"
+    for result in machine.revert().values():
+        assert not result["failed"], result
+
+
+def test_openrc_restarts_and_reloads_what_is_watched(machine):
+    boot_openrc(machine)
+    text = ("conf: {file.managed: [{name: %s/conf, contents: '%s'}]}\n"
+            "web: {service.running: [{provider: openrc, reload: %s, watch: [{file: conf}]}]}\n")
+    machine.apply(text % (machine.root, 1, "false"))
+    result = machine.apply(text % (machine.root, 2, "false"))["service.running:web"]
+    assert result["details"]["action"] == "restarted", result
+    result = machine.apply(text % (machine.root, 3, "true"))["service.running:web"]
+    assert result["details"]["action"] == "reloaded", result
+    machine.apply(service("dead"))
+
+
+def test_openrc_tells_what_fails_and_what_it_cannot_do(machine):
+    boot_openrc(machine)
+    result = one(machine.apply(service("running", name="broken")))
+    assert "no port left" in result["error"], result
+    assert one(machine.apply(service("running", name="nope")))["error"] == "openrc knows no service 'nope'"
+    assert not one(machine.apply(service("dead", name="nope")))["failed"]
+    assert "OpenRC cannot mask" in one(machine.apply(service("masked")))["error"]
+
+
+# --- systemd ----------------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def systemd(machine):
+    """The recording wants a manager, in control groups of its own."""
+    if not transcripts.RECORDING:
+        yield machine
+        return
+    tops = [top for top in ("/sys/fs/cgroup", *glob.glob("/sys/fs/cgroup/*")) if os.path.exists(f"{top}/cgroup.procs")]
+    groups = [pathlib.Path(top, f"zester-record-{os.getpid()}") for top in tops if not os.path.islink(top) and
+              "cpuset" not in top]
+    for group in groups:
+        group.mkdir()
+    machine.env.update(XDG_RUNTIME_DIR="/run/user/0", XDG_CONFIG_HOME="/srv/config", XDG_DATA_HOME="/srv/data")
+    machine.sh("mkdir -p /run/systemd/system /run/user/0; chmod 700 /run/user/0; " +
+               "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups) +
+               "setsid /lib/systemd/systemd --user </dev/null >/run/log 2>&1 & "
+               "while ! [ -S /run/user/0/systemd/private ]; do sleep 0.1; done")
+    yield machine
+    machine.run("/usr/bin/systemctl", "--user", "exit", check=False)
+    for group in groups:
+        machine.sh(f"while grep -q . {group}/cgroup.procs {group}/init.scope/cgroup.procs; do sleep 0.1; done", check=False)
+        for folder in sorted(group.glob("**/"), reverse=True):
+            folder.rmdir()
+
+
+def test_systemd_starts_enables_and_gives_back(systemd):
+    result = one(systemd.settles(service("running", "enable: true", provider="systemd")))
+    assert result["details"] == {"service": "web", "action": "enabled, started", "manager": "systemd"}
+    assert call(systemd, "service.status", "web", "provider=systemd") == "running"
+    systemd.settles(service("dead", "enable: false", provider="systemd"))
+    assert call(systemd, "service.status", "web", "provider=systemd") == "stopped"
+    for result in systemd.revert().values():
+        assert not result["failed"], result
+
+
+def test_systemd_restarts_reloads_and_reads_changed_units_again(systemd):
+    text = ("conf: {file.managed: [{name: %s/conf, contents: '%s'}]}\n"
+            "web: {service.running: [{provider: systemd, reload: %s, watch: [{file: conf}]}]}\n")
+    systemd.apply(text % (systemd.root, 1, "false"))
+    result = systemd.apply(text % (systemd.root, 2, "false"))["service.running:web"]
+    assert result["details"]["action"] == "restarted", result
+    result = systemd.apply(text % (systemd.root, 3, "true"))["service.running:web"]
+    assert result["details"]["action"] == "reloaded", result
+    if transcripts.RECORDING:
+        systemd.sh("echo '# changed' >> /srv/data/systemd/user/web.service")
+    systemd.apply(text % (systemd.root, 4, "false"))
+    assert any("daemon-reload" in line for line in systemd.calls())
+    systemd.apply(service("dead", "no_block: true", provider="systemd"))
+    assert "systemctl stop --no-block -- web" in systemd.calls()
+
+
+def test_systemd_masks_and_unmasks(systemd):
+    systemd.settles(service("masked", provider="systemd"))
+    result = one(systemd.apply(service("running", provider="systemd")))
+    assert "masked" in result["error"], result
+    systemd.settles(service("running", "unmask: true", provider="systemd"))
+    systemd.settles(service("dead", provider="systemd"))
+    systemd.settles(service("masked", "runtime: true", provider="systemd"))
+    systemd.settles(service("unmasked", "runtime: true", provider="systemd"))
+    result = one(systemd.apply(service("masked", "runtime: true", name="own", provider="systemd")))
+    assert "own was masked, but systemd does not say so" in result["error"]
+
+
+def test_systemd_learns_of_a_unit_that_is_new(systemd):
+    assert one(systemd.apply(service("running", name="late", provider="systemd"), "--test"))["changed"]
+    if transcripts.RECORDING:
+        systemd.sh("cp /srv/data/systemd/user/web.service /srv/data/systemd/user/late.service")
+    systemd.settles(service("running", name="late", provider="systemd"))
+    systemd.settles(service("dead", name="late", provider="systemd"))
+
+
+def test_systemd_tells_what_fails(systemd):
+    result = one(systemd.apply(service("running", name="broken", provider="systemd")))
+    assert "broken" in result["error"], result
+    result = one(systemd.apply(service("running", name="nope", provider="systemd")))
+    assert "Unit nope.service not found" in result["error"], result
+    assert not one(systemd.apply(service("dead", name="nope", provider="systemd")))["failed"]

@@ -25,15 +25,14 @@ TOOLS = {
         "programs": ["pacman"], "version": ["pacman", "--version"], "looks": ["-Si", "-Rp"],
         "files": {"/var/lib/pacman/local/ALPM_DB_VERSION": "text", "/var/lib/pacman/local/*/desc": "empty"},
     },
+    # recorded from the manager of a user: that of a machine wants to be the first process of one
     "systemd": {
         "programs": ["systemctl"], "version": ["systemctl", "--version"], "looks": ["show", "is-enabled"], "files": {},
+        "real": ["--user"],
     },
     "openrc": {
         "programs": ["rc-service", "rc-update"], "version": ["rc-service", "--version"],
         "looks": ["--exists", "status", "show"], "files": {},
-    },
-    "pip": {
-        "programs": ["pip3"], "version": ["pip3", "--version"], "looks": ["list", "--dry-run"], "files": {},
     },
 }
 
@@ -83,7 +82,8 @@ def record(root, state, command, argv):
     import subprocess  # pylint: disable=import-outside-toplevel
     path = os.environ["PATH"].replace(f"{root}/bin:", "")
     before = snapshot(TOOLS[state["tool"]]["files"])
-    result = subprocess.run([shutil.which(command[0], path=path), *command[1:]], text=True, capture_output=True,
+    real = [shutil.which(command[0], path=path), *TOOLS[state["tool"]].get("real", []), *command[1:]]
+    result = subprocess.run(real, text=True, capture_output=True,
                             check=False, env={**os.environ, "PATH": path})
     step = {"argv": argv, "status": result.returncode, "stdout": plain(result.stdout, root),
             "stderr": plain(result.stderr, root)}

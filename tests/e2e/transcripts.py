@@ -44,6 +44,10 @@ class Tool(machines.Machine):
         (root / "settings/all.zy").write_text(f"providers:\n  pkg: {tool}\n")
         self.begin()
 
+    def zester(self, *words):
+        """States of a level one after the other: command lines come in the order in which they were recorded."""
+        return super().zester("--parallel", "1", *words)
+
     def state(self):
         return json.loads((self.root / "transcript.state").read_text())
 

@@ -15,7 +15,7 @@ static const struct param managed_params[] = {
     PARAM("dist", STR, ARGS, repo.dist, "apt: the suite; without: the code name of the system", .flags = PARAM_FILLED),
     PARAM("comps", STRS, ARGS, repo.comps, "apt: components; without: main", .aliases = "components"),
     PARAM("architectures", STRS, ARGS, repo.architectures, "apt: only for these"),
-    PARAM("file", PATH, ARGS, repo.file, "the file it stands in; without: one named after it"),
+    PARAM("file", PATH, ARGS, repo.file, "the file it stands in; without: one named after it; for apt a name in '.sources' gets a paragraph, others a line"),
     PARAM("key_url", STR, ARGS, repo.key_url, "where its signing key is: an URL, or a path of the state tree; rpm: gpgkey", .flags = PARAM_FILLED, .aliases = "gpgkey"),
     PARAM("key_hash", STR, ARGS, repo.key_hash, "sha256=... or sha512=... of the key", .flags = PARAM_FILLED),
     PARAM("key_text", TEXT, ARGS, repo.key_text, "the signing key itself"),

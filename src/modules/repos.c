@@ -10,6 +10,7 @@
 #include "modules/parent.h"
 #include "provider/repo_line.h"
 #include "provider/repo_section.h"
+#include "provider/repo_stanza.h"
 #include "state/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -97,8 +98,6 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
                             "a ppa wants its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
         result = value_diag(diags, where, "'signedby' is an absolute path");
-    if (args->file && str_ends(str_from(args->file), STR(".sources")))
-        result = value_diag(diags, where, "'file' is a list of one-line sources ('.list')");
     return result;
 }
 
@@ -263,6 +262,7 @@ static int managed_apt(struct packages *packages, const struct repos_args *args,
     struct arena *arena = packages->run->arena;
     const char *comment, *signs;
     struct repos_file *file;
+    struct str old;
     struct apt apt;
 
     if (resolve_apt(packages, args, &apt, err) < 0 ||
@@ -277,8 +277,9 @@ static int managed_apt(struct packages *packages, const struct repos_args *args,
         add_option(arena, &apt.line, STR("trusted"), "yes");
     comment =
         arena_printf(arena, "Managed by Zester: %s", args->humanname ? args->humanname : apt.id);
-    if (repo_line_set(apt.own || args->clean_file || !file->old.p ? STR("") : file->old, &apt.line,
-                      comment, &text, err) < 0)
+    old = apt.own || args->clean_file || !file->old.p ? STR("") : file->old;
+    if ((repo_stanza_is_file(apt.file) ? repo_stanza_set : repo_line_set)(old, &apt.line, comment,
+                                                                          &text, err) < 0)
         return -1;
     file->now = buf_copy(&text, arena);
     return 0;
@@ -450,7 +451,8 @@ static int drop_from(struct packages *packages, const struct repos_args *args, c
     case PACKAGE_REPO_APT:
         if (repo_line_parse(str_from(args->name), &line, err) < 0)
             return -1;
-        repo_line_remove(file->old, &line, &text, &count);
+        (repo_stanza_is_file(path) ? repo_stanza_remove : repo_line_remove)(file->old, &line, &text,
+                                                                            &count);
         break;
     case PACKAGE_REPO_APK:
         repo_line_remove_plain(file->old, str_from(args->baseurl ? args->baseurl : args->name),
@@ -495,6 +497,7 @@ static int drop_own(struct packages *packages, const struct repos_args *args,
     const char *const paths[] = {
         args->file ? args->file
                    : arena_printf(arena, "%s/%s.list", packages->manager->repo_place, args->name),
+        arena_printf(arena, "%s/%s.sources", packages->manager->repo_place, args->name),
         arena_printf(arena, APT_KEYRINGS "/zester-%s.gpg", args->name),
         arena_printf(arena, APT_KEYRINGS "/zester-%s.asc", args->name),
     };
@@ -525,7 +528,9 @@ int repos_find_absent(struct packages *packages, const struct repos_args *args,
         return drop_from(packages, args, packages->manager->repo_place, ret_files, err);
     if (drop_from(packages, args, APT_LIST, ret_files, err) < 0)
         return -1;
-    return drop_from_folder(packages, args, STR(".list"), ret_files, err);
+    if (drop_from_folder(packages, args, STR(".list"), ret_files, err) < 0)
+        return -1;
+    return drop_from_folder(packages, args, STR(".sources"), ret_files, err);
 }
 
 /* --- doing it ------------------------------------------------------------------------ */

@@ -59,7 +59,7 @@ static bool is_known_family(const char *family)
 static int not_found(const char *choice, const char *family, const struct buf *looked,
                      struct err *err)
 {
-    const char *path = getenv("PATH");
+    AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (looked->n == 0)
         return err_set(err, ERR_NOT_FOUND,
@@ -71,7 +71,7 @@ static int not_found(const char *choice, const char *family, const struct buf *l
                    choice   ? choice
                    : family ? family
                             : "unknown",
-                   buf_text(looked), path && path[0] ? path : "");
+                   buf_text(looked), tool_path(&arena));
 }
 
 static int look_for(struct arena *arena, const char *choice, const char *family,

@@ -117,7 +117,7 @@ static bool is_word(struct str text)
     return text.n > 0 && text.p[0] != '[';
 }
 
-static int check_line(const struct repo_line *line, struct err *err)
+int repo_line_check(const struct repo_line *line, const char *comment, struct err *err)
 {
     const struct str all[] = { line->type, line->options, line->uri, line->suite,
                                line->components };
@@ -125,6 +125,8 @@ static int check_line(const struct repo_line *line, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (!is_clean(all[i]))
             return err_set(err, ERR_INVALID, "a source holds a control character");
+    if (!is_clean(str_from(comment)))
+        return err_set(err, ERR_INVALID, "a comment holds a control character");
     if (!is_type(line->type) || !is_word(line->uri) || !is_word(line->suite) ||
         str_find_char(line->options, ']', 0) != STR_NONE)
         return err_set(err, ERR_INVALID, "'%.*s %.*s' is no address and suite of a source",
@@ -161,10 +163,8 @@ int repo_line_set(struct str text, const struct repo_line *line, const char *com
     bool done = false;
     struct str next;
 
-    if (check_line(line, err) < 0)
+    if (repo_line_check(line, comment, err) < 0)
         return -1;
-    if (!is_clean(str_from(comment)))
-        return err_set(err, ERR_INVALID, "a comment holds a control character");
     if (text.n == 0)
         buf_printf(out, "# %s\n", comment);
     while (next_line(&text, &next)) {

@@ -27,6 +27,8 @@ struct repo_line {
 bool repo_line_is(struct str text); /* begins like one */
 int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err);
 void repo_line_print(const struct repo_line *line, struct buf *out);
+/* Fails when a part of it, or the comment, cannot be written. */
+int repo_line_check(const struct repo_line *line, const char *comment, struct err *err);
 bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b);
 
 /* `text` with the line in the place of those for the same source, or at the end. A new file begins

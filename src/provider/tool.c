@@ -27,7 +27,7 @@ const char *const *tool_argv(const struct tool *tool, struct tool_words *words)
     return words->list.p;
 }
 
-static const char *search_path(struct arena *arena)
+const char *tool_path(struct arena *arena)
 {
     const char *path = getenv("PATH");
 
@@ -36,7 +36,7 @@ static const char *search_path(struct arena *arena)
 
 const char *tool_find(struct arena *arena, const char *name)
 {
-    struct str rest = str_from(search_path(arena));
+    struct str rest = str_from(tool_path(arena));
 
     while (rest.p) {
         const struct str folder = str_cut(&rest, ':');
@@ -74,7 +74,7 @@ static const char *const *make_env(const struct tool *tool, const struct account
 
     for (char **entry = environ; *entry; entry++)
         tool_add(tool, &env, *entry);
-    env_put(tool, &env, arena_printf(tool->arena, "PATH=%s", search_path(tool->arena)));
+    env_put(tool, &env, arena_printf(tool->arena, "PATH=%s", tool_path(tool->arena)));
     env_put(tool, &env, "LC_ALL=C.UTF-8");
     env_put(tool, &env, "LANGUAGE=");
     if (account) {

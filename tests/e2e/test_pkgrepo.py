@@ -83,6 +83,24 @@ def test_a_whole_line_goes_into_the_list_of_the_machine_and_keeps_the_others(mac
     assert status == 0 and not results[0]["changed"]
 
 
+def test_a_paragraph_is_what_a_sources_file_gets_and_apt_uses_it(machine):
+    place = "/etc/apt/sources.list.d/zt.sources"
+    text = managed(machine, f"file: {place}", "humanname: Test packages")
+    assert run(machine, text)[0] == 0
+    stanza = f"Types: deb\nURIs: copy:{machine.repo}\nSuites: ./\nTrusted: yes\n"
+    assert machine.path(place).read_text() == "# Managed by Zester: Test packages\n" + stanza
+    assert "zt-app" in machine.run("apt-cache", "policy", "zt-app").stdout
+    assert not run(machine, text)[1][0]["changed"]
+    other = "\nTypes: deb\nURIs: copy:/nowhere\nSuites: ./\nEnabled: no\n"
+    machine.path(place).write_text(stanza + other)
+    assert run(machine, text.replace("enabled", "x").replace("gpgcheck: false", "gpgcheck: false\n    - enabled: false"))[0] == 0
+    assert machine.path(place).read_text() == "Enabled: no\n" + stanza + other
+    status, results = run(machine, f"'deb copy:{machine.repo} ./':\n  pkgrepo.absent: []\n")
+    assert status == 0 and results[0]["changed"] and machine.path(place).read_text() == other.lstrip("\n"), results
+    status, results = run(machine, "zt:\n  pkgrepo.absent: []\n")
+    assert status == 0 and not machine.path(place).exists()
+
+
 def test_a_key_is_kept_beside_the_line_and_a_new_one_is_noticed(machine):
     text = managed(machine, "refresh: false", f"key_text: {json.dumps(KEY)}")
     assert run(machine, text)[0] == 0
@@ -114,7 +132,6 @@ BAD = {
     'humanname: "x\\ndeb http://evil ./"': "humanname",
     'baseurl: "http://x\\ndeb"': "baseurl",
     "ppa: ppa:u/n": "a ppa wants its signing key",
-    "file: /etc/apt/sources.list.d/x.sources": "one-line sources",
     "name: deb http://x": "an address and a suite",
 }
 

@@ -1,8 +1,10 @@
 """service.*: init scripts for real, in a copy of /etc. systemd and OpenRC are in test_transcripts.py, kepler is in
 test_services_kepler.py."""
+import json
+
 import pytest
 
-from machine import Machine, skip_without
+from machine import PROGRAM, Machine, by_name, skip_without
 
 SCRIPT = """#!/bin/sh
 ### BEGIN INIT INFO
@@ -183,3 +185,21 @@ def test_a_missing_manager_fails_the_states_that_need_it_and_no_other(machine):
     for words in ("no service manager", "systemd (/run/systemd/system and systemctl)", "openrc (", "sysv ("):
         assert words in error
     assert results["test.succeed_with_changes:other"]["changed"]
+
+
+def test_a_machine_without_any_program_fails_what_needs_one_and_nothing_else(machine):
+    """Also packages: what was looked for is told, and where."""
+    hide = ""
+    for folder in ("/etc/init.d", "/run", "/usr/local", "/usr/sbin", "/usr/bin"):
+        (machine.root / "empty" / folder[1:]).mkdir(parents=True)
+        hide += f"mount --bind {machine.root}/empty{folder} {folder}; "
+    (machine.states / "case.sls").write_text("toy: {service.running: []}\nnginx: {pkg.installed: []}\n"
+                                             f"file: {{file.managed: [{{name: {machine.root}/made, contents: x}}]}}\n")
+    words = ["--local", "--quiet", "--states-dir", machine.states, "--data-dir", machine.root / "data", "-o", "json"]
+    result = machine.run("sh", "-c", f"{hide} exec {PROGRAM} {' '.join(map(str, words))} state.apply case", check=False)
+    results = by_name(json.loads(result.stdout))
+    assert "no service manager on this machine; looked for systemd (" in results["service.running:toy"]["error"]
+    error = results["pkg.installed:nginx"]["error"]
+    assert "no package manager found for os.family 'debian': looked for 'apt-get', 'apt-cache', 'dpkg' in PATH '" in error
+    assert ":/usr/sbin:/sbin'" in error, "also the folders that are always looked into"
+    assert (machine.root / "made").read_text() == "x\n"

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "provider/repo_line.h"
 #include "provider/repo_section.h"
+#include "provider/repo_stanza.h"
 
 static struct repo_line line_of(const char *text)
 {
@@ -197,4 +198,69 @@ TEST(no_value_can_bring_a_second_key)
     CHECK_INT(repo_section_set(STR(""), STR("a]\n[b"), keys, 1, "=", &out, &err), -1);
     CHECK_INT(repo_section_set(STR(""), STR(""), keys, 1, "=", &out, &err), -1);
     CHECK_INT(out.n, 0);
+}
+
+/* --- paragraphs ---------------------------------------------------------------------- */
+
+#define DEBIAN                                                                                     \
+    "Types: deb deb-src\nURIs: http://deb.example/debian\nSuites: bookworm bookworm-updates\n"     \
+    "Components: main\n"
+
+static void check_stanza(const char *text, const char *line, const char *want)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT), again = BUF_INIT(BUF_NO_LIMIT);
+    const struct repo_line parsed = line_of(line);
+    struct err err = { .text = "" };
+
+    CHECK_INT(repo_stanza_set(str_from(text), &parsed, "made here", &out, &err), 0);
+    CHECK_STR(buf_text(&out), want);
+    CHECK_INT(repo_stanza_set(buf_view(&out), &parsed, "made here", &again, &err), 0);
+    CHECK_STR(buf_text(&again), want);
+}
+
+TEST(a_source_becomes_a_paragraph_and_others_stay)
+{
+    check_stanza("", "deb [arch=amd64,arm64 signed-by=/k.gpg] http://x s main extra",
+                 "# made here\nTypes: deb\nURIs: http://x\nSuites: s\nComponents: main extra\n"
+                 "Architectures: amd64 arm64\nSigned-By: /k.gpg\n");
+    check_stanza(DEBIAN, "# deb http://x ./",
+                 DEBIAN "\nEnabled: no\nTypes: deb\nURIs: http://x\nSuites: ./\n");
+    check_stanza("# mine\ntypes: deb\nuris: http://x/\nSuites: s\nComponents: old\nTrusted: yes\n"
+                 "X-Note: a\n  b\n\n" DEBIAN,
+                 "deb http://x s main",
+                 "# mine\nTypes: deb\nURIs: http://x\nSuites: s\nComponents: main\nX-Note: a\n  "
+                 "b\n\n" DEBIAN);
+}
+
+TEST(a_paragraph_for_more_than_the_source_is_left_alone)
+{
+    check_stanza(DEBIAN, "deb http://deb.example/debian bookworm main",
+                 DEBIAN "\nTypes: deb\nURIs: http://deb.example/debian\nSuites: bookworm\n"
+                        "Components: main\n");
+}
+
+TEST(a_paragraph_goes_with_the_blanks_behind_it)
+{
+    static const char text[] = "Types: deb\nURIs: http://x\nSuites: s\n\n" DEBIAN;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const struct repo_line line = line_of("deb http://x/ s");
+    size_t count;
+
+    repo_stanza_remove(str_from(text), &line, &out, &count);
+    CHECK_STR(buf_text(&out), DEBIAN);
+    CHECK_INT(count, 1);
+}
+
+TEST(an_option_without_a_field_and_a_second_line_are_refused)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct repo_line line = line_of("deb [colour=red] http://x s");
+    struct err err = { .text = "" };
+
+    CHECK_INT(repo_stanza_set(STR(""), &line, "c", &out, &err), -1);
+    CHECK_STR(err.text, "'colour=red' is no option that a '.sources' file can say");
+    line = line_of("deb http://x s");
+    CHECK_INT(repo_stanza_set(STR(""), &line, "c\nTypes: deb", &out, &err), -1);
+    line.components = STR("main\nURIs: http://evil");
+    CHECK_INT(repo_stanza_set(STR(""), &line, "c", &out, &err), -1);
 }

@@ -272,15 +272,11 @@ def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
     assert command.returncode == 0
 
 
-def test_progress_on_a_terminal_shows_why_a_service_was_skipped(home):
-    home.write("""
-        services:
-          web: {run: "exec sleep 1000", if: "${{ false }}$"}
-          api: {run: "exec sleep 1000", depends_on: [web]}
-        """)
+def on_terminal(home, *words):
+    """A command whose standard error is a terminal: its exit status, and what stood there."""
     ours, theirs = pty.openpty()
-    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), "start", "-d", "--wait"],
-                               env=home.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), *words], env=home.environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     text = b""
     try:
@@ -289,8 +285,39 @@ def test_progress_on_a_terminal_shows_why_a_service_was_skipped(home):
     except OSError:
         pass  # the terminal is gone
     os.close(ours)
-    assert command.wait(30) == 0
-    assert "api  Skipped: dependency `web` was skipped" in text.decode()
+    return command.wait(30), text.decode()
+
+
+def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
+    home.write("""
+        services:
+          redis: {run: "exec sleep 1000", restart: always}
+          redis-failover: {run: "true", depends_on: {redis: {condition: service_failed}}}
+          web: {run: "true", if: "${{ service.debug }}$"}
+          api: {run: "true", depends_on: [web]}
+          app: {run: "true"}
+          monitor: {run: "true", depends_on: {app: {condition: service_failed}}}
+          database: {run: "exec sleep 1000", healthcheck: {run: "false"}}
+          backend: {run: "true", depends_on: {database: {condition: service_healthy, timeout: 1s}}}
+        """)
+    skipped = {
+        "redis-failover": "`redis` has restart policy `always` \u2014 it will always restart, "
+                          "so `service_failed` can never be met",
+        "web": "`if` condition evaluated to false: `service.debug`",
+        "api": "dependency `web` was skipped",
+        "monitor": "dependency exited with exit code Some(0), won't restart (policy: No)",
+    }
+    late = "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy"
+    status, text = on_terminal(home, "start", "-d", "--wait", "--no-abort-on-failure")
+    home.wait_for("backend", "failed")
+    rows, services = home.ps(), home.services()
+    assert status == 1 and f"service 'backend' failed: {late}\r\n" in text
+    for name, reason in skipped.items():
+        assert f"{name}  Skipped: {reason}\r\n" in text
+        assert rows[name] == (f"Skipped ({reason})", "-")
+        assert services[name]["skip_reason"] == reason
+    assert re.fullmatch(rf"Failed \d+s ago \({re.escape(late)}\)", rows["backend"][0])
+    assert services["backend"]["fail_reason"] == late
 
 
 # --- run, recreate, restart, stop ---------------------------------------------------------------

@@ -45,6 +45,7 @@ struct call {
     struct project *project; /* NULL: none, or none any more */
     struct engine_set set;
     const struct config_source *source; /* what is to be loaded later */
+    const char *warning;                /* about that, for who asked; or NULL */
     size_t count;                       /* what the handler counted */
     call_step_fn *step;
     bool orphaned; /* its project was unloaded, and it has not been asked since */

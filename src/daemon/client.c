@@ -126,6 +126,15 @@ static void refuse(struct client *client, const char *why)
     connection_close(&client->connection);
 }
 
+static size_t count_of(const struct daemon *daemon, uid_t uid)
+{
+    size_t count = 0;
+
+    for (const struct client *client = daemon->clients; client; client = client->next)
+        count += client->peer.uid == uid;
+    return count;
+}
+
 void client_new(struct daemon *daemon, int fd)
 {
     struct client *client = mem_zalloc(sizeof(*client));
@@ -149,7 +158,10 @@ void client_new(struct daemon *daemon, int fd)
         client->next->back = &client->next;
     daemon->clients = client;
     daemon->client_count++;
-    refusal = client_refusal(client);
+    refusal =
+        client_is_master(client) || count_of(daemon, client->peer.uid) <= DAEMON_CLIENTS_USER_MAX
+            ? client_refusal(client)
+            : "you have too many connections to this daemon: end some of your commands";
     if (refusal)
         refuse(client, refusal);
 }

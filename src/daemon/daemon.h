@@ -31,8 +31,10 @@ struct client;
 struct event;
 struct project;
 
-/* Clients at once; the next one waits. */
-#define DAEMON_CLIENTS_MAX 1024
+/* Clients at once; the next one waits. Of one user, who is not to keep others out: the next one is
+ * sent away. */
+#define DAEMON_CLIENTS_MAX      1024
+#define DAEMON_CLIENTS_USER_MAX 128
 /* Who is in this group may use the daemon of the system. */
 #define DAEMON_GROUP "kepler"
 

@@ -80,6 +80,8 @@ static struct value start_body(struct call *call, const char *message)
     struct value body = message_body(&call->arena, "message", message);
     struct value_list *warnings = value_list_new(&call->arena, 0);
 
+    if (call->warning)
+        value_list_push(&call->arena, warnings, value_text(call->warning));
     VEC_EACH (&call->project->config->warnings, text)
         value_list_push(&call->arena, warnings, value_text(*text));
     value_map_set(&call->arena, body.map, value_text("warnings"), value_list(warnings));

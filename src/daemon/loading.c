@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -62,45 +63,70 @@ static const struct environment *lent_env(struct call *call, const struct enviro
 
 /* --- the file ------------------------------------------------------------------------------- */
 
-/* `ret_path` is canonical. */
+/* As it was when it was read. */
+struct file {
+    const char *path; /* canonical */
+    struct str text;
+    struct fs_info info;
+};
+
 static int read_as(const struct config_owner *who, const char *path, struct arena *arena,
-                   const char **ret_path, struct str *ret_text, struct err *err)
+                   struct file *ret_file, struct err *err)
 {
     char link[FD_PATH_SIZE];
-    const char *canonical;
+    struct file file = { 0 };
     struct rights rights;
-    struct fs_info info;
     AUTO_FD int fd = -1;
 
     if (rights_load(arena, who->uid, who->gid, &rights, err) < 0 ||
         rights_open(&rights, path, &fd, err) < 0)
         return -1;
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    if (fs_stat(link, &info, err) < 0 || fs_readlink(arena, link, &canonical, err) < 0)
+    if (fs_stat(link, &file.info, err) < 0 || fs_readlink(arena, link, &file.path, err) < 0)
         return -1;
-    if (info.kind != FS_FILE)
+    if (file.info.kind != FS_FILE)
         return err_set(err, ERR_INVALID, "read '%s': it is a %s, not a file", path,
-                       fs_kind_name(info.kind));
-    if (!canonical)
+                       fs_kind_name(file.info.kind));
+    if (!file.path)
         return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
-    if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, ret_text, err) < 0)
+    if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, &file.text, err) < 0)
         return -1;
-    *ret_path = canonical;
+    *ret_file = file;
     return 0;
 }
 
 /* For the owner; a name that leads elsewhere by now is not followed. */
-static int read_again(struct call *call, const struct config_owner *owner,
-                      struct config_source *source, struct err *err)
+static int read_again(struct call *call, const struct config_owner *owner, struct file *file,
+                      struct err *err)
 {
-    const char *path;
+    struct file again;
 
-    if (read_as(owner, source->path, &call->arena, &path, &source->text, err) < 0)
+    if (read_as(owner, file->path, &call->arena, &again, err) < 0)
         return -1;
-    if (strcmp(path, source->path) != 0)
+    if (strcmp(again.path, file->path) != 0)
         return err_set(err, ERR_INVALID, "read '%s': it was replaced meanwhile: try again",
-                       source->path);
+                       file->path);
+    *file = again;
     return 0;
+}
+
+/* What root loads runs as root, whoever wrote it. */
+static void warn_root(struct call *call, const struct file *file)
+{
+    const struct fs_info *info = &file->info;
+    const char *who = NULL;
+
+    if (info->uid != 0)
+        who = account_describe(&call->arena, info->uid);
+    else if (info->mode & S_IWOTH)
+        who = "everybody";
+    else if ((info->mode & S_IWGRP) && info->gid != 0)
+        who = arena_printf(&call->arena, "group %u", info->gid);
+    if (who)
+        call->warning = arena_printf(&call->arena,
+                                     "'%s' can be changed by %s, and its services run as root "
+                                     "unless they say 'user'",
+                                     file->path, who);
 }
 
 /* --- the owner ------------------------------------------------------------------------------ */
@@ -140,20 +166,25 @@ int loading_read(struct call *call)
     const struct config_owner caller = { peer->uid, peer->gid };
     struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
     struct config_owner owner;
+    struct file file;
     bool lent;
     struct err err;
 
-    if (read_as(&caller, args->config, &call->arena, &source->path, &source->text, &err) < 0) {
+    if (read_as(&caller, args->config, &call->arena, &file, &err) < 0) {
         call_fail(call, &err);
         return -1;
     }
-    if (call_find_project(call, source->path) < 0 || find_owner(call, source->path, &owner) < 0)
+    if (call_find_project(call, file.path) < 0 || find_owner(call, file.path, &owner) < 0)
         return -1;
     lent = geteuid() == 0 && owner.uid != caller.uid;
-    if (lent && read_again(call, &owner, source, &err) < 0) {
+    if (lent && read_again(call, &owner, &file, &err) < 0) {
         call_fail(call, &err);
         return -1;
     }
+    if (geteuid() == 0 && caller.uid == 0 && !lent)
+        warn_root(call, &file);
+    source->path = file.path;
+    source->text = file.text;
     source->owner = lent ? owner : caller;
     source->cli_env = caller_env(&call->arena, &args->environment);
     if (lent)

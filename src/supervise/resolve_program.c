@@ -281,12 +281,27 @@ static int find_account(struct resolver *r, const char *user, const struct value
     return 0;
 }
 
+/* A daemon that is not root, and nobody named: whoever asked, and whatever group they were in. */
+static int run_as_daemon(struct resolver *r, const struct value *groups, const struct value *where,
+                         struct resolve_user *ret)
+{
+    struct err err;
+
+    ret->user.uid = geteuid();
+    ret->user.gid = getegid();
+    if (account_find_uid(r->arena, geteuid(), &ret->account, &err) < 0)
+        return value_diag(r->diags, where, "%s", err.text);
+    return check_right(r, "", groups, where, ret);
+}
+
 int resolve_program_user(struct resolver *r, const char *user, const struct value *groups,
                          const struct value *where, struct resolve_user *ret)
 {
     const struct config_owner *owner = &r->config->owner;
 
     *ret = (struct resolve_user){ .has_user = true };
+    if (!user && geteuid() != 0)
+        return run_as_daemon(r, groups, where, ret);
     if (!user && owner->uid != 0)
         user = arena_printf(r->arena, "%u:%u", (unsigned)owner->uid, (unsigned)owner->gid);
     if (user) {

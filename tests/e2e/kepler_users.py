@@ -35,7 +35,8 @@ class Users(Home):
         return ["nsenter", "-t", str(self.machine.process.pid), "-m", "--wd=/"]
 
     def argv(self, user=None):
-        become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
+        name, _, group = (user or "").partition(":")
+        become = ["setpriv", f"--reuid={name}", f"--regid={group or name}", "--init-groups"] if user else []
         return [*self.inside(), *become, self.path("bin/kepler")]
 
     def daemon_argv(self):

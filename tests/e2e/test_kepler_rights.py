@@ -1,11 +1,12 @@
 """Who may do what with the daemon of root, and what it does for them: real accounts, real processes."""
 import json
 import os
+import socket
 
 import pytest
 
 from kepler_home import wait_until
-from kepler_users import Users
+from kepler_users import UIDS, Users
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a daemon for many users needs root")
 SECRET = "hunter2-of-root"
@@ -186,6 +187,15 @@ def test_what_the_daemon_keeps_is_closed_to_users(home):
         assert run.returncode != 0 and "Permission denied" in run.stderr
 
 
+def test_root_is_warned_of_a_file_that_somebody_else_can_change(home):
+    file = home.give("bob", "services: {web: {run: 'exec sleep 1000'}}")
+    run = home.start("--wait", file=file)
+    assert "can be changed by 'bob' (uid 4302)" in run.stderr and "run as root" in run.stderr
+    assert facts_of(home, home.services(file)["web"]["pid"])["Uid"].split()[0] == "0"
+    home.write("services: {web: {run: 'exec sleep 1000'}}")
+    assert "can be changed" not in home.start("--wait").stderr
+
+
 # --- who is let in --------------------------------------------------------------------------------
 
 
@@ -207,6 +217,24 @@ def test_a_member_by_login_group_is_a_member(home):
     file = home.give("mallory", "services: {web: {run: 'exec sleep 1000'}}")
     home.start("--wait", file=file, user="mallory")
     assert home.status("web", file=file) == "running"
+
+
+def test_one_user_cannot_keep_others_out_with_connections(home):
+    held = [socket.socket(socket.AF_UNIX) for _ in range(200)]
+    try:
+        os.setresuid(-1, UIDS["alice"], -1)
+        try:
+            for one in held:
+                one.connect(os.path.join(home.state, "kepler.sock"))
+        finally:
+            os.setresuid(-1, 0, -1)
+        run = home.run("ps", "--all", user="alice", check=False)
+        assert run.returncode == 1 and "too many connections" in run.stderr
+        assert home.run("ps", "--all", user="bob").returncode == 0
+    finally:
+        for one in held:
+            one.close()
+    wait_until(lambda: home.run("ps", "--all", user="alice", check=False).returncode == 0, "alice is back")
 
 
 def test_without_the_group_the_daemon_serves_root_alone_and_says_how_to_change_that(tmp_path):
@@ -315,3 +343,41 @@ KEYS = {"acl": "kepler: {acl: {users: {bob: [start]}}}\nservices: {}",
 def test_what_is_not_there_yet_is_an_error_that_says_so(home, text):
     run = home.start(file=home.give("alice", text), user="alice", check=False)
     assert run.returncode == 1 and "not supported yet" in run.stderr and "later version" in run.stderr
+
+
+# --- a daemon of one user -------------------------------------------------------------------------
+
+
+def test_a_user_without_rights_has_a_daemon_of_their_own(home):
+    own = {"KEPLER_DAEMON_PATH": "", "XDG_STATE_HOME": "", "HOME": home.path("alice")}
+    file = home.give("alice", """
+        services:
+          web: {run: "exec sleep 1000", healthcheck: {run: "true", interval: 50ms}}
+          root: {run: "id", user: root}
+          group: {run: "id", groups: [project]}
+          self: {run: "id -u", user: alice}
+        """)
+    home.run("daemon", "start", "-d", user="alice", env=own)
+    try:
+        state = home.path("alice/.local/state/kepler")
+        assert os.stat(state).st_uid == UIDS["alice"] and os.stat(state).st_mode & 0o777 == 0o700
+        home.run("start", "-d", file=file, user="alice:project", env=own)
+
+        def services():
+            return json.loads(home.run("ps", "--json", file=file, user="alice", env=own).stdout)
+
+        wait_until(lambda: services()["web"]["status"] == "healthy" and services()["self"]["status"] == "exited", "they run")
+        found = services()
+        pid = found["web"]["pid"]
+        assert facts_of(home, pid)["Uid"].split() == ["4301"] * 4 and facts_of(home, pid)["NoNewPrivs"] == "1"
+        assert variables_of(pid)["USER"] == "alice" and variables_of(pid)["HOME"] == "/home/alice"
+        assert found["self"]["exit_code"] == 0
+        assert "the daemon does not run as root" in found["root"]["fail_reason"]
+        assert "needs a daemon that runs as root" in found["group"]["fail_reason"]
+        bob = home.run("ps", user="bob", check=False, env={"KEPLER_DAEMON_PATH": state})
+        assert bob.returncode != 0 and "Permission denied" in bob.stderr
+        assert "web" in home.run("ps", "--all", env={"KEPLER_DAEMON_PATH": state}).stdout  # root
+        home.run("prune", "--dry-run", user="alice", env=own)
+    finally:
+        home.run("daemon", "stop", user="alice", env=own)
+    assert "web" not in home.run("ps", "--all").stdout

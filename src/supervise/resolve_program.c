@@ -300,7 +300,7 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
     const struct config_owner *owner = &r->config->owner;
 
     *ret = (struct resolve_user){ .has_user = true };
-    if (!user && geteuid() != 0)
+    if (!user && owner->uid != 0 && geteuid() != 0)
         return run_as_daemon(r, groups, where, ret);
     if (!user && owner->uid != 0)
         user = arena_printf(r->arena, "%u:%u", (unsigned)owner->uid, (unsigned)owner->gid);

@@ -96,15 +96,6 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
     }
 }
 
-static bool is_control(struct str character)
-{
-    unsigned char first = (unsigned char)character.p[0];
-
-    if (character.n == 1)
-        return first < ' ' || first >= 0x7f; /* alone, a byte above ASCII is no UTF-8 */
-    return character.n == 2 && first == 0xc2 && (unsigned char)character.p[1] < 0xa0;
-}
-
 /* Printable text as it is, the rest as \n, \t or \xNN; cut at LOG_TEXT_MAX. */
 static void escape(struct str text, struct buf *out)
 {
@@ -115,7 +106,7 @@ static void escape(struct str text, struct buf *out)
             buf_add_text(out, "...");
             return;
         }
-        if (!is_control(c))
+        if (!utf8_is_control(c))
             buf_add_str(out, c);
         else if (c.p[0] == '\n' || c.p[0] == '\t')
             buf_add_text(out, c.p[0] == '\n' ? "\\n" : "\\t");

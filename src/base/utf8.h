@@ -24,6 +24,9 @@ uint32_t utf8_next(struct str *text);
 void utf8_add(struct buf *out, uint32_t c);
 
 bool utf8_is_valid(struct str text);
+/* May one character, as utf8_length_at measures it, not be shown as it is: because it would do
+ * something to a terminal, or is no UTF-8? */
+bool utf8_is_control(struct str character);
 bool utf8_is_ascii(struct str text);
 /* How many characters. */
 size_t utf8_count(struct str text);

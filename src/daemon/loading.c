@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
@@ -70,6 +71,21 @@ struct file {
     struct fs_info info;
 };
 
+/* Others see it in lists: it must do nothing to their terminals. */
+static bool is_showable(const char *path)
+{
+    struct str rest = str_from(path);
+
+    while (rest.n > 0) {
+        size_t length = utf8_length_at(rest);
+
+        if (utf8_is_control(str_slice(rest, 0, length)))
+            return false;
+        rest = str_from_offset(rest, length);
+    }
+    return true;
+}
+
 static int read_as(const struct config_owner *who, const char *path, struct arena *arena,
                    struct file *ret_file, struct err *err)
 {
@@ -89,6 +105,8 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
                        fs_kind_name(file.info.kind));
     if (!file.path)
         return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
+    if (!is_showable(file.path))
+        return err_set(err, ERR_INVALID, "read the config: its path holds control characters");
     if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, &file.text, err) < 0)
         return -1;
     *ret_file = file;

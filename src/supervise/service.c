@@ -39,7 +39,9 @@
 #include "supervise/service.h"
 
 #include <stdarg.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "supervise/edge.h"
 #include "supervise/engine.h"
 #include "supervise/routine.h"
@@ -50,6 +52,24 @@ typedef void action_fn(struct service *service);
 
 /* --- words ------------------------------------------------------------------------------ */
 
+/* Words end up on the terminals of others, root's among them: they come from files, scripts and
+ * clients of anybody, so what would do something there is taken out. */
+static void set_words(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
+static void set_words(struct buf *words, const char *fmt, va_list args)
+{
+    size_t length;
+
+    buf_vprintf(words, fmt, args);
+    for (size_t at = 0; at < words->n; at += length) {
+        struct str rest = str_from_offset(buf_view(words), at);
+
+        length = utf8_length_at(rest);
+        if (utf8_is_control(str_slice(rest, 0, length)))
+            memset(words->p + at, '?', length);
+    }
+}
+
 void service_because(struct service *service, const char *fmt, ...)
 {
     va_list args;
@@ -57,7 +77,7 @@ void service_because(struct service *service, const char *fmt, ...)
     service->by = (struct history_link){ .given = false };
     buf_clear(&service->cause);
     va_start(args, fmt);
-    buf_vprintf(&service->cause, fmt, args);
+    set_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -75,7 +95,7 @@ void service_because_of(struct service *service, struct history_link by, const c
     service->by = by;
     buf_clear(&service->cause);
     va_start(args, fmt);
-    buf_vprintf(&service->cause, fmt, args);
+    set_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -84,7 +104,7 @@ void service_because_also(struct service *service, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    buf_vprintf(&service->cause, fmt, args);
+    set_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -94,7 +114,7 @@ void service_set_reason(struct service *service, const char *fmt, ...)
 
     buf_clear(&service->reason);
     va_start(args, fmt);
-    buf_vprintf(&service->reason, fmt, args);
+    set_words(&service->reason, fmt, args);
     va_end(args);
 }
 

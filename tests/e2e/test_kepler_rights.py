@@ -187,6 +187,24 @@ def test_what_the_daemon_keeps_is_closed_to_users(home):
         assert run.returncode != 0 and "Permission denied" in run.stderr
 
 
+def test_words_of_a_user_do_nothing_to_the_terminal_of_root(home):
+    file = home.give("alice", """
+        services:
+          bad: {run: "true", env_file: "${{ error('\\27[2Jgotcha') }}$"}
+          web: {run: "exec sleep 1000", restart: {policy: always, watch: ["*"]}}
+        """)
+    home.start(file=file, user="alice")
+    assert "gotcha" in home.wait_for("bad", "failed", file=file)["fail_reason"]
+    home.wait_for("web", "running", file=file)
+    home.write("", os.path.join("alice", "\x1b]0;title\x07"))
+    wait_until(lambda: "a watched file changed" in home.run("why", "web", file=file).stdout, "web restarts")
+    for words in (["ps"], ["ps", "--all"], ["why", "web", "bad"], ["inspect"], ["daemon", "status"]):
+        assert "\x1b" not in home.run(*words, file=file).stdout
+    os.rename(home.path(file), home.path("alice/\x1b[2J.yaml"))
+    run = home.start(file="alice/\x1b[2J.yaml", user="alice", check=False)
+    assert run.returncode == 1 and "control characters" in run.stderr
+
+
 def test_root_is_warned_of_a_file_that_somebody_else_can_change(home):
     file = home.give("bob", "services: {web: {run: 'exec sleep 1000'}}")
     run = home.start("--wait", file=file)

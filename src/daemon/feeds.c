@@ -64,13 +64,14 @@ static void feed_free(struct feed *feed)
     free(feed);
 }
 
-/* At most READS_MAX times; at the end of the pipe the feed goes. */
-static void feed_read(struct feed *feed)
+/* At most READS_MAX times; at the end of the pipe the feed goes. `end`: look for that as well. */
+static void feed_read(struct feed *feed, bool end)
 {
+    const enum log_source_result last = end ? LOG_SOURCE_ALL : LOG_SOURCE_DATA;
     enum log_source_result result = LOG_SOURCE_DATA;
     struct err err;
 
-    for (int i = 0; i < READS_MAX && result == LOG_SOURCE_DATA; i++)
+    for (int i = 0; i < READS_MAX && result <= last; i++)
         if (log_source_read(feed->source, feed->fd, &result, &err) < 0)
             result = LOG_SOURCE_END;
     if (result == LOG_SOURCE_END)
@@ -85,7 +86,7 @@ static void read_pipes(struct feeds *feeds, const char *service)
     for (struct feed *feed = feeds->first; feed; feed = next) {
         next = feed->next;
         if (feed->fd >= 0 && (!service || strcmp(feed->origin.service, service) == 0))
-            feed_read(feed);
+            feed_read(feed, true);
     }
 }
 
@@ -189,7 +190,7 @@ static void on_pipe(struct watch *watch, uint32_t events)
     struct feeds *feeds = feed->feeds;
 
     (void)events;
-    feed_read(feed);
+    feed_read(feed, false);
     arm(feeds);
 }
 

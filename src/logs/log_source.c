@@ -157,7 +157,10 @@ int log_source_read(struct log_source *source, int fd, enum log_source_result *r
         return err_sys(err, errno, "read the output of '%s'", source->origin->service);
     if (n > 0 && source->keep)
         take(source, p, source->begun_n + (size_t)n);
-    *ret_result = n > 0 ? LOG_SOURCE_DATA : n < 0 ? LOG_SOURCE_LATER : LOG_SOURCE_END;
+    if (n > 0)
+        *ret_result = (size_t)n == left ? LOG_SOURCE_DATA : LOG_SOURCE_ALL;
+    else
+        *ret_result = n < 0 ? LOG_SOURCE_LATER : LOG_SOURCE_END;
     return 0;
 }
 

@@ -33,8 +33,10 @@ struct log_store;
 /* Bytes that one read takes. */
 #define LOG_READ_SIZE ((size_t)64 << 10)
 
+/* The less is left to read, the later. */
 enum log_source_result {
     LOG_SOURCE_DATA,  /* there may be more */
+    LOG_SOURCE_ALL,   /* that was all there was: another read may only find the end */
     LOG_SOURCE_LATER, /* nothing now */
     LOG_SOURCE_END,   /* nobody writes any more */
 };

@@ -124,7 +124,7 @@ TEST(a_pipe_is_read_until_it_ends)
     CHECK_INT(result, LOG_SOURCE_LATER);
     CHECK_INT(write(ends[1], "one\ntwo", 7), 7);
     CHECK_INT(log_source_read(source, ends[0], &result, &err), 0);
-    CHECK_INT(result, LOG_SOURCE_DATA);
+    CHECK_INT(result, LOG_SOURCE_ALL);
     (void)close(ends[1]);
     CHECK_INT(log_source_read(source, ends[0], &result, &err), 0);
     CHECK_INT(result, LOG_SOURCE_END);
@@ -146,7 +146,7 @@ TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
     CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
     CHECK_INT(write(ends[1], "secret\n", 7), 7);
     CHECK_INT(log_source_read(quiet, ends[0], &result, &err), 0);
-    CHECK_INT(result, LOG_SOURCE_DATA);
+    CHECK_INT(result, LOG_SOURCE_ALL);
     log_source_add(quiet, STR("more\n"));
     log_source_free(quiet);
     (void)close(ends[0]);

@@ -1,10 +1,16 @@
 """Supervision: how soon services run, how soon one is back, and what 200 of them cost
 
 Each service is a shell that makes a file and becomes `sleep`: the clock stops when all files are there. Every
-supervisor starts from nothing, its own start included. Rows of the idle state show CPU time in five
-seconds, one tick of the clock at least, and the resident memory of all processes of the supervisor without
-the services (shared pages count in each). Starts and restarts are medians of three runs.
+supervisor starts from nothing, its own start included, and all of them take turns, so that they see the same
+machine. Times are medians of five turns; those that take long have fewer. The columns of memory are the
+proportional set of all processes of the supervisor without the services; processor time is that of the same
+processes, while they start the services, or while they idle.
+
+In a chain each service waits until the one before runs. The bare loop starts each when the program of the one
+before is executed; s6 and runit have no dependencies, so that run files wait with s6-svwait and `sv check`, as
+their manuals advise. s6-rc, which has them, is not in Debian 12; supervisord knows none.
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -13,14 +19,14 @@ import subprocess
 import tempfile
 import time
 
-from frame import Failure, Line, Sample
+from frame import Failure, Job, Line, Sample
 
 COUNT = 200
-DEPTH = 50
-RUNS = 3
+DEPTHS = (50, 200)
+RUNS = 5
+TURNS = ((20, 1), (3, 3), (0, RUNS))  # who takes so many seconds or more has so many turns
 IDLE_SECONDS = 5
-PATIENCE = 60
-TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE = 180
 
 
 def until(condition, what):
@@ -31,11 +37,29 @@ def until(condition, what):
         time.sleep(0.0005)
 
 
-def stat(pid):
-    """(parent, CPU seconds, resident KiB)"""
+def parent(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return int(fields[1]), (int(fields[11]) + int(fields[12])) / TICKS, int(fields[21]) * os.sysconf("SC_PAGE_SIZE") // 1024
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
+def cpu(pids):
+    """Seconds that all threads of these processes have run."""
+    nanoseconds = 0
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a helper that has ended
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+                    nanoseconds += int(file.read().split()[0])
+    return nanoseconds / 1e9
+
+
+def memory(pids):
+    """KiB; pages that several processes share are counted once, among them."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            total += sum(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+    return total
 
 
 def family(root, services):
@@ -44,12 +68,12 @@ def family(root, services):
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                parents[int(name)] = stat(name)[0]
+                parents[int(name)] = parent(name)
             except OSError:
                 pass
     found, grown = {root}, True
     while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
+        more = {pid for pid, above in parents.items() if above in found} - found
         grown = bool(more)
         found |= more
     return found - services
@@ -94,13 +118,16 @@ class Supervisor:
         until(lambda: os.path.exists(os.path.join(self.ready, "0")), "the service is back")
         return time.perf_counter() - begun
 
+    def pids(self, count):
+        return family(self.process.pid, {self.pid(i) for i in range(count)})
+
     def cost(self, count):
-        """(CPU seconds while idle, resident KiB)"""
-        pids = family(self.process.pid, {self.pid(i) for i in range(count)})
-        before = sum(stat(pid)[1] for pid in pids)
+        """(CPU seconds while idle, KiB)"""
+        pids = self.pids(count)
+        time.sleep(1)  # what was begun may end
+        before = cpu(pids)
         time.sleep(IDLE_SECONDS)
-        after = [stat(pid) for pid in pids]
-        return sum(one[1] for one in after) - before, sum(one[2] for one in after)
+        return cpu(pids) - before, memory(pids)
 
     def stop(self):
         pids = [int(open(os.path.join(self.ready, name), encoding="ascii").read() or 0) for name in os.listdir(self.ready)]
@@ -181,8 +208,20 @@ class S6(Scan):
     words = ("-c", "1000")
 
 
+class S6Chain(S6):
+    def command(self, i):
+        wait = f"until s6-svwait -u {self.scan}/s{i - 1} 2>/dev/null; do sleep 0.01; done; " if i > 0 else ""
+        return wait + super().command(i)
+
+
 class Runit(Scan):
     words = ()
+
+
+class RunitChain(Runit):
+    def command(self, i):
+        wait = f"until sv check {self.scan}/s{i - 1} >/dev/null 2>&1; do sleep 0.01; done; " if i > 0 else ""
+        return wait + super().command(i)
 
 
 class Bare(Supervisor):
@@ -196,38 +235,88 @@ class Bare(Supervisor):
         self.begin([self.bench.driver("spawn"), os.path.join(self.folder, "commands")])
 
 
-def measure(bench, kind, program, count, more=False):
-    """Samples of the start, the restart and the idle state."""
-    starts, restarts, idle = [], [], (0.0, 0)
-    for number in range(RUNS):
-        run = kind(bench, program)
+class Turns:
+    """The runs of one supervisor."""
+
+    def __init__(self, bench, kind, program, count, more):
+        self.bench, self.kind, self.program, self.count, self.more = bench, kind, program, count, more
+        self.starts, self.restarts, self.work, self.idle = [], [], [], None
+
+    def take(self):
+        longest = max(self.starts, default=0)
+        if len(self.starts) >= next(turns for seconds, turns in TURNS if longest >= seconds):
+            return
+        run = self.kind(self.bench, self.program)
         try:
-            starts.append(run.time_start(count))
-            if more:
-                restarts.append(run.time_restart())
-            if number == 0:
-                idle = run.cost(count) if more else (0.0, stat(run.process.pid)[2])
+            self.starts.append(run.time_start(self.count))
+            self.work.append(cpu(run.pids(self.count)))
+            if self.more:
+                self.restarts.append(run.time_restart())
+            if self.idle is None:
+                self.idle = run.cost(self.count) if self.more else (0.0, memory(run.pids(self.count)))
         finally:
             run.stop()
-    samples = [Sample(statistics.median(starts), 0.0, idle[1], RUNS)]
-    if more:
-        samples += [Sample(statistics.median(restarts), 0.0, idle[1], RUNS), Sample(max(idle[0], 1 / TICKS), idle[0], idle[1], 1)]
-    return samples
+
+    def samples(self):
+        idle, size = self.idle
+        found = [Sample(statistics.median(self.starts), statistics.median(self.work), size, len(self.starts))]
+        if self.more:
+            found += [Sample(statistics.median(self.restarts), 0.0, size, len(self.restarts)),
+                      Sample(max(idle, 1e-6), idle, size, 1)]
+        return found
 
 
-ROWS = (f"{COUNT} services run", "back after kill -9", f"CPU in {IDLE_SECONDS} s of idleness")
-PEERS = (("supervisord", "supervisord", Supervisord), ("s6", "s6-svscan", S6), ("runit", "runsvdir", Runit))
+def together(bench, kinds, count, more=False):
+    """Samples of the start, the restart and the idle state of each kind; None for each that is not installed."""
+    turns = [Turns(bench, kind, program, count, more) if program else None for kind, program in kinds]
+    for _ in range(RUNS):
+        for one in filter(None, turns):
+            one.take()
+    return [one.samples() if one else [None] * 3 for one in turns]
+
+
+# What is to be reached beside the bare loop, and beside peers.
+ROWS = ((f"{COUNT} services run", "2x", "0.4x"), ("back after kill -9", "3x", ""), (f"CPU in {IDLE_SECONDS} s of idleness", "0", "0"))
+PEERS = (("supervisord", "supervisord", Supervisord, None), ("s6", "s6-svscan", S6, S6Chain), ("runit", "runsvdir", Runit, RunitChain))
+
+
+def flat(bench):
+    kinds = [(Kepler, "ours"), (Bare, "ours"), *((kind, bench.peer(program)) for _, program, kind, _ in PEERS)]
+    ours, *others = together(bench, kinds, COUNT, more=True)
+    for name, found in zip(("bare C loop", *(peer[0] for peer in PEERS)), others):
+        for (what, of_bare, of_peers), mine, theirs in zip(ROWS, ours, found):
+            yield Line(what, mine, name, theirs, of_bare if name == "bare C loop" else of_peers)
+
+
+def chain(bench, depth):
+    peers = [(name, bench.peer(program), kind) for name, program, _, kind in PEERS if kind]
+    ours, bare, *others = together(bench, [(Chain, "ours"), (Bare, "ours"), *((kind, path) for _, path, kind in peers)], depth)
+    yield Line(f"a chain of {depth}", ours[0], "bare C loop", bare[0], "3x")
+    for (name, _, _), found in zip(peers, others):
+        yield Line(f"a chain of {depth}", ours[0], name, found[0])
+
+
+def ask(bench):
+    """How soon the states of all services are known."""
+    ours, theirs = Kepler(bench, None), Runit(bench, bench.peer("runsvdir"))
+    peer = bench.peer("sv") if theirs.program else None
+    try:
+        ours.time_start(COUNT)
+        command = [bench.program("kepler"), "-f", os.path.join(ours.folder, "kepler.yaml"), "ps"]
+        jobs = [Job(command, how={"env": ours.env}), Job(["true"]), None]
+        if peer:
+            theirs.time_start(COUNT)
+            jobs[2] = Job([peer, "status", *(f"{theirs.scan}/s{i}" for i in range(COUNT))])
+        mine, nothing, found = bench.together(jobs)
+    finally:
+        ours.stop()
+        theirs.stop()
+    yield Line(f"states of {COUNT} services", mine, "true", nothing, "5 ms")
+    yield Line(f"states of {COUNT} services", mine, "sv status", found, "1x")
 
 
 def lines(bench):
-    ours = measure(bench, Kepler, None, COUNT, more=True)
-    bare = measure(bench, Bare, None, COUNT, more=True)
-    for what, mine, theirs in zip(ROWS, ours, bare):
-        yield Line(what, mine, "bare C loop", theirs)
-    for name, program, kind in PEERS:
-        path = bench.peer(program)
-        found = measure(bench, kind, path, COUNT, more=True) if path else [None] * len(ROWS)
-        for what, mine, theirs in zip(ROWS, ours, found):
-            yield Line(what, mine, name, theirs)
-    chain = measure(bench, Chain, None, DEPTH)[0]
-    yield Line(f"a chain of {DEPTH}", chain, "bare C loop, flat", measure(bench, Bare, None, DEPTH)[0])
+    yield from flat(bench)
+    for depth in DEPTHS:
+        yield from chain(bench, depth)
+    yield from ask(bench)

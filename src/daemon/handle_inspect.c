@@ -118,21 +118,23 @@ static bool is_wanted(const struct view *view, const char *name)
     return view->args->services.n == 0;
 }
 
-/* What became of the lines since the config was loaded. */
-static struct value logs_value(const struct view *view)
+/* A section that is there only when lines were lost since the config was loaded. */
+static void put_losses(const struct view *view, struct value_map *whole)
 {
     struct arena *arena = &view->call->arena;
     const struct capture_losses losses = capture_losses(&view->project->capture);
     struct value_map *map = value_map_new(arena, 2);
     struct err err;
 
+    if (losses.lines == 0 && losses.errnum == 0)
+        return;
     put(arena, map, "lines_lost", value_int((int64_t)losses.lines));
     put(arena, map, "error", value_null());
     if (losses.errnum) {
         (void)err_sys(&err, losses.errnum, "write lines");
         put(arena, map, "error", value_text(arena_strdup(arena, err.text)));
     }
-    return value_map(map);
+    put(arena, whole, "logs", value_map(map));
 }
 
 static struct value whole_value(const struct view *view)
@@ -154,7 +156,7 @@ static struct value whole_value(const struct view *view)
     if (view->services)
         put(arena, map, "services", value_map(services));
     if (view->services && loaded)
-        put(arena, map, "logs", logs_value(view));
+        put_losses(view, map);
     if (view->environment)
         put(arena, map, "environment",
             environment_list(loaded ? view->project->env : view->config->kepler_env, arena));

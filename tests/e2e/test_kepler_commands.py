@@ -513,7 +513,7 @@ def test_inspect_shows_sections(home):
     home.write(TWO)
     home.start("--wait", "-D", "x=1")
     whole = json.loads(home.run("inspect").stdout)
-    assert sorted(whole) == ["config_hash", "config_path", "environment", "flags", "kepler", "logs", "services", "state_dir"]
+    assert sorted(whole) == ["config_hash", "config_path", "environment", "flags", "kepler", "services", "state_dir"]
     assert whole["config_path"] == home.path("kepler.yaml") and whole["flags"] == {"x": "1"}
     assert whole["services"]["web"]["state"]["status"] == "running"
     assert "services" not in json.loads(home.run("inspect", "--flags").stdout)

@@ -8,6 +8,7 @@
 #include "sys/clock.h"
 #include "sys/process.h"
 #include "test.h"
+#include "wait.h"
 
 #define WAIT (20 * CLOCK_SECOND)
 
@@ -48,7 +49,8 @@ TEST(a_process_is_known_by_each_of_its_marks_and_by_no_other)
     CHECK(setenv("KEPLER_TREE", "0000000000000def.7", 1) == 0);
     spec.env = treemark_add(&arena, plain, (struct treemark){ 0xabc, 42 });
     CHECK(process_start(&spec, &process, &err) == 0);
-    CHECK(treemark_find(process.pid, 0xabc, &tree));
+    /* Between exec and its first instruction a process shows no environment. */
+    WAIT_FOR(treemark_find(process.pid, 0xabc, &tree));
     CHECK_INT(tree, 42);
     CHECK(treemark_find(process.pid, 0xdef, &tree));
     CHECK_INT(tree, 7);

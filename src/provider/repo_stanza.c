@@ -74,6 +74,17 @@ static bool cut_block(struct str *text, struct str *ret)
     return true;
 }
 
+/* Nothing but lines that begin with '#'. */
+static bool is_comment(struct str block)
+{
+    struct str line;
+
+    while (cut_line(&block, &line))
+        if (line.p[0] != '#')
+            return false;
+    return true;
+}
+
 static bool is_continued(struct str line)
 {
     return line.n > 0 && (line.p[0] == ' ' || line.p[0] == '\t');
@@ -186,14 +197,14 @@ static int print(const struct repo_line *line, struct str old, struct buf *out, 
 int repo_stanza_set(struct str text, const struct repo_line *line, const char *comment,
                     struct buf *out, struct err *err)
 {
+    struct str block, last = STR("");
     bool done = false;
-    struct str block;
 
     if (repo_line_check(line, comment, err) < 0)
         return -1;
     if (text.n == 0)
         buf_printf(out, "# %s\n", comment);
-    while (cut_block(&text, &block)) {
+    for (; cut_block(&text, &block); last = block) {
         if (is_blank(block) || !is_for(block, line))
             buf_add_str(out, block);
         else if (!done && print(line, block, out, err) < 0)
@@ -205,7 +216,7 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
         return 0;
     if (out->n > 0 && out->p[out->n - 1] != '\n')
         buf_add_char(out, '\n');
-    if (!repo_line_is_empty(buf_view(out)) && !str_ends(buf_view(out), STR("\n\n")))
+    if (!is_comment(last) && !is_blank(last))
         buf_add_char(out, '\n');
     return print(line, STR(""), out, err);
 }

@@ -187,6 +187,28 @@ def test_a_missing_manager_fails_the_states_that_need_it_and_no_other(machine):
     assert results["test.succeed_with_changes:other"]["changed"]
 
 
+CHKCONFIG = """#!/bin/sh
+# A fake chkconfig of a test, as its manual says; there is none in Debian.
+echo "$*" >> DIR/chkconfig
+case $*,$2 in
+"--del "*|*,off) rm -f /etc/rc[2345].d/S??toy ;;
+*,on) for level in 2 3 4 5; do ln -sf ../init.d/toy /etc/rc$level.d/S85toy; done ;;
+esac
+"""
+
+
+def test_fake_chkconfig_is_used_where_there_is_no_update_rc_d(machine):
+    folder = machine.root / "bin"
+    folder.mkdir()
+    (folder / "chkconfig").write_text(CHKCONFIG.replace("DIR", str(machine.root)))
+    (folder / "chkconfig").chmod(0o755)
+    machine.env["PATH"] = f"{folder}:" + machine.env["PATH"]
+    machine.sh("mount --bind /dev/null $(command -v update-rc.d || echo /usr/sbin/update-rc.d)")
+    machine.settles("toy: {service.enabled: [{provider: sysv}]}")
+    machine.settles("toy: {service.disabled: [{provider: sysv}]}")
+    assert (machine.root / "chkconfig").read_text() == "--add toy\ntoy on\ntoy off\n"
+
+
 def test_a_machine_without_any_program_fails_what_needs_one_and_nothing_else(machine):
     """Also packages: what was looked for is told, and where."""
     hide = ""

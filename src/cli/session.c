@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "facts/facts.h"
 #include "settings/settings.h"
+#include "state/variables.h"
 #include "state/secrets.h"
 #include "compile/tree.h"
 #include "sys/clock.h"
@@ -167,6 +168,7 @@ int session_init(struct session *session, const struct session_options *options,
     session->host = (struct state_host){
         .data_dir = options->data_dir ? options->data_dir : default_data_dir(&session->arena),
         .secrets = secrets_new(),
+        .variables = variables_new(),
         .cancel = &session->cancel,
         .strict_params = !options->loose,
         .strict_templates = !options->lenient,
@@ -189,6 +191,7 @@ void session_done(struct session *session)
     signal_cancel = NULL;
     tree_free(session->tree);
     secrets_free(session->host.secrets);
+    variables_free(session->host.variables);
     cancel_done(&session->cancel);
     arena_done(&session->arena);
 }

@@ -26,13 +26,56 @@ static bool is_generic(struct str key)
     return false;
 }
 
-static void add_all(struct arena *arena, struct value_map *to, const struct value *from)
+/* The parameter at a place: the primary one first, then the others as the table has them. */
+static const struct param *param_at(const struct module *module, size_t place)
 {
+    const struct param *primary = params_find_primary(module->params);
+
+    if (primary && place-- == 0)
+        return primary;
+    for (const struct param *p = module->params; p && p->name; p++)
+        if (p != primary && place-- == 0)
+            return p;
+    return NULL;
+}
+
+/* What stands under the name of a module: a map, or Salt's list of maps and of arguments by place.
+ */
+static int add_all(struct arena *arena, const struct module *module, struct value_map *to,
+                   const struct value *from, struct diags *diags)
+{
+    size_t place = 0;
+
     if (from->kind == VALUE_MAP)
         for (size_t i = 0; i < from->map->count; i++)
             value_map_set(arena, to, from->map->pairs[i].key, from->map->pairs[i].value);
-    for (size_t i = 0; from->kind == VALUE_LIST && i < from->list->count; i++)
-        add_all(arena, to, &from->list->items[i]);
+    for (size_t i = 0; from->kind == VALUE_LIST && i < from->list->count; i++) {
+        const struct value *item = &from->list->items[i];
+        const struct param *param;
+
+        if (item->kind == VALUE_MAP || item->kind == VALUE_LIST) {
+            if (add_all(arena, module, to, item, diags) < 0)
+                return -1;
+            continue;
+        }
+        if (!module)
+            return 0; /* which is told when it is looked for */
+        param = param_at(module, place++);
+        if (!param)
+            return value_diag(diags, item, "%s takes %zu arguments by place at most", module->name,
+                              place - 1);
+        value_map_set(arena, to, value_at(value_text(param->name), item), *item);
+    }
+    return 0;
+}
+
+/* Beside `name`, an argument of that very name is written `m_name`. */
+static struct value plain_key(const struct module *module, const struct value *key)
+{
+    if (!module || !str_starts(key->s, STR("m_")) || params_find(module->params, key->s) ||
+        !params_find(module->params, str_from_offset(key->s, 2)))
+        return *key;
+    return value_at(value_str(str_from_offset(key->s, 2)), key);
 }
 
 static int refuse(const struct decl *decl, const struct value *where, struct diags *diags)
@@ -64,25 +107,31 @@ static int find_target(const struct decl *decl, const struct value_map *args,
         *ret_name = (*ret_dotted)->key.s;
     else if (name && name->kind == VALUE_STR)
         *ret_name = name->s;
+    else if (!name && module_find(str_from(decl->id)))
+        *ret_name = str_from(decl->id);
     else
         return refuse(decl, name ? name : &decl->where, diags);
     return 0;
 }
 
 /* Split into what stays with the state and what is for the target. */
-static void split(struct arena *arena, const struct value_map *args,
-                  const struct value_pair *dotted, struct value_map *own, struct value_map *target)
+static int split(struct arena *arena, const struct module *module, const struct value_map *args,
+                 const struct value_pair *dotted, struct value_map *own, struct value_map *target,
+                 struct diags *diags)
 {
     for (size_t i = 0; i < args->count; i++) {
         const struct value_pair *pair = &args->pairs[i];
 
+        if (pair == dotted && add_all(arena, module, target, &pair->value, diags) < 0)
+            return -1;
         if (pair == dotted)
-            add_all(arena, target, &pair->value);
-        else if (is_generic(pair->key.s))
+            continue;
+        if (is_generic(pair->key.s))
             value_map_set(arena, own, pair->key, pair->value);
         else if (!str_is(pair->key.s, "name"))
-            value_map_set(arena, target, pair->key, pair->value);
+            value_map_set(arena, target, plain_key(module, &pair->key), pair->value);
     }
+    return 0;
 }
 
 int delegate_read(struct arena *arena, const struct decl *decl, const struct module **module,
@@ -101,9 +150,9 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
         return value_diag(diags, &decl->where, "state \"%s\" runs itself", decl->name);
     own = value_map_new(arena, 8);
     target = value_map_new(arena, 8);
-    split(arena, *args, dotted, own, target);
-
     found = module_find(name);
+    if (split(arena, found, *args, dotted, own, target, diags) < 0)
+        return -1;
     if (found && !found->apply) {
         value_map_set(arena, own, value_at(value_text("function"), &decl->where),
                       value_text(found->name));

@@ -14,6 +14,8 @@
 #include "base/vec.h"
 #include "data/value.h"
 #include "modules/content.h"
+#include "state/variables.h"
+#include "state/host.h"
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/fd.h"
@@ -119,15 +121,16 @@ static void env_prepend_path(struct env *env, const char *folders)
     env_set(env, "PATH", arena_printf(env->arena, "%s:%s", folders, path));
 }
 
-/* Ours, that of the user, and what was asked for, in this order. */
+/* Ours with what states have set, that of the user, and what was asked for, in this order. */
 static const char *const *make_env(struct state_run *run, const struct command_args *args,
                                    const struct account *account)
 {
+    const char *const *base = variables_make(run->host->variables, run->arena);
     struct env env = { .arena = run->arena };
 
     if (!args->env && !args->prepend_path && !account)
-        return NULL;
-    for (char **entry = environ; *entry; entry++)
+        return base;
+    for (const char *const *entry = base ? base : (const char *const *)environ; *entry; entry++)
         VEC_PUSH_IN(run->arena, &env.list, *entry);
     if (account) {
         env_set(&env, "HOME", account->home);

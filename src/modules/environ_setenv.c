@@ -9,6 +9,8 @@
 #include "modules/content.h"
 #include "modules/editor.h"
 #include "modules/machine.h"
+#include "state/variables.h"
+#include "state/host.h"
 #include "state/module.h"
 
 #define ARGS struct setenv_args
@@ -118,6 +120,8 @@ static void put_pair(struct state_run *run, const struct setenv_args *want, stru
         buf_add_char(&line, '=');
         content_add_scalar(&line, v);
     }
+    variables_set(run->host->variables, arena_str(run->arena, name).p,
+                  removes(want, v) ? NULL : buf_text(&line) + name.n + 1);
     buf_clear(out);
     put(*text, name, buf_view(&line), out);
     *text = buf_copy(out, run->arena);
@@ -160,7 +164,7 @@ const struct module module_environ_setenv = {
     .name = "environ.setenv",
     .summary = "variables of the environment that the machine gives to its sessions",
     .details = "The variables are kept in /etc/environment, for every session that begins "
-               "afterwards. Commands of the same run get theirs from `env` of cmd.run.",
+               "afterwards, and commands that come later in the same run have them too.",
     .example = "name: EDITOR\nvalue: vim\nconfig: ROOT/environment\n",
     .params = setenv_params,
     .args_size = sizeof(struct setenv_args),

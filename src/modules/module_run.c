@@ -64,6 +64,8 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
         return diags_to_err(&diags, err);
     if (target->call(run, decoded, &result, err) < 0)
         return err_wrap(err, "%s", want->function);
+    buf_clear(&run->text);
+    state_say(run, "called %s", want->function);
     state_detail(run, "function", "%s", want->function);
     state_detail_value(run, "result", result);
     return 0;
@@ -72,18 +74,21 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
 const struct module module_module_run = {
     .name = "module.run",
     .summary = "run another module: a state in its place, or a function",
-    .details = "A target that is a state is checked, applied and reverted as that state:\n"
-               "\n"
-               "    refresh:\n"
-               "      module.run:\n"
-               "        - name: cmd.run\n"
-               "        - command: apt-get update\n"
-               "    touch:\n"
-               "      module.run:\n"
-               "        - file.touch:\n"
-               "            path: /run/flag\n"
-               "\n"
-               "A target that is a function is called each time; its answer is in the details.\n",
+    .details =
+        "A target that is a state is checked, applied and reverted as that state:\n"
+        "\n"
+        "    refresh:\n"
+        "      module.run:\n"
+        "        - name: cmd.run\n"
+        "        - command: apt-get update\n"
+        "    touch:\n"
+        "      module.run:\n"
+        "        - file.touch:\n"
+        "            path: /run/flag\n"
+        "\n"
+        "An argument that is called 'name' is written 'm_name' beside 'name'. Arguments may be "
+        "given by place: '- service.restart: [nginx]'. The ID may be the target too.\n\n"
+        "A target that is a function is called each time; its answer is in the details.\n",
     .example = "name: test.echo\ntext: hello\n",
     .params = run_params,
     .args_size = sizeof(struct run_args),

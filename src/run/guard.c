@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "state/variables.h"
 #include "state/host.h"
 #include "compile/plan.h"
 #include "state/module.h"
@@ -34,7 +35,10 @@ static int run_guard(struct state_run *run, const struct plan_state *state, cons
                      struct process_result *ret, struct err *err)
 {
     const struct process_bounds bounds = { .output_max = OUTPUT_MAX };
-    struct process_spec spec = { .command = command };
+    struct process_spec spec = {
+        .command = command,
+        .env = variables_make(run->host->variables, run->arena),
+    };
     struct process_user user;
 
     if (state->guard_user) {

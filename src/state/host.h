@@ -18,6 +18,7 @@
 #include "data/value.h"
 
 struct cancel;
+struct variables;
 struct err;
 struct secrets;
 struct tree;
@@ -29,12 +30,13 @@ struct state_host {
     const struct value *facts;  /* maps, never NULL */
     const struct value *grains; /* facts in Salt's form; NULL: the facts */
     const struct value *settings;
-    struct secrets *secrets; /* state/secrets.h: texts that are never shown */
-    struct cancel *cancel;   /* sys/cancel.h: somebody wants the run to end */
-    bool strict_params;      /* unknown parameters are errors; else warnings */
-    bool strict_templates;   /* an undefined value in a template is an error; else it is empty */
-    bool test;               /* dry run */
-    unsigned parallel;       /* states that run at once; 0: as many as a level has */
+    struct secrets *secrets;     /* state/secrets.h: texts that are never shown */
+    struct variables *variables; /* state/variables.h; NULL: nobody sets variables */
+    struct cancel *cancel;       /* sys/cancel.h: somebody wants the run to end */
+    bool strict_params;          /* unknown parameters are errors; else warnings */
+    bool strict_templates; /* an undefined value in a template is an error; else it is empty */
+    bool test;             /* dry run */
+    unsigned parallel;     /* states that run at once; 0: as many as a level has */
     int (*set_fact)(const char *key, const struct value *v, struct err *err); /* NULL: nobody may */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };

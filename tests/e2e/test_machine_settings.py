@@ -121,6 +121,22 @@ def test_variables_of_the_environment(machine):
     assert "may not hold a line end" in said and "is no name of a variable" in said
 
 
+def test_commands_that_come_later_have_the_variables(machine):
+    machine.env["ZESTER_GONE"] = "still here"
+    text = """
+set: {environ.setenv: [{name: several, value: {ZESTER_WORD: hello there, ZESTER_GONE: null}}]}
+use: {cmd.run: [{name: 'echo "$ZESTER_WORD/$ZESTER_GONE"', require: [set]}]}
+own: {cmd.run: [{name: 'echo "$ZESTER_WORD"', env: {ZESTER_WORD: mine}, require: [set]}]}
+guard: {cmd.run: [{name: 'true', onlyif: 'test "$ZESTER_WORD" = "hello there"', require: [set]}]}
+"""
+    for _ in range(2):  # also when the file is right already
+        results = machine.apply(text)
+        assert results["cmd.run:use"]["details"]["stdout"].strip() == "hello there/"
+        assert results["cmd.run:own"]["details"]["stdout"].strip() == "mine"
+        assert results["cmd.run:guard"]["changed"]
+
+
+
 def test_keys_of_hosts_plain_and_hidden(machine):
     skip_without("ssh-keygen")
     path = machine.root / "known"

@@ -11,7 +11,7 @@
 #define ARGS struct absent_args
 
 struct absent_args {
-    const char *name, *command, *user, *identifier;
+    const char *name, *command, *user, *identifier, *special;
 };
 
 /* clang-format off */
@@ -19,6 +19,7 @@ static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "what the entry is called, or what it runs", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
     PARAM("command", STR, ARGS, command, "what it runs: every entry with this command goes", .flags = PARAM_FILLED),
     PARAM("identifier", STR, ARGS, identifier, "what it is called", .flags = PARAM_FILLED),
+    PARAM("special", STR, ARGS, special, "only an entry with this instead of the five fields: @daily", .flags = PARAM_FILLED),
     PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
     { 0 },
 };
@@ -35,6 +36,8 @@ static bool goes(const struct absent_args *want, const struct crontab_block *blo
 {
     const char *label = want->identifier ? want->identifier : want->name;
 
+    if (want->special && !str_is(block->entry.schedule, want->special))
+        return false;
     if (block->marked && str_is(block->label, label))
         return true;
     if (want->identifier)

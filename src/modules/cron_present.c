@@ -113,6 +113,9 @@ static int present_validate(const void *args, const struct value *where, struct 
     for (size_t i = 0; i < FIELDS; i++)
         if (validate_field(i, want->fields[i], where, diags) < 0)
             result = -1;
+    for (const char *p = want->comment; p && *p; p++)
+        if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
+            return value_diag(diags, where, "'comment' may not hold control characters");
     if (want->comment && strstr(want->comment, CRONTAB_MARKER))
         result = value_diag(diags, where, "'comment' may not hold '" CRONTAB_MARKER "'");
     if (str_trim(str_from(command_of(want))).n == 0)

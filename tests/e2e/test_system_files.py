@@ -134,6 +134,19 @@ def test_a_cron_entry_is_changed_under_its_name_and_removed(machine):
     assert machine.sh("crontab -l", check=False).returncode != 0
 
 
+def test_cron_comments_of_several_lines_and_entries_by_their_special_time(machine):
+    skip_without("crontab")
+    machine.settles("""
+a: {cron.present: [{name: /bin/a, comment: "one\\n* * * * * two", special: '@daily'}]}
+b: {cron.present: [{name: /bin/b, identifier: B, special: '@reboot'}]}
+""")
+    text = machine.sh("crontab -u root -l")
+    assert "# one\n# * * * * * two\n@daily /bin/a\n" in text
+    machine.settles("b: {cron.absent: [{name: /bin/b, identifier: B, special: '@reboot'}]}")
+    assert not machine.apply("a: {cron.absent: [{name: /bin/a, special: '@hourly'}]}")["cron.absent:a"]["changed"]
+    assert "control characters" in machine.mistakes('a: {cron.present: [{name: /bin/a, comment: "one\\rtwo"}]}')
+
+
 def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):
     skip_without("crontab")
     machine.settles("\n".join(f"job{i}: {{cron.present: [{{command: run {i}}}]}}" for i in range(8)))

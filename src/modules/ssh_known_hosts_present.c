@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/hex.h"
+#include "base/md5.h"
 #include "base/number.h"
 #include "base/sha256.h"
 #include "edit/edit.h"
@@ -33,7 +34,10 @@ struct present_args {
     const char *name, *user, *key, *enc, *fingerprint, *config;
     int64_t port, timeout;
     bool hash;
+    int hash_type;
 };
+
+enum { FINGERPRINT_SHA256, FINGERPRINT_MD5 };
 
 /* clang-format off */
 static const struct param present_params[] = {
@@ -41,7 +45,8 @@ static const struct param present_params[] = {
     PARAM("user", STR, ARGS, user, "whose file; without: /etc/ssh/ssh_known_hosts"),
     PARAM("key", STR, ARGS, key, "its public key: the base64, or kind and base64; without: the host is asked, and 'fingerprint' must fit", .flags = PARAM_FILLED),
     PARAM("enc", STR, ARGS, enc, "kind of the key", .default_text = "ssh-ed25519"),
-    PARAM("fingerprint", STR, ARGS, fingerprint, "SHA256 fingerprint of the key: SHA256:..., or hexadecimal", .flags = PARAM_FILLED),
+    PARAM("fingerprint", STR, ARGS, fingerprint, "fingerprint of the key: SHA256:..., or hexadecimal; MD5:... too", .flags = PARAM_FILLED),
+    PARAM("fingerprint_hash_type", CHOICE, ARGS, hash_type, "what the fingerprint was made with", .choices = "sha256|md5", .default_text = "sha256"),
     PARAM("port", INT, ARGS, port, "port of the host", .default_text = "22", PARAM_RANGE(1, UINT16_MAX)),
     PARAM("timeout", DURATION, ARGS, timeout, "how long the host may take to answer", .default_text = "5s"),
     PARAM("hash_known_hosts", BOOL, ARGS, hash, "hide the name of the host in the file"),
@@ -85,18 +90,40 @@ static const char *type_of(const char *enc)
                                        : enc;
 }
 
-static bool is_fingerprint(struct state_run *run, struct str blob, const char *wanted)
+/* "AB:cd" as "abcd". */
+static void add_plain_hex(struct str text, struct buf *out)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] != ':')
+            buf_add_char(out,
+                         text.p[i] >= 'A' && text.p[i] <= 'F' ? (char)(text.p[i] + 32) : text.p[i]);
+}
+
+static bool is_md5(struct str bytes, struct str given)
+{
+    AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
+    char hex[MD5_HEX_SIZE];
+
+    if (str_starts(given, STR("MD5:")))
+        given = str_from_offset(given, strlen("MD5:"));
+    md5_hex(bytes.p, bytes.n, hex);
+    add_plain_hex(given, &plain);
+    return str_is(buf_view(&plain), hex);
+}
+
+static bool is_fingerprint(const struct present_args *want, struct str blob)
 {
     unsigned char digest[SHA256_SIZE];
     AUTO_BUF struct buf bytes = BUF_INIT(FILE_MAX), text = BUF_INIT(FILE_MAX);
     AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
     char hex[SHA256_HEX_SIZE];
-    struct str given = str_from(wanted);
+    struct str given = str_from(want->fingerprint);
     struct err ignored;
 
-    (void)run;
     if (base64_decode(blob, BASE64_STANDARD, &bytes, &ignored) < 0)
         return false;
+    if (want->hash_type == FINGERPRINT_MD5 || str_starts(given, STR("MD5:")))
+        return is_md5(buf_view(&bytes), given);
     sha256(buf_text(&bytes), bytes.n, digest);
     sha256_hex(buf_text(&bytes), bytes.n, hex);
     base64_encode(str_bytes(digest, sizeof(digest)), BASE64_STANDARD, &text);
@@ -104,11 +131,26 @@ static bool is_fingerprint(struct state_run *run, struct str blob, const char *w
         buf_cut(&text, text.n - 1);
     if (str_starts(given, STR("SHA256:")))
         return str_eq(str_from_offset(given, strlen("SHA256:")), buf_view(&text));
-    for (size_t i = 0; i < given.n; i++)
-        if (given.p[i] != ':')
-            buf_add_char(&plain, given.p[i] >= 'A' && given.p[i] <= 'F' ? (char)(given.p[i] + 32)
-                                                                        : given.p[i]);
+    add_plain_hex(given, &plain);
     return str_is(buf_view(&plain), hex) || str_eq(given, buf_view(&text));
+}
+
+/* The key with the fingerprint among the lines of a known_hosts file. */
+static bool pick_key(const struct present_args *want, struct str lines, struct key *ret)
+{
+    struct line line;
+
+    while (lines_next(&lines, &line)) {
+        struct str rest = line.text;
+
+        if (lines_word(&rest).n == 0 || line.text.p[0] == '#' || line.text.p[0] == '@')
+            continue;
+        ret->type = lines_word(&rest);
+        ret->blob = lines_word(&rest);
+        if (ret->blob.n > 0 && is_fingerprint(want, ret->blob))
+            return true;
+    }
+    return false;
 }
 
 /* Ask the host; a key that nobody vouched for is never taken. */
@@ -119,38 +161,31 @@ static int scan(struct state_run *run, const struct present_args *want, struct k
     const char *port = arena_printf(run->arena, "%lld", (long long)want->port);
     const char *seconds = arena_printf(
         run->arena, "%lld", (long long)((want->timeout + CLOCK_SECOND - 1) / CLOCK_SECOND));
-    struct line line;
     struct str text;
 
     if (tool_run(&tool, TOOL("ssh-keyscan", "-p", port, "-T", seconds, "--", want->name), NULL,
                  &text, err) < 0)
         return -1;
-    while (lines_next(&text, &line)) {
-        struct str rest = line.text;
-
-        if (lines_word(&rest).n == 0 || line.text.p[0] == '#')
-            continue;
-        ret->type = lines_word(&rest);
-        ret->blob = lines_word(&rest);
-        if (ret->blob.n > 0 && is_fingerprint(run, ret->blob, want->fingerprint))
-            return 0;
-    }
+    if (pick_key(want, text, ret))
+        return 0;
     return err_set(err, ERR_INVALID, "no key of %s has the fingerprint %s", want->name,
                    want->fingerprint);
 }
 
-static int find_key(struct state_run *run, const struct present_args *want, struct key *ret,
-                    struct err *err)
+/* `known` are the lines about the host: one that fits is as good as a new answer, and the host need
+ * not be up. */
+static int find_key(struct state_run *run, const struct present_args *want, struct str known,
+                    struct key *ret, struct err *err)
 {
     struct str rest, first;
 
     if (!want->key)
-        return scan(run, want, ret, err);
+        return pick_key(want, known, ret) ? 0 : scan(run, want, ret, err);
     rest = str_trim(str_from(want->key));
     first = lines_word(&rest);
     *ret = keyfile_is_type(first) ? (struct key){ first, lines_word(&rest) }
                                   : (struct key){ str_from(type_of(want->enc)), first };
-    if (want->fingerprint && !is_fingerprint(run, ret->blob, want->fingerprint))
+    if (want->fingerprint && !is_fingerprint(want, ret->blob))
         return err_set(err, ERR_INVALID, "the key of %s has not the fingerprint %s", want->name,
                        want->fingerprint);
     return 0;
@@ -242,7 +277,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     struct key key;
     bool placed = false, right;
 
-    if (find_key(run, want, &key, err) < 0 || find_lines(run, want, file, &found, err) < 0)
+    if (find_lines(run, want, file, &found, err) < 0 || find_key(run, want, found, &key, err) < 0)
         return -1;
     while (lines_next(&rest, &line)) {
         const bool ours = is_found(found, line.text, &key, &right);
@@ -320,8 +355,8 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 const struct module module_ssh_known_hosts_present = {
     .name = "ssh_known_hosts.present",
     .summary = "the key of a host that ssh trusts",
-    .details = "With a fingerprint alone the host is asked for its keys, and the one that fits is "
-               "taken; a key that nobody vouched for never is.",
+    .details = "With a fingerprint alone the host is asked for its keys once, and the one that "
+               "fits is taken; a key that nobody vouched for never is.",
     .example = "name: git.example.org\nkey: ssh-ed25519 "
                "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\n"
                "config: ROOT/known_hosts\n",

@@ -88,7 +88,11 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
     if (!there)
         state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, wanted(want),
                       now.head ? now.head : "none");
-    if (!run->differs)
+    if (!run->differs && want->rev)
+        state_say(run, "%s is at rev %s", want->path, want->rev);
+    else if (!run->differs && want->branch)
+        state_say(run, "%s is on branch %s", want->path, want->branch);
+    else if (!run->differs)
         state_say(run, "%s is cloned from %s", want->path, want->url);
     return 0;
 }

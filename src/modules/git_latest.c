@@ -122,7 +122,9 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     else if (!current)
         state_differs(run, "%s is behind %s (HEAD %.12s, there %.12s)", want->path, want->remote,
                       now.head ? now.head : "none", commit);
-    if (!run->differs)
+    if (!run->differs && want->rev)
+        state_say(run, "%s is at rev %s", want->path, want->rev);
+    else if (!run->differs)
         state_say(run, "%s is up to date", want->path);
     return 0;
 }

@@ -12,18 +12,28 @@ struct configurable_args {
 static const struct param configurable_params[] = {
     PARAM("result", BOOL, ARGS, result, "whether it succeeds", .default_text = "true"),
     PARAM("changes", BOOL, ARGS, changes, "whether it changes", .default_text = "true"),
-    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "configured failure"),
+    PARAM("comment", STR, ARGS, comment,
+          "what it says; without: 'configured change' or 'configured failure'"),
     { 0 },
 };
+
+static const char *comment_of(const struct configurable_args *want)
+{
+    return want->comment  ? want->comment
+           : want->result ? "configured change"
+                          : "configured failure";
+}
 
 static int configurable_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct configurable_args *want = args;
 
     if (want->changes)
-        state_differs(run, "configured change");
+        state_differs(run, "%s", want->result ? comment_of(want) : "configured change");
     else if (!want->result)
-        return err_set(err, ERR_INVALID, "%s", want->comment);
+        return err_set(err, ERR_INVALID, "%s", comment_of(want));
+    else if (want->comment)
+        state_say(run, "%s", want->comment);
     return 0;
 }
 
@@ -32,7 +42,7 @@ static int configurable_apply(struct state_run *run, const void *args, struct er
     const struct configurable_args *want = args;
 
     if (!want->result)
-        return err_set(err, ERR_INVALID, "%s", want->comment);
+        return err_set(err, ERR_INVALID, "%s", comment_of(want));
     if (!want->changes)
         state_unchanged(run);
     return 0;

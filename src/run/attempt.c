@@ -99,7 +99,7 @@ static int check(struct step *step, struct err *err)
         if (is_created(step->state, &created, err) < 0)
             return -1;
         if (created) {
-            state_say(run, "%s exists", step->state->creates.p[0]);
+            state_say(run, "creates path %s already exists", step->state->creates.p[0]);
             return 0;
         }
     }

@@ -1,0 +1,47 @@
+/* file.missing - a path that is not there; nothing is removed. */
+#include "base/err.h"
+#include "state/module.h"
+#include "sys/fs.h"
+
+#define ARGS struct missing_args
+
+struct missing_args {
+    const char *name;
+};
+
+/* clang-format off */
+static const struct param missing_params[] = {
+    PARAM("name", PATH, ARGS, name, "the path", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    { 0 },
+};
+/* clang-format on */
+
+static int missing_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct missing_args *want = args;
+    struct fs_info info;
+
+    if (fs_lstat(want->name, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE)
+        return err_set(err, ERR_INVALID, "%s exists", want->name);
+    state_say(run, "%s is not there", want->name);
+    return 0;
+}
+
+static int missing_apply(struct state_run *run, const void *args, struct err *err)
+{
+    state_unchanged(run); /* a watched change asks again, and changes nothing */
+    return missing_check(run, args, err);
+}
+
+const struct module module_file_missing = {
+    .name = "file.missing",
+    .summary = "a path that is not there; nothing is removed",
+    .example = "name: /etc/nologin\n",
+    .params = missing_params,
+    .args_size = sizeof(struct missing_args),
+    .flags = MODULE_REMOVES,
+    .check = missing_check,
+    .apply = missing_apply,
+};

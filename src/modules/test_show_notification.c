@@ -1,0 +1,36 @@
+/* test.show_notification - say something and change nothing. */
+#include "state/module.h"
+
+#define ARGS struct notification_args
+
+struct notification_args {
+    const char *text;
+};
+
+static const struct param notification_params[] = {
+    PARAM("text", STR, ARGS, text, "what it says", .flags = PARAM_REQUIRED),
+    { 0 },
+};
+
+static int notification_check(struct state_run *run, const void *args, struct err *err)
+{
+    (void)err;
+    state_say(run, "%s", ((const struct notification_args *)args)->text);
+    return 0;
+}
+
+static int notification_apply(struct state_run *run, const void *args, struct err *err)
+{
+    state_unchanged(run);
+    return notification_check(run, args, err);
+}
+
+const struct module module_test_show_notification = {
+    .name = "test.show_notification",
+    .summary = "say something and change nothing",
+    .example = "text: hello\n",
+    .params = notification_params,
+    .args_size = sizeof(struct notification_args),
+    .check = notification_check,
+    .apply = notification_apply,
+};

@@ -57,25 +57,26 @@ static void read_shadow(struct state_run *run, const char *name, struct accounts
     user->expire = found->sp_expire;
 }
 
-static int read_groups(struct state_run *run, struct accounts_user *user, struct err *err)
+int accounts_find_groups(struct state_run *run, const struct account *account,
+                         struct param_strs *ret, struct err *err)
 {
     struct account_gids gids = { .list = VEC_INIT };
     const char **names;
     size_t n = 0;
 
-    if (account_groups(run->arena, user->account, &gids, err) < 0)
+    if (account_groups(run->arena, account, &gids, err) < 0)
         return -1;
     names = ARENA_ARRAY(run->arena, const char *, gids.list.n + 1);
     VEC_EACH (&gids.list, gid) {
         const struct account_group *group;
 
-        if (*gid == user->account->gid)
+        if (*gid == account->gid)
             continue;
         if (account_find_gid(run->arena, *gid, &group, err) < 0)
             return -1;
         names[n++] = group ? group->name : arena_printf(run->arena, "%u", *gid);
     }
-    user->groups = (struct param_strs){ n, names };
+    *ret = (struct param_strs){ n, names };
     return 0;
 }
 
@@ -85,10 +86,9 @@ int accounts_find_user(struct state_run *run, const char *name, struct accounts_
     *ret = (struct accounts_user){ 0 };
     if (account_find(run->arena, name, &ret->account, err) < 0)
         return -1;
-    if (!ret->account)
-        return 0;
-    read_shadow(run, name, ret);
-    return read_groups(run, ret, err);
+    if (ret->account)
+        read_shadow(run, name, ret);
+    return 0;
 }
 
 int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,

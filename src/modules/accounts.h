@@ -32,7 +32,6 @@ struct accounts_user {
     const struct account *account;                     /* NULL: there is none */
     const char *hash;                                  /* of the password; NULL: may not be read */
     int64_t changed, min, max, warn, inactive, expire; /* days */
-    struct param_strs groups;                          /* names, without the login group */
 };
 
 /* The names of the first fields of a file of accounts, as a list. */
@@ -40,6 +39,10 @@ int accounts_list(struct state_run *run, const char *path, struct value *ret, st
 
 int accounts_find_user(struct state_run *run, const char *name, struct accounts_user *ret,
                        struct err *err);
+/* Names of the groups that it is in, without the login group. By itself, since sources of accounts
+ * other than the files are slow to answer. */
+int accounts_find_groups(struct state_run *run, const struct account *account,
+                         struct param_strs *ret, struct err *err);
 /* NULL when there is none. */
 int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,
                         struct err *err);

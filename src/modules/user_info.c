@@ -21,6 +21,7 @@ static int info_call(struct state_run *run, const void *args, struct value *ret,
     struct value_map *map = value_map_new(run->arena, 8);
     struct value_list *groups = value_list_new(run->arena, 4);
     const struct account_group *login;
+    struct param_strs others;
     struct accounts_user now;
 
     if (accounts_find_user(run, want->name, &now, err) < 0)
@@ -28,12 +29,13 @@ static int info_call(struct state_run *run, const void *args, struct value *ret,
     *ret = value_map(map);
     if (!now.account)
         return 0;
-    if (account_find_gid(run->arena, now.account->gid, &login, err) < 0)
+    if (account_find_gid(run->arena, now.account->gid, &login, err) < 0 ||
+        accounts_find_groups(run, now.account, &others, err) < 0)
         return -1;
     if (login)
         value_list_push(run->arena, groups, value_text(login->name));
-    for (size_t i = 0; i < now.groups.n; i++)
-        value_list_push(run->arena, groups, value_text(now.groups.p[i]));
+    for (size_t i = 0; i < others.n; i++)
+        value_list_push(run->arena, groups, value_text(others.p[i]));
 
     const struct {
         const char *key;

@@ -221,16 +221,18 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
 {
     const char *missing = NULL;
     struct names names = { 0 };
+    struct param_strs groups;
 
     if (!wish->has_groups && wish->optional_groups.n == 0)
         return 0;
-    if (wanted_groups(run, wish, login, &now->groups, &names, &missing, err) < 0)
+    if (accounts_find_groups(run, now->account, &groups, err) < 0 ||
+        wanted_groups(run, wish, login, &groups, &names, &missing, err) < 0)
         return -1;
     diff->group_list = (struct param_strs){ names.list.n, names.list.p };
-    if (same_names(now->groups, diff->group_list))
+    if (same_names(groups, diff->group_list))
         return 0;
     diff->any = diff->groups = true;
-    state_differs(run, "groups [%s] != [%s]", with_commas(run, now->groups),
+    state_differs(run, "groups [%s] != [%s]", with_commas(run, groups),
                   with_commas(run, diff->group_list));
     return 0;
 }

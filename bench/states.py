@@ -51,21 +51,23 @@ def bare(bench, place, cold):
     return [bench.driver("bare"), work, place.files, str(place.work.count)]
 
 
-def shell(bench, place):
+def shell(bench, place, cold):
     return [bench.peer("sh"), place.write("work.sh", policies.shell(place.work))]
 
 
-def cfengine(bench, place):
+def cfengine(bench, place, cold):
     agent = bench.peer("cf-agent")
     return agent and [agent, "-K", "-f", place.write("work.cf", policies.cfengine(place.work))]
 
 
-def puppet(bench, place):
+def puppet(bench, place, cold):
+    """Without this option a failure is no exit status; with it neither a failure nor a change goes by."""
     program = bench.peer("puppet")
-    return program and [program, "apply", place.write("work.pp", policies.puppet(place.work))]
+    words = [] if cold else ["--detailed-exitcodes"]
+    return program and [program, "apply", *words, place.write("work.pp", policies.puppet(place.work))]
 
 
-def ansible(bench, place):
+def ansible(bench, place, cold):
     program = bench.peer("ansible-playbook")
     return program and [program, "-c", "local", "-i", "localhost,", place.write("work.yml", policies.ansible(place.work))]
 
@@ -76,7 +78,7 @@ PEERS = {"cf-agent": cfengine, "sh": shell, "puppet": puppet}
 def compare(bench, place, what, cold=False, reach="", peers=None, agent=""):
     """One line for each peer. All run in turn, and each must leave the same files."""
     commands = {"ours": ours(bench, place), "bare C": bare(bench, place, cold)}
-    commands.update({name: peer(bench, place) for name, peer in (PEERS if peers is None else peers).items()})
+    commands.update({name: peer(bench, place, cold) for name, peer in (PEERS if peers is None else peers).items()})
     place.clear()
     bench.measure(commands["ours"], runs=1)
     place.check()

@@ -190,7 +190,7 @@ def test_what_the_daemon_keeps_is_closed_to_users(home):
 def test_words_of_a_user_do_nothing_to_the_terminal_of_root(home):
     file = home.give("alice", """
         services:
-          bad: {run: "true", env_file: "${{ error('\\27[2Jgotcha') }}$"}
+          bad: {run: "true", env_file: "${{ error(string.char(27) .. '[2Jgotcha') }}$"}
           web: {run: "exec sleep 1000", restart: {policy: always, watch: ["*"]}}
         """)
     home.start(file=file, user="alice")

@@ -27,6 +27,8 @@ RUNS = 5
 TURNS = ((20, 1), (3, 3), (0, RUNS))  # who takes so many seconds or more has so many turns
 IDLE_SECONDS = 5
 PATIENCE = 180
+# In the environment of all that a run starts: "number of this process:folder of the run".
+MARK = "KEPLER_BENCH"
 
 
 def until(condition, what):
@@ -79,12 +81,67 @@ def family(root, services):
     return found - services
 
 
+def marks():
+    """(pid, bench, folder) of every process that a run started and that lives."""
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{int(name)}/environ", "rb") as file:
+                words = [word for word in file.read().split(b"\0") if word.startswith(f"{MARK}=".encode())]
+        except (ValueError, OSError):
+            continue
+        for word in words:
+            bench, folder = word.decode().split("=", 1)[1].split(":", 1)
+            yield int(name), int(bench), folder
+
+
+def end(which):
+    """Kill all of which it is true, until none is left: a supervisor may start some again."""
+    def round_():
+        pids = [pid for pid, bench, folder in marks() if which(bench, folder)]
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not pids
+    until(round_, "processes of a run end")
+
+
+def is_gone(bench):
+    return bench != os.getpid() and not os.path.exists(f"/proc/{bench}")
+
+
+def end_earlier():
+    """What a benchmark left that was killed before it could clean up."""
+    folders = {folder for _, bench, folder in marks() if is_gone(bench)}
+    end(lambda bench, folder: is_gone(bench))
+    for folder in folders:
+        clean(folder)
+
+
+def clean(folder):
+    """Remove the folder of a run, and the control groups of a daemon that could not do that."""
+    try:
+        with open(os.path.join(folder, "state", "cgroup"), encoding="utf-8") as file:
+            group = file.read().strip()
+    except OSError:
+        group = ""
+    if group:
+        for path, _, _ in os.walk(group, topdown=False):
+            try:
+                os.rmdir(path)
+            except OSError:
+                pass
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Supervisor:
     """One run of one supervisor in a fresh folder."""
 
     def __init__(self, bench, program):
         self.bench, self.program = bench, program
         self.folder = tempfile.mkdtemp(prefix="kepler-bench.")
+        self.env = dict(os.environ, **{MARK: f"{os.getpid()}:{self.folder}"})
         self.ready = os.path.join(self.folder, "ready")
         os.mkdir(self.ready)
         self.process = None
@@ -92,9 +149,9 @@ class Supervisor:
     def command(self, i):
         return f"echo $$ > {self.ready}/{i}.new; mv {self.ready}/{i}.new {self.ready}/{i}; exec sleep 100000"
 
-    def begin(self, command, **how):
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, start_new_session=True, **how)
+    def begin(self, command):
+        self.process = subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, start_new_session=True)
 
     def are_ready(self, count):
         return sum(not name.endswith(".new") for name in os.listdir(self.ready)) >= count
@@ -130,24 +187,17 @@ class Supervisor:
         return cpu(pids) - before, memory(pids)
 
     def stop(self):
-        pids = [int(open(os.path.join(self.ready, name), encoding="ascii").read() or 0) for name in os.listdir(self.ready)]
-        if self.process:
-            pids = [*family(self.process.pid, set()), *pids]
-        for pid in filter(None, pids):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        end(lambda bench, folder: folder == self.folder)
         if self.process:
             self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        clean(self.folder)
 
 
 class Kepler(Supervisor):
     chain = False
 
     def prepare(self, count):
-        self.env = dict(os.environ, KEPLER_DAEMON_PATH=os.path.join(self.folder, "state"), SHELL="/bin/sh")
+        self.env.update(KEPLER_DAEMON_PATH=os.path.join(self.folder, "state"), SHELL="/bin/sh")
         with open(os.path.join(self.folder, "kepler.yaml"), "w", encoding="ascii") as file:
             file.write("services:\n")
             for i in range(count):
@@ -161,16 +211,19 @@ class Kepler(Supervisor):
             raise Failure(" ".join(command))
 
     def start(self):
-        self.begin([self.bench.program("kepler-daemon")], env=self.env)
+        self.begin([self.bench.program("kepler-daemon")])
         until(lambda: os.path.exists(os.path.join(self.folder, "state", "kepler.sock")), "the daemon listens")
         self.kepler("start", "-d")
 
     def stop(self):
-        if self.process:
-            self.process.terminate()
-            self.process.wait(PATIENCE)
-            self.process = None
-        super().stop()
+        try:
+            if self.process:
+                self.process.terminate()
+                self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            super().stop()
 
 
 class Chain(Kepler):
@@ -309,13 +362,16 @@ def ask(bench):
             jobs[2] = Job([peer, "status", *(f"{theirs.scan}/s{i}" for i in range(COUNT))])
         mine, nothing, found = bench.together(jobs)
     finally:
-        ours.stop()
-        theirs.stop()
+        try:
+            ours.stop()
+        finally:
+            theirs.stop()
     yield Line(f"states of {COUNT} services", mine, "true", nothing, "5 ms")
     yield Line(f"states of {COUNT} services", mine, "sv status", found, "1x")
 
 
 def lines(bench):
+    end_earlier()
     yield from flat(bench)
     for depth in DEPTHS:
         yield from chain(bench, depth)

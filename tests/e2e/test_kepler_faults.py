@@ -267,6 +267,31 @@ def test_only_without_control_groups_a_mark_is_added_to_the_environment(home):
     assert "A" in names
 
 
+@pytest.mark.parametrize("how", ["signal", "signal twice", "command"])
+def test_the_end_of_a_daemon_is_the_end_of_all_trees(home, how):
+    patient = "trap '' TERM; while :; do sleep 0.1; done"
+    home.write(f"""
+        services:
+          a: {{run: {json.dumps(ESCAPE + "; exec sleep 1000")}, restart: always}}
+          b: {{run: {json.dumps(STUBBORN + "; exec sleep 1000")}, stop_grace_period: 300ms, depends_on: [a]}}
+          c: {{run: "exit 1", restart: always, start_limit: {{count: 0}}}}
+          d: {{run: {json.dumps(patient)}, stop_grace_period: {"60s" if how == "signal twice" else "100ms"}}}
+        """)
+    home.start()
+    home.wait_for("b", "running")
+    grown(home, 9)
+    if how == "command":
+        home.run("daemon", "stop")
+    else:
+        home.daemon.terminate()
+    if how == "signal twice":
+        wait_until(lambda: "daemon stops" in home.log(), "the first one was heard")
+        home.daemon.terminate()
+    assert home.daemon.wait(30) == 0
+    assert home.processes() == []
+    assert not os.path.exists(os.path.join(home.state, "kepler.sock"))
+
+
 # --- processes that stand still, and those that are dead ---------------------------------------
 
 

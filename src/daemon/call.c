@@ -230,6 +230,8 @@ int call_find_project(struct call *call, const char *path)
         call_refuse_foreign(call, path, project->config->owner.uid);
         return -1;
     }
+    if (project)
+        project_save_told(project);
     call->project = project;
     return 0;
 }
@@ -362,6 +364,7 @@ static void tell_rest(struct call *call)
 
     if (!call->told_ready && readiness_is_ready(engine, call->set)) {
         call->told_ready = true;
+        project_save_told(call->project);
         call_event(call, "ready", value_null());
     }
     if (call->told_quiet)
@@ -378,6 +381,7 @@ static void tell_rest(struct call *call)
     if (call->stream && stream_has_more(call->stream))
         return; /* asked again when that is sent */
     call->told_quiet = true;
+    project_save_told(call->project);
     call_event(call, "quiescent", value_null());
 }
 

@@ -119,16 +119,18 @@ static void status_of_all(struct call *call)
     (void)fs_list(&call->arena, home->configs, &names, &ignored);
     VEC_EACH (&names.list, name) {
         const char *folder = path_join(&call->arena, home->configs, *name), *path;
-        const struct project *project;
+        struct project *project;
         const struct record *record;
 
         if (snapshot_load_path(&call->arena, folder, &path, &ignored) < 0 || !path)
             continue;
         project = daemon_find(call->daemon, path);
-        if (project && client_may(call->client, project->config->owner.uid))
+        if (project && client_may(call->client, project->config->owner.uid)) {
+            project_save_told(project);
             add_config(call, list, path, *name, loaded_services(call, project));
-        else if (!project && (record = stored(call, folder)))
+        } else if (!project && (record = stored(call, folder))) {
             add_config(call, list, path, *name, stored_services(call, record));
+        }
     }
     put(call, body, "configs", value_list(list));
     call_finish(call, value_map(body));

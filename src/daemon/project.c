@@ -100,6 +100,12 @@ void project_save_later(struct project *project)
                   on_save_due);
 }
 
+void project_save_told(struct project *project)
+{
+    if (project->changed)
+        project_save(project);
+}
+
 /* --- what the engine tells ------------------------------------------------------------------ */
 
 static void on_status(struct project *project, const struct event *event)

@@ -84,6 +84,8 @@ int project_find(const struct project *project, struct param_strs names, struct 
 /* Write state.json now, or when it is due. */
 void project_save(struct project *project);
 void project_save_later(struct project *project);
+/* Before somebody is told how things are: a crash after that must not take it back. */
+void project_save_told(struct project *project);
 /* What state.json says. */
 struct record project_record(const struct project *project, struct arena *arena);
 

@@ -101,7 +101,7 @@ static void mark_losses(struct log_writer *writer)
 
         if (origin->lost == 0 || writer->used > MARKS_MAX)
             continue;
-        (void)err_sys(&cause, writer->stats.errnum, "%" PRIu64 " lines lost", origin->lost);
+        (void)err_sys(&cause, writer->loss, "%" PRIu64 " lines lost", origin->lost);
         (void)snprintf(text, sizeof(text), "%.*s\n", LOST_TEXT_MAX - 2, cause.text);
         name_source(writer, origin);
         entry = (struct segment_entry){
@@ -140,6 +140,7 @@ static void drop_block(struct log_writer *writer)
         writer->sources.p[entry.source]->lost += entry.lines;
         writer->stats.lost += entry.lines;
     }
+    writer->loss = writer->stats.errnum;
     clear_block(writer);
     mark_losses(writer);
 }

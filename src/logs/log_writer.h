@@ -82,6 +82,7 @@ struct log_writer {
     uint64_t next_seq;
     int64_t due, retry; /* monotonic; CLOCK_NEVER: nothing waits */
     struct log_writer_stats stats;
+    int loss; /* why lines were lost the last time */
 };
 
 /* Go on at the end of what is in `folder`, which is borrowed. A torn end is cut off. */

@@ -408,6 +408,45 @@ TEST(a_full_disk_loses_lines_says_how_many_and_never_stops)
     CHECK_INT(umount2(folder, MNT_DETACH), 0);
 }
 
+/* A line, whether the disk takes it or not. */
+static void say(struct log_store *store, const char *service)
+{
+    struct log_source *source = open_source(store, service);
+
+    log_source_add(source, STR("a line of some length\n"));
+    log_source_free(source);
+}
+
+TEST(losses_of_more_services_than_a_block_can_tell_of_are_told_by_the_next_ones)
+{
+    enum { SERVICES = 4000, ROUNDS = 20 };
+    const char *folder = log_folder();
+    struct log_store *store;
+    uint64_t told, stored;
+
+    CHECK_INT(fs_mkdirs(folder, 0700, &err), 0);
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", folder, "tmpfs", 0, "size=256k") < 0) {
+        print_message("skipped: cannot mount a small tmpfs here\n");
+        return;
+    }
+    clock_fake(CLOCK_SECOND, CLOCK_SECOND);
+    store = open_store(folder, NULL);
+    for (int i = 0; i < SERVICES * ROUNDS; i++)
+        say(store, arena_printf(&arena, "s%d", i % SERVICES));
+    CHECK(log_store_stats(store).lost > SERVICES);
+    CHECK_INT(mount("none", folder, "tmpfs", MS_REMOUNT, "size=8m"), 0);
+    for (int i = 0; i < 20; i++) {
+        clock_turn(CLOCK_SECOND);
+        say(store, "s0");
+        (void)log_store_flush(store, &err);
+    }
+    count_losses(folder, &told, &stored);
+    CHECK_INT(told, log_store_stats(store).lost);
+    log_store_free(store);
+    CHECK_INT(umount2(folder, MNT_DETACH), 0);
+}
+
 TEST(a_file_size_limit_begins_another_segment)
 {
     const char *folder = log_folder();

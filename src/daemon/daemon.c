@@ -211,7 +211,12 @@ static void check_end(struct daemon *daemon)
         return;
     daemon->stopped = true;
     MAP_EACH (&daemon->projects, entry) {
-        project_save(entry->value);
+        struct project *project = entry->value;
+
+        /* Who follows hears the last words. */
+        capture_flush_wait(&project->capture);
+        daemon_pump(daemon, project);
+        project_save(project);
     }
     ask_others(daemon);
     loop_stop(daemon->loop);

@@ -479,14 +479,18 @@ def test_logs_of_a_config_that_is_not_loaded_are_read_from_disk_and_following_th
     assert unknown.returncode == 1 and "No logs of" in unknown.stderr
 
 
-def test_following_ends_when_the_daemon_does(home):
-    home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
+def test_following_ends_when_the_daemon_does_after_the_last_words(home):
+    home.write("""
+        services:
+          a: {run: "trap 'echo bye; exit 0' TERM; echo x; while :; do sleep 0.05; done"}
+        """)
     home.start("--wait")
     command = home.begin("logs", "--follow", "--raw")
     assert command.stdout.readline() == "x\n"
     home.stop_daemon()
-    command.communicate(timeout=30)
-    assert command.returncode in (0, 1)
+    rest, complaint = command.communicate(timeout=30)
+    assert "bye\n" in rest
+    assert command.returncode == 1 and "the daemon went away" in complaint
 
 
 def test_the_beginning_of_a_line_is_seen_before_its_end_comes(home):

@@ -1,4 +1,6 @@
 """Lines in files of the system, crontabs, mounts and kernel parameters, on a machine of its own."""
+import os
+
 import pytest
 
 from machine import Machine, skip_without
@@ -43,6 +45,56 @@ h: {{sysctl.present: [{{name: kernel.x, value: "1\\nb=2"}}]}}
 """)
     assert said.count("case.sls:") >= 8, said
     assert "'ip' wants an IPv4 or IPv6 address, got 'nowhere'" in said
+
+
+# A parameter of a line in a file of the system: BAD stands where a line end must not come through.
+ONE_LINE = f"""
+user.present: [{{name: BAD}}]
+user.present: [{{name: x, fullname: BAD}}]
+user.present: [{{name: x, roomnumber: BAD}}]
+user.present: [{{name: x, shell: BAD}}]
+user.present: [{{name: x, home: /BAD}}]
+user.present: [{{name: x, groups: [BAD]}}]
+user.present: [{{name: x, gid: BAD}}]
+user.present: [{{name: x, password: BAD}}]
+user.present: [{{name: x, expire: BAD}}]
+group.present: [{{name: BAD}}]
+group.present: [{{name: x, members: [BAD]}}]
+group.present: [{{name: x, addusers: [BAD]}}]
+host.present: [{{name: x, ip: 10.0.0.1, aliases: [BAD]}}]
+host.absent: [{{name: BAD}}]
+cron.present: [{{name: x, user: BAD}}]
+cron.present: [{{name: x, identifier: BAD}}]
+cron.present: [{{name: x, special: BAD}}]
+cron.present: [{{name: x, hour: BAD}}]
+mount.mounted: [{{name: /BAD, device: y}}]
+mount.mounted: [{{name: /x, device: y, fstype: BAD}}]
+mount.mounted: [{{name: /x, device: y, opts: BAD}}]
+sysctl.present: [{{name: a.b, value: BAD}}]
+ssh_auth.present: [{{name: {KEY}, user: root, options: [BAD]}}]
+ssh_auth.present: [{{name: {KEY}, user: root, enc: BAD}}]
+ssh_auth.present: [{{name: BAD, user: root}}]
+ssh_known_hosts.present: [{{name: BAD, key: {KEY}}}]
+ssh_known_hosts.present: [{{name: x, key: BAD}}]
+environ.setenv: [{{name: BAD, value: x}}]
+environ.setenv: [{{name: X, value: BAD}}]
+locale.system: [{{name: BAD}}]
+locale.present: [{{name: BAD}}]
+timezone.system: [{{name: BAD}}]
+network.hostname: [{{name: BAD}}]
+pkgrepo.managed: [{{name: x, baseurl: BAD}}]
+pkgrepo.managed: [{{name: x, humanname: BAD, baseurl: deb http://x y z}}]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("end", ["\\n", "\\r", "\\0"])
+def test_no_parameter_lets_a_line_end_through(machine, end):
+    def quoted(line):
+        return line.replace("/BAD", f'"/x{end}y"').replace("BAD", f'"x{end}y"')
+
+    said = machine.mistakes("".join(f"s{i}: {{{quoted(line)}}}\n" for i, line in enumerate(ONE_LINE)))
+    for number, line in enumerate(ONE_LINE, 1):
+        assert f"case.sls:{number}:" in said, line
 
 
 def test_a_key_belongs_to_the_user_with_the_modes_sshd_wants(machine):
@@ -228,3 +280,41 @@ net.ipv4.tcp_rmem:
     assert not conf.exists()
     result = machine.apply(f"no.such: {{sysctl.present: [{{value: 1, proc: {proc}}}]}}")
     assert "the kernel has no parameter 'no.such'" in result["sysctl.present:no.such"]["error"]
+
+
+# A file of lines with things in it that are not ours, a state that adds to it, and what it then ends with.
+LINE_FILES = {
+    "hosts": ("127.0.0.1 localhost # loop\n\n# last words", "x: {host.present: [{name: web, ip: 10.0.0.1, config: PATH}]}",
+              "10.0.0.1\tweb\n"),
+    "fstab": ("# disks\n/dev/sda1 / ext4 defaults 0 1\n# last words",
+              "x: {mount.mounted: [{name: /srv/x, device: tmpfs, fstype: tmpfs, mount: false, config: PATH}]}",
+              "tmpfs\t/srv/x\ttmpfs\tdefaults\t0 0\n"),
+    "sysctl": ("; settings\nvm.a=1\n# last words", "x: {sysctl.present: [{name: vm.b, value: 2, live: false, config: PATH}]}",
+               "vm.b = 2\n"),
+    "environment": ("# words\nA=1\nB='2", "x: {environ.setenv: [{name: C, value: 3, config: PATH}]}", "C=3\n"),
+    "locale": ("# words\nLC_TIME=C", "x: {locale.system: [{name: C.UTF-8, config: PATH}]}", "LANG=C.UTF-8\n"),
+    "authorized_keys": ("# mine\nssh-rsa AAAAother me", f"x: {{ssh_auth.present: [{{name: {KEY}, enc: ed25519, config: PATH}}]}}",
+                        f"ssh-ed25519 {KEY}\n"),
+    "known_hosts": ("# mine\nother ssh-rsa AAAAother",
+                    f"x: {{ssh_known_hosts.present: [{{name: web, key: ssh-ed25519 {KEY}, config: PATH}}]}}",
+                    f"web ssh-ed25519 {KEY}\n"),
+}
+
+
+@pytest.mark.parametrize("name", LINE_FILES)
+def test_files_of_lines_keep_what_they_had_and_come_back_byte_for_byte(machine, name):
+    if name == "known_hosts":
+        skip_without("ssh-keygen")
+    before, state, added = LINE_FILES[name]
+    path = machine.root / name
+    path.write_text(before)
+    path.chmod(0o604)
+    os.chown(path, 4242, 4243)
+    machine.settles(state.replace("PATH", str(path)))
+    assert path.read_text() == before + "\n" + added
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (4242, 4243, 0o604)
+    machine.revert()
+    assert path.read_text() == before
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (4242, 4243, 0o604)

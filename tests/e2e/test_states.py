@@ -1,9 +1,13 @@
 """States on this machine, from the command line: `zester --local`."""
+import functools
+import hashlib
+import http.server
 import json
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -246,6 +250,45 @@ link:
                                                                 "file.symlink:link"]
     assert machine.read("folder/log") == "drained\n"
     assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    """A folder that is served over http: the folder and its address."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_source_over_http_wants_a_hash_a_file_of_them_or_to_be_told_that_none_is_wanted(machine, web):
+    folder, url = web
+    (folder / "app.conf").write_text("port=80\n")
+    digest = hashlib.sha1(b"port=80\n").hexdigest()
+    (folder / "SUMS").write_text(f"{digest} *./app.conf\n")
+
+    def apply(line, status):
+        machine.state("web", f"ROOT/app.conf:\n  file.managed:\n    - source: {url}/app.conf\n{line}")
+        return machine.record("state.apply", "web", status=status)["results"][0]
+
+    assert "wants a hash" in apply("", 2)["error"]
+    assert "has sha1" in apply(f"    - source_hash: sha1={'0' * 40}\n", 2)["error"]
+    assert not (machine.root / "app.conf").exists()
+    assert apply(f"    - source_hash: {url}/SUMS\n", 0)["changed"]
+    assert machine.read("app.conf") == "port=80\n"
+    (folder / "app.conf").write_text("port=81\n")
+    assert apply("    - skip_verify: true\n", 0)["changed"]
+    assert not apply("    - skip_verify: true\n", 0)["changed"]
+    assert machine.read("app.conf") == "port=81\n"
 
 
 def test_the_record_has_the_promised_shape(machine):

@@ -5,12 +5,13 @@ The journey is made once, by a fixture that writes down what it saw; each test l
 import io
 import pathlib
 import shutil
+import subprocess
 import tarfile
 import types
 
 import pytest
 
-from chroot import Chroot
+from chroot import PROGRAM, Chroot
 from repository import Repository
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -217,6 +218,15 @@ def differences(one, other):
     """What differs between two listings, without what may."""
     return {path: (one.get(path), other.get(path)) for path in sorted({*one, *other})
             if one.get(path) != other.get(path) and not is_leftover(path)}
+
+
+@pytest.mark.parametrize("name, states", [("web1", 69), ("db1", 37)])
+def test_the_example_compiles_as_it_is_for_each_machine(name, states, tmp_path):
+    words = [PROGRAM, "--local", "--states-dir", EXAMPLE / "states", "--settings-dir", EXAMPLE / "pillar", "--data-dir",
+             tmp_path, "--id", name, "state.check"]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"{states} states in ")
 
 
 def test_the_first_run_converges_without_a_failure(journey):

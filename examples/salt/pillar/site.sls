@@ -5,7 +5,7 @@ apt:
       url: https://packages.example.org/debian
       dist: bookworm
       comps: [main]
-      key_url: salt://common/files/vendor.asc
+      key_url: https://packages.example.org/vendor.asc
 
 packages:
   wanted:

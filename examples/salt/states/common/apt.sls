@@ -13,5 +13,7 @@ apt_repo_{{ name }}:
   {%- endif %}
     - require_in:
       - pkg: wanted_packages
+  {%- if 'web' in salt['pillar.get']('roles', []) %}
       - pkg: nginx_package
+  {%- endif %}
 {%- endfor %}

@@ -84,6 +84,13 @@ static struct value start_body(struct call *call, const char *message)
         value_list_push(&call->arena, warnings, value_text(call->warning));
     VEC_EACH (&call->project->config->warnings, text)
         value_list_push(&call->arena, warnings, value_text(*text));
+    if (loading_is_stale(call))
+        value_list_push(
+            &call->arena, warnings,
+            value_text(arena_printf(&call->arena,
+                                    "'%s' has changed since it was loaded: 'kepler run' "
+                                    "and 'kepler recreate' read it again",
+                                    call->project->path)));
     value_map_set(&call->arena, body.map, value_text("warnings"), value_list(warnings));
     return body;
 }

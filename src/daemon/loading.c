@@ -211,3 +211,13 @@ int loading_read(struct call *call)
     call->source = source;
     return 0;
 }
+
+bool loading_is_stale(struct call *call)
+{
+    const struct config *config = call->project->config;
+    struct file file;
+    struct err ignored;
+
+    return read_as(&config->owner, config->path, &call->arena, &file, &ignored) == 0 &&
+           !str_eq(file.text, config->text);
+}

@@ -12,10 +12,15 @@
 #ifndef DAEMON_LOADING_H
 #define DAEMON_LOADING_H
 
+#include <stdbool.h>
+
 struct call;
 
 /* For a call that has start's arguments: fills call->project, if the config is loaded, and
  * call->source. Refuses, which ends the call, and returns -1 when the client may not have it. */
 int loading_read(struct call *call);
+
+/* Is the file, as its owner sees it, another one than was loaded? False when it cannot be read. */
+bool loading_is_stale(struct call *call);
 
 #endif

@@ -304,14 +304,13 @@ static struct engine_set find_running(struct call *call)
     return running;
 }
 
-/* The first one that is not there any more because it could not be started. */
+/* The first one that could not be started again. One whose `if` says no by now has been told so. */
 static const struct service *find_fallen(const struct call *call)
 {
     for (size_t i = 0; i < call->set.count; i++) {
         const struct service *service = engine_get(call->project->engine, call->set.services[i]);
-        enum status status = service_status(service);
 
-        if (status == STATUS_FAILED || status == STATUS_SKIPPED)
+        if (service_status(service) == STATUS_FAILED)
             return service;
     }
     return NULL;

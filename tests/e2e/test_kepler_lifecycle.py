@@ -415,6 +415,15 @@ def test_a_restart_that_does_not_come_up_again_is_an_error(home):
     assert (home.status("a"), home.status("b")) == ("failed", "running")
 
 
+def test_a_restart_asks_if_again_unless_the_service_is_named(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000', if: \"${{ kepler.flags.off ~= '1' }}$\"}\n  b: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    assert home.run("restart", "a", "-D", "off=1").stdout == "Restarted 1 service\n"
+    assert home.status("a") == "running"
+    home.run("restart")
+    assert (home.status("a"), home.status("b")) == ("skipped", "running")
+
+
 def test_restart_goes_down_in_one_order_and_up_in_the_other(home):
     home.write("""
         services:

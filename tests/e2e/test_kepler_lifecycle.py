@@ -821,7 +821,7 @@ def test_inspect_has_the_promised_keys(home):
     home.write("services:\n  a: {run: 'exec sleep 1000', environment: {B: 2, A: x}, output: true}\n")
     home.start("--wait")
     shown = json.loads(home.run("inspect").stdout)
-    assert list(shown) == ["config_hash", "config_path", "environment", "flags", "kepler", "logs", "services", "state_dir"]
+    assert list(shown) == ["config_hash", "config_path", "environment", "flags", "kepler", "services", "state_dir"]
     assert shown["kepler"] is None
     assert shown["state_dir"].endswith("/configs/" + shown["config_hash"])
     one = shown["services"]["a"]

@@ -342,7 +342,7 @@ bool command_succeeded(const struct command_args *args, const struct process_res
 
 static bool is_hidden(const struct command_args *args)
 {
-    return args->hide_output || args->has_loglevel;
+    return args->hide_output || (args->has_loglevel && args->loglevel == COMMAND_QUIET);
 }
 
 /* The end of what it said, in one line. */

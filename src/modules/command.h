@@ -36,7 +36,7 @@ struct command_args {
     const struct value *success_retcodes;
     struct param_strs success_stdout, success_stderr;
     bool ignore_retcode, hide_output, background, terminal;
-    int loglevel; /* of the output; only 'quiet' means something here */
+    int loglevel; /* of the output: COMMAND_QUIET, or one that means nothing here */
     bool has_loglevel;
 };
 
@@ -64,6 +64,9 @@ const char *const *command_words(struct state_run *run, const char *first,
 /* Is it a list of scalars? */
 bool command_is_words(const struct value *list);
 
+/* The first of the levels of output_loglevel. */
+#define COMMAND_QUIET 0
+
 /* clang-format off */
 #define COMMAND_PARAMS(type, in)                                                                                      \
     PARAM("cwd", PATH, type, in.cwd, "the folder it runs in", .aliases = "dir"),                                      \
@@ -80,7 +83,7 @@ bool command_is_words(const struct value *list);
     PARAM("success_stderr", STRS, type, in.success_stderr, "lines of error output that mean success, alike"),         \
     PARAM("ignore_retcode", BOOL, type, in.ignore_retcode, "every exit status is a success"),                         \
     PARAM("hide_output", BOOL, type, in.hide_output, "keep the output out of results and errors"),                    \
-    PARAM("output_loglevel", CHOICE, type, in.loglevel, "'quiet' is hide_output", .choices = "quiet", PARAM_GIVEN(type, in.has_loglevel)), \
+    PARAM("output_loglevel", CHOICE, type, in.loglevel, "'quiet' is hide_output; what Salt logs at another level is in the result", .choices = "quiet|critical|error|warning|info|debug|profile|trace|garbage|all", PARAM_GIVEN(type, in.has_loglevel)), \
     PARAM("bg", BOOL, type, in.background, "not here: long-running programs are for the orchestrator", .flags = PARAM_HIDDEN), \
     PARAM("use_vt", BOOL, type, in.terminal, "not here: there is no terminal", .flags = PARAM_HIDDEN)
 /* clang-format on */

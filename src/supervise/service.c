@@ -66,7 +66,7 @@ static void set_words(struct buf *words, const char *fmt, va_list args)
 
         length = utf8_length_at(rest);
         if (utf8_is_control(str_slice(rest, 0, length)))
-            memset(words->p + at, '?', length);
+            memset(words->p + at, strchr("\n\r\t", rest.p[0]) ? ' ' : '?', length);
     }
 }
 

@@ -15,7 +15,6 @@
 #include "compile/output.h"
 #include "compile/plan.h"
 #include "compile/renderer.h"
-#include "compile/prelude.h"
 #include "compile/requisite.h"
 #include "compile/use.h"
 
@@ -214,8 +213,7 @@ static void resolve(struct compiling *c)
         if (c->states.p[i].deferred)
             output_each(c->outputs, &c->states.p[i].body, wait_for_output, &user);
     }
-    if (prelude_order(&c->requisites, count) == 0)
-        (void)requisite_seal(&c->requisites, c->states.p, count);
+    (void)requisite_seal(&c->requisites, c->states.p, count);
 }
 
 /* --- arguments -------------------------------------------------------------------------- */

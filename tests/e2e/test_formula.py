@@ -107,7 +107,7 @@ def fill(repository):
 def release(path, version):
     """An archive of the shop."""
     files = {"bin/shop": (f"#!/bin/sh\necho shop {version} $1 schema=$SHOP_SCHEMA\n", 0o755),
-             "bin/worker": ("while :; do sleep 1; done\n", 0o755),
+             "bin/worker": ("trap 'kill $child; wait; exit' TERM\nwhile :; do sleep 100 & child=$!; wait; done\n", 0o755),
              "public/index.html": (f"<h1>shop {version}</h1>\n", 0o644)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, "w:gz") as archive:

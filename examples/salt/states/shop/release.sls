@@ -50,6 +50,8 @@ shop_drain:
   cmd.run:
     - name: echo drain {{ shop.version }} >> /var/log/shop/deploy.log
     - runas: {{ shop.user }}
+    - require:
+      - file: shop_dirs
     - prereq:
       - file: shop_current
 

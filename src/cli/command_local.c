@@ -210,6 +210,8 @@ static int state_revert(struct local *local)
 
     if (local->words.n != 1)
         return cli_usage(local->cli, "state.revert wants a reference or the id of a run");
+    if (local->session.host.test)
+        return cli_usage(local->cli, "a revert has no dry run; nothing was taken back");
     how.target = local->words.p[0];
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
     rc = revert_run(&local->session.arena, &local->session.host, &how, progress_sink(&progress),
@@ -339,6 +341,8 @@ static int state_waive(struct local *local)
 
     if (local->words.n != 1)
         return cli_usage(local->cli, "state.waive wants the name of a state, as state.owed shows");
+    if (local->session.host.test)
+        return cli_usage(local->cli, "state.waive has no dry run; nothing was waived");
     if (owed_waive(local->session.host.data_dir, local->words.p[0], &found, &err) < 0)
         return refuse_err(local, &err);
     if (!found)

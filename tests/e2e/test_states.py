@@ -124,6 +124,14 @@ def test_a_revert_of_a_mistyped_reference_is_a_mistake_with_a_suggestion(machine
     assert "nothing to revert" in machine.run("state.revert", "quiet", status=0).stdout
 
 
+@pytest.mark.parametrize("word", ["--test", "test=True"])
+def test_a_revert_that_should_only_be_tried_does_nothing(machine, word):
+    machine.state("web", MOTD)
+    machine.run("state.apply", "web", status=0)
+    assert "a revert has no dry run" in machine.run("state.revert", "web", word, status=1).stderr
+    assert machine.read("motd") == "hello\n"
+
+
 def test_a_revert_says_which_runs_it_took_back(machine):
     machine.state("web", MOTD)
     first = machine.record("state.apply", "web", status=0)["summary"]["run_id"]

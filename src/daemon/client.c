@@ -135,6 +135,12 @@ static size_t count_of(const struct daemon *daemon, uid_t uid)
     return count;
 }
 
+static void drop(struct client *client, const struct err *err)
+{
+    log_warning("client not served error=%s", err->text);
+    free(client);
+}
+
 void client_new(struct daemon *daemon, int fd)
 {
     struct client *client = mem_zalloc(sizeof(*client));
@@ -145,11 +151,13 @@ void client_new(struct daemon *daemon, int fd)
     struct err err;
 
     client->daemon = daemon;
-    if (connection_peer(fd, &client->peer, &err) < 0 ||
-        connection_start(&client->connection, daemon->loop, fd, &events, &err) < 0) {
-        log_warning("client not served error=%s", err.text);
+    if (connection_peer(fd, &client->peer, &err) < 0) {
         fd_close(&fd);
-        free(client);
+        drop(client, &err);
+        return;
+    }
+    if (connection_start(&client->connection, daemon->loop, fd, &events, &err) < 0) {
+        drop(client, &err);
         return;
     }
     client->next = daemon->clients;

@@ -404,6 +404,8 @@ static int call_by_hand(struct local *local, const struct module *module)
     struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
     struct value answer;
 
+    if (local->session.host.test && (module->flags & MODULE_ACTS))
+        return cli_usage(local->cli, "%s has no dry run; nothing was done", module->name);
     if (bind_words(local, module) < 0)
         return cli_usage(local->cli, "%s takes fewer words than %zu; 'zester doc %s' lists them",
                          module->name, local->words.n, module->name);

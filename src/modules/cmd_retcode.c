@@ -35,5 +35,6 @@ const struct module module_cmd_retcode = {
     .summary = "run a command; its exit status",
     .params = retcode_params,
     .args_size = sizeof(struct retcode_args),
+    .flags = MODULE_ACTS,
     .call = retcode_call,
 };

@@ -42,5 +42,6 @@ const struct module module_cmd_run_all = {
     .summary = "run a command; its output, error output and exit status",
     .params = run_all_params,
     .args_size = sizeof(struct run_all_args),
+    .flags = MODULE_ACTS,
     .call = run_all_call,
 };

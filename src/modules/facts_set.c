@@ -8,5 +8,6 @@ const struct module module_facts_set = {
     .details = FACTSET_DETAILS,
     .params = factset_params,
     .args_size = sizeof(struct factset_args),
+    .flags = MODULE_ACTS,
     .call = factset_call,
 };

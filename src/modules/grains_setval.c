@@ -8,5 +8,6 @@ const struct module module_grains_setval = {
     .details = FACTSET_DETAILS,
     .params = factset_params,
     .args_size = sizeof(struct factset_args),
+    .flags = MODULE_ACTS,
     .call = factset_call,
 };

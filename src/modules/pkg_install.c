@@ -76,5 +76,6 @@ const struct module module_pkg_install = {
     .args_size = sizeof(struct install_args),
     .lock = PACKAGES_LOCK,
     .validate = install_validate,
+    .flags = MODULE_ACTS,
     .call = install_call,
 };

@@ -29,5 +29,6 @@ const struct module module_pkg_refresh_db = {
     .summary = "bring the package index up to date",
     .params = refresh_params,
     .args_size = sizeof(struct refresh_args),
+    .flags = MODULE_ACTS,
     .call = refresh_call,
 };

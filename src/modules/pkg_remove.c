@@ -52,5 +52,6 @@ const struct module module_pkg_remove = {
     .args_size = sizeof(struct remove_args),
     .lock = PACKAGES_LOCK,
     .validate = remove_validate,
+    .flags = MODULE_ACTS,
     .call = remove_call,
 };

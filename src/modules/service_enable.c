@@ -12,5 +12,6 @@ const struct module module_service_enable = {
     .summary = "enable a service at boot",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
+    .flags = MODULE_ACTS,
     .call = enable_call,
 };

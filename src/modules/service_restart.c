@@ -12,5 +12,6 @@ const struct module module_service_restart = {
     .summary = "restart a service now",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
+    .flags = MODULE_ACTS,
     .call = restart_call,
 };

@@ -12,5 +12,6 @@ const struct module module_service_start = {
     .summary = "start a service now",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
+    .flags = MODULE_ACTS,
     .call = start_call,
 };

@@ -12,5 +12,6 @@ const struct module module_service_stop = {
     .summary = "stop a service now",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
+    .flags = MODULE_ACTS,
     .call = stop_call,
 };

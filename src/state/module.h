@@ -48,6 +48,7 @@ enum module_flag {
     MODULE_HIDDEN = 2,  /* not in the index of the manual */
     MODULE_TREE = 4,    /* owns all that is below its path (state/managed.h) */
     MODULE_REMOVES = 8, /* its path is not to be there */
+    MODULE_ACTS = 16,   /* a function that changes something: it has no dry run */
 };
 
 struct module {

@@ -36,7 +36,7 @@ def test_a_fact_is_written_and_there_in_the_next_run(machine):
     assert "role: web" in machine.path("/etc/zester/facts").read_text()
     assert machine.path("/etc/zester/facts").stat().st_mode & 0o777 == 0o644
     assert "'value' is missing" in refused(machine, "facts.set", "x")
-    assert "in a dry run" in refused(machine, "facts.set", "x", "y", "--test")
+    assert "has no dry run" in refused(machine, "facts.set", "x", "y", "--test")
     assert "x" not in call(machine, "facts.keys")
 
 
@@ -106,6 +106,15 @@ def test_the_paths_of_an_archive_are_listed(machine):
 def test_words_beyond_the_first_are_the_next_parameters(machine):
     assert call(machine, "pillar.get", "no.such", "otherwise") == "otherwise"
     assert "takes fewer words than 2" in refused(machine, "user.info", "root", "more")
+
+
+@pytest.mark.parametrize("name", ["pkg.install", "pkg.remove", "pkg.refresh_db", "service.start", "service.stop",
+                                  "service.restart", "service.reload", "service.enable", "service.disable",
+                                  "cmd.run_all", "cmd.retcode", "facts.set", "grains.setval"])
+def test_a_function_that_acts_has_no_dry_run(machine, name):
+    words = [] if name == "pkg.refresh_db" else [f"touch {machine.root}/acted"]
+    assert f"{name} has no dry run; nothing was done" in refused(machine, name, *words, "--test")
+    assert not (machine.root / "acted").exists()
 
 
 def test_every_function_and_family_that_was_promised_is_there(machine):

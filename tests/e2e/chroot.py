@@ -14,8 +14,8 @@ import urllib.request
 
 import pytest
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = (TOP / os.environ.get("ZESTER_BUILD", "build/asan") / "zester").resolve()
+from machine import PROGRAM, skip_without
+
 # What the program loads when it needs it; see src/modules/unpack.c and src/sys/fetch.c.
 LOADED = ["libarchive.so.13", "libcurl.so.4"]
 REACH_SECONDS = 15
@@ -49,12 +49,6 @@ sys.stdin.read()
 """
 # So much memory must be free for a machine to live in it, away from a busy disk.
 MEMORY_KB = 2 << 20
-
-
-def skip_without(*programs):
-    for program in programs:
-        if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
-            pytest.skip(f"{program} is not installed")
 
 
 def signed_by(mirror):

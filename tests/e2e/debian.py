@@ -3,12 +3,13 @@
 The folders that apt and dpkg write to are bound over by folders of the test, and the packages put
 their files into /opt alone, so the machine is as it was afterwards. Needs root.
 """
-import hashlib
 import os
 import shutil
 import subprocess
 
 import pytest
+
+from repository import Repository
 
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
@@ -73,25 +74,11 @@ class Machine:
 
     def package(self, name, version, depends="", conffile=False, **fields):
         """Build a package into the repository."""
-        tree = self.folder / "tree" / f"{name}-{version}"
-        (tree / "DEBIAN").mkdir(parents=True)
-        (tree / "opt" / name).mkdir(parents=True)
-        (tree / "opt" / name / "version").write_text(version + "\n")
-        control = {"Package": name, "Version": version, "Architecture": "all",
-                   "Maintainer": "Nobody <nobody@example.org>", "Depends": depends, **fields,
-                   "Description": "a package of a test"}
-        text = "".join(f"{key}: {value}\n" for key, value in control.items() if value)
-        (tree / "DEBIAN/control").write_text(text)
+        files = {f"/opt/{name}/version": (version + "\n", 0o644)}
         if conffile:
-            (tree / "opt" / name / "conf").write_text("default\n")
-            (tree / "DEBIAN/conffiles").write_text(f"/opt/{name}/conf\n")
-        target = self.repo / f"{name}_{version.replace(':', '%3a')}_all.deb"
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)],
-                       check=True, capture_output=True)
-        with open(self.repo / "Packages", "a", encoding="utf-8") as index:
-            index.write(text + f"Filename: ./{target.name}\nSize: {target.stat().st_size}\n"
-                        f"SHA256: {hashlib.sha256(target.read_bytes()).hexdigest()}\n\n")
-        return target
+            files[f"/opt/{name}/conf"] = ("default\n", 0o644)
+        return Repository(self.repo).add(name, version, depends, files, conffiles=[f"/opt/{name}/conf"] if conffile else [],
+                                         fields=fields)
 
     def run(self, *words, env=None, check=False):
         """Run a program on the machine."""

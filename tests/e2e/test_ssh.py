@@ -9,13 +9,32 @@ import pytest
 
 from machine import Machine, skip_without
 
-SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+INSTALLED = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+# An installed server would listen to the world, so it is only unpacked, with what else it needs.
+PACKAGES = ["openssh-server", "libwrap0", "libnsl2", "libtirpc3"]
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory):
+    """The words to run one with."""
+    if INSTALLED:
+        return [INSTALLED]
+    folder = tmp_path_factory.mktemp("openssh")
+    for path in [folder, *folder.parents][:3]:
+        path.chmod(path.stat().st_mode | 0o755)
+    fetched = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, check=False, capture_output=True, text=True)
+    if fetched.returncode != 0:
+        pytest.skip(f"sshd is not installed, and cannot be fetched: {fetched.stderr.strip()[-200:]}")
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", package, folder], check=True)
+    libraries = ":".join(str(found) for found in folder.glob("*/lib/*-linux-gnu"))
+    return ["env", f"LD_LIBRARY_PATH={libraries}", str(folder / "usr/sbin/sshd")]
 
 
 class Host:
     """An account 'gitter' of the machine, and its sshd with a key of its own."""
 
-    def __init__(self, machine):
+    def __init__(self, machine, sshd):
         self.machine = machine
         self.folder = machine.root / "sshd"
         machine.sh("useradd -m -u 4700 -s /bin/sh gitter")
@@ -39,7 +58,7 @@ class Host:
             path.chmod(path.stat().st_mode | 0o755)
         self.process = subprocess.Popen(
             ["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/", "setpriv", "--reuid=4700", "--regid=4700",
-             "--clear-groups", SSHD, "-D", "-e", "-f", str(self.folder / "config")], stderr=subprocess.PIPE, text=True)
+             "--clear-groups", *sshd, "-D", "-e", "-f", str(self.folder / "config")], stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
         while True:
             assert self.process.poll() is None, self.process.stderr.read()
@@ -58,16 +77,14 @@ class Host:
 @pytest.fixture
 def machine(tmp_path):
     skip_without("ssh-keygen", "ssh-keyscan", "setpriv")
-    if not SSHD:
-        pytest.skip("sshd is not installed")
     machine = Machine(tmp_path)
     yield machine
     machine.leave()
 
 
 @pytest.fixture
-def host(machine):
-    host = Host(machine)
+def host(machine, sshd):
+    host = Host(machine, sshd)
     yield host
     host.stop()
 

@@ -26,14 +26,6 @@ BROKEN = """
 MISTAKES = ("restrat", "nowhere", "sometimes")
 
 
-@pytest.fixture
-def home():
-    home = Home()
-    home.start_daemon()
-    yield home
-    home.close()
-
-
 def edit(home, text):
     """In place: the same file."""
     home.write(text)

@@ -15,14 +15,6 @@ import pytest
 from kepler_home import KEPLER, Home, alive, wait_until
 
 
-@pytest.fixture
-def home():
-    home = Home()
-    home.start_daemon()
-    yield home
-    home.close()
-
-
 TWO = """
     services:
       db: {run: "echo db up; exec sleep 1000"}

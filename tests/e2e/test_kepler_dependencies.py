@@ -5,17 +5,9 @@ import time
 
 import pytest
 
-from kepler_home import Home, wait_until
+from kepler_home import wait_until
 
 FOREVER = "exec sleep 1000"
-
-
-@pytest.fixture
-def home():
-    home = Home()
-    home.start_daemon()
-    yield home
-    home.close()
 
 
 def test_simple_extended_and_mixed_forms_wait_for_what_they_name(home):

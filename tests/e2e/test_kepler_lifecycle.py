@@ -12,15 +12,7 @@ import time
 
 import pytest
 
-from kepler_home import KEPLER, Home, alive, wait_until
-
-
-@pytest.fixture
-def home():
-    home = Home()
-    home.start_daemon()
-    yield home
-    home.close()
+from kepler_home import KEPLER, wait_until
 
 
 def wait_for_file(home, name):

@@ -790,6 +790,7 @@ def test_a_config_that_is_not_loaded_is_still_known(home):
     home.start()
     home.wait_for("job", "exited")
     home.wait_for("web", "running")
+    wait_until(lambda: home.lines() == [("job", "line")], "the line is stored")
     home.kill_daemon()
     home.start_daemon()
     rows = home.ps()

@@ -238,7 +238,7 @@ def test_a_dry_run_takes_accounts_for_granted_that_may_come_and_a_run_does_not(m
     assert record["results"][0]["error"] == "no user 'no-such-user-here'"
 
 
-def test_a_prereq_asks_when_what_its_target_requires_is_there(machine):
+def test_a_state_with_prereq_comes_after_what_it_requires_and_before_its_target(machine):
     machine.state("web", """
 folder:
   file.directory:
@@ -246,6 +246,7 @@ folder:
 drain:
   cmd.run:
     - name: echo drained >> ROOT/folder/log
+    - require: [file: folder]
     - prereq: [file: link]
 link:
   file.symlink:

@@ -6,7 +6,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "sys/cancel.h"
+#include "sys/library.h"
 #include "sys/path.h"
 #include "sys/pool.h"
 
@@ -62,10 +62,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-    const struct {
-        const char *name;
-        void *place;
-    } symbols[] = {
+    const struct library_symbol symbols[] = {
         { "archive_read_new", &api.read_new },
         { "archive_read_support_filter_all", &api.read_filters },
         { "archive_read_support_format_all", &api.read_all },
@@ -101,16 +98,8 @@ static void load(void)
         { "archive_entry_set_uname", &api.set_uname },
         { "archive_entry_set_gname", &api.set_gname },
     };
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    for (size_t i = 0; library && i < ARRAY_LEN(symbols); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (!found)
-            return;
-        *(void **)symbols[i].place = found; /* as POSIX says that it may be done */
-    }
-    api.library = library;
+    api.library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
 }
 
 /* --- one archive ---------------------------------------------------------------------------- */

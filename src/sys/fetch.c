@@ -5,7 +5,6 @@
  */
 #include "sys/fetch.h"
 
-#include <dlfcn.h>
 #include <curl/curl.h>
 #include <pthread.h>
 
@@ -14,6 +13,7 @@
 #include "base/err.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/library.h"
 #include "sys/pool.h"
 
 #define LIBRARY "libcurl.so.4"
@@ -32,28 +32,16 @@ struct curl_api {
 static struct curl_api api;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-struct symbol {
-    const char *name;
-    void *place;
-};
-
 static void load(void)
 {
-    const struct symbol symbols[] = {
+    const struct library_symbol symbols[] = {
         { "curl_global_init", &api.global_init },   { "curl_easy_init", &api.easy_init },
         { "curl_easy_setopt", &api.easy_setopt },   { "curl_easy_perform", &api.easy_perform },
         { "curl_easy_getinfo", &api.easy_getinfo }, { "curl_easy_strerror", &api.easy_strerror },
         { "curl_easy_cleanup", &api.easy_cleanup },
     };
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
 
-    for (size_t i = 0; library && i < ARRAY_LEN(symbols); i++) {
-        void *found = dlsym(library, symbols[i].name);
-
-        if (!found)
-            return;
-        *(void **)symbols[i].place = found; /* as POSIX says that it may be done */
-    }
     if (library && api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         api.library = library;
 }

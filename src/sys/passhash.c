@@ -5,13 +5,13 @@
 #include "sys/passhash.h"
 
 #include <crypt.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "sys/library.h"
 
 #define LIBRARY "libcrypt.so.1"
 #define PREFIX  "$6$"
@@ -26,14 +26,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    void *salt = library ? dlsym(library, "crypt_gensalt_rn") : NULL;
-    void *hash = library ? dlsym(library, "crypt_rn") : NULL;
+    /* The hash is last: where it is, all is. */
+    const struct library_symbol symbols[] = { { "crypt_gensalt_rn", &api.salt },
+                                              { "crypt_rn", &api.hash } };
 
-    if (!salt || !hash)
-        return;
-    *(void **)&api.salt = salt; /* as POSIX says that it may be done */
-    *(void **)&api.hash = hash;
+    (void)library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
 }
 
 static int prepare(struct err *err)

@@ -26,7 +26,7 @@ DOORS = {
     "sodium.h": {"base"},
     "sodium/": {"base"},
     "sqlite3.h": {"supervise"},
-    "systemd/": {"modules"},
+    "systemd/": {"provider"},
     "uv.h": {"sys"},
     "yaml.h": {"data"},
 }

@@ -29,8 +29,9 @@ const struct module module_service_running = {
     .summary = "the service runs",
     .details =
         "A watched change restarts the service, or reloads it, also when something else of it "
-        "had drifted. The state waits until the service is really up. systemd and OpenRC are used "
-        "through their programs, kepler over its socket; there 'enable' is 'autostart' of the "
+        "had drifted. The state waits until the service is really up. systemd is asked over its "
+        "bus, or through systemctl where libsystemd, the bus or the right to use it is missing; "
+        "OpenRC through its programs; kepler over its socket, where 'enable' is 'autostart' of the "
         "whole config.",
     .example = "name: nginx\nenable: true\n",
     .params = running_params,

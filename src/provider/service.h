@@ -6,8 +6,8 @@
  *     manager->look(&tool, "nginx", &status, err);
  *     manager->act(&tool, "nginx", SERVICE_START, 0, err);
  *
- * The machine is asked once which manager it has. Others than kepler work through the
- * programs of the manager, so nothing has to be linked.
+ * The machine is asked once which manager it has. systemd is spoken to over its bus and
+ * kepler over its socket; the others, and systemd without a bus, work through programs.
  *
  * Threads: any.
  */

@@ -1,5 +1,5 @@
-/* systemd, by systemctl: one call tells all about a unit. The bus is not used, so nothing has to be
- * loaded and a machine without D-Bus is as good. */
+/* systemd, over the bus; where that does not go, by systemctl, which tells all about a unit in one
+ * call. */
 #include "provider/service.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "provider/systemd_bus.h"
 #include "sys/process.h"
 
 #define BOOTED "/run/systemd/system"
@@ -50,13 +51,27 @@ static int ask_enabled(const struct tool *tool, const char *name, bool *ret, str
     return 0;
 }
 
-static int show(const struct tool *tool, const char *name, struct str *ret, struct err *err)
+static int show(const struct tool *tool, const char *name, struct systemd_unit *ret,
+                struct err *err)
 {
-    return tool_run(tool,
-                    TOOL("systemctl", "show",
-                         "--property=LoadState,ActiveState,UnitFileState,NeedDaemonReload", "--",
-                         name),
-                    NULL, ret, err);
+    const int shown = systemd_bus_show(tool, name, ret, err);
+    struct str text;
+
+    if (shown != SYSTEMD_BUS_NONE)
+        return shown;
+    if (tool_run(tool,
+                 TOOL("systemctl", "show",
+                      "--property=LoadState,ActiveState,UnitFileState,NeedDaemonReload", "--",
+                      name),
+                 NULL, &text, err) < 0)
+        return -1;
+    *ret = (struct systemd_unit){
+        .load = property(text, "LoadState"),
+        .active = property(text, "ActiveState"),
+        .file = property(text, "UnitFileState"),
+        .stale = str_is(property(text, "NeedDaemonReload"), "yes"),
+    };
+    return 0;
 }
 
 static int look(const struct tool *tool, const char *name, struct service_status *ret,
@@ -65,22 +80,19 @@ static int look(const struct tool *tool, const char *name, struct service_status
     static const char *const up[] = { "active", "reloading", "refreshing", NULL };
     static const char *const on[] = { "enabled",  "enabled-runtime", "static",         "alias",
                                       "indirect", "linked",          "linked-runtime", NULL };
-    struct str text, load, active, file;
+    struct systemd_unit unit;
 
-    if (show(tool, name, &text, err) < 0)
+    if (show(tool, name, &unit, err) < 0)
         return -1;
-    load = property(text, "LoadState");
-    active = property(text, "ActiveState");
-    file = property(text, "UnitFileState");
     *ret = (struct service_status){
-        .known = !str_is(load, "not-found"),
-        .running = is_one_of(active, up),
-        .failed = str_is(active, "failed"),
-        .enabled = is_one_of(file, on),
-        .masked = str_is(load, "masked") || str_starts(file, STR("masked")),
-        .word = arena_str(tool->arena, active).p,
+        .known = !str_is(unit.load, "not-found"),
+        .running = is_one_of(unit.active, up),
+        .failed = str_is(unit.active, "failed"),
+        .enabled = is_one_of(unit.file, on),
+        .masked = str_is(unit.load, "masked") || str_starts(unit.file, STR("masked")),
+        .word = arena_str(tool->arena, unit.active).p,
     };
-    if (ret->known && !ret->masked && (file.n == 0 || str_is(file, "generated")))
+    if (ret->known && !ret->masked && (unit.file.n == 0 || str_is(unit.file, "generated")))
         return ask_enabled(tool, name, &ret->enabled, err);
     return 0;
 }
@@ -88,23 +100,24 @@ static int look(const struct tool *tool, const char *name, struct service_status
 /* A unit file that has changed since systemd read it is read again first. */
 static int reload_units(const struct tool *tool, const char *name, struct err *err)
 {
-    struct str text;
+    struct systemd_unit unit;
+    int reloaded;
 
-    if (show(tool, name, &text, err) < 0)
+    if (show(tool, name, &unit, err) < 0)
         return -1;
-    if (!str_is(property(text, "NeedDaemonReload"), "yes") &&
-        !str_is(property(text, "LoadState"), "not-found"))
+    if (!unit.stale && !str_is(unit.load, "not-found"))
         return 0;
+    reloaded = systemd_bus_reload(tool, err);
+    if (reloaded != SYSTEMD_BUS_NONE)
+        return reloaded;
     return tool_run(tool, TOOL("systemctl", "daemon-reload"), NULL, NULL, err);
 }
 
-static int act(const struct tool *tool, const char *name, enum service_action action,
-               unsigned flags, struct err *err)
+static int act_by_program(const struct tool *tool, const char *name, enum service_action action,
+                          unsigned flags, struct err *err)
 {
     struct tool_words words = { 0 };
 
-    if (action != SERVICE_STOP && action != SERVICE_DISABLE && reload_units(tool, name, err) < 0)
-        return -1;
     tool_add(tool, &words, "systemctl");
     tool_add(tool, &words, service_action_word(action));
     if ((flags & SERVICE_NO_BLOCK) && action <= SERVICE_RELOAD)
@@ -114,6 +127,17 @@ static int act(const struct tool *tool, const char *name, enum service_action ac
     tool_add(tool, &words, "--");
     tool_add(tool, &words, name);
     return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
+}
+
+static int act(const struct tool *tool, const char *name, enum service_action action,
+               unsigned flags, struct err *err)
+{
+    int done;
+
+    if (action != SERVICE_STOP && action != SERVICE_DISABLE && reload_units(tool, name, err) < 0)
+        return -1;
+    done = systemd_bus_act(tool, name, action, flags, err);
+    return done != SYSTEMD_BUS_NONE ? done : act_by_program(tool, name, action, flags, err);
 }
 
 const struct service_manager service_systemd = {

@@ -1,5 +1,5 @@
-"""service.*: init scripts for real, in a copy of /etc. systemd and OpenRC are in test_transcripts.py, kepler is in
-test_services_kepler.py."""
+"""service.*: init scripts for real, in a copy of /etc. systemd is in test_services_systemd.py, its systemctl and
+OpenRC are in test_transcripts.py, kepler is in test_services_kepler.py."""
 import json
 
 import pytest

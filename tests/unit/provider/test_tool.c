@@ -84,5 +84,5 @@ TEST(managers_are_known_by_name)
     CHECK_INT(service_find_manager("openrc", &manager, &err), 0);
     CHECK_STR(manager->name, "openrc");
     CHECK_INT(service_find_manager("upstart", &manager, &err), -1);
-    CHECK_STR(err.text, "there is no service manager 'upstart'");
+    CHECK_STR(err.text, "there is no service manager 'upstart' (systemd, openrc, kepler, sysv)");
 }

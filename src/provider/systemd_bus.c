@@ -372,14 +372,14 @@ static const struct deed {
     const char *types; /* NULL: a job; else of the arguments: unit files, runtime, force */
     bool native;       /* only for units with a file; programs of init scripts do the others */
 } deeds[SERVICE_ACTIONS] = {
-    [SERVICE_START] = { "StartUnit" },
-    [SERVICE_STOP] = { "StopUnit" },
-    [SERVICE_RESTART] = { "RestartUnit" },
-    [SERVICE_RELOAD] = { "ReloadUnit" },
+    [SERVICE_START] = { "StartUnit", NULL, false },
+    [SERVICE_STOP] = { "StopUnit", NULL, false },
+    [SERVICE_RESTART] = { "RestartUnit", NULL, false },
+    [SERVICE_RELOAD] = { "ReloadUnit", NULL, false },
     [SERVICE_ENABLE] = { "EnableUnitFiles", "asbb", true },
     [SERVICE_DISABLE] = { "DisableUnitFiles", "asb", true },
-    [SERVICE_MASK] = { "MaskUnitFiles", "asbb" },
-    [SERVICE_UNMASK] = { "UnmaskUnitFiles", "asb" },
+    [SERVICE_MASK] = { "MaskUnitFiles", "asbb", false },
+    [SERVICE_UNMASK] = { "UnmaskUnitFiles", "asb", false },
     [SERVICE_FORGET] = { "DisableUnitFiles", "asb", true },
 };
 

@@ -50,7 +50,7 @@ static char *run(const char *password, const char *setting)
     memset(data, 0, sizeof(*data));
     text = api.hash(password, setting, data, (int)sizeof(*data));
     if (text)
-        copy = strdup(text);
+        copy = mem_strdup(text);
     explicit_bzero(data, sizeof(*data));
     free(data);
     return copy;

@@ -25,6 +25,11 @@ def machine(tmp_path):
     return machine
 
 
+# What libarchive writes as well as it reads.
+BSDTAR = {"7z": ["--format=7zip"], "iso": ["--format=iso9660"], "xar": ["--format=xar"], "pax": ["--format=pax"],
+          "tar.zst": ["--zstd"], "tar.lz4": ["--lz4"], "tar.lzma": ["--lzma"], "tar.Z": ["--compress"]}
+
+
 def pack(machine, kind):
     out = machine.root / f"app.{kind}"
     folder = machine.root / "from"
@@ -34,6 +39,9 @@ def pack(machine, kind):
     elif kind == "cpio":
         skip_without("cpio")
         subprocess.run(f"find app | cpio -o -H newc --quiet > {out}", shell=True, cwd=folder, check=True)
+    elif kind in BSDTAR:
+        skip_without("bsdtar")
+        subprocess.run(["bsdtar", "-cf", out, *BSDTAR[kind], "app"], cwd=folder, check=True)
     else:
         subprocess.run(["tar", "-caf", out, "app"], cwd=folder, check=True)
     return out
@@ -44,7 +52,7 @@ def state(machine, source, **more):
     return f"x:\n  archive.extracted:\n    - name: {machine.root}/to\n    - source: {source}{lines}\n"
 
 
-@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz", "tar.bz2", "zip", "cpio"])
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz", "tar.bz2", "zip", "cpio", *BSDTAR])
 def test_every_kind_is_extracted_once_and_taken_away(machine, kind):
     archive = pack(machine, kind)
     machine.settles(state(machine, archive))

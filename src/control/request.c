@@ -64,6 +64,7 @@ static const struct param prune_params[] = {
     { 0 },
 };
 #undef ARGS
+static const struct param ping_params[] = { { 0 } };
 #define ARGS struct request_shutdown
 static const struct param shutdown_params[] = {
     PARAM("leave_running", BOOL, ARGS, leave_running, "do not stop services"),
@@ -78,7 +79,7 @@ static const struct param cancel_params[] = {
 #undef ARGS
 
 static const struct request requests[REQUEST_KINDS] = {
-    [REQUEST_PING]     = { "ping",     prune_params,    sizeof(struct request_prune) },
+    [REQUEST_PING]     = { "ping",     ping_params,     0 },
     [REQUEST_LIST]     = { "list",     ask_params,      sizeof(struct request_ask) },
     [REQUEST_STATUS]   = { "status",   ask_params,      sizeof(struct request_ask) },
     [REQUEST_START]    = { "start",    start_params,    sizeof(struct request_start) },

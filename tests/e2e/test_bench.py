@@ -22,6 +22,7 @@ if len(sys.argv) > 3:
     kepler.end_earlier()
     sys.exit(0)
 signal.signal(signal.SIGTERM, lambda signo, frame: sys.exit(128 + signo))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without it
 run = kepler.Kepler(Bench, None)
 try:
     run.time_start(5)

@@ -13,6 +13,9 @@
 
 struct err;
 
+/* How commands print JSON. Paths and variables may hold any bytes. */
+#define KEPLER_JSON (JSON_STYLE_PRETTY | JSON_STYLE_SORTED | JSON_STYLE_TEXT)
+
 /* Exit statuses of the orchestrator. */
 enum kepler_status {
     KEPLER_OK = 0,

@@ -234,7 +234,7 @@ static int status(struct cli *cli, const struct daemon_args *args)
         const struct value *one = &configs->list->items[i], *path = value_get(one, "config_path");
 
         printf("  %s: %lld service%s, %lld running\n",
-               path && value_is(path, VALUE_STR) ? path->s.p : "?", get_int(one, "services"),
+               path && value_is_textual(path) ? path->s.p : "?", get_int(one, "services"),
                get_int(one, "services") == 1 ? "" : "s", get_int(one, "running"));
     }
     return KEPLER_OK;

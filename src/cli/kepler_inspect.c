@@ -51,7 +51,7 @@ static int run_inspect(struct cli *cli, const void *raw, struct param_strs opera
     status = kepler_ask(cli->arena, REQUEST_INSPECT, &ask, &body);
     if (status != 0)
         return status;
-    if (json_print(&out, &body, JSON_STYLE_PRETTY | JSON_STYLE_SORTED, &err) < 0)
+    if (json_print(&out, &body, KEPLER_JSON, &err) < 0)
         return kepler_err(&err);
     puts(buf_text(&out));
     return KEPLER_OK;
@@ -99,7 +99,7 @@ static int print_why_json(struct arena *arena, const struct value *services, str
         if (name)
             value_map_set(arena, map, *name, services->list->items[i]);
     }
-    if (json_print(out, &whole, JSON_STYLE_PRETTY | JSON_STYLE_SORTED, err) < 0)
+    if (json_print(out, &whole, KEPLER_JSON, err) < 0)
         return -1;
     buf_add_char(out, '\n');
     return 0;
@@ -169,7 +169,7 @@ static const char *get_text(const struct value *map, const char *key)
 {
     const struct value *v = value_get(map, key);
 
-    return v && value_is(v, VALUE_STR) ? v->s.p : "";
+    return v && value_is_textual(v) ? v->s.p : "";
 }
 
 static void print_pruned(const struct value *configs, bool verbose, struct buf *out)

@@ -163,7 +163,7 @@ static int print_json(const struct value *v)
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
     struct err err;
 
-    if (json_print(&out, v, JSON_STYLE_PRETTY | JSON_STYLE_SORTED, &err) < 0)
+    if (json_print(&out, v, KEPLER_JSON, &err) < 0)
         return kepler_err(&err);
     puts(buf_text(&out));
     return KEPLER_OK;

@@ -109,7 +109,7 @@ static void tell(const struct start_args *args, const struct value *body)
         return;
     for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
         kepler_warn("%s", warnings->list->items[i].s.p);
-    if (text && value_is(text, VALUE_STR))
+    if (text && value_is_textual(text))
         puts(text->s.p);
 }
 

@@ -30,7 +30,7 @@ static void tell(bool quiet, FILE *where, const struct value *body)
 {
     const struct value *text = value_get(body, "message");
 
-    if (!quiet && text && value_is(text, VALUE_STR) && text->s.n > 0)
+    if (!quiet && text && value_is_textual(text) && text->s.n > 0)
         (void)fprintf(where, "%s\n", text->s.p);
 }
 

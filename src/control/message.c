@@ -92,5 +92,5 @@ const char *message_text(const struct message *message, const char *key, const c
 {
     const struct value *found = value_get(&message->body, key);
 
-    return found && value_is(found, VALUE_STR) ? found->s.p : fallback;
+    return found && value_is_textual(found) ? found->s.p : fallback;
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
@@ -39,8 +40,9 @@ static struct value shorten(struct arena *arena, const struct value *v, int dept
 {
     struct value_map *map;
 
-    if (value_is(v, VALUE_STR) && v->s.n > OUTPUT_SHOWN)
-        return value_text(arena_printf(arena, "%.*s... (truncated)", OUTPUT_SHOWN, v->s.p));
+    if (value_is_textual(v) && utf8_count(v->s) > OUTPUT_SHOWN)
+        return value_text(arena_printf(arena, "%.*s... (truncated)",
+                                       (int)utf8_offset(v->s, OUTPUT_SHOWN), v->s.p));
     if (!value_is(v, VALUE_MAP) || depth == 0)
         return *v;
     map = value_map_new(arena, v->map->count);

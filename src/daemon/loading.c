@@ -106,7 +106,9 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
     if (!file.path)
         return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
     if (!is_showable(file.path))
-        return err_set(err, ERR_INVALID, "read the config: its path holds control characters");
+        return err_set(
+            err, ERR_INVALID,
+            "read the config: its path holds control characters, or bytes that are no UTF-8");
     if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, &file.text, err) < 0)
         return -1;
     *ret_file = file;

@@ -1,8 +1,10 @@
 #include "daemon/snapshot.h"
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "daemon/record.h"
 #include "data/json.h"
 #include "supervise/environment.h"
@@ -13,6 +15,7 @@
 #include "sys/tree.h"
 
 #define PATH_TEXT_MAX ((size_t)8192)
+#define BASE64_KEY    "base64"
 
 static const struct fs_replace_options private_file = { .attr = { 0600, FS_KEEP, FS_KEEP } };
 
@@ -75,6 +78,62 @@ static int copy_env_files(struct arena *arena, const char *folder, const struct 
     return 0;
 }
 
+/* --- variables ------------------------------------------------------------------------- */
+
+/* A variable may hold any bytes, and JSON text may not: such a pair is a map with one key. */
+static struct value pair_value(struct arena *arena, const char *pair)
+{
+    struct value_map *map;
+
+    if (utf8_is_valid(str_from(pair)))
+        return value_text(pair);
+    map = value_map_new(arena, 1);
+    value_map_set(arena, map, value_text(BASE64_KEY), value_bytes(str_from(pair)));
+    return value_map(map);
+}
+
+/* A NULL view when it is nothing that pair_value writes. */
+static struct str read_pair(struct arena *arena, const struct value *v)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(SNAPSHOT_MAX);
+    const struct value *coded = value_get(v, BASE64_KEY);
+    struct err ignored;
+
+    if (value_is(v, VALUE_STR))
+        return v->s;
+    if (!coded || !value_is(coded, VALUE_STR) ||
+        base64_decode_strict(coded->s, BASE64_STANDARD, &bytes, &ignored) < 0)
+        return (struct str){ 0 };
+    return buf_copy(&bytes, arena);
+}
+
+static struct value env_value(struct arena *arena, const struct environment *env)
+{
+    const char *const *pair = environment_array(env, arena);
+    struct value_list *list = value_list_new(arena, environment_count(env));
+
+    for (; *pair; pair++)
+        value_list_push(arena, list, pair_value(arena, *pair));
+    return value_list(list);
+}
+
+static const struct environment *read_env(struct arena *arena, const struct value *list)
+{
+    struct environment *env = ARENA_NEW(arena, struct environment);
+    struct err ignored; /* what is no pair was none when it was written */
+
+    environment_init(env, arena);
+    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {
+        struct str pair = read_pair(arena, &list->list->items[i]);
+
+        if (pair.p)
+            (void)environment_add(env, pair, &ignored);
+    }
+    return env;
+}
+
+/* --- snapshots ------------------------------------------------------------------------- */
+
 int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
                   const struct value *flags, int64_t time, struct err *err)
 {
@@ -85,7 +144,7 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
         { value_text("config_path"), value_text(config->path) },
         { value_text("config_dir"), value_text(config->folder) },
         { value_text("snapshot_time"), value_int(time) },
-        { value_text("kepler_env"), environment_list(env, &arena) },
+        { value_text("kepler_env"), env_value(&arena, env) },
         { value_text("kepler_flags"), *flags },
         { value_text("owner_uid"), value_int(config->owner.uid) },
         { value_text("owner_gid"), value_int(config->owner.gid) },
@@ -102,18 +161,6 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
         return -1;
     return fs_replace(path_join(&arena, folder, SNAPSHOT_FILE), buf_view(&text), &private_file,
                       err);
-}
-
-static const struct environment *read_env(struct arena *arena, const struct value *list)
-{
-    struct environment *env = ARENA_NEW(arena, struct environment);
-    struct err ignored; /* what is no pair was none when it was written */
-
-    environment_init(env, arena);
-    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++)
-        if (value_is(&list->list->items[i], VALUE_STR))
-            (void)environment_add(env, list->list->items[i].s, &ignored);
-    return env;
 }
 
 static int64_t read_id(const struct value *whole, const char *key)

@@ -250,6 +250,17 @@ static int print_double(struct printer *p, double d)
     return 0;
 }
 
+static void print_bytes(struct printer *p, struct str bytes)
+{
+    if (p->style & JSON_STYLE_TEXT) {
+        json_print_text(p->out, bytes, p->style);
+        return;
+    }
+    buf_add_char(p->out, '"');
+    base64_encode(bytes, BASE64_STANDARD, p->out);
+    buf_add_char(p->out, '"');
+}
+
 static int print_scalar(struct printer *p, const struct value *v)
 {
     switch ((enum value_kind)v->kind) {
@@ -258,11 +269,7 @@ static int print_scalar(struct printer *p, const struct value *v)
     case VALUE_INT: buf_printf(p->out, "%lld", (long long)v->i); return 0;
     case VALUE_DOUBLE: return print_double(p, v->d);
     case VALUE_STR: json_print_text(p->out, v->s, p->style); return 0;
-    case VALUE_BYTES:
-        buf_add_char(p->out, '"');
-        base64_encode(v->s, BASE64_STANDARD, p->out);
-        buf_add_char(p->out, '"');
-        return 0;
+    case VALUE_BYTES: print_bytes(p, v->s); return 0;
     case VALUE_TIME:
         buf_add_char(p->out, '"');
         time_print(p->out, v->t);

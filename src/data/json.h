@@ -36,6 +36,7 @@ enum json_style {
     JSON_STYLE_ASCII = 4,       /* everything else as \uXXXX */
     JSON_STYLE_HTML = 8,        /* also < > & ' as \uXXXX: safe inside a page */
     JSON_STYLE_NAN = 16,        /* NaN, Infinity and -Infinity instead of an error */
+    JSON_STYLE_TEXT = 32,       /* bytes as text, U+FFFD where they are none, instead of base64 */
     JSON_STYLE_PRETTY = 2 << 8, /* lines, with 2 blanks for each level */
 };
 

@@ -45,6 +45,16 @@ static int encode_map(msgpack_packer *packer, struct buf *out, const struct valu
     return 0;
 }
 
+/* Text that came from the world as it was, such as a path, goes as the bytes that it is: a reader
+ * would refuse all that it is part of. */
+static void encode_text(msgpack_packer *packer, struct str text)
+{
+    if (utf8_is_valid(text))
+        (void)msgpack_pack_str_with_body(packer, text.p, text.n);
+    else
+        (void)msgpack_pack_bin_with_body(packer, text.p, text.n);
+}
+
 /* The results of the packer are those of on_bytes, which cannot fail. */
 static void encode_scalar(msgpack_packer *packer, const struct value *v)
 {
@@ -55,7 +65,7 @@ static void encode_scalar(msgpack_packer *packer, const struct value *v)
     case VALUE_BOOL: (void)(v->b ? msgpack_pack_true(packer) : msgpack_pack_false(packer)); break;
     case VALUE_INT: (void)msgpack_pack_int64(packer, v->i); break;
     case VALUE_DOUBLE: (void)msgpack_pack_double(packer, v->d); break;
-    case VALUE_STR: (void)msgpack_pack_str_with_body(packer, v->s.p, v->s.n); break;
+    case VALUE_STR: encode_text(packer, v->s); break;
     case VALUE_BYTES: (void)msgpack_pack_bin_with_body(packer, v->s.p, v->s.n); break;
     case VALUE_TIME:
         time = (msgpack_timestamp){ .tv_sec = v->t.seconds, .tv_nsec = v->t.nanoseconds };

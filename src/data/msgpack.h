@@ -3,10 +3,10 @@
  *
  * Every kind of value but objects has a form: a time is the timestamp extension
  * (-1). Encoding is deterministic: the smallest form of each integer, maps in
- * their order. Decoding trusts nothing: counts are compared with the bytes that
- * are left before anything is allocated; text must be UTF-8; map keys are scalars
- * and unique; other extensions, integers above INT64_MAX and bytes behind the end
- * are errors, which name the offset.
+ * their order; a text that is not UTF-8 goes as bytes. Decoding trusts nothing:
+ * counts are compared with the bytes that are left before anything is allocated;
+ * text must be UTF-8; map keys are scalars and unique; other extensions, integers
+ * above INT64_MAX and bytes behind the end are errors, which name the offset.
  *
  * Flags (secret, tuple) and places do not travel.
  *

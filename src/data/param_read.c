@@ -61,7 +61,7 @@ static const char *shown(const struct param_reader *r, const struct value *v)
         return value_describe(v);
     if (is_secret(r, v))
         return "<redacted>";
-    if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
+    if (value_is_textual(v))
         words_quote(&out, v->s);
     else
         words_print(&out, v);
@@ -115,11 +115,6 @@ static int refuse_quoted(const struct param_reader *r, const struct value *v)
     if (r->strict && v->kind == VALUE_STR)
         diag_hint(r->diags, "write it without quotes");
     return -1;
-}
-
-static bool is_textual(const struct value *v)
-{
-    return v->kind == VALUE_STR || v->kind == VALUE_BYTES;
 }
 
 /* Numbers outside the range of the parameter; `print` shows a border as people write it. */
@@ -248,7 +243,7 @@ static int take_text(const struct param_reader *r, const struct value *v, struct
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct str own;
 
-    if (is_textual(v)) {
+    if (value_is_textual(v)) {
         *ret_text = v->s;
         return 0;
     }
@@ -307,7 +302,7 @@ static int read_path(const struct param_reader *r, const struct value *v, void *
 {
     const char *text;
 
-    if (!is_textual(v))
+    if (!value_is_textual(v))
         return refuse(r, v);
     if (take_cstring(r, v, &text) < 0)
         return -1;
@@ -545,7 +540,7 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
     one.items = &item;
     if (v->kind == VALUE_LIST)
         list = v->list;
-    else if (r->strict || !is_textual(v))
+    else if (r->strict || !value_is_textual(v))
         return refuse(r, v);
     if (check_filled(r, v, list->count) < 0)
         return -1;

@@ -292,6 +292,11 @@ bool value_is(const struct value *v, enum value_kind kind)
     return v && v->kind == kind;
 }
 
+bool value_is_textual(const struct value *v)
+{
+    return v->kind == VALUE_STR || v->kind == VALUE_BYTES;
+}
+
 bool value_is_true(const struct value *v)
 {
     switch ((enum value_kind)v->kind) {

@@ -142,6 +142,8 @@ const struct value *value_get_str(const struct value *v, struct str key);
 const struct value *value_path(const struct value *v, struct str path, char separator);
 
 bool value_is(const struct value *v, enum value_kind kind);
+/* VALUE_STR or VALUE_BYTES. */
+bool value_is_textual(const struct value *v);
 /* Python's idea of true: not null, false, zero, empty. */
 bool value_is_true(const struct value *v);
 bool value_equal(const struct value *a, const struct value *b);

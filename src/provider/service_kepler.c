@@ -106,7 +106,7 @@ static int find_in(const struct value *configs, struct whereabouts *place, struc
         path = value_get(config, "config_path");
         services = value_get(config, "services");
         found = services ? value_get(services, place->service) : NULL;
-        if (!found || !path || !value_is(path, VALUE_STR))
+        if (!found || !path || !value_is_textual(path))
             continue;
         if (place->config)
             return several(place, path->s.p, err);

@@ -78,6 +78,31 @@ def test_a_graceful_stop_brings_autostart_configs_back_as_they_were(home):
     assert "COLOR=red" in environment and f"MARK={home.folder}" in environment
 
 
+def test_variables_of_any_bytes_reach_services_also_after_the_daemon_was_started_again(home):
+    home.write("""
+        kepler: {autostart: {environment: [MARK, NAME]}}
+        services:
+          a: {run: "printf %s $NAME | od -An -tx1; exec sleep 1000"}
+        """)
+    home.start(env={"NAME": "caf\udce9"})
+    shown = ("a", " 63 61 66 e9")
+    wait_until(lambda: home.lines("--tail", "1") == [shown], "the variable is there")
+    assert "NAME=caf\ufffd" in json.loads(home.run("inspect", "--env").stdout)["environment"]
+    home.stop_daemon()
+    home.start_daemon()
+    wait_until(lambda: home.lines() == [shown, shown], "the variable is there again")
+
+
+def test_a_long_output_is_cut_between_characters(home):
+    home.write("""
+        services:
+          a: {run: "printf ::output::k=x; for i in $(seq 600); do printf ä; done; echo", output: true}
+        """)
+    home.run("start")
+    outputs = json.loads(home.run("inspect", "a").stdout)["services"]["a"]["outputs"]
+    assert outputs["process"]["k"] == "x" + "ä" * 511 + "... (truncated)"
+
+
 def test_a_run_leaves_no_snapshot_and_a_file_that_is_gone_is_not_restored(home):
     home.write(AUTOSTART)
     home.run("run", "-d")

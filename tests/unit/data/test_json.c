@@ -102,6 +102,14 @@ TEST(numbers_that_are_not_finite_need_a_style)
     CHECK_STR(printed(&arena, value_double(-INFINITY), JSON_STYLE_NAN), "-Infinity");
 }
 
+TEST(bytes_are_text_where_that_is_wanted)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    CHECK_STR(printed(&arena, value_bytes(STR("a\"b")), JSON_STYLE_TEXT), "\"a\\\"b\"");
+    CHECK_STR(printed(&arena, value_bytes(STR("caf\xe9")), JSON_STYLE_TEXT), "\"caf\xef\xbf\xbd\"");
+}
+
 TEST(bytes_are_base64_and_times_are_rfc_3339)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

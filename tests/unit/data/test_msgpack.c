@@ -229,6 +229,19 @@ TEST(a_full_buffer_is_an_error)
     CHECK_STR(err.text, "encode: longer than the limit of 3 bytes");
 }
 
+TEST(a_text_that_is_not_utf8_goes_as_bytes)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str bytes = encoded(&arena, value_text("caf\xe9"));
+    struct value back;
+    struct err err = { 0 };
+
+    CHECK_INT(msgpack_decode(&arena, bytes, &back, &err), 0);
+    CHECK_STR(err.text, "");
+    CHECK_INT(back.kind, VALUE_BYTES);
+    CHECK(str_eq(back.s, STR("caf\xe9")));
+}
+
 static struct value random_value(struct arena *arena, unsigned *seed, int depth)
 {
     static const char *const texts[] = { "", "a", "\xc3\xa4\xf0\x9f\x98\x80",

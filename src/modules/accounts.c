@@ -10,6 +10,8 @@
 #include "base/number.h"
 #include "edit/colons.h"
 #include "edit/lines.h"
+#include "modules/accountdb.h"
+#include "modules/machine.h"
 #include "state/change.h"
 #include "state/host.h"
 #include "state/module.h"
@@ -18,6 +20,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
+#include "sys/process.h"
 
 /* One line of shadow. */
 #define SHADOW_TEXT_MAX ((size_t)64 << 10)
@@ -25,6 +28,8 @@
 #define LOCK_WAIT (30 * CLOCK_SECOND)
 #define LOCK_STEP (50 * CLOCK_MS)
 #define LOCK_PATH "/etc/.pwd.lock"
+/* The exit status of userdel when the user is logged in or has processes. */
+#define USERDEL_IN_USE 8
 
 /* The account files; those of groups list members in these fields, 0: none. */
 enum account_file { IN_PASSWD, IN_SHADOW, IN_SUBUID, IN_SUBGID, IN_GROUP, IN_GSHADOW };
@@ -41,9 +46,12 @@ static const struct {
 
 static void read_shadow(struct state_run *run, const char *name, struct accounts_user *user)
 {
-    char *room = arena_alloc(run->arena, SHADOW_TEXT_MAX);
     struct spwd entry, *found = NULL;
+    char *room;
 
+    if (accountdb_find_shadow(run->arena, name, user))
+        return;
+    room = arena_alloc(run->arena, SHADOW_TEXT_MAX);
     user->changed = user->min = user->max = user->warn = user->inactive = user->expire =
         ACCOUNTS_UNSET;
     if (getspnam_r(name, &entry, room, SHADOW_TEXT_MAX, &found) != 0 || !found)
@@ -72,7 +80,8 @@ int accounts_find_groups(struct state_run *run, const struct account *account,
 
         if (*gid == account->gid)
             continue;
-        if (account_find_gid(run->arena, *gid, &group, err) < 0)
+        if (!accountdb_find_gid(run->arena, *gid, &group) &&
+            account_find_gid(run->arena, *gid, &group, err) < 0)
             return -1;
         names[n++] = group ? group->name : arena_printf(run->arena, "%u", *gid);
     }
@@ -84,7 +93,8 @@ int accounts_find_user(struct state_run *run, const char *name, struct accounts_
                        struct err *err)
 {
     *ret = (struct accounts_user){ 0 };
-    if (account_find(run->arena, name, &ret->account, err) < 0)
+    if (!accountdb_find_user(run->arena, name, &ret->account) &&
+        account_find(run->arena, name, &ret->account, err) < 0)
         return -1;
     if (ret->account)
         read_shadow(run, name, ret);
@@ -94,7 +104,25 @@ int accounts_find_user(struct state_run *run, const char *name, struct accounts_
 int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,
                         struct err *err)
 {
+    if (accountdb_find_group(run->arena, name, ret))
+        return 0;
     return account_find_group(run->arena, name, ret, err);
+}
+
+int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, bool *ret_found,
+                      struct err *err)
+{
+    const struct account_group *group = NULL;
+
+    *ret_found = accountdb_gid_of(name, ret_gid);
+    if (*ret_found)
+        return 0;
+    if (account_find_group(run->arena, name, &group, err) < 0)
+        return -1;
+    *ret_found = group != NULL;
+    if (group)
+        *ret_gid = group->gid;
+    return 0;
 }
 
 bool accounts_has(struct param_strs names, const char *name)
@@ -103,6 +131,23 @@ bool accounts_has(struct param_strs names, const char *name)
         if (strcmp(names.p[i], name) == 0)
             return true;
     return false;
+}
+
+bool accounts_same(struct param_strs a, struct param_strs b)
+{
+    for (size_t i = 0; i < a.n; i++)
+        if (!accounts_has(b, a.p[i]))
+            return false;
+    return a.n == b.n;
+}
+
+const char *accounts_join(struct state_run *run, struct param_strs names)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < names.n; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "," : "", names.p[i]);
+    return buf_copy(&out, run->arena).p;
 }
 
 /* --- keeping ------------------------------------------------------------------------- */
@@ -254,7 +299,7 @@ static struct str restore_members(struct state_run *run, struct str text, enum a
 }
 
 static int restore_file(struct state_run *run, enum account_file file, const char *name,
-                        bool members, struct err *err)
+                        bool members, bool *ret_changed, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(ACCOUNTS_FILE_MAX);
     const struct str key = str_from(name), lines = kept_lines(run, file);
@@ -273,30 +318,68 @@ static int restore_file(struct state_run *run, enum account_file file, const cha
             now = restore_members(run, now, file, files[file].fields[i], key);
     if (str_eq(now, text))
         return 0;
+    *ret_changed = true;
     return change_write(run, files[file].path, now, NULL, err);
 }
 
 static int restore(struct state_run *run, const char *name, enum account_file first,
-                   enum account_file last, bool members, struct err *err)
+                   enum account_file last, bool *ret_changed, struct err *err)
 {
+    const bool members = first == IN_PASSWD;
     AUTO_FD int lock = -1;
 
     if (take_lock(run, &lock, err) < 0)
         return -1;
     for (enum account_file file = first; file <= last; file++)
-        if (restore_file(run, file, name, members, err) < 0)
+        if (restore_file(run, file, name, members, ret_changed, err) < 0)
             return -1;
     return 0;
 }
 
-int accounts_restore_user(struct state_run *run, const char *name, struct err *err)
+int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
+                          struct err *err)
 {
-    return restore(run, name, IN_PASSWD, IN_GSHADOW, true, err);
+    return restore(run, name, IN_PASSWD, IN_GSHADOW, ret_changed, err);
 }
 
-int accounts_restore_group(struct state_run *run, const char *name, struct err *err)
+int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
+                           struct err *err)
 {
-    return restore(run, name, IN_GROUP, IN_GSHADOW, false, err);
+    return restore(run, name, IN_GROUP, IN_GSHADOW, ret_changed, err);
+}
+
+/* --- deleting ------------------------------------------------------------------------ */
+
+const char *accounts_mailbox(struct state_run *run, const char *name)
+{
+    return arena_printf(run->arena, "/var/mail/%s", name);
+}
+
+int accounts_delete_user(struct state_run *run, const char *name, bool force, const char *hint,
+                         struct err *err)
+{
+    const struct tool tool = machine_tool(run);
+    const char *const *argv = force ? TOOL("userdel", "-f", name) : TOOL("userdel", name);
+    struct process_result result;
+
+    if (tool_try(&tool, argv, NULL, &result, err) < 0)
+        return -1;
+    if (process_status_ok(result.status))
+        return 0;
+    if (result.status.code == USERDEL_IN_USE)
+        return err_set(err, ERR_BUSY, "%.*s: %s", STR_ARG(str_trim(result.err)), hint);
+    return tool_fail(argv, &result, err);
+}
+
+int accounts_remove_own(struct state_run *run, const char *path, uid_t uid, struct err *err)
+{
+    struct fs_info info;
+
+    if (strcmp(path, "/") == 0 || uid == 0)
+        return 0;
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    return info.kind == FS_NONE || info.uid != uid ? 0 : change_remove(run, path, err);
 }
 
 int accounts_list(struct state_run *run, const char *path, struct value *ret, struct err *err)

@@ -13,6 +13,7 @@
 #define MODULES_ACCOUNTS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "data/params.h"
 
@@ -46,8 +47,24 @@ int accounts_find_groups(struct state_run *run, const struct account *account,
 /* NULL when there is none. */
 int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,
                         struct err *err);
+/* The number of a group, without its members, of which there may be many. */
+int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, bool *ret_found,
+                      struct err *err);
 
 bool accounts_has(struct param_strs names, const char *name);
+/* The same names, in any order. */
+bool accounts_same(struct param_strs a, struct param_strs b);
+/* "a,b,c", in the arena. */
+const char *accounts_join(struct state_run *run, struct param_strs names);
+
+/* Remove a file or folder of an account that is gone. What belongs to somebody else stays: an
+ * account may have a folder of the system as its home. */
+int accounts_remove_own(struct state_run *run, const char *path, uid_t uid, struct err *err);
+/* Where its mail is. */
+const char *accounts_mailbox(struct state_run *run, const char *name);
+/* The account without its files. `hint` says what to do when somebody is logged in. */
+int accounts_delete_user(struct state_run *run, const char *name, bool force, const char *hint,
+                         struct err *err);
 
 /* Note all that the account files say of a user or group, before it changes. */
 int accounts_keep_user(struct state_run *run, const char *name, struct err *err);
@@ -56,8 +73,10 @@ int accounts_keep_group(struct state_run *run, const char *name, struct err *err
 bool accounts_was_there(const struct state_run *run);
 /* The uid that was noted; false: none. */
 bool accounts_kept_uid(const struct state_run *run, int64_t *ret_uid);
-/* Put the lines back as they were. */
-int accounts_restore_user(struct state_run *run, const char *name, struct err *err);
-int accounts_restore_group(struct state_run *run, const char *name, struct err *err);
+/* Put the lines back as they were; `ret_changed` is set when they were not. */
+int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
+                          struct err *err);
+int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
+                           struct err *err);
 
 #endif

@@ -77,29 +77,12 @@ static struct param_strs wanted_members(struct state_run *run, const struct grou
     return all;
 }
 
-static bool same_members(struct param_strs a, struct param_strs b)
-{
-    for (size_t i = 0; i < a.n; i++)
-        if (!accounts_has(b, a.p[i]))
-            return false;
-    return a.n == b.n;
-}
-
-static const char *with_commas(struct state_run *run, struct param_strs names)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < names.n; i++)
-        buf_printf(&out, "%s%s", i > 0 ? "," : "", names.p[i]);
-    return buf_copy(&out, run->arena).p;
-}
-
 static void compare_members(struct state_run *run, const struct group_args *want,
                             struct param_strs now)
 {
-    if (want->has_members && !same_members(now, want->members))
-        state_differs(run, "members [%s] != [%s]", with_commas(run, now),
-                      with_commas(run, want->members));
+    if (want->has_members && !accounts_same(now, want->members))
+        state_differs(run, "members [%s] != [%s]", accounts_join(run, now),
+                      accounts_join(run, want->members));
     for (size_t i = 0; i < want->addusers.n; i++)
         if (!accounts_has(now, want->addusers.p[i]))
             state_differs(run, "missing member %s", want->addusers.p[i]);
@@ -161,8 +144,8 @@ static int set_members(struct state_run *run, const struct group_args *want,
 {
     const struct tool tool = machine_tool(run);
 
-    return tool_run(&tool, TOOL("gpasswd", "-M", with_commas(run, members), want->name), NULL, NULL,
-                    err);
+    return tool_run(&tool, TOOL("gpasswd", "-M", accounts_join(run, members), want->name), NULL,
+                    NULL, err);
 }
 
 static int report(struct state_run *run, const struct group_args *want, bool fresh)
@@ -186,13 +169,13 @@ static int group_apply(struct state_run *run, const void *args, struct err *err)
     now = members_of(group);
     members = wanted_members(run, want, now);
     moves = group && want->has_gid && want->gid != (int64_t)group->gid;
-    if (!fresh && !moves && same_members(now, members)) {
+    if (!fresh && !moves && accounts_same(now, members)) {
         state_unchanged(run);
         return 0;
     }
     if (accounts_keep_group(run, want->name, err) < 0 || (fresh && create(run, want, err) < 0) ||
         (moves && set_gid(run, want, err) < 0) ||
-        (!same_members(now, members) && set_members(run, want, members, err) < 0))
+        (!accounts_same(now, members) && set_members(run, want, members, err) < 0))
         return -1;
     return report(run, want, fresh);
 }
@@ -202,6 +185,7 @@ static int group_revert(struct state_run *run, const void *args, struct err *err
     const struct group_args *want = args;
     const struct tool tool = machine_tool(run);
     const struct account_group *group;
+    bool changed = false;
 
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
@@ -213,8 +197,13 @@ static int group_revert(struct state_run *run, const void *args, struct err *err
         state_say(run, "deleted group %s (revert create)", want->name);
         return tool_run(&tool, TOOL("groupdel", want->name), NULL, NULL, err);
     }
-    state_say(run, "reverted group %s to original state", want->name);
-    return accounts_restore_group(run, want->name, err);
+    if (accounts_restore_group(run, want->name, &changed, err) < 0)
+        return -1;
+    if (changed)
+        state_say(run, "reverted group %s to original state", want->name);
+    else
+        state_unchanged(run);
+    return 0;
 }
 
 const struct module module_group_present = {

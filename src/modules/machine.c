@@ -56,10 +56,11 @@ int machine_validate(const char *key, const char *text, enum machine_text kind,
                      const struct value *where, struct diags *diags)
 {
     const char *why = text ? mistake(text, kind) : NULL;
+    const struct value *value = why && where->kind == VALUE_MAP ? value_get(where, key) : NULL;
 
     if (!why)
         return 0;
-    return value_diag(diags, where, "'%s' %s", key, why);
+    return value_diag(diags, value ? value : where, "'%s' %s", key, why);
 }
 
 int machine_validate_all(const char *key, struct param_strs texts, enum machine_text kind,

@@ -28,7 +28,8 @@ enum machine_text {
     MACHINE_ARGUMENT, /* a word that no program takes for an option */
 };
 
-/* A diagnostic at `where` when the text is not so. A NULL text is fine. */
+/* A diagnostic at the value of `key` in the body `where` when the text is not so. A NULL text is
+ * fine. */
 int machine_validate(const char *key, const char *text, enum machine_text kind,
                      const struct value *where, struct diags *diags);
 int machine_validate_all(const char *key, struct param_strs texts, enum machine_text kind,

@@ -1,13 +1,9 @@
 /* user.absent - no such account. */
-#include <string.h>
-
 #include "base/err.h"
 #include "modules/accounts.h"
 #include "modules/machine.h"
-#include "state/change.h"
 #include "state/module.h"
 #include "sys/account.h"
-#include "sys/fs.h"
 
 #define ARGS struct absent_args
 
@@ -46,22 +42,9 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-/* A folder that belongs to the account, and to nobody else: no account owns a system folder. */
-static int remove_own(struct state_run *run, const char *path, uid_t uid, struct err *err)
-{
-    struct fs_info info;
-
-    if (strcmp(path, "/") == 0 || fs_lstat(path, &info, err) < 0)
-        return strcmp(path, "/") == 0 ? 0 : -1;
-    if (info.kind == FS_NONE || info.uid != uid || uid == 0)
-        return 0;
-    return change_remove(run, path, err);
-}
-
 static int absent_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
-    const struct tool tool = machine_tool(run);
     struct accounts_user now;
 
     if (accounts_find_user(run, want->name, &now, err) < 0)
@@ -71,13 +54,12 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
         return 0;
     }
     if (accounts_keep_user(run, want->name, err) < 0 ||
-        tool_run(&tool,
-                 want->force ? TOOL("userdel", "-f", want->name) : TOOL("userdel", want->name),
-                 NULL, NULL, err) < 0)
+        accounts_delete_user(run, want->name, want->force,
+                             "end its processes first, or say 'force: true'", err) < 0)
         return -1;
-    if (want->purge && (remove_own(run, now.account->home, now.account->uid, err) < 0 ||
-                        remove_own(run, arena_printf(run->arena, "/var/mail/%s", want->name),
-                                   now.account->uid, err) < 0))
+    if (want->purge &&
+        (accounts_remove_own(run, now.account->home, now.account->uid, err) < 0 ||
+         accounts_remove_own(run, accounts_mailbox(run, want->name), now.account->uid, err) < 0))
         return -1;
     state_say(run, "deleted user %s", want->name);
     state_detail(run, "user", "%s", want->name);
@@ -88,14 +70,18 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 static int absent_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
+    bool changed = false;
 
     if (!state_noted(run, "account")) {
         state_unchanged(run);
         return 0;
     }
-    if (accounts_restore_user(run, want->name, err) < 0)
+    if (accounts_restore_user(run, want->name, &changed, err) < 0)
         return -1;
-    state_say(run, "user %s is back", want->name);
+    if (changed)
+        state_say(run, "user %s is back", want->name);
+    else
+        state_unchanged(run);
     return 0;
 }
 

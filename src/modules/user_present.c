@@ -29,18 +29,19 @@ static const struct param present_params[] = {
     PARAM("optional_groups", STRS, ARGS, optional_groups, "the same, for those of them that there are"),
     PARAM("remove_groups", BOOL, ARGS, remove_groups, "leave all other groups; the login group does not count"),
     PARAM("home", PATH, ARGS, home, "home folder"),
-    PARAM("createhome", BOOL, ARGS, createhome, "make the home folder of a new account, and move it along", .default_text = "true"),
+    PARAM("createhome", BOOL, ARGS, createhome, "make the home folder when it is not there, and move it along", .default_text = "true"),
     PARAM("shell", STR, ARGS, shell, "login shell", .flags = PARAM_FILLED),
     PARAM("fullname", STR, ARGS, gecos[0], "full name", PARAM_GIVEN(ARGS, has_gecos[0])),
     PARAM("roomnumber", STR, ARGS, gecos[1], "room", PARAM_GIVEN(ARGS, has_gecos[1])),
     PARAM("workphone", STR, ARGS, gecos[2], "telephone at work", PARAM_GIVEN(ARGS, has_gecos[2])),
     PARAM("homephone", STR, ARGS, gecos[3], "telephone at home", PARAM_GIVEN(ARGS, has_gecos[3])),
     PARAM("other", STR, ARGS, gecos[4], "other words about the person", PARAM_GIVEN(ARGS, has_gecos[4])),
-    PARAM("password", STR, ARGS, password, "crypt hash of the password", .flags = PARAM_SECRET),
+    PARAM("password", STR, ARGS, password, "crypt hash of the password", .flags = PARAM_SECRET | PARAM_FILLED),
     PARAM("hash_password", BOOL, ARGS, hash_password, "'password' is the password itself, and is hashed here"),
     PARAM("empty_password", BOOL, ARGS, empty_password, "log in without a password"),
-    PARAM("enforce_password", BOOL, ARGS, enforce_password, "set the password of an account that is there already", .default_text = "true"),
+    PARAM("enforce_password", BOOL, ARGS, enforce_password, "set the password of an account that has another one", .default_text = "true"),
     PARAM("system", BOOL, ARGS, system, "a new account is one of the system"),
+    PARAM("nologinit", BOOL, ARGS, nologinit, "keep a new account out of lastlog and faillog"),
     PARAM("unique", BOOL, ARGS, unique, "nobody else may have the uid", .default_text = "true"),
     PARAM("allow_uid_change", BOOL, ARGS, allow_uid_change, "change a uid that differs; false: that is an error", .default_text = "true"),
     PARAM("allow_gid_change", BOOL, ARGS, allow_gid_change, "change a login group that differs; false: that is an error", .default_text = "true"),
@@ -138,22 +139,19 @@ static int modify(struct state_run *run, const struct user_wish *wish,
     return words.list.n == 2 ? 0 : tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-/* A home that useradd or usermod would have made, but the account was there already. */
-static int make_home(struct state_run *run, const struct user_wish *wish,
-                     const struct accounts_user *before, struct err *err)
+/* A home that useradd or usermod did not make, since the account was there already. */
+static int make_home(struct state_run *run, const struct account *account, struct err *err)
 {
-    const struct change_attr attr = { 0700, before->account->uid, before->account->gid };
+    const struct change_attr attr = { 0700, account->uid, account->gid };
     struct fs_info info;
 
-    if (!wish->createhome || !wish->home)
-        return 0;
-    if (fs_stat(wish->home, &info, err) < 0)
+    if (fs_stat(account->home, &info, err) < 0)
         return -1;
-    if (info.kind != FS_NONE || strcmp(before->account->home, wish->home) == 0)
+    if (info.kind != FS_NONE)
         return 0;
-    if (change_make_parents(run, wish->home, err) < 0)
+    if (change_make_parents(run, account->home, err) < 0)
         return -1;
-    return change_mkdir(run, wish->home, &attr, err);
+    return change_mkdir(run, account->home, &attr, err);
 }
 
 static int finish(struct state_run *run, const struct user_wish *wish, struct accounts_user *now,
@@ -176,34 +174,69 @@ static int finish(struct state_run *run, const struct user_wish *wish, struct ac
 static int change_user(struct state_run *run, const struct user_wish *wish,
                        struct accounts_user *now, bool *ret_changed, struct err *err)
 {
-    const struct accounts_user before = *now;
     struct user_diff diff;
 
+    buf_clear(&run->text);
     if (user_wish_compare(run, wish, now, &diff, err) < 0)
         return -1;
     *ret_changed = diff.any;
     if (!diff.any)
         return 0;
     if (accounts_keep_user(run, wish->name, err) < 0 ||
-        state_note(run, "home", value_text(before.account->home), err) < 0 ||
-        modify(run, wish, now, &diff, err) < 0)
+        state_note(run, "home", value_text(now->account->home), err) < 0 ||
+        modify(run, wish, now, &diff, err) < 0 || finish(run, wish, now, err) < 0)
         return -1;
-    if (make_home(run, wish, &before, err) < 0)
+    return wish->createhome && (diff.home || diff.homeless) ? make_home(run, now->account, err) : 0;
+}
+
+/* Where useradd makes a home when nobody says where. */
+static int default_home(struct state_run *run, const char *name, const char **ret, struct err *err)
+{
+    const struct tool tool = machine_tool(run);
+    struct str output, base = STR("/home");
+
+    if (tool_run(&tool, TOOL("useradd", "-D"), NULL, &output, err) < 0)
         return -1;
-    return finish(run, wish, now, err);
+    while (output.p) {
+        const struct str line = str_cut(&output, '\n');
+
+        if (str_starts(line, STR("HOME=")))
+            base = str_from_offset(line, sizeof("HOME=") - 1);
+    }
+    *ret = arena_printf(run->arena, "%.*s/%s", STR_ARG(base), name);
+    return 0;
+}
+
+/* What useradd is going to make is noted: what was there before outlives a revert. */
+static int note_files(struct state_run *run, const struct user_wish *wish, struct err *err)
+{
+    const char *paths[] = { wish->home, accounts_mailbox(run, wish->name) };
+    struct value_list *made = value_list_new(run->arena, ARRAY_LEN(paths));
+
+    if (!wish->createhome)
+        return 0;
+    if (!wish->home && default_home(run, wish->name, &paths[0], err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        struct fs_info info;
+
+        if (fs_lstat(paths[i], &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE)
+            value_list_push(run->arena, made, value_text(paths[i]));
+    }
+    return state_note(run, "made", value_list(made), err) < 0
+               ? -1
+               : change_make_parents(run, paths[0], err);
 }
 
 static int create_user(struct state_run *run, const struct user_wish *wish,
                        struct accounts_user *now, struct err *err)
 {
     struct user_wish fresh = *wish;
-    struct fs_info home = { .kind = FS_NONE };
 
     fresh.enforce_password = true;
-    if (wish->home && fs_stat(wish->home, &home, err) < 0)
-        return -1;
-    if (accounts_keep_user(run, wish->name, err) < 0 ||
-        state_note(run, "had_home", value_bool(home.kind != FS_NONE), err) < 0 ||
+    if (accounts_keep_user(run, wish->name, err) < 0 || note_files(run, wish, err) < 0 ||
         create(run, wish, err) < 0)
         return -1;
     return finish(run, &fresh, now, err);
@@ -238,33 +271,31 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static int delete_again(struct state_run *run, const struct user_wish *wish, struct err *err)
+static int delete_again(struct state_run *run, const struct user_wish *wish,
+                        const struct account *now, struct err *err)
 {
-    const struct tool tool = machine_tool(run);
-    const struct value *had = state_noted(run, "had_home");
-    const bool keeps_home = !wish->createhome || (had && had->kind == VALUE_BOOL && had->b);
-    struct process_result result;
+    const struct value *made = state_noted(run, "made");
 
-    if (tool_try(&tool,
-                 keeps_home ? TOOL("userdel", wish->name) : TOOL("userdel", "-r", wish->name), NULL,
-                 &result, err) < 0)
+    if (accounts_delete_user(run, wish->name, false, "end its processes, then revert again", err) <
+        0)
         return -1;
-    /* 12: the home could not be removed, often because it was never made. */
-    if (!process_status_ok(result.status) && result.status.code != 12)
-        return tool_fail(TOOL("userdel", wish->name), &result, err);
+    for (size_t i = 0; made && made->kind == VALUE_LIST && i < made->list->count; i++)
+        if (accounts_remove_own(run, made->list->items[i].s.p, now->uid, err) < 0)
+            return -1;
     state_say(run, "deleted user %s (revert create)", wish->name);
     return 0;
 }
 
 /* usermod gives the files in the home to the new number; so does this for the old one. */
 static int restore_uid(struct state_run *run, const struct user_wish *wish,
-                       const struct account *now, struct err *err)
+                       const struct account *now, bool *ret_changed, struct err *err)
 {
     const struct tool tool = machine_tool(run);
     int64_t uid;
 
     if (!accounts_kept_uid(run, &uid) || now->uid == (uid_t)uid)
         return 0;
+    *ret_changed = true;
     return tool_run(
         &tool,
         TOOL("usermod", "-o", "-u", arena_printf(run->arena, "%lld", (long long)uid), wish->name),
@@ -272,7 +303,8 @@ static int restore_uid(struct state_run *run, const struct user_wish *wish,
 }
 
 /* The home went along with the account; it goes back unless something is there again. */
-static int restore_home(struct state_run *run, const struct account *now, struct err *err)
+static int restore_home(struct state_run *run, const struct account *now, bool *ret_changed,
+                        struct err *err)
 {
     const struct value *home = state_noted(run, "home");
     struct fs_info old, moved;
@@ -283,7 +315,25 @@ static int restore_home(struct state_run *run, const struct account *now, struct
         return -1;
     if (!state_noted(run, "moved") || old.kind != FS_NONE || moved.kind != FS_FOLDER)
         return 0;
+    *ret_changed = true;
     return change_rename(run, now->home, home->s.p, err);
+}
+
+static int restore_user(struct state_run *run, const struct user_wish *wish,
+                        const struct account *now, struct err *err)
+{
+    bool changed = false;
+
+    if (now && (restore_uid(run, wish, now, &changed, err) < 0 ||
+                restore_home(run, now, &changed, err) < 0))
+        return -1;
+    if (accounts_restore_user(run, wish->name, &changed, err) < 0)
+        return -1;
+    if (changed)
+        state_say(run, "reverted user %s to original state", wish->name);
+    else
+        state_unchanged(run);
+    return 0;
 }
 
 static int present_revert(struct state_run *run, const void *args, struct err *err)
@@ -298,14 +348,8 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         return 0;
     }
     if (!accounts_was_there(run))
-        return delete_again(run, wish, err);
-    if (now.account &&
-        (restore_uid(run, wish, now.account, err) < 0 || restore_home(run, now.account, err) < 0))
-        return -1;
-    if (accounts_restore_user(run, wish->name, err) < 0)
-        return -1;
-    state_say(run, "reverted user %s to original state", wish->name);
-    return 0;
+        return delete_again(run, wish, now.account, err);
+    return restore_user(run, wish, now.account, err);
 }
 
 const struct module module_user_present = {

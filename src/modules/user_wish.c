@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "modules/accountdb.h"
 #include "modules/accounts.h"
 #include "modules/machine.h"
 #include "state/module.h"
@@ -15,6 +16,10 @@
 #include "sys/fs.h"
 
 #define SECONDS_PER_DAY 86400
+/* What useradd writes for an account that was never given a password. */
+#define NO_PASSWORD "!"
+/* The home of accounts that are not to have one. */
+#define NO_HOME "/nonexistent"
 
 static const char *const gecos_names[USER_WISH_GECOS] = { "fullname", "roomnumber", "workphone",
                                                           "homephone", "other" };
@@ -26,22 +31,29 @@ static const char *const age_names[USER_WISH_AGES] = {
 
 /* --- texts ----------------------------------------------------------------------------- */
 
-/* Days since 1970: as a number, or as the date of a day. */
-static bool read_days(const char *text, int64_t *ret_days)
+static bool is_date(enum user_wish_age age)
+{
+    return age == USER_WISH_CHANGED || age == USER_WISH_EXPIRE;
+}
+
+/* Days: a number, or where a day is meant those since 1970. */
+static bool read_days(enum user_wish_age age, const char *text, int64_t *ret_days)
 {
     struct tm day = { 0 };
     struct err ignored;
     const char *end;
     time_t seconds;
+    int month_day;
 
     if (number_parse_int(str_from(text), ret_days, &ignored) == 0)
         return *ret_days >= -1 && *ret_days <= INT32_MAX;
-    end = strptime(text, "%Y-%m-%d", &day);
+    end = is_date(age) ? strptime(text, "%Y-%m-%d", &day) : NULL;
     if (!end || (*end != '\0' && *end != 'T' && *end != ' '))
         return false; /* a time of that day may follow: YAML has its own idea of dates */
+    month_day = day.tm_mday;
     seconds = timegm(&day);
     *ret_days = seconds / SECONDS_PER_DAY;
-    return seconds >= 0;
+    return seconds >= 0 && day.tm_mday == month_day; /* there is no 31st of February */
 }
 
 static bool is_number(const char *text)
@@ -56,9 +68,9 @@ static int validate_ages(const struct user_wish *wish, const struct value *where
     int64_t days;
 
     for (size_t i = 0; i < USER_WISH_AGES; i++)
-        if (wish->age[i] && !read_days(wish->age[i], &days))
-            result = value_diag(diags, where, "'%s' wants days or a date YYYY-MM-DD, got '%s'",
-                                age_names[i], wish->age[i]);
+        if (wish->age[i] && !read_days(i, wish->age[i], &days))
+            result = value_diag(diags, where, "'%s' wants days%s, got '%s'", age_names[i],
+                                is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
     return result;
 }
 
@@ -144,7 +156,6 @@ static const char *login_group(const struct user_wish *wish)
 static int find_login_group(struct state_run *run, const char *group, gid_t *ret, bool *ret_found,
                             struct err *err)
 {
-    const struct account_group *found;
     int64_t number;
 
     *ret_found = true;
@@ -154,12 +165,7 @@ static int find_login_group(struct state_run *run, const char *group, gid_t *ret
         *ret = (gid_t)number;
         return 0;
     }
-    if (accounts_find_group(run, group, &found, err) < 0)
-        return -1;
-    *ret_found = found != NULL;
-    if (found)
-        *ret = found->gid;
-    return 0;
+    return accounts_find_gid(run, group, ret, ret_found, err);
 }
 
 struct names {
@@ -177,42 +183,35 @@ static int wanted_groups(struct state_run *run, const struct user_wish *wish, gi
                          const struct param_strs *now, struct names *names, const char **missing,
                          struct err *err)
 {
-    const struct account_group *group;
+    bool found;
+    gid_t gid;
 
     for (size_t i = 0; now && !wish->remove_groups && i < now->n; i++)
         add_name(run, names, now->p[i]);
     for (size_t i = 0; i < wish->groups.n; i++) {
-        if (accounts_find_group(run, wish->groups.p[i], &group, err) < 0)
+        if (accounts_find_gid(run, wish->groups.p[i], &gid, &found, err) < 0)
             return -1;
-        if (!group)
+        if (!found)
             *missing = wish->groups.p[i];
-        if (!group || group->gid != login)
+        if (!found || gid != login)
             add_name(run, names, wish->groups.p[i]);
     }
     for (size_t i = 0; i < wish->optional_groups.n; i++) {
-        if (accounts_find_group(run, wish->optional_groups.p[i], &group, err) < 0)
+        if (accounts_find_gid(run, wish->optional_groups.p[i], &gid, &found, err) < 0)
             return -1;
-        if (group && group->gid != login)
+        if (found && gid != login)
             add_name(run, names, wish->optional_groups.p[i]);
     }
     return 0;
 }
 
-static bool same_names(struct param_strs a, struct param_strs b)
+/* Is it in all of them already? Then nobody has to be asked for others that it is in. */
+static bool is_in_all(const char *user, const struct names *names)
 {
-    for (size_t i = 0; i < a.n; i++)
-        if (!accounts_has(b, a.p[i]))
+    VEC_EACH (&names->list, name)
+        if (!accountdb_is_member(*name, user))
             return false;
-    return a.n == b.n;
-}
-
-static const char *with_commas(struct state_run *run, struct param_strs names)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < names.n; i++)
-        buf_printf(&out, "%s%s", i > 0 ? "," : "", names.p[i]);
-    return buf_copy(&out, run->arena).p;
+    return true;
 }
 
 static int compare_groups(struct state_run *run, const struct user_wish *wish,
@@ -225,15 +224,22 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
 
     if (!wish->has_groups && wish->optional_groups.n == 0)
         return 0;
+    if (!wish->remove_groups) {
+        if (wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
+            return -1;
+        if (is_in_all(wish->name, &names))
+            return 0;
+        vec_clear(&names.list);
+    }
     if (accounts_find_groups(run, now->account, &groups, err) < 0 ||
         wanted_groups(run, wish, login, &groups, &names, &missing, err) < 0)
         return -1;
     diff->group_list = (struct param_strs){ names.list.n, names.list.p };
-    if (same_names(groups, diff->group_list))
+    if (accounts_same(groups, diff->group_list))
         return 0;
     diff->any = diff->groups = true;
-    state_differs(run, "groups [%s] != [%s]", with_commas(run, groups),
-                  with_commas(run, diff->group_list));
+    state_differs(run, "groups [%s] != [%s]", accounts_join(run, groups),
+                  accounts_join(run, diff->group_list));
     return 0;
 }
 
@@ -281,7 +287,9 @@ static int compare_password(struct state_run *run, const struct user_wish *wish,
     const char *want = wish->empty_password ? "" : wish->password;
     bool same;
 
-    if (!want || !wish->enforce_password)
+    if (!want)
+        return 0;
+    if (!wish->enforce_password && !(now->hash && strcmp(now->hash, NO_PASSWORD) == 0))
         return 0;
     same = now->hash && strcmp(now->hash, want) == 0 && !wish->hash_password;
     if (wish->hash_password && now->hash && passhash_matches(want, now->hash, &same, err) < 0)
@@ -303,13 +311,30 @@ static void compare_ages(struct state_run *run, const struct user_wish *wish,
     };
 
     for (size_t i = 0; i < USER_WISH_AGES; i++) {
-        if (!wish->age[i] || !read_days(wish->age[i], &diff->age_want[i]) ||
+        if (!wish->age[i] || !read_days(i, wish->age[i], &diff->age_want[i]) ||
             have[i] == diff->age_want[i])
             continue;
         diff->any = diff->age[i] = true;
         state_differs(run, "%s %lld != %lld", age_names[i], (long long)have[i],
                       (long long)diff->age_want[i]);
     }
+}
+
+/* As in Salt the home of an account that was there before is made, too. */
+static int compare_folder(struct state_run *run, const struct user_wish *wish, const char *home,
+                          struct user_diff *diff, struct err *err)
+{
+    struct fs_info info;
+
+    if (!wish->createhome || diff->home || home[0] != '/' || strcmp(home, NO_HOME) == 0)
+        return 0;
+    if (fs_stat(home, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE)
+        return 0;
+    diff->any = diff->homeless = true;
+    state_differs(run, "home folder %s does not exist", home);
+    return 0;
 }
 
 int user_wish_compare(struct state_run *run, const struct user_wish *wish,
@@ -331,7 +356,8 @@ int user_wish_compare(struct state_run *run, const struct user_wish *wish,
     compare_text(run, "shell", account->shell, wish->shell, &ret_diff->shell, ret_diff);
     compare_text(run, "fullname", account->full_name, make_gecos(run, wish, account->full_name),
                  &ret_diff->gecos, ret_diff);
-    if (compare_password(run, wish, now, ret_diff, err) < 0)
+    if (compare_folder(run, wish, account->home, ret_diff, err) < 0 ||
+        compare_password(run, wish, now, ret_diff, err) < 0)
         return -1;
     if (compare_groups(run, wish, now, login, ret_diff, err) < 0)
         return -1;
@@ -409,10 +435,13 @@ int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
     if (missing)
         return err_set(err, ERR_NOT_FOUND, "group \"%s\" does not exist", missing);
     if (names.list.n > 0)
-        add(run, words, "-G", with_commas(run, (struct param_strs){ names.list.n, names.list.p }));
+        add(run, words, "-G",
+            accounts_join(run, (struct param_strs){ names.list.n, names.list.p }));
     add_texts(run, wish, make_gecos(run, wish, ""), words);
     if (wish->system)
         add(run, words, "-r", NULL);
+    if (wish->nologinit)
+        add(run, words, "-l", NULL);
     add(run, words, wish->createhome ? "-m" : "-M", NULL);
     return 0;
 }
@@ -456,6 +485,6 @@ int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
     if (diff->gecos)
         add(run, words, "-c", make_gecos(run, wish, now->account->full_name));
     if (diff->groups)
-        add(run, words, "-G", with_commas(run, diff->group_list));
+        add(run, words, "-G", accounts_join(run, diff->group_list));
     return 0;
 }

@@ -52,13 +52,14 @@ struct user_wish {
     bool has_gecos[USER_WISH_GECOS];
     const char *password;
     bool empty_password, hash_password, enforce_password, system, unique, allow_uid_change,
-        allow_gid_change;
+        allow_gid_change, nologinit;
     const char *age[USER_WISH_AGES];
 };
 
 /* What differs. */
 struct user_diff {
     bool any, uid, gid, home, shell, gecos, password, groups;
+    bool homeless; /* the home folder is not there, and is wanted */
     bool age[USER_WISH_AGES];
     int64_t age_want[USER_WISH_AGES];
     const char *group;            /* login group as usermod takes it; NULL: none wanted */

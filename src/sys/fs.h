@@ -43,6 +43,7 @@ struct fs_info {
     gid_t gid;
     uint64_t size;
     int64_t mtime; /* nanoseconds of wall time */
+    int64_t ctime; /* the same, of the last change of any kind; nobody can set it */
     dev_t device;
     ino_t inode;
     nlink_t links;

@@ -1,4 +1,6 @@
 """user.* and group.* with the real programs, in copies of the account files."""
+import subprocess
+
 import pytest
 
 from machine import Machine, skip_without
@@ -215,3 +217,99 @@ def test_a_uid_may_be_shared_only_when_told(machine):
     failed = machine.apply("bob: {user.present: [{uid: 4300}]}")["user.present:bob"]
     assert failed["failed"] and "4300" in failed["error"]
     machine.settles("bob: {user.present: [{uid: 4300, unique: false}]}")
+
+
+def test_what_an_earlier_level_did_to_the_account_files_is_seen(machine):
+    """Checks remember what the files say; they must see what useradd, usermod and an editor did since."""
+    machine.sh("useradd -M -s /bin/sh eve; useradd -M -s /bin/sh bob")
+    results = machine.apply("""
+new: {group.present: [{gid: 4200}]}
+eve: {user.present: [{groups: [new], createhome: false, require: [group: new]}]}
+edited:
+  cmd.run:
+    - name: sed -i 's,^\\(bob:.*\\)/bin/sh$,\\1/bin/no,' /etc/passwd && gpasswd -d eve new
+    - require: [user: eve]
+bob: {user.present: [{shell: /bin/sh, createhome: false, require: [cmd: edited]}]}
+new again: {group.present: [{name: new, addusers: [eve], require: [cmd: edited]}]}
+""")
+    assert not any(state["failed"] for state in results.values()), results
+    assert results["user.present:bob"]["changed"] and results["group.present:new again"]["changed"], results
+    assert machine.run("getent", "passwd", "bob").endswith(":/bin/sh\n")
+    assert machine.run("id", "-nG", "eve").split() == ["eve", "new"]
+
+
+@pytest.mark.parametrize("sources", ["systemd files", "files [SUCCESS=merge] systemd", "files"])
+def test_accounts_settle_whatever_the_name_services_ask(machine, sources):
+    rules = machine.path("/etc/nsswitch.conf")
+    rules.write_text("".join(f"{name}: {sources}\n" for name in ("passwd", "group", "shadow")))
+    machine.settles(f"""
+club: {{group.present: [{{gid: 4200}}]}}
+eve: {{user.present: [{{uid: 4300, groups: [club], password: '{HASH}', require: [group: club]}}]}}
+""")
+
+
+def test_a_revert_keeps_a_home_and_mail_that_were_there_before_the_account(machine):
+    machine.sh("useradd -M -u 4300 probe; userdel probe; mkdir /home/gil; echo data > /home/gil/file;"
+               "echo letter > /var/mail/gil; chown -R 4300 /home/gil /var/mail/gil")
+    machine.settles("gil: {user.present: [{uid: 4300}]}")
+    result = machine.revert()["user.present:gil"]
+    assert not result["failed"], result
+    assert machine.sh("getent passwd gil", check=False).returncode != 0
+    assert machine.path("/home/gil/file").read_text() == "data\n"
+    assert machine.path("/var/mail/gil").read_text() == "letter\n"
+
+
+def test_parents_of_a_home_go_with_it(machine):
+    machine.settles("dan: {user.present: [{home: /srv/a/b/dan}]}")
+    assert machine.path("/srv/a/b/dan").is_dir()
+    machine.revert()
+    assert not machine.path("/srv/a").exists()
+
+
+def test_the_home_of_an_account_that_is_there_is_made_as_salt_does(machine):
+    machine.sh("useradd -M -u 4300 eve; useradd -M -d /nonexistent nix")
+    looked = machine.apply("eve: {user.present: []}", "--test")["user.present:eve"]
+    assert looked["changed"] and "home folder /home/eve does not exist" in looked["text"]
+    machine.settles("eve: {user.present: [{uid: 4310}]}")
+    assert machine.path("/home/eve").stat().st_uid == 4310
+    machine.revert()
+    assert not machine.path("/home/eve").exists()
+    for quiet in ("eve: {user.present: [{createhome: false}]}", "nix: {user.present: []}"):
+        assert not any(state["changed"] for state in machine.apply(quiet).values()), quiet
+
+
+def test_an_account_in_use_is_not_deleted_and_the_error_says_what_to_do(machine):
+    skip_without("setpriv")
+    machine.settles("ada: {user.present: [{uid: 4300}]}")
+    with subprocess.Popen(["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/", "setpriv", "--reuid=4300",
+                           "--clear-groups", "sh", "-c", "echo ready; exec cat"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        reverted = machine.revert()["user.present:ada"]
+        deleted = machine.apply("ada: {user.absent: []}")["user.absent:ada"]
+        process.communicate()
+    assert "used by process" in reverted["error"] and "then revert again" in reverted["error"], reverted
+    assert "used by process" in deleted["error"] and "'force: true'" in deleted["error"], deleted
+    assert not machine.revert()["user.present:ada"]["failed"]
+    assert machine.sh("getent passwd ada", check=False).returncode != 0
+
+
+def test_a_password_is_enforced_unless_told_otherwise_and_never_empty_by_accident(machine):
+    machine.sh(f"useradd -M one; useradd -M -p '{HASH}' two")
+    text = "{user.present: [{password: '$6$new', enforce_password: false, createhome: false}]}"
+    results = machine.apply(f"one: {text}\ntwo: {text}")
+    assert results["user.present:one"]["changed"] and not results["user.present:two"]["changed"], results
+    assert "'password' may not be empty" in machine.mistakes("one: {user.present: [{password: ''}]}")
+
+
+def test_days_that_do_not_exist_are_mistakes_at_their_place(machine):
+    said = machine.mistakes("""
+eve:
+  user.present:
+    - expire: 2026-02-31
+    - mindays: 2026-01-01
+    - groups: 'a,b'
+""")
+    assert "'expire' wants days or a date YYYY-MM-DD, got '2026-02-31'" in said
+    assert "'mindays' wants days, got '2026-01-01'" in said
+    assert ":6:15: 'groups' is no name of an account" in said

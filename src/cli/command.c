@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +21,12 @@ static void print_prefix(const struct cli *cli)
 {
     const char *command = cli->command ? cli->command->name : NULL;
 
-    (void)fprintf(stderr, "%s%s%s: ", cli->program->name, command ? " " : "",
-                  command ? command : "");
+    (void)fflush(stdout); /* both may be one terminal */
+    if (cli->program->error_word)
+        (void)fprintf(stderr, "%s: ", cli->program->error_word);
+    else
+        (void)fprintf(stderr, "%s%s%s: ", cli->program->name, command ? " " : "",
+                      command ? command : "");
 }
 
 int cli_error(const struct cli *cli, const char *fmt, ...)
@@ -52,8 +57,11 @@ int cli_diags(const struct cli *cli, const struct diags *diags)
     return CLI_ERROR;
 }
 
-static int usage_status(const struct cli *cli)
+/* Where help is; the exit status of wrong usage. */
+static int point_to_help(const struct cli *cli)
 {
+    (void)fprintf(stderr, "try '%s%s%s --help'\n", cli->program->name, cli->command ? " " : "",
+                  cli->command ? cli->command->name : "");
     return cli->program->usage_status ? cli->program->usage_status : CLI_ERROR;
 }
 
@@ -65,9 +73,8 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
     va_start(args, fmt);
     (void)vfprintf(stderr, fmt, args);
     va_end(args);
-    (void)fprintf(stderr, "\ntry '%s%s%s --help'\n", cli->program->name, cli->command ? " " : "",
-                  cli->command ? cli->command->name : "");
-    return usage_status(cli);
+    (void)fputc('\n', stderr);
+    return point_to_help(cli);
 }
 
 static const struct command *find_command(const struct program *program, const char *word)
@@ -112,15 +119,32 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%s'", word);
 }
 
+/* Of "FUNCTION [WORD...]" the first, of "SERVICE..." one. */
+static struct str first_operand(const struct command *command)
+{
+    struct str rest = str_from(command->operands), first = str_cut(&rest, ' ');
+
+    if (str_ends(first, STR("...")))
+        first.n -= strlen("...");
+    return first;
+}
+
 static int count_operands(struct cli *cli, size_t count)
 {
     const struct command *command = cli->command;
+    const struct str first = first_operand(command);
 
     if (count < (size_t)command->least)
-        return cli_usage(cli, "%s is missing", command->operands);
+        return cli_usage(cli, "%.*s is missing", STR_ARG(first));
     if (command->most != COMMAND_MANY && count > (size_t)command->most)
         return cli_usage(cli, "too many operands: wants %s",
                          command->operands[0] ? command->operands : "none");
+    return CLI_OK;
+}
+
+static int print_version(const struct program *program)
+{
+    printf("%s %s\n", program->name, program->version);
     return CLI_OK;
 }
 
@@ -135,34 +159,54 @@ static int run_command(struct cli *cli, int argc, char **argv)
 
     if (options_has(argc, argv, "--help") || options_has(argc, argv, "-h"))
         return help_print_command(cli->program, command);
+    if (options_has(argc, argv, "--version"))
+        return print_version(cli->program);
     if (options_parse(cli->arena, options, argc, argv, args, &operands, &diags) < 0) {
         (void)cli_diags(cli, &diags);
-        return usage_status(cli);
+        return point_to_help(cli);
     }
-    if (count_operands(cli, operands.n) != CLI_OK)
-        return usage_status(cli);
-    return command->run(cli, args, operands);
+
+    int status = count_operands(cli, operands.n);
+
+    return status == CLI_OK ? command->run(cli, args, operands) : status;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+/* `help`, `help COMMAND`. */
+static int run_help(struct cli *cli, int argc, char **argv)
+{
+    const struct program *program = cli->program;
+    const struct command *command;
+
+    if (argc < 1)
+        return help_print_program(program);
+    if (program->other && strcmp(argv[0], program->other_word) == 0)
+        command = program->other;
+    else
+        command = find_command(program, argv[0]);
+    return command ? help_print_command(program, command) : unknown_command(cli, argv[0]);
 }
 
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
 
+    if (argc > 1 && strcmp(argv[1], "help") == 0)
+        return run_help(cli, argc - 2, argv + 2);
     if (program->other && options_has(argc - 1, argv + 1, program->other_word)) {
         cli->command = program->other;
         return run_command(cli, argc - 1, argv + 1);
     }
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        cli->command = argc > 2 && argv[1][0] != '-' ? find_command(program, argv[2]) : NULL;
-        if (cli->command)
-            return help_print_command(program, cli->command);
-        return argc < 2 ? cli_usage(cli, "what to do is missing") : help_print_program(program);
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("%s %s\n", program->name, program->version);
-        return CLI_OK;
-    }
+    if (argc < 2)
+        return cli_usage(cli, "what to do is missing");
+    if (is_one_of(argv[1], "--help", "-h"))
+        return help_print_program(program);
+    if (is_one_of(argv[1], "--version", "-V"))
+        return print_version(program);
     if (argv[1][0] == '-')
         return unknown_option(cli, argv[1]);
     cli->command = find_command(program, argv[1]);
@@ -182,13 +226,17 @@ static bool is_hung_up(int fd)
  * pipe, as `head` does, has read what was wanted. */
 static int flush_output(struct cli *cli, int status)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        if (is_hung_up(STDOUT_FILENO))
-            return status;
-        (void)cli_error(cli, "cannot write to standard output");
-        return status == CLI_OK ? CLI_ERROR : status;
-    }
-    return status;
+    const int why = fflush(stdout) == 0 ? 0 : errno; /* of an earlier write nobody knows it now */
+    struct err err;
+
+    if ((why == 0 && !ferror(stdout)) || is_hung_up(STDOUT_FILENO))
+        return status;
+    if (why)
+        (void)err_sys(&err, why, "cannot write to standard output");
+    else
+        (void)err_set(&err, ERR_SYSTEM, "cannot write to standard output");
+    (void)cli_err(cli, &err);
+    return status == CLI_OK ? CLI_ERROR : status;
 }
 
 int command_main(const struct program *program, int argc, char **argv)

@@ -42,21 +42,24 @@ struct command {
     const char *summary;  /* one line, lower case, no full stop */
     const char *details;  /* paragraphs for --help, or NULL */
     const char *examples; /* lines for --help, or NULL */
+    const char *statuses; /* exit statuses, where they are not those of the program; or NULL */
     const struct param *options;
     size_t args_size;
     int least, most; /* operands; COMMAND_MANY: any number */
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
+    void (*words)(
+        struct buf *out); /* what operands may be, each after a blank, for completion; NULL */
 };
 
 struct program {
     const char *name, *version, *summary, *details;
+    const char *statuses;   /* "0 done; 1 an error": lines for --help */
+    const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;
     /* Takes the line when its word (an option such as "--local") is there; its first operand is a
      * function, not a command. NULL: none. */
     const char *other_word;
     const struct command *other;
-    void (*other_words)(
-        struct buf *out); /* its functions, each after a blank, for completion; NULL */
     /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
     int (*unknown)(struct cli *cli, const char *word);
     int usage_status; /* exit status of wrong usage; 0: CLI_ERROR */
@@ -65,7 +68,7 @@ struct program {
 /* Everything of a main(): find the command, read the line, run it. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/* "zester render: <text>" on stderr; all return CLI_ERROR. */
+/* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_err(const struct cli *cli, const struct err *err);
 int cli_diags(const struct cli *cli, const struct diags *diags);

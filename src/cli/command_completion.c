@@ -1,11 +1,24 @@
 #include "cli/commands.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 
 #define SCRIPT_MAX ((size_t)1 << 20)
+
+/* "text|json" as words, each after a blank. */
+static void add_choices(struct buf *out, const char *choices)
+{
+    struct str rest = str_from(choices);
+
+    while (rest.p) {
+        struct str word = str_cut(&rest, '|');
+
+        buf_printf(out, " %.*s", STR_ARG(word));
+    }
+}
 
 static void add_options(struct buf *out, const struct param *options)
 {
@@ -15,47 +28,98 @@ static void add_options(struct buf *out, const struct param *options)
     buf_add_text(out, " --help");
 }
 
-static void add_cases(struct buf *out, const struct program *program)
+/* "start|stop" are words to type, "FILE" and "[SERVICE...]" stand for something else. */
+static bool is_list_of_words(const char *operands)
 {
-    for (const struct command *c = program->commands; c->name; c++) {
-        buf_printf(out, "        %s) words=\"", c->name);
-        add_options(out, c->options);
-        buf_add_text(out, "\" ;;\n");
-    }
-    if (program->other) {
-        buf_printf(out, "        %s) words=\"", program->other_word);
-        add_options(out, program->other->options);
-        buf_add_text(out, "\" functions=\"");
-        if (program->other_words)
-            program->other_words(out);
-        buf_add_text(out, "\" ;;\n");
+    for (const char *p = operands; *p; p++)
+        if (*p != '|' && !islower((unsigned char)*p))
+            return false;
+    return operands[0] != '\0';
+}
+
+/* The pattern of a case: all that an option is called. */
+static void add_names(struct buf *out, const struct param *option)
+{
+    struct str rest = option->aliases ? str_from(option->aliases) : (struct str){ NULL, 0 };
+
+    buf_printf(out, "--%s", option->name);
+    while (rest.p) {
+        struct str alias = str_cut(&rest, ',');
+
+        buf_printf(out, "|%s%.*s", alias.n == 1 ? "-" : "--", STR_ARG(alias));
     }
 }
 
-/* One function; files are offered when a word does not begin with a dash. */
+/* After an option with choices comes one of them. */
+static void add_values(struct buf *out, const struct param *options)
+{
+    for (const struct param *p = options; p && p->name; p++) {
+        if (!p->choices || (p->flags & PARAM_HIDDEN))
+            continue;
+        buf_add_text(out, "            case $last in ");
+        add_names(out, p);
+        buf_add_text(out, ") options= operands=\"");
+        add_choices(out, p->choices);
+        buf_add_text(out, "\" ;; esac\n");
+    }
+}
+
+static void add_case(struct buf *out, const char *word, const struct command *command)
+{
+    buf_printf(out, "        %s)\n            options=\"", word);
+    add_options(out, command->options);
+    buf_add_text(out, "\" operands=\"");
+    if (command->words)
+        command->words(out);
+    else if (is_list_of_words(command->operands))
+        add_choices(out, command->operands);
+    buf_add_text(out, "\"\n");
+    add_values(out, command->options);
+    buf_add_text(out, "            ;;\n");
+}
+
+static void add_commands(struct buf *out, const struct program *program, const char *between)
+{
+    const char *before = "";
+
+    for (const struct command *c = program->commands; c->name; c++, before = between)
+        buf_printf(out, "%s%s", before, c->name);
+    if (program->other)
+        buf_printf(out, "%s%s", before, program->other_word);
+}
+
+/* One function. The command is the first word that is one; before it stand commands, behind it
+ * what it takes. Files are offered wherever a word does not begin with a dash. */
 static void print_bash(const struct program *program, struct buf *out)
 {
     buf_printf(out,
                "# bash completion of %s; load with: source <(%s completion bash)\n"
                "_%s() {\n"
-               "    local word=${COMP_WORDS[COMP_CWORD]} words= functions=\n"
-               "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-               "        words=\"--help --version%s%s",
-               program->name, program->name, program->name, program->other ? " " : "",
-               program->other ? program->other_word : "");
+               "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
+               "    local i command= options= operands=\n"
+               "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+               "        case ${COMP_WORDS[i]} in\n"
+               "            ",
+               program->name, program->name, program->name);
+    add_commands(out, program, "|");
+    buf_add_text(out, ") command=${COMP_WORDS[i]}; break ;;\n"
+                      "        esac\n"
+                      "    done\n"
+                      "    case $command in\n"
+                      "        '')\n"
+                      "            options=\"--help --version ");
+    buf_printf(out, "%s\" operands=\"", program->other ? program->other_word : "");
+    add_commands(out, program, " ");
+    buf_add_text(out, "\"\n            ;;\n");
     for (const struct command *c = program->commands; c->name; c++)
-        buf_printf(out, " %s", c->name);
-    buf_add_text(out, "\"\n"
-                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-                      "        return\n"
-                      "    fi\n"
-                      "    case ${COMP_WORDS[1]} in\n");
-    add_cases(out, program);
+        add_case(out, c->name, c);
+    if (program->other)
+        add_case(out, program->other_word, program->other);
     buf_printf(out,
                "    esac\n"
                "    case $word in\n"
-               "        -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-               "        *) COMPREPLY=($(compgen -f -W \"$functions\" -- \"$word\")) ;;\n"
+               "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+               "        *) COMPREPLY=($(compgen -f -W \"$operands\" -- \"$word\")) ;;\n"
                "    esac\n"
                "}\n"
                "complete -o filenames -F _%s %s\n",

@@ -48,7 +48,8 @@ struct doc_args {
 };
 
 static const struct param options[] = {
-    PARAM("format", CHOICE, struct doc_args, format, "how it is printed; markdown is for modules",
+    PARAM("format", CHOICE, struct doc_args, format,
+          "how it is printed; markdown is the manual of all modules",
           .choices = "text|json|markdown", .default_text = "text"),
     PARAM("json", BOOL, struct doc_args, json, "the same as --format json"),
     { 0 },
@@ -102,11 +103,18 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     const struct doc_args *how = args;
     const char *name = operands.n > 0 ? operands.p[0] : NULL;
 
-    if (how->format == FORMAT_JSON || how->json)
+    const bool is_json = how->format == FORMAT_JSON || how->json;
+    const bool is_jinja = name && strcmp(name, "jinja") == 0;
+
+    if (name && how->format == FORMAT_MARKDOWN)
+        return cli_usage(cli, "--format markdown is the manual of all modules, without a NAME");
+    if (is_json && is_jinja)
+        return cli_usage(cli, "what templates can use is listed as text only");
+    if (is_json)
         return print_json(cli, name);
     if (how->format == FORMAT_MARKDOWN)
         manual_print_markdown(&out);
-    else if (name && strcmp(name, "jinja") == 0)
+    else if (is_jinja)
         add_jinja(&out);
     else if (!name)
         manual_print_index(&out);
@@ -119,14 +127,24 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     return CLI_OK;
 }
 
+static void add_words(struct buf *out)
+{
+    buf_add_text(out, " jinja");
+    module_add_names(out);
+}
+
 const struct command command_doc = {
     .name = "doc",
     .operands = "[NAME|FAMILY|jinja]",
     .summary = "the manual of modules, and of what templates can use",
-    .examples = "  zester doc\n  zester doc file.managed\n  zester doc jinja\n",
+    .details =
+        "Without a word all modules are listed. NAME is one of them, FAMILY what stands before\n"
+        "its dot; 'jinja' lists the filters, tests and functions of templates.\n",
+    .examples = "  zester doc\n  zester doc file.managed\n  zester doc file\n  zester doc jinja\n",
     .options = options,
     .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
     .run = run,
+    .words = add_words,
 };

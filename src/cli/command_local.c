@@ -44,10 +44,10 @@ struct local_args {
 /* clang-format off */
 static const struct param options[] = {
     PARAM("local",        BOOL,     ARGS, local, "work on this machine, without a master"),
-    PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states)"),
-    PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings)"),
-    PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester)"),
-    PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name"),
+    PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states)", .kind_text = "DIR"),
+    PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings)", .kind_text = "DIR"),
+    PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester; ~/.local/state/zester of users other than root)", .kind_text = "DIR"),
+    PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name", .kind_text = "NAME"),
     PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
     PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
     PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run after this time, with all that it started"),
@@ -508,13 +508,11 @@ static const struct function_entry functions[] = {
 };
 /* clang-format on */
 
-void command_local_words(struct buf *out)
+static void add_words(struct buf *out)
 {
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
         buf_printf(out, " %s", functions[i].name);
-    for (size_t i = 0; i < module_count; i++)
-        if (!(module_table[i]->flags & MODULE_HIDDEN))
-            buf_printf(out, " %s", module_table[i]->name);
+    module_add_names(out);
 }
 
 static const struct function_entry *find_function(const char *name)
@@ -527,6 +525,8 @@ static const struct function_entry *find_function(const char *name)
 
 static int unknown_function(struct local *local)
 {
+    const struct function_entry *of_states =
+        find_function(arena_printf(&local->session.arena, "state.%s", local->function));
     struct suggest near;
     struct str best;
 
@@ -537,7 +537,9 @@ static int unknown_function(struct local *local)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);
     (void)diag_add(&local->diags, (struct place){ 0 }, "unknown function '%s'", local->function);
-    if (best.p)
+    if (of_states)
+        diag_hint(&local->diags, "did you mean '%s'?", of_states->name);
+    else if (best.p)
         diag_hint(&local->diags, "did you mean '%.*s'?", STR_ARG(best));
     else
         diag_hint(&local->diags, "'zester doc' lists all modules");
@@ -695,16 +697,17 @@ const struct command command_local = {
         "  state.check REF           only look for mistakes\n"
         "  state.owed                reactions that were due and did not happen yet\n"
         "  state.waive STATE         forget what a state owes\n"
-        "Every module can be called by hand as well: 'zester doc' lists them.\n"
-        "\n"
-        "exit status: 0 all good; 1 wrong usage or input, nothing ran; 2 a state failed\n",
+        "Every module can be called by hand as well: 'zester doc' lists them.\n",
     .examples = "  zester --local state.apply web --test\n"
                 "  zester --local --states-dir ./states state.graph web --format svg > web.svg\n"
                 "  zester --local cmd.run 'uptime'\n"
                 "  zester --local file.managed /etc/motd contents='hello' --test\n",
+    .statuses = "0 all good, in a dry run also when something would change; 1 wrong usage or a\n"
+                "mistake in a file, nothing was changed; 2 a state failed, or the run was canceled",
     .options = options,
     .args_size = sizeof(struct local_args),
     .least = 1,
     .most = COMMAND_MANY,
     .run = run,
+    .words = add_words,
 };

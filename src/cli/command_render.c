@@ -30,8 +30,8 @@ struct render_args {
 
 /* clang-format off */
 static const struct param options[] = {
-    PARAM("context",               STR,    ARGS, context, "variables, as a JSON file (or YAML: .yaml, .yml)"),
-    PARAM("search",                STRS,   ARGS, search, "where includes and imports are looked for; may be given again"),
+    PARAM("context",               STR,    ARGS, context, "variables, as a JSON file (or YAML: .yaml, .yml)", .kind_text = "FILE"),
+    PARAM("search",                STRS,   ARGS, search, "where includes and imports are looked for; may be given again", .kind_text = "DIR"),
     PARAM("undefined",             CHOICE, ARGS, undefined, "what a missing variable is: an error, or nothing", .choices = "strict|lenient", .default_text = "strict"),
     PARAM("trim-blocks",           BOOL,   ARGS, trim_blocks, "drop the newline after a block"),
     PARAM("lstrip-blocks",         BOOL,   ARGS, lstrip_blocks, "drop blanks before a block at the start of a line"),

@@ -13,7 +13,6 @@ extern const struct command command_completion;
 extern const struct command command_doc;
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
-void command_local_words(struct buf *out);
 /* A template by hand, for people who debug a state tree. */
 extern const struct command command_render;
 

@@ -15,6 +15,12 @@ static void add_examples(struct buf *out, const char *examples)
         buf_printf(out, "\nexamples:\n%s", examples);
 }
 
+static void add_statuses(struct buf *out, const char *statuses)
+{
+    if (statuses)
+        buf_printf(out, "\nexit status: %s\n", statuses);
+}
+
 static void add_usage(struct buf *out, const struct program *program, const struct command *command)
 {
     bool other = command == program->other;
@@ -37,6 +43,7 @@ int help_print_command(const struct program *program, const struct command *comm
         options_print(command->options, &out);
     }
     add_examples(&out, command->examples);
+    add_statuses(&out, command->statuses ? command->statuses : program->statuses);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;
 }
@@ -52,6 +59,7 @@ int help_print_program(const struct program *program)
     buf_printf(&out,
                "\n'%s COMMAND --help' tells more of each; '%s --version' prints the version\n",
                program->name, program->name);
+    add_statuses(&out, program->statuses);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;
 }

@@ -32,9 +32,23 @@ struct kepler_globals {
 
 #define KEPLER_GLOBALS(type, field)                                                                \
     PARAM("file", STR, type, field.file, "the config (kepler.yaml, else kepler.yml)",              \
-          .aliases = "f"),                                                                         \
+          .kind_text = "FILE", .aliases = "f"),                                                    \
         PARAM("verbose", BOOL, type, field.verbose, "tell more", .aliases = "v"),                  \
         PARAM("quiet", BOOL, type, field.quiet, "tell errors only", .aliases = "q")
+
+/* -e and -r, of commands that start something. */
+#define KEPLER_ENVIRONMENT(type, pairs, refresh)                                                   \
+    PARAM("environment", STRS, type, pairs,                                                        \
+          "a variable on top of the environment; may be given again", .kind_text = "K=V",          \
+          .aliases = "e"),                                                                         \
+        PARAM("refresh-env", BOOL, type, refresh, "take the environment of this command on top",   \
+              .aliases = "r")
+
+/* -D, of commands that evaluate a config. */
+#define KEPLER_FLAGS(type, field)                                                                  \
+    PARAM("define", STRS, type, field,                                                             \
+          "a value for expressions (kepler.flags.K); may be given again", .kind_text = "K=V",      \
+          .aliases = "D")
 
 /* "Error: text" on stderr; both return KEPLER_FAILED. */
 int kepler_error(const char *fmt, ...) PRINTF_LIKE(1, 2);

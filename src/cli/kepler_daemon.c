@@ -282,6 +282,7 @@ const struct command kepler_command_daemon = {
         "           alone: services run on unwatched, and the next daemon ends them\n"
         "restart    both\n"
         "status     is it there, and what does it look after; exit status 1 when it is not\n",
+    .examples = "  kepler daemon start -d\n  kepler daemon status\n  kepler daemon stop\n",
     .options = options,
     .args_size = sizeof(struct daemon_args),
     .least = 1,

@@ -33,17 +33,24 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     const struct doc_args *how = args;
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
 
-    (void)cli;
+    if (how->format == FORMAT_MARKDOWN && operands.n > 0)
+        return cli_usage(cli, "--format markdown is all of the manual, without a CHAPTER");
     if (how->format == FORMAT_MARKDOWN) {
         config_manual_print_markdown(&out);
     } else if (operands.n == 0) {
         config_manual_print_index(&out);
-        buf_add_text(&out, "\n'kepler doc NAME' tells more of each\n");
+        buf_add_text(&out, "\n'kepler doc CHAPTER' tells more of each\n");
     } else if (!config_manual_print(str_from(operands.p[0]), &out)) {
         return unknown(operands.p[0]);
     }
     (void)fputs(buf_text(&out), stdout);
     return KEPLER_OK;
+}
+
+static void add_words(struct buf *out)
+{
+    for (const struct config_chapter *chapter = config_chapters; chapter->name; chapter++)
+        buf_printf(out, " %s", chapter->name);
 }
 
 const struct command kepler_command_doc = {
@@ -56,4 +63,5 @@ const struct command kepler_command_doc = {
     .least = 0,
     .most = 1,
     .run = run,
+    .words = add_words,
 };

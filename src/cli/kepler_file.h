@@ -8,11 +8,6 @@
 
 struct config;
 
-/* -D of those commands. */
-#define KEPLER_FLAGS(type, field)                                                                  \
-    PARAM("define", STRS, type, field, "K=V for expressions (kepler.flags); may be given again",   \
-          .aliases = "D")
-
 /* Load the file that was named, with the caller's environment. Returns 0, or an exit status;
  * everything that is wrong has been told. */
 int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, struct param_strs flags,

@@ -219,6 +219,7 @@ const struct command kepler_command_prune = {
     .details =
         "States, lines and outputs of all configs of this daemon of which nothing runs. Those\n"
         "whose file is gone are called orphaned. For root, or the user whose daemon it is.\n",
+    .examples = "  kepler prune --dry-run\n  kepler prune\n",
     .options = prune_options,
     .args_size = sizeof(struct prune_args),
     .least = 0,

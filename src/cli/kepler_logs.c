@@ -31,8 +31,8 @@ static const struct param options[] = {
     PARAM("follow",  BOOL, ARGS, follow, "go on with what comes"),
     PARAM("head",    INT,  ARGS, head, "the first N lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
     PARAM("tail",    INT,  ARGS, tail, "the last N lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
-    PARAM("level",   CHOICE, ARGS, level, "lines of this level and above", .choices = "trace|debug|info|warn|error|fatal", PARAM_GIVEN(ARGS, has_level)),
-    PARAM("hook",    CHOICE, ARGS, hook, "lines of this hook only", .choices = HOOK_CHOICES, PARAM_GIVEN(ARGS, has_hook)),
+    PARAM("level",   CHOICE, ARGS, level, "lines of this level and above", .choices = "trace|debug|info|warn|error|fatal", .kind_text = "LEVEL", PARAM_GIVEN(ARGS, has_level)),
+    PARAM("hook",    CHOICE, ARGS, hook, "lines of this hook only", .choices = HOOK_CHOICES, .kind_text = "HOOK", PARAM_GIVEN(ARGS, has_hook)),
     PARAM("no-hook", BOOL, ARGS, no_hook, "without lines of hooks"),
     PARAM("raw",     BOOL, ARGS, raw, "lines as services wrote them"),
     PARAM("json",    BOOL, ARGS, json, "lines as JSON objects"),
@@ -123,6 +123,10 @@ const struct command kepler_command_logs = {
     .name = "logs",
     .operands = "[SERVICE...]",
     .summary = "show what services and their hooks wrote",
+    .details =
+        "A line is shown as 'TIME [LEVEL] SERVICE.HOOK | text'. Lines of a config that is not\n"
+        "loaded can be read as well. --head and --tail count what the other options choose.\n"
+        "--follow goes on until Ctrl+C, or until the config is unloaded or the daemon ends.\n",
     .examples =
         "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n",
     .options = options,

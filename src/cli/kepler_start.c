@@ -25,9 +25,8 @@ struct start_args {
     PARAM("wait",                BOOL,     ARGS, wait, "with -d: return when all are ready"), \
     PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long"), \
     PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies"), \
-    PARAM("environment",         STRS,     ARGS, environment, "K=V on top of the environment; may be given again", .aliases = "e"), \
-    PARAM("refresh-env",         BOOL,     ARGS, refresh_env, "take the environment of this command on top", .aliases = "r"), \
-    PARAM("define",              STRS,     ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"), \
+    KEPLER_ENVIRONMENT(ARGS, environment, refresh_env), \
+    KEPLER_FLAGS(ARGS, flags), \
     PARAM("raw",                 BOOL,     ARGS, raw, "lines as services wrote them"), \
     PARAM("json",                BOOL,     ARGS, json, "lines as JSON objects"), \
     PARAM("abort-on-failure",    BOOL,     ARGS, abort, "stop all at the first failure that nobody handles"), \
@@ -49,7 +48,7 @@ static const struct param run_options[] = {
 };
 
 static const struct param recreate_options[] = {
-    PARAM("define",    STRS, ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"),
+    KEPLER_FLAGS(ARGS, flags),
     PARAM("hardening", STR,  ARGS, hardening, "not supported", .flags = PARAM_HIDDEN),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -214,6 +213,7 @@ const struct command kepler_command_recreate = {
     .details =
         "Like 'stop --clean' and 'start -d', with the environment of this command. A mistake\n"
         "in the file stops nothing.\n",
+    .examples = "  kepler recreate\n  kepler -f web.yaml recreate -D port=8080\n",
     .options = recreate_options,
     .args_size = sizeof(struct start_args),
     .least = 0,

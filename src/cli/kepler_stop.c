@@ -20,7 +20,7 @@ struct stop_args {
 static const struct param stop_options[] = {
     PARAM("clean", BOOL, ARGS, clean, "run pre_cleanup hooks and forget all that is stored"),
     PARAM("signal", STR, ARGS, signal, "a name or number, instead of each service's own",
-          .aliases = "s"),
+          .kind_text = "SIGNAL", .aliases = "s"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -92,9 +92,8 @@ static const struct param restart_options[] = {
     PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long"),
     PARAM("raw",         BOOL,     ARGS, raw, "with --follow: lines as services wrote them"),
     PARAM("no-deps",     BOOL,     ARGS, no_deps, "all at once, in no order among them"),
-    PARAM("environment", STRS,     ARGS, environment, "K=V on top of the environment; may be given again", .aliases = "e"),
-    PARAM("refresh-env", BOOL,     ARGS, refresh_env, "take the environment of this command on top", .aliases = "r"),
-    PARAM("define",      STRS,     ARGS, flags, "K=V for expressions (kepler.flags); may be given again", .aliases = "D"),
+    KEPLER_ENVIRONMENT(ARGS, environment, refresh_env),
+    KEPLER_FLAGS(ARGS, flags),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };

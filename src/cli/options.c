@@ -8,8 +8,10 @@
 #include "base/vec.h"
 #include "data/value.h"
 
-/* Words before the explanation starts on a line of its own. */
+/* Where explanations begin; longer names have a line of their own. */
 #define USAGE_COLUMN 28
+/* Where lines of explanations end, unless one word is longer. */
+#define USAGE_WIDTH 96
 
 struct reader {
     struct arena *arena;
@@ -50,7 +52,8 @@ static int unknown(struct reader *reader, struct str word)
     suggest_init(&near, word);
     suggest_offer(&near, STR("help"));
     for (const struct param *p = reader->table; p->name; p++)
-        suggest_offer(&near, str_from(p->name));
+        if (!(p->flags & PARAM_HIDDEN))
+            suggest_offer(&near, str_from(p->name));
     best = suggest_best(&near);
     (void)diag_add(reader->diags, (struct place){ 0 }, "unknown option '--%.*s'", STR_ARG(word));
     if (best.p)
@@ -139,7 +142,7 @@ static void read_words(struct reader *reader)
 int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
                   void *args, struct param_strs *ret_operands, struct diags *diags)
 {
-    const struct params_policy policy = { .noun = "option" };
+    const struct params_policy policy = { .noun = "option", .mark = "--" };
     struct reader reader = {
         .arena = arena,
         .table = table,
@@ -168,7 +171,7 @@ bool options_has(int argc, char *const *argv, const char *word)
     return false;
 }
 
-/* What stands for the value: the choices, or the kind in capitals. */
+/* What stands for the value: its own word, the choices, or the kind in capitals. */
 static void print_value_word(const struct param *param, struct buf *out)
 {
     static const char *const words[PARAM_KINDS] = {
@@ -179,9 +182,10 @@ static void print_value_word(const struct param *param, struct buf *out)
         [PARAM_ANY] = "VALUE",  [PARAM_TRISTATE] = "BOOL", [PARAM_CHOICE] = "WORD",
     };
 
-    if (param->kind == PARAM_BOOL)
-        return;
-    buf_printf(out, " %s", param->choices ? param->choices : words[param->kind]);
+    const char *word = param->kind_text ? param->kind_text : param->choices;
+
+    if (param->kind != PARAM_BOOL)
+        buf_printf(out, " %s", word ? word : words[param->kind]);
 }
 
 static void print_names(const struct param *param, struct buf *out)
@@ -197,6 +201,48 @@ static void print_names(const struct param *param, struct buf *out)
     print_value_word(param, out);
 }
 
+/* The text from column USAGE_COLUMN on, in as many lines as it needs. */
+static void print_wrapped(struct str text, struct buf *out)
+{
+    size_t column = USAGE_COLUMN;
+
+    while (text.p) {
+        struct str word = str_cut(&text, ' ');
+
+        if (column > USAGE_COLUMN && column + 1 + word.n > USAGE_WIDTH) {
+            buf_add_char(out, '\n');
+            buf_fill(out, ' ', USAGE_COLUMN);
+            column = USAGE_COLUMN;
+        } else if (column > USAGE_COLUMN) {
+            buf_add_char(out, ' ');
+            column++;
+        }
+        buf_add_str(out, word);
+        column += word.n;
+    }
+    buf_add_char(out, '\n');
+}
+
+/* What it is for; its choices, where another word stands for them; what it is when not given. */
+static void print_explanation(const struct param *param, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_text(&text, param->doc ? param->doc : "");
+    if (param->kind_text && param->choices) {
+        struct str rest = str_from(param->choices);
+
+        for (const char *before = ": "; rest.p; before = ", ") {
+            struct str choice = str_cut(&rest, '|');
+
+            buf_printf(&text, "%s%.*s", before, STR_ARG(choice));
+        }
+    }
+    if (param->default_text)
+        buf_printf(&text, " (%s)", param->default_text);
+    print_wrapped(buf_view(&text), out);
+}
+
 void options_print(const struct param *table, struct buf *out)
 {
     for (const struct param *param = table; param->name; param++) {
@@ -210,9 +256,6 @@ void options_print(const struct param *table, struct buf *out)
             start = out->n;
         }
         buf_fill(out, ' ', USAGE_COLUMN - (out->n - start));
-        buf_add_text(out, param->doc ? param->doc : "");
-        if (param->default_text)
-            buf_printf(out, " (%s)", param->default_text);
-        buf_add_char(out, '\n');
+        print_explanation(param, out);
     }
 }

@@ -98,6 +98,9 @@ void call_begin(struct client *client, const struct message *message)
     struct err err;
     void *args;
 
+    /* Never the body: it holds environments. */
+    log_debug("request name=%s id=%llu pid=%d uid=%u", message->name,
+              (unsigned long long)message->id, (int)client->peer.pid, client->peer.uid);
     if (refusal) { /* it was put out of the group since it came */
         call_refuse(call, MESSAGE_DENIED, "%s", refusal);
         return;
@@ -160,6 +163,8 @@ static void send(struct call *call, enum message_kind kind, const char *name, st
     const struct message message = { kind, call->id, name, body };
     struct err err;
 
+    if (kind == MESSAGE_REPLY)
+        log_debug("reply name=%s id=%llu", name, (unsigned long long)call->id);
     if (call->client && connection_send(&call->client->connection, &message, &err) < 0)
         log_warning("message not sent name=%s error=%s", name, err.text);
 }

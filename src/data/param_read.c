@@ -71,10 +71,12 @@ static const char *shown(const struct param_reader *r, const struct value *v)
 /* Add `text` at the value; returns -1. */
 static int complain(const struct param_reader *r, const struct value *v, const char *text)
 {
+    const char *mark = r->mark ? r->mark : "";
+
     if (r->no_source || is_secret(r, v))
-        (void)diag_add(r->diags, value_place(v), "'%.*s' %s", STR_ARG(r->key), text);
+        (void)diag_add(r->diags, value_place(v), "'%s%.*s' %s", mark, STR_ARG(r->key), text);
     else
-        (void)value_diag(r->diags, v, "'%.*s' %s", STR_ARG(r->key), text);
+        (void)value_diag(r->diags, v, "'%s%.*s' %s", mark, STR_ARG(r->key), text);
     return -1;
 }
 

@@ -157,6 +157,7 @@ static int read_param(struct decoding *d, const struct param *param, struct str 
         .arena = d->arena,
         .param = param,
         .key = key,
+        .mark = d->policy->mark,
         .diags = d->diags,
         .strict = d->policy->strict,
         .no_source = has_secret(d, v->line),

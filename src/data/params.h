@@ -109,7 +109,8 @@ struct param {
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
     const char *doc;          /* what it is for, in a few words */
-    const char *kind_text;    /* what the manual calls its kind, for ANY; or NULL */
+    const char *kind_text;    /* what the manual calls its kind, for ANY; or NULL. Of an option:
+                               * the word for its value, "FILE" */
 };
 
 /* A line of a table; more members may follow the words: `.flags = PARAM_SECRET`. An enum for CHOICE
@@ -140,6 +141,7 @@ struct params_policy {
     const char *const *allowed;  /* keys that somebody else reads; ends with NULL; or NULL */
     const char *owner;           /* whose parameters: "file.symlink"; or NULL */
     const char *noun;            /* what a key is called in messages; NULL: "parameter" */
+    const char *mark;            /* stands before the name of a key: "--"; or NULL */
     const struct value *primary; /* what the primary parameter is when not given, or NULL */
     struct diags *unknown;       /* unknown keys are told here and are no mistake; or NULL */
 };

@@ -24,10 +24,18 @@ static const char usage[] =
     "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
     "  KEPLER_CGROUPS       'no': do without control groups where they could be used\n"
-    "  KEPLER_LOG           error, warning, info (as it is) or debug\n"
+    "  KEPLER_LOG           error, warning, info (as it is) or debug, which tells every request\n"
     "\n"
     "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"
-    "one kills what still runs.\n";
+    "one kills what still runs.\n"
+    "\n"
+    "examples:\n"
+    "  kepler-daemon\n"
+    "  KEPLER_DAEMON_PATH=/tmp/try KEPLER_LOG=debug kepler-daemon\n"
+    "\n"
+    "exit status: 0 after an ordinary end; 1 it could not start; 2 wrong usage\n";
+
+#define EXIT_USAGE 2
 
 static const struct log log_with_time = { .clock = clock_wall };
 
@@ -36,8 +44,13 @@ static void set_level(void)
     const char *word = getenv("KEPLER_LOG");
     enum log_level level;
 
-    if (word && log_level_find(str_from(word), &level))
+    if (!word || !word[0])
+        return;
+    if (log_level_find(str_from(word), &level))
         log_set_level(level);
+    else
+        log_warning("KEPLER_LOG is none of error, warning, info, debug: taken as info value=%s",
+                    word);
 }
 
 static int serve(void)
@@ -63,20 +76,33 @@ static int serve(void)
     return status;
 }
 
+/* Output that is lost is not success. */
+static int print(const char *text)
+{
+    if (fputs(text, stdout) != EOF && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    perror("kepler-daemon: cannot write to standard output");
+    return EXIT_FAILURE;
+}
+
+/* What is asked for instead of a daemon. */
+static int answer(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return print(usage);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return print("kepler-daemon " ZESTER_VERSION "\n");
+    (void)fprintf(stderr,
+                  "kepler-daemon: unknown argument '%s'; services are named to 'kepler start'\n"
+                  "try 'kepler-daemon --help'\n",
+                  word);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        (void)fputs(usage, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        puts("kepler-daemon " ZESTER_VERSION);
-        return EXIT_SUCCESS;
-    }
-    if (argc > 1) {
-        (void)fprintf(stderr, "kepler-daemon: unknown argument '%s'\n%s", argv[1], usage);
-        return 2;
-    }
+    if (argc > 1)
+        return answer(argv[1]);
     log_use(&log_with_time);
     set_level();
     fd_limit_raise();

@@ -16,27 +16,52 @@ static const char details[] =
     "\n"
     "every command takes -f FILE, -v and -q, also before its name\n";
 
-/* Is this word an option of all commands that is followed by a value? */
-static bool takes_value(const char *word)
+static bool is_among(const char *word, const char *const *list)
 {
-    return strcmp(word, "-f") == 0 || strcmp(word, "--file") == 0;
+    for (; *list; list++)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
 }
 
-/* Options may stand before the command; behind it they mean the same. */
-static void put_command_first(int argc, char **argv)
+/* Options may stand before the command; behind it they mean the same. Returns how many words there
+ * are then: options of all commands without a command are nothing to do. */
+static int put_command_first(int argc, char **argv)
 {
+    static const char *const with_value[] = { "-f", "--file", NULL };
+    static const char *const flags[] = { "-v", "--verbose", "-q", "--quiet", NULL };
+    static const char *const instead[] = { "--help", "-h", "--version", "-V", NULL };
     int at = 1;
 
-    while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--help") != 0 &&
-           strcmp(argv[at], "-h") != 0 && strcmp(argv[at], "--version") != 0 &&
-           strcmp(argv[at], "-V") != 0)
-        at += takes_value(argv[at]) ? 2 : 1;
-    if (at >= argc || at == 1 || argv[at][0] == '-')
-        return;
-    char *command = argv[at];
+    while (at < argc && argv[at][0] == '-' && !is_among(argv[at], instead))
+        at += is_among(argv[at], with_value) ? 2 : 1;
+    if (at >= argc && argc > 1 && (is_among(argv[1], with_value) || is_among(argv[1], flags)))
+        return 1;
+    if (at < argc) {
+        char *command = argv[at];
 
-    memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(argv[0]));
-    argv[1] = command;
+        memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(argv[0]));
+        argv[1] = command;
+    }
+    return argc;
+}
+
+/* What other programs of this kind call it. */
+static int unknown_word(struct cli *cli, const char *word)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } words[] = {
+        { "up", "start -d" },       { "down", "stop" },       { "status", "ps" },
+        { "list", "ps" },           { "ls", "ps" },           { "reload", "recreate" },
+        { "kill", "stop -s KILL" }, { "rm", "stop --clean" }, { "check", "validate" },
+        { "version", "--version" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(word, words[i].theirs) == 0)
+            return cli_usage(cli, "unknown command '%s' (did you mean '%s'?)", word, words[i].ours);
+    return cli_usage(cli, "unknown command '%s'", word);
 }
 
 /* A command of the original that this version does not have; better than a wrong suggestion. */
@@ -93,9 +118,13 @@ int main(int argc, char **argv)
         .summary = "services with dependencies, conditions and health checks",
         .details = details,
         .commands = commands,
+        .statuses =
+            "0 done; 1 an error, a refusal, a timeout, or a failure that no service handles;\n"
+            "2 no daemon, or wrong usage; 130 after a second Ctrl+C",
+        .error_word = "Error",
+        .unknown = unknown_word,
         .usage_status = KEPLER_UNREACHABLE,
     };
 
-    put_command_first(argc, argv);
-    return command_main(&program, argc, argv);
+    return command_main(&program, put_command_first(argc, argv), argv);
 }

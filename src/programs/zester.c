@@ -1,4 +1,6 @@
 /* zester - states, and later the fleet, from the command line. */
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/commands.h"
 
@@ -16,6 +18,9 @@ static const char details[] =
 /* The fleet will take a target here; until then every word that is no command is a mistake. */
 static int unknown_word(struct cli *cli, const char *word)
 {
+    if (strchr(word, '.'))
+        return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
+                         word);
     return cli_usage(cli, "unknown command '%s' (to work on this machine say --local first)", word);
 }
 
@@ -32,10 +37,10 @@ int main(int argc, char **argv)
         .version = ZESTER_VERSION,
         .summary = "bring machines to a declared state, and keep them there",
         .details = details,
+        .statuses = "0 done; 1 wrong usage, or a mistake in a file; 2 a state failed (--local)",
         .commands = commands,
         .other_word = "--local",
         .other = &command_local,
-        .other_words = command_local_words,
         .unknown = unknown_word,
     };
 

@@ -1,6 +1,7 @@
 /* module - finding one in the table that the build made. */
 #include "state/module.h"
 
+#include "base/buf.h"
 #include "base/suggest.h"
 
 const struct module *module_find(struct str name)
@@ -29,4 +30,11 @@ const char *module_suggest(struct str name)
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&best, str_from(module_table[i]->name));
     return suggest_best(&best).p;
+}
+
+void module_add_names(struct buf *out)
+{
+    for (size_t i = 0; i < module_count; i++)
+        if (!(module_table[i]->flags & MODULE_HIDDEN))
+            buf_printf(out, " %s", module_table[i]->name);
 }

@@ -76,6 +76,8 @@ extern const size_t module_count;
 const struct module *module_find(struct str name);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const char *module_suggest(struct str name);
+/* The names that the manual has, each after a blank. */
+void module_add_names(struct buf *out);
 
 /* A state of the level that runs now. */
 struct state_peer {

@@ -84,3 +84,39 @@ TEST(a_word_is_found_without_reading_the_rest)
     CHECK(options_has(4, words, "--help"));
     CHECK(!options_has(4, words, "--local"));
 }
+
+TEST(a_value_that_cannot_be_read_is_told_by_the_name_of_its_option)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf errors = BUF_INIT(4096);
+    struct line line = { 0 };
+    struct param_strs operands;
+
+    CHECK_INT(parse(&arena, WORDS("--timeout", "soon"), &line, &operands, &errors), -1);
+    CHECK_STR(buf_text(&errors), "'--timeout' wants a duration such as \"10s\", got \"soon\"\n");
+}
+
+TEST(the_usage_has_a_word_for_each_value_and_long_explanations_go_on_below)
+{
+    static const struct param usage[] = {
+        PARAM("dir", STR, ARGS, dir, "a folder", .kind_text = "DIR", .aliases = "d,folder"),
+        PARAM("test", BOOL, ARGS, test, "change nothing"),
+        PARAM("format", CHOICE, ARGS, format, "how", .choices = "text|json",
+              .default_text = "text"),
+        PARAM("search", STRS, ARGS, search,
+              "one word after the other until there are more of them than fit into a line",
+              .kind_text = "WORD"),
+        PARAM("timeout", DURATION, ARGS, timeout, "nobody sees it", .flags = PARAM_HIDDEN),
+        { 0 },
+    };
+    AUTO_BUF struct buf out = BUF_INIT(4096);
+
+    options_print(usage, &out);
+    CHECK_STR(buf_text(&out),
+              "  --dir, -d, --folder DIR   a folder\n"
+              "  --test                    change nothing\n"
+              "  --format text|json        how (text)\n"
+              "  --search WORD             one word after the other until there are more of them "
+              "than fit into\n"
+              "                            a line\n");
+}

@@ -1,0 +1,135 @@
+"""What the programs say to somebody who does not know them yet: help, mistakes on the line, completion."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from kepler_home import BUILD, wait_until
+
+ZESTER, KEPLER, DAEMON = (os.path.abspath(os.path.join(BUILD, name)) for name in ("zester", "kepler", "kepler-daemon"))
+WIDEST = 100
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, **more)
+
+
+def commands_of(program):
+    text = run(program, "--help").stdout.split("commands:")[1]
+    return re.findall(r"^  (\w+) +", text, re.M)
+
+
+def pages():
+    """The words after which --help is asked for, of every page that there is."""
+    yield [DAEMON]
+    for program, more in ((ZESTER, ["--local"]), (KEPLER, [])):
+        yield [program]
+        yield from ([program, command] for command in [*commands_of(program), *more] if command != "top")
+
+
+def test_every_page_of_help_has_a_usage_an_example_and_the_exit_statuses_and_fits_a_screen():
+    found = list(pages())
+    assert len(found) > 20
+    for words in found:
+        result = run(*words, "--help")
+        assert (result.returncode, result.stderr) == (0, ""), words
+        text = result.stdout
+        name = os.path.basename(words[0])
+        assert text.startswith(f"usage: {name}") or text.startswith(f"{name} - "), words
+        assert re.search(rf"^  .*{name}", text, re.M), words
+        assert "exit status: 0" in text, words
+        assert max(map(len, text.splitlines())) <= WIDEST, words
+        assert " TEXT" not in text, words  # a value has a word that tells what it is
+
+
+@pytest.mark.parametrize("program", [ZESTER, KEPLER, DAEMON])
+def test_lost_help_is_an_error_and_a_reader_that_leaves_is_none(program):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([program, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1
+    assert "cannot write to standard output: No space left on device" in result.stderr
+    piped = run("bash", "-c", f"set -o pipefail; {program} --help | head -1")
+    assert (piped.returncode, piped.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("program", [ZESTER, KEPLER, DAEMON])
+def test_the_version_is_told_in_both_spellings(program):
+    for word in ("--version", "-V"):
+        assert re.fullmatch(rf"{os.path.basename(program)} \d+\.\d+\.\d+\n", run(program, word).stdout)
+
+
+@pytest.mark.parametrize("words, said", [
+    ([ZESTER, "rendr"], "did you mean 'render'?"),
+    ([ZESTER, "help", "rendr"], "did you mean 'render'?"),
+    ([ZESTER, "state.apply", "web"], "did you mean 'zester --local state.apply'?"),
+    ([ZESTER, "--local", "apply", "web"], "did you mean 'state.apply'?"),
+    ([ZESTER, "--local", "file.manged"], "did you mean 'file.managed'?"),
+    ([ZESTER, "--local"], "FUNCTION is missing\n"),
+    ([ZESTER, "--local", "--format", "jsn", "state.owed"], "'--format' wants one of"),
+    ([ZESTER, "doc", "file.managed", "--format", "markdown"], "without a NAME"),
+    ([ZESTER, "doc", "jinja", "--json"], "as text only"),
+    ([KEPLER, "strat"], "did you mean 'start'?"),
+    ([KEPLER, "up"], "did you mean 'start -d'?"),
+    ([KEPLER, "status"], "did you mean 'ps'?"),
+    ([KEPLER, "start", "--detahc"], "did you mean '--detach'?"),
+    ([KEPLER, "start", "--timeout", "soon"], "'--timeout' wants a duration such as \"10s\""),
+    ([KEPLER, "why"], "SERVICE is missing\n"),
+    ([KEPLER, "-f", "web.yaml"], "what to do is missing\n"),
+    ([KEPLER, "doc", "hooks", "--format", "markdown"], "without a CHAPTER"),
+    ([DAEMON, "web"], "unknown argument 'web'"),
+])
+def test_a_mistake_on_the_line_tells_what_was_meant_and_where_help_is(words, said):
+    result = run(*words)
+    assert result.returncode == (1 if words[0] == ZESTER else 2), result.stderr
+    assert said in result.stderr and result.stdout == ""
+    if words[:2] != [ZESTER, "--local"] or "function" not in result.stderr:
+        assert re.search(r"^try '\S+( \S+)? --help'$", result.stderr, re.M), result.stderr
+    if words[0] == KEPLER:
+        assert result.stderr.startswith("Error: ")
+
+
+def test_help_and_version_are_found_behind_other_options():
+    assert run(KEPLER, "-f", "web.yaml", "--help").stdout == run(KEPLER, "--help").stdout
+    assert run(ZESTER, "--local", "--version").stdout == run(ZESTER, "--version").stdout
+    assert run(ZESTER, "help", "--local").stdout == run(ZESTER, "--local", "--help").stdout
+
+
+def completes(program, *words):
+    """What the shell offers for the last word."""
+    name = os.path.basename(program)
+    line = " ".join(f"'{word}'" for word in (name, *words))
+    script = run(program, "completion", "bash").stdout + f"""
+        COMP_WORDS=({line}); COMP_CWORD={len(words)}; _{name}; echo "${{COMPREPLY[@]}}"
+        """
+    return run("bash", "-c", script, cwd="/proc/self/fdinfo").stdout.split()
+
+
+@pytest.mark.parametrize("words, offered", [
+    ([KEPLER, "st"], ["start", "stop"]),
+    ([KEPLER, "-f", "web.yaml", "st"], ["start", "stop"]),
+    ([KEPLER, "daemon", "st"], ["start", "stop", "status"]),
+    ([KEPLER, "graph", "--format", "s"], ["svg"]),
+    ([KEPLER, "graph", "-o", "d"], ["dot"]),
+    ([KEPLER, "doc", "depen"], ["depends_on"]),
+    ([KEPLER, "start", "--no-d"], ["--no-deps"]),
+    ([ZESTER, "--lo"], ["--local"]),
+    ([ZESTER, "--states-dir", "x", "--local", "state.ap"], ["state.apply"]),
+    ([ZESTER, "doc", "file.mana"], ["file.managed"]),
+    ([ZESTER, "completion", "z"], ["zsh"]),
+])
+def test_the_shell_completes_commands_options_and_their_values(words, offered):
+    assert completes(*words) == offered
+
+
+def test_a_daemon_that_is_asked_to_tells_every_request_and_an_unknown_level_is_told(home):
+    assert "request name=" not in home.log()
+    home.stop_daemon()
+    home.env["KEPLER_LOG"] = "debug"
+    home.start_daemon()
+    wait_until(lambda: "reply name=ok" in home.log(), "a reply is in the log")
+    assert re.search(r"debug request name=\w+ id=\d+ pid=\d+ uid=\d+$", home.log(), re.M)
+    home.stop_daemon()
+    home.env["KEPLER_LOG"] = "loud"
+    home.start_daemon()
+    assert "taken as info value=loud" in home.log()

@@ -19,12 +19,14 @@
 /* A service that fails right after it was ready still counts. */
 #define LATE_FAILURE (200 * CLOCK_MS)
 #define FAILURE_MAX  4096
+#define SKIPPED_MAX  ((size_t)1 << 20)
 
 struct following {
     const struct kepler_follow *follow;
     struct kepler_client client;
     struct kepler_progress progress;
     uint64_t start_id, stop_id; /* 0: not asked for */
+    bool answered;              /* what was asked for is under way */
     bool ended;
     int status;
     const char *message; /* what was started */
@@ -134,31 +136,53 @@ static void on_event(struct following *following, const struct message *message)
         on_quiescent(following);
 }
 
-static void tell_started(struct following *following, const struct message *reply)
+/* At once, also where lines follow. */
+static void say(const char *text)
 {
-    const struct value *warnings = value_get(&reply->body, "warnings");
+    puts(text);
+    (void)fflush(stdout);
+}
 
-    if (following->follow->quiet)
-        return;
-    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
-        kepler_warn("%s", warnings->list->items[i].s.p);
-    if (following->follow->detached)
+/* Said at the end, once it is true. */
+static void keep_words(struct following *following, const struct message *reply)
+{
+    if (!following->follow->quiet)
         following->message =
             arena_strdup(following->client.arena, message_text(reply, "message", ""));
 }
 
-/* A second reply to the start is its end: the config was unloaded. */
+/* What was asked for is under way, or done: more is to come. In the foreground lines speak for
+ * themselves. */
+static void on_answer(struct following *following, const struct message *reply)
+{
+    const struct value *warnings = value_get(&reply->body, "warnings");
+
+    following->answered = true;
+    if (following->follow->quiet)
+        return;
+    for (size_t i = 0; value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
+        kepler_warn("%s", warnings->list->items[i].s.p);
+    if (following->follow->detached)
+        keep_words(following, reply);
+    else if (following->follow->only_look)
+        say(message_text(reply, "message", ""));
+}
+
+/* Without warnings it is the end: there was nothing to do, or the config was unloaded. */
 static void on_reply(struct following *following, const struct message *reply)
 {
     int status = kepler_client_check(reply);
+    bool ours = reply->id == following->start_id;
 
-    if (status != 0)
+    if (status != 0) {
         end(following, status);
-    else if (reply->id == following->start_id && message_text(reply, "message", NULL) &&
-             value_get(&reply->body, "warnings"))
-        tell_started(following, reply);
-    else if (reply->id == following->stop_id || !following->stop_id)
+    } else if (ours && value_get(&reply->body, "warnings")) {
+        on_answer(following, reply);
+    } else if (reply->id == following->stop_id || !following->stop_id) {
+        if (ours && !following->answered)
+            keep_words(following, reply);
         finish(following);
+    }
 }
 
 static void on_message(void *self, struct kepler_client *client, const struct message *message)
@@ -211,6 +235,17 @@ static int listen_to_signals(struct following *following)
     return 0;
 }
 
+/* Nobody saw it happen. */
+static void tell_skipped(const struct following *following)
+{
+    AUTO_BUF struct buf text = BUF_INIT(SKIPPED_MAX);
+
+    if (!following->follow->detached || following->follow->quiet || following->progress.on)
+        return;
+    kepler_progress_print_skipped(&following->progress, &text);
+    (void)fputs(buf_text(&text), stderr);
+}
+
 static int run(struct following *following)
 {
     const struct kepler_follow *follow = following->follow;
@@ -225,6 +260,7 @@ static int run(struct following *following)
     kepler_progress_start(&following->progress, following->client.loop);
     kepler_client_run(&following->client);
     kepler_progress_stop(&following->progress);
+    tell_skipped(following);
     if (following->ended && following->status == KEPLER_OK && following->message)
         puts(following->message);
     if (!following->ended)

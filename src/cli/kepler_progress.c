@@ -187,6 +187,16 @@ bool kepler_progress_print_pending(const struct kepler_progress *progress, struc
     return comma[0] != '\0';
 }
 
+void kepler_progress_print_skipped(const struct kepler_progress *progress, struct buf *out)
+{
+    MAP_EACH (&progress->lines, entry) {
+        const struct kepler_progress_line *line = entry->value;
+
+        if (line->status == STATUS_SKIPPED)
+            draw_line(progress, entry, out);
+    }
+}
+
 void kepler_progress_done(struct kepler_progress *progress)
 {
     kepler_progress_stop(progress);

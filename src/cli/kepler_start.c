@@ -8,6 +8,7 @@
 #include "cli/kepler_follow.h"
 #include "cli/kepler_progress.h"
 #include "control/message.h"
+#include "sys/clock.h"
 
 struct start_args {
     struct kepler_globals globals;
@@ -23,7 +24,7 @@ struct start_args {
 #define START_OPTIONS \
     PARAM("detach",              BOOL,     ARGS, detach, "return at once, services run on", .aliases = "d"), \
     PARAM("wait",                BOOL,     ARGS, wait, "with -d: return when all are ready"), \
-    PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long"), \
+    PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long", PARAM_RANGE(CLOCK_MS, INT64_MAX)), \
     PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies"), \
     KEPLER_ENVIRONMENT(ARGS, environment, refresh_env), \
     KEPLER_FLAGS(ARGS, flags), \

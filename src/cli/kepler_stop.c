@@ -6,6 +6,7 @@
 #include "cli/kepler_client.h"
 #include "cli/kepler_follow.h"
 #include "cli/kepler_progress.h"
+#include "sys/clock.h"
 
 /* --- stop ------------------------------------------------------------------------------------ */
 
@@ -89,7 +90,7 @@ struct restart_args {
 static const struct param restart_options[] = {
     PARAM("wait",        BOOL,     ARGS, wait, "return when all are ready"),
     PARAM("follow",      BOOL,     ARGS, follow, "then follow what they write"),
-    PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long"),
+    PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long", PARAM_RANGE(CLOCK_MS, INT64_MAX)),
     PARAM("raw",         BOOL,     ARGS, raw, "with --follow: lines as services wrote them"),
     PARAM("no-deps",     BOOL,     ARGS, no_deps, "all at once, in no order among them"),
     KEPLER_ENVIRONMENT(ARGS, environment, refresh_env),
@@ -99,23 +100,23 @@ static const struct param restart_options[] = {
 };
 /* clang-format on */
 
-/* The restart itself is over; a start of what runs already waits, or follows. */
-static int stay(struct cli *cli, const struct restart_args *args,
-                const struct request_start *request)
+/* One request: what they write and how they fail is heard from the beginning. */
+static int restart_and_stay(struct cli *cli, const struct restart_args *args,
+                            const struct request_start *request)
 {
     struct kepler_follow follow = {
-        .kind = REQUEST_START,
+        .kind = REQUEST_RESTART,
         .start = *request,
         .detached = args->wait,
         .only_look = args->follow,
-        .quiet = true,
+        .quiet = args->globals.quiet,
+        .verbose = args->globals.verbose,
         .timeout = args->timeout,
         .form = args->raw ? LOG_LINE_RAW : LOG_LINE_PLAIN,
     };
 
     follow.start.follow = true;
     follow.start.logs = args->follow;
-    follow.start.no_deps = false;
     return kepler_follow(cli->arena, &follow);
 }
 
@@ -141,15 +142,15 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
         return cli_usage(cli, "--timeout needs --wait");
     if (kepler_config_path(cli->arena, &args->globals, &request.config, &err) < 0)
         return kepler_err(&err);
+    if (args->wait || args->follow)
+        return restart_and_stay(cli, args, &request);
     kepler_progress_init(&progress, !args->globals.quiet);
     request.progress = progress.on;
     status = kepler_ask_with(cli->arena, REQUEST_RESTART, &request, &progress, &body);
     kepler_progress_done(&progress);
-    request.progress = false;
-    if (status != 0)
-        return status;
-    tell(args->globals.quiet, stdout, &body);
-    return args->wait || args->follow ? stay(cli, args, &request) : KEPLER_OK;
+    if (status == 0)
+        tell(args->globals.quiet, stdout, &body);
+    return status;
 }
 
 const struct command kepler_command_restart = {
@@ -158,7 +159,9 @@ const struct command kepler_command_restart = {
     .summary = "restart services that run",
     .details = "Dependents go down first and come up last. What does not run is left alone. Each\n"
                "service is computed anew, but the file is not read again: see 'recreate'. Returns\n"
-               "when they are up again. With --follow, Ctrl+C ends the command alone.\n",
+               "when they are up again; with --wait when they are ready. With --follow, what they\n"
+               "write from the beginning of the restart on is shown, and Ctrl+C ends the command\n"
+               "alone.\n",
     .examples = "  kepler restart\n  kepler restart web --wait --timeout 30s -e DEBUG=1\n",
     .options = restart_options,
     .args_size = sizeof(struct restart_args),

@@ -299,9 +299,12 @@ static bool is_named(const struct call *call, uint32_t index)
     return call->set.count == 0;
 }
 
-/* What is about to be started will tell of itself. */
+/* What is about to be started will tell of itself. What failed before a restart of others was asked
+ * for is no failure of that. */
 void call_watch(struct call *call)
 {
+    bool replay = call->kind != REQUEST_RESTART;
+
     call->watching = true;
     if (call->set.count > 0)
         call->concerned = find_concerned(call);
@@ -312,7 +315,7 @@ void call_watch(struct call *call)
             (!status_is_active(service_status(service)) && is_named(call, i)))
             continue;
         tell_status(call, service);
-        if (readiness_is_unhandled(service))
+        if (replay && readiness_is_unhandled(service))
             tell_failure(call, service);
     }
 }

@@ -75,10 +75,30 @@ static int open_stream(struct call *call, struct err *err)
     return args->logs ? stream_new(&options, &call->stream, err) : 0;
 }
 
-static struct value start_body(struct call *call, const char *message)
+/* The reply of a call that goes on: whoever follows knows it by its warnings, if only none. */
+static struct value answer_body(struct call *call, const char *message)
 {
     struct value body = message_body(&call->arena, "message", message);
-    struct value_list *warnings = value_list_new(&call->arena, 0);
+
+    value_map_set(&call->arena, body.map, value_text("warnings"),
+                  value_list(value_list_new(&call->arena, 0)));
+    return body;
+}
+
+static const char *start_words(struct call *call, size_t started)
+{
+    if (call->project->config->service_count == 0)
+        return arena_printf(&call->arena, "There are no services in '%s'", call->project->path);
+    if (call->count == 0)
+        return "All services are already running";
+    return arena_printf(&call->arena, "Started %zu service%s", started, started == 1 ? "" : "s");
+}
+
+/* All that are to be started count as started: nobody waits for them. */
+static struct value start_body(struct call *call)
+{
+    struct value body = answer_body(call, start_words(call, call->count));
+    struct value_list *warnings = value_get(&body, "warnings")->list;
 
     if (call->warning)
         value_list_push(&call->arena, warnings, value_text(call->warning));
@@ -91,7 +111,6 @@ static struct value start_body(struct call *call, const char *message)
                                     "'%s' has changed since it was loaded: 'kepler run' "
                                     "and 'kepler recreate' read it again",
                                     call->project->path)));
-    value_map_set(&call->arena, body.map, value_text("warnings"), value_list(warnings));
     return body;
 }
 
@@ -107,23 +126,44 @@ static size_t count_startable(const struct project *project, struct engine_set s
     return count;
 }
 
-static const char *start_words(struct call *call)
+/* Those that were named and did not come up, for the warnings; returns how many. */
+static size_t add_fallen(struct call *call, struct value_list *warnings)
 {
-    if (call->project->config->service_count == 0)
-        return arena_printf(&call->arena, "There are no services in '%s'", call->project->path);
-    if (call->count == 0)
-        return "All services are already running";
-    return arena_printf(&call->arena, "Started %zu service%s", call->count,
-                        call->count == 1 ? "" : "s");
+    size_t count = 0;
+
+    for (size_t i = 0; i < call->set.count; i++) {
+        const struct service *service = engine_get(call->project->engine, call->set.services[i]);
+        enum status status = service_status(service);
+        const char *word = status == STATUS_SKIPPED ? "was skipped" : "failed";
+
+        if (status != STATUS_SKIPPED && status != STATUS_FAILED)
+            continue;
+        count++;
+        value_list_push(
+            &call->arena, warnings,
+            value_text(arena_printf(&call->arena, "service '%s' %s: %s", service->config->name,
+                                    word, buf_text(&service->reason))));
+    }
+    return count;
 }
 
 /* Services that were named are waited for until they are through. */
 static void step_started(struct call *call)
 {
-    if (!call->project)
+    struct value body;
+    size_t fallen;
+
+    if (!call->project) {
         call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
-    else if (engine_is_started(call->project->engine, call->set))
-        call_finish(call, start_body(call, start_words(call)));
+        return;
+    }
+    if (!engine_is_started(call->project->engine, call->set))
+        return;
+    body = start_body(call);
+    fallen = add_fallen(call, value_get(&body, "warnings")->list);
+    value_map_set(&call->arena, body.map, value_text("message"),
+                  value_text(start_words(call, fallen < call->count ? call->count - fallen : 0)));
+    call_finish(call, body);
 }
 
 /* The project is loaded: find the services, start, and answer. */
@@ -148,7 +188,7 @@ static void begin(struct call *call)
     engine_ask_as(project->engine, call->who);
     call->count = count_startable(project, call->set);
     if (args->follow) {
-        call_answer(call, start_body(call, start_words(call)));
+        call_answer(call, start_body(call));
         call_watch(call);
     } else {
         call->step = step_started;
@@ -157,7 +197,7 @@ static void begin(struct call *call)
     if (call->count > 0)
         project_start(project, call->set, flags);
     if (!args->follow && args->services.n == 0)
-        call_finish(call, start_body(call, start_words(call)));
+        call_finish(call, start_body(call));
     else if (args->follow && !call->client)
         call_free(call);
 }
@@ -170,6 +210,8 @@ static bool is_busy(struct call *call)
     return true;
 }
 
+static void begin_restart(struct call *call);
+
 /* Lines of earlier runs are in the store: those that come from now on are ours. */
 static void step_begin(struct call *call)
 {
@@ -180,8 +222,18 @@ static void step_begin(struct call *call)
     if (!capture_is_flushed(&call->project->capture, call->ticket))
         return;
     call->ticket = 0;
-    if (!is_busy(call))
+    if (is_busy(call))
+        return;
+    if (call->kind == REQUEST_RESTART)
+        begin_restart(call);
+    else
         begin(call);
+}
+
+static void begin_after_flush(struct call *call)
+{
+    call->ticket = capture_flush(&call->project->capture);
+    call->step = step_begin;
 }
 
 void handle_start(struct call *call)
@@ -200,12 +252,10 @@ void handle_start(struct call *call)
         if (!call->project && load(call) < 0)
             return;
     }
-    if (!args->logs) {
+    if (args->logs)
+        begin_after_flush(call);
+    else
         begin(call);
-        return;
-    }
-    call->ticket = capture_flush(&call->project->capture);
-    call->step = step_begin;
 }
 
 /* --- run and recreate: stop, forget, load anew -------------------------------------------- */
@@ -316,9 +366,27 @@ static const struct service *find_fallen(const struct call *call)
     return NULL;
 }
 
+/* They are up again; whoever follows has heard of failures, and stays until all is ready. */
+static void go_on(struct call *call, const char *words)
+{
+    const struct request_start *args = call->args;
+
+    call->step = NULL;
+    if (args->services.n == 0) {
+        call->set = ENGINE_ALL;
+        call->concerned = NULL;
+    }
+    call->project->settled = true;
+    call_answer(call, answer_body(call, words));
+    if (!call->client)
+        call_free(call);
+}
+
 static void step_restart(struct call *call)
 {
+    const struct request_start *args = call->args;
     const struct service *fallen;
+    const char *words;
 
     if (!call->project) {
         call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
@@ -326,15 +394,20 @@ static void step_restart(struct call *call)
     }
     if (!engine_is_settled(call->project->engine, call->set))
         return;
+    words = arena_printf(&call->arena, "Restarted %zu service%s", call->count,
+                         call->count == 1 ? "" : "s");
     fallen = find_fallen(call);
-    if (fallen)
+    if (args->follow)
+        go_on(call, words);
+    else if (fallen)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
                     fallen->config->name, buf_text(&fallen->reason));
     else
-        call_say(call, "Restarted %zu service%s", call->count, call->count == 1 ? "" : "s");
+        call_say(call, "%s", words);
 }
 
-void handle_restart(struct call *call)
+/* The services are found among those that run, and restart. */
+static void begin_restart(struct call *call)
 {
     const struct request_start *args = call->args;
     struct project_merge merge = { .environment = args->environment,
@@ -344,12 +417,6 @@ void handle_restart(struct call *call)
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
     struct err err;
 
-    if (call_find_project(call, args->config) < 0 || is_busy(call))
-        return;
-    if (!call->project) {
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-        return;
-    }
     if (project_find(call->project, args->services, &call->arena, &call->set, &err) < 0) {
         call_fail(call, &err);
         return;
@@ -361,8 +428,28 @@ void handle_restart(struct call *call)
         call_say(call, "No running services to restart");
         return;
     }
+    if (args->follow && open_stream(call, &err) < 0) {
+        call_fail(call, &err);
+        return;
+    }
+    if (args->follow)
+        call_watch(call);
     call->progress = args->progress;
-    call->count = engine_restart(call->project->engine, call->set, flags);
     call->step = step_restart;
+    call->count = engine_restart(call->project->engine, call->set, flags);
     call->project->settled = true;
+}
+
+void handle_restart(struct call *call)
+{
+    const struct request_start *args = call->args;
+
+    if (call_find_project(call, args->config) < 0 || is_busy(call))
+        return;
+    if (!call->project)
+        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+    else if (args->logs)
+        begin_after_flush(call);
+    else
+        begin_restart(call);
 }

@@ -88,6 +88,8 @@ def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
 @pytest.mark.parametrize("words, text", [
     (["start", "--wait"], "--wait needs -d"),
     (["start", "-d", "--timeout", "3s"], "--timeout needs --wait"),
+    (["start", "-d", "--wait", "--timeout", "0s"], "at least 1 ms"),
+    (["restart", "--wait", "--timeout", "0s"], "at least 1 ms"),
     (["start", "--no-abort-on-failure"], "--no-abort-on-failure needs --wait"),
     (["start", "-d", "--json"], "cannot be used with -d"),
     (["start", "--no-deps"], "--no-deps needs at least one service"),
@@ -310,6 +312,34 @@ def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
         assert services[name]["skip_reason"] == reason
     assert re.fullmatch(rf"Failed \d+s ago \({re.escape(late)}\)", rows["backend"][0])
     assert services["backend"]["fail_reason"] == late
+
+
+def test_without_a_terminal_wait_tells_at_the_end_what_was_skipped(home):
+    home.write("""
+        services:
+          web: {run: "exec sleep 1000", if: "${{ service.debug }}$"}
+          api: {run: "exec sleep 1000", depends_on: [web]}
+          app: {run: "exec sleep 1000"}
+        """)
+    run = home.start("--wait")
+    assert sorted(run.stderr.splitlines()) == ["  api  Skipped: dependency `web` was skipped",
+                                               "  web  Skipped: `if` condition evaluated to false: `service.debug`"]
+    assert home.start("--wait", "-q").stderr == ""
+
+
+def test_a_start_by_name_tells_what_did_not_come_up(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000"}
+          web: {run: "exec sleep 1000", depends_on: [db]}
+          bad: {command: [no-such-program]}
+          app: {run: "exec sleep 1000"}
+        """)
+    run = home.start("web", "bad", "app")
+    assert run.stdout == "Started 1 service\n"
+    assert run.stderr.splitlines() == [
+        "Warning: service 'web' was skipped: dependency was stopped, won't restart (policy: No)",
+        "Warning: service 'bad' failed: start 'no-such-program': No such file or directory"]
 
 
 # --- run, recreate, restart, stop ---------------------------------------------------------------

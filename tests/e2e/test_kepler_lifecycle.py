@@ -431,19 +431,61 @@ def test_restart_goes_down_in_one_order_and_up_in_the_other(home):
     assert home.read("order").split() == ["-web", "-db", "+db", "+web"]
 
 
-def test_restart_follow_shows_lines_and_ctrl_c_leaves_the_services_alone(home):
-    home.write("services:\n  a: {run: 'while :; do echo $$; sleep 0.05; done'}\n")
+def test_restart_follow_shows_lines_from_the_beginning_and_ctrl_c_leaves_the_services_alone(home):
+    home.write("services:\n  a: {run: 'echo begin $$; while :; do echo $$; sleep 0.05; done'}\n")
     home.start("--wait")
     before = home.services()["a"]["pid"]
     command = home.begin("restart", "--follow", "--raw")
-    assert command.stdout.readline() == "Restarted 1 service\n"
-    pid = int(command.stdout.readline())
-    assert pid != before
+    seen = []
+    wait_until(lambda: seen.append(command.stdout.readline().strip()) or seen.count("Restarted 1 service") and seen[-1].isdigit(),
+               "lines after the restart")
+    pid = home.services()["a"]["pid"]
+    assert pid != before and f"begin {pid}" in seen and seen[-1] == str(pid)
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=30)
     assert command.returncode == 0
     found = home.services()["a"]
     assert (found["status"], found["pid"]) == ("running", pid)
+
+
+@pytest.mark.parametrize("words", [["--wait"], ["--follow"]])
+def test_a_restart_that_stays_starts_nothing_that_did_not_run(home, words):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000"}
+          once: {run: "echo x >> once"}
+          fell: {run: "exit 3", depends_on: [once]}
+          down: {run: "exec sleep 1000"}
+    """)
+    home.start("--wait", "--no-abort-on-failure", check=False)
+    for name, status in (("a", "running"), ("once", "exited"), ("fell", "exited"), ("down", "running")):
+        home.wait_for(name, status)
+    home.run("stop", "down")
+    command = home.begin("restart", *words)
+    assert command.stdout.readline() == "Restarted 1 service\n"
+    if words == ["--follow"]:
+        command.send_signal(signal.SIGINT)
+    errors = command.communicate(timeout=30)[1]
+    assert (command.returncode, errors) == (0, "")
+    found = home.services()
+    assert {name: found[name]["status"] for name in found} == {"a": "running", "once": "exited", "fell": "exited",
+                                                              "down": "stopped"}
+    assert home.read("once") == "x\n"
+    home.run("stop", "a")
+    assert home.run("restart", *words).stdout == "No running services to restart\n"
+
+
+def test_a_restart_that_waits_hears_of_a_failure_and_tries_once(home):
+    home.write("""
+        services:
+          a: {run: "echo x >> runs; test $(wc -l < runs) -gt 1 && exit 3; exec sleep 1000"}
+          b: {run: "exec sleep 1000"}
+    """)
+    home.start("--wait")
+    run = home.run("restart", "--wait", check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", "Error: service 'a' failed: exit code 3\n")
+    home.wait_for("b", "running")
+    assert (home.status("a"), home.read("runs")) == ("exited", "x\nx\n")
 
 
 def test_recreate_begins_as_if_nothing_had_been(home):

@@ -51,6 +51,15 @@ static int look(struct state_run *run, const char *path, struct found *ret, stru
     return fs_readlink(run->arena, path, &ret->target, err);
 }
 
+/* What a dry run adds when nobody clears the way: it cannot know what states before do. */
+static const char *warning(const struct symlink_args *want)
+{
+    return want->force || want->backupname
+               ? ""
+               : " — it must be removed by an earlier state in the run, or set force: true (apply "
+                 "fails otherwise)";
+}
+
 static int symlink_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct symlink_args *want = args;
@@ -65,11 +74,11 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
             return -1;
         state_differs(run, "symlink %s does not exist", want->name);
     } else if (!found.target) {
-        state_differs(run, "%s exists as a %s, not a symlink", want->name,
-                      fs_kind_name(found.info.kind));
+        state_differs(run, "%s exists as a %s, not a symlink%s", want->name,
+                      fs_kind_name(found.info.kind), warning(want));
     } else if (strcmp(found.target, want->target) != 0) {
-        state_differs(run, "symlink %s points to \"%s\", want \"%s\"", want->name, found.target,
-                      want->target);
+        state_differs(run, "symlink %s points to \"%s\", want \"%s\"%s", want->name, found.target,
+                      want->target, warning(want));
     } else {
         attrs_check(run, want->name, &attrs, &found.info);
     }

@@ -121,6 +121,8 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
         state_differs(run, "atime differs for %s", want->name);
     if (!is_time(want->mtime, st.st_mtim))
         state_differs(run, "mtime differs for %s", want->name);
+    if (run->forced && !want->atime && !want->mtime)
+        state_differs(run, "times of %s become the present", want->name);
     return 0;
 }
 

@@ -158,6 +158,18 @@ static bool is_fine_unknown(const struct services_goal *goal)
            goal->masked != PARAM_IS_TRUE;
 }
 
+/* What a watched change does to a service that runs. It counts whatever else had drifted. */
+static bool reacts(const struct work *work)
+{
+    return work->run->forced && work->goal.restarts && work->before.running &&
+           work->goal.running == PARAM_IS_TRUE;
+}
+
+static enum service_action reaction(const struct services_wish *wish)
+{
+    return wish->reload && !wish->full_restart ? SERVICE_RELOAD : SERVICE_RESTART;
+}
+
 int services_check(struct state_run *run, const struct services_wish *wish,
                    const struct services_goal *goal, struct err *err)
 {
@@ -183,6 +195,8 @@ int services_check(struct state_run *run, const struct services_wish *wish,
                       work.goal.enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
                                                         : "%s is enabled at boot and should not be",
                       work.shown);
+    if (reacts(&work))
+        state_differs(run, "%s is to be %s", work.shown, done_words[reaction(wish)]);
     if (!run->differs)
         state_say(run, "%s is as it should be", work.shown);
     return 0;
@@ -267,17 +281,15 @@ static int settle(struct work *work, bool running, struct err *err)
 
 static int set_running(struct work *work, struct err *err)
 {
-    const struct services_wish *wish = work->wish;
     const bool running = work->goal.running == PARAM_IS_TRUE;
     enum service_action action = running ? SERVICE_START : SERVICE_STOP;
 
     if (work->goal.running == PARAM_IS_UNSET)
         return 0;
     if (work->before.running == running) {
-        /* A watched change counts whatever else had drifted. */
-        if (!running || !work->run->forced || !work->goal.restarts)
+        if (!reacts(work))
             return 0;
-        action = wish->reload && !wish->full_restart ? SERVICE_RELOAD : SERVICE_RESTART;
+        action = reaction(work->wish);
     }
     if (act(work, action, err) < 0)
         return -1;

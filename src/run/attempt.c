@@ -87,7 +87,8 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
     return 0;
 }
 
-/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell. */
+/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell: a module to which
+ * being forced is a reason of its own says so. */
 static int check(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
@@ -206,9 +207,7 @@ static int go(struct step *step, struct err *err)
     if ((!run->forced || step->test) && check(step, err) < 0)
         return -1;
     if (step->test) {
-        step->attempt->changed = run->differs || run->forced;
-        if (run->forced && !run->differs)
-            state_say(run, "would be applied again");
+        step->attempt->changed = run->differs;
         return 0;
     }
     if (!run->differs && !run->forced)

@@ -4,7 +4,8 @@
  *
  * A state module compares and changes:
  *
- *     check   records differences (state_differs, state_diff) and touches nothing;
+ *     check   records differences (state_differs, state_diff) and touches nothing; when it is
+ *             forced, which it sees in a dry run, it also tells what that alone would do;
  *     apply   runs when there are some, or when it is forced; every change of the
  *             file system goes through state/change.h, which keeps the before-image;
  *     revert  undoes what apply noted with state_note; files come back without it. It

@@ -98,8 +98,14 @@ def test_a_watched_change_restarts_or_reloads(machine):
     assert calls(machine) == ["start"]
     machine.apply(WATCH.format(root=machine.root, content="2", reload="reload: false"))
     assert calls(machine) == ["restart", "stop", "start"]
+    looked = machine.apply(WATCH.format(root=machine.root, content="3", reload="reload: true"), "--test")
+    assert looked["service.running:toy"]["text"] == "toy is to be reloaded" and calls(machine) == []
     machine.apply(WATCH.format(root=machine.root, content="3", reload="reload: true"))
     assert calls(machine) == ["reload"]
+    machine.apply("toy: {service.dead: [{provider: sysv, watch: [{cmd: x}]}]}\nx: {cmd.run: [{name: 'true'}]}")
+    looked = machine.apply("toy: {service.dead: [{provider: sysv, watch: [{cmd: x}]}]}\nx: {cmd.run: [{name: 'true'}]}",
+                           "--test")
+    assert not looked["service.dead:toy"]["changed"]
 
 
 def test_a_watched_change_restarts_also_when_enable_had_drifted(machine):

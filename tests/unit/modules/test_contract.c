@@ -91,6 +91,37 @@ TEST(every_example_differs_is_applied_is_clean_and_is_reverted)
     CHECK(n >= 15);
 }
 
+TEST(a_dry_run_tells_what_a_watched_change_does_to_what_is_clean)
+{
+    for (size_t i = 0; i < module_count; i++) {
+        const struct module *module = module_table[i];
+        AUTO_BUF struct buf mistakes = BUF_INIT(BUF_NO_LIMIT);
+        struct stage stage;
+        const char *foretold;
+
+        if (!is_for_here(module))
+            continue;
+        stage_init(&stage);
+        (void)stage_shell(&stage, str_from(setup));
+        load(&stage, module);
+        run(&stage, module, RUN_APPLY, "changed");
+        CHECK_INT(stage_load(&stage,
+                             str_from(arena_printf(&stage.arena,
+                                                   "%s\nchange:\n  test.succeed_with_changes:\n"
+                                                   "    - watch_in: [example]\n",
+                                                   declare(&stage, module).p)),
+                             &mistakes),
+                  0);
+        stage_run(&stage, RUN_TEST);
+        foretold = stage_word(&stage.result.states.p[1]);
+        stage_run(&stage, RUN_APPLY);
+        CHECK_STR(arena_printf(&stage.arena, "%s %s", module->name, foretold),
+                  arena_printf(&stage.arena, "%s %s", module->name,
+                               stage_word(&stage.result.states.p[1])));
+        stage_done(&stage);
+    }
+}
+
 TEST(a_dry_run_touches_nothing)
 {
     for (size_t i = 0; i < module_count; i++) {

@@ -384,17 +384,15 @@ static int print_answer(struct local *local, const struct value *answer)
 /* Words beyond the first are the next parameters of the table: 'facts.set role web'. */
 static int bind_words(struct local *local, const struct module *module)
 {
-    for (size_t i = 1, at = 0; i < local->words.n; i++) {
-        const struct param *param;
+    const size_t first = params_find_primary(module->params) ? 0 : 1;
 
-        while (module->params[at].name && (module->params[at].flags & PARAM_PRIMARY))
-            at++;
-        param = &module->params[at];
-        if (!param->name)
+    for (size_t i = 1; i < local->words.n; i++) {
+        const struct param *param = params_at(module->params, i - first);
+
+        if (!param)
             return -1;
         value_map_set(&local->session.arena, local->given.map, value_text(param->name),
                       value_text(local->words.p[i]));
-        at++;
     }
     return 0;
 }

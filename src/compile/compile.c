@@ -81,9 +81,9 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         .module = decl->module,
     };
 
-    if (delegate_read(c->arena, decl, &state.module, &origin.args, c->diags) < 0 ||
-        generic_read(c->arena, origin.args, &state, body, c->diags) < 0)
+    if (delegate_read(c->arena, decl, &state.module, &origin.args, c->diags) < 0)
         origin.broken = true;
+    (void)generic_read(c->arena, origin.args, &state, body, c->diags);
     drop_empty_primary(state.module, body);
     state.body = value_at(value_map(body), &decl->where);
     state.deferred = c->outputs->list.n > 0 && output_has_mark(&state.body);
@@ -228,10 +228,20 @@ static void decode(struct compiling *c)
         if (c->origins.p[i].broken)
             continue;
         if (state->deferred)
-            (void)plan_check_deferred(c->arena, state, unknown, c->diags);
+            (void)plan_check_given(c->arena, state, unknown, c->diags);
         else
             (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, c->diags);
     }
+}
+
+/* Arguments that are wrong whatever the file that is missing would have added. */
+static void check_given(struct compiling *c)
+{
+    struct diags *unknown = c->host->strict_params ? NULL : c->warnings;
+
+    for (size_t i = 0; i < c->states.n; i++)
+        if (!c->origins.p[i].broken)
+            (void)plan_check_given(c->arena, &c->states.p[i], unknown, c->diags);
 }
 
 /* Only who cleans a folder asks for the paths of all. */
@@ -271,9 +281,12 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
 {
     struct plan *plan = ARENA_NEW(c->arena, struct plan);
 
-    /* With a file missing, most of what follows would be told because of that. */
-    if (c->load.broken)
+    /* With a file missing, most of what is said of requisites would be because of that. */
+    if (c->load.broken) {
+        build_states(c);
+        check_given(c);
         return -1;
+    }
     (void)load_finish(&c->load);
     (void)use_apply(c->arena, &c->load.decls, c->diags);
     build_states(c);

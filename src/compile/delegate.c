@@ -26,19 +26,6 @@ static bool is_generic(struct str key)
     return false;
 }
 
-/* The parameter at a place: the primary one first, then the others as the table has them. */
-static const struct param *param_at(const struct module *module, size_t place)
-{
-    const struct param *primary = params_find_primary(module->params);
-
-    if (primary && place-- == 0)
-        return primary;
-    for (const struct param *p = module->params; p && p->name; p++)
-        if (p != primary && place-- == 0)
-            return p;
-    return NULL;
-}
-
 /* What stands under the name of a module: a map, or Salt's list of maps and of arguments by place.
  */
 static int add_all(struct arena *arena, const struct module *module, struct value_map *to,
@@ -60,7 +47,7 @@ static int add_all(struct arena *arena, const struct module *module, struct valu
         }
         if (!module)
             return 0; /* which is told when it is looked for */
-        param = param_at(module, place++);
+        param = params_at(module->params, place++);
         if (!param)
             return value_diag(diags, item, "%s takes %zu arguments by place at most", module->name,
                               place - 1);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "data/params.h"
 #include "data/value.h"
-#include "compile/decl.h"
+#include "compile/guards.h"
 #include "state/module.h"
 #include "compile/output.h"
 #include "compile/plan.h"
@@ -26,8 +26,8 @@ struct generic_args {
 
 /* clang-format off */
 static const struct param generic_params[] = {
-    PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits 0"),
-    PARAM("unless", ANY, ARGS, unless, "run only if every command exits with another status"),
+    PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits 0, every function says yes"),
+    PARAM("unless", ANY, ARGS, unless, "run only if every command exits with another status, every function says no"),
     PARAM("check_cmd", ANY, ARGS, check_cmd, "commands that must succeed afterwards"),
     PARAM("creates", STRS, ARGS, creates, "paths; when all are there, nothing is to be done"),
     PARAM("order", ANY, ARGS, order, "the place in its level: a number, first or last"),
@@ -79,46 +79,6 @@ static const char *const keys[] = {
 const char *const *generic_keys(void)
 {
     return keys;
-}
-
-/* --- guards ------------------------------------------------------------------------- */
-
-static int guard_text(struct arena *arena, const struct value *v, const char *key,
-                      struct plan_guard *ret, struct diags *diags)
-{
-    const struct str text = decl_text(arena, v);
-
-    if (v->kind == VALUE_MAP) {
-        (void)value_diag(diags, v, "'%s' wants a command, not a map", key);
-        diag_hint(diags, "functions are not called here: write a command for the shell");
-        return -1;
-    }
-    if (!text.p || str_trim(text).n == 0)
-        return value_diag(diags, v, "'%s' wants a command, not %s", key,
-                          text.p ? "an empty text" : value_describe(v));
-    *ret = (struct plan_guard){ .command = text.p, .at = value_place(v) };
-    return 0;
-}
-
-static int read_guards(struct arena *arena, const struct value *v, const char *key,
-                       struct plan_guards *ret, struct diags *diags)
-{
-    const struct value *items = v;
-    struct plan_guard *guards;
-    size_t n = 1;
-    int result = 0;
-
-    if (!v || v->kind == VALUE_NULL)
-        return 0;
-    if (v->kind == VALUE_LIST) {
-        items = v->list->items;
-        n = v->list->count;
-    }
-    guards = ARENA_ARRAY(arena, struct plan_guard, n);
-    for (size_t i = 0; i < n; i++)
-        result |= guard_text(arena, &items[i], key, &guards[i], diags);
-    *ret = (struct plan_guards){ guards, n };
-    return result;
 }
 
 /* --- order and retry ------------------------------------------------------------------- */
@@ -215,8 +175,9 @@ static int split(struct arena *arena, const struct value_map *args, const struct
                 result |= value_diag(
                     diags, &pair->value,
                     "outputs() can be used in arguments of the module, not in '%s'", key.p);
+        } else if (check_key(pair, diags) < 0) {
+            result = -1;
         } else {
-            result |= check_key(pair, diags);
             value_map_set(arena, body, pair->key, pair->value);
         }
     }
@@ -272,9 +233,9 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     int result = split(arena, args, state->module, map, ret_body, diags);
 
     result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
-    result |= read_guards(arena, got.onlyif, "onlyif", &state->onlyif, diags);
-    result |= read_guards(arena, got.unless, "unless", &state->unless, diags);
-    result |= read_guards(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
+    result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);
+    result |= guards_read(arena, got.unless, "unless", &state->unless, diags);
+    result |= guards_read_commands(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
     result |= read_order(arena, got.order, &state->order, diags);
     result |= read_retry(arena, got.retry, &state->retry, diags);
     if (map->count > 0)

@@ -49,8 +49,8 @@ static int refuse_unknown(const struct module *module, const struct value *key, 
     return -1;
 }
 
-int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
-                        struct diags *diags)
+int plan_check_given(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                     struct diags *diags)
 {
     const struct params_policy policy = { .owner = state->module->name };
     const struct value_map *body = state->body.map;

@@ -44,9 +44,12 @@ struct plan_targets {
     size_t n;
 };
 
-/* A command that decides whether a state may run, or that checks what it did. */
+/* A command or a function that decides whether a state may run, or that checks what it did. */
 struct plan_guard {
-    const char *command; /* for the shell */
+    const char *command;           /* for the shell; the name of the function */
+    const struct module *function; /* NULL: it is a command */
+    const void *args;              /* of the function, decoded */
+    const char *path;              /* into what it gives: "a:b"; NULL: all of it */
     struct place at;
 };
 struct plan_guards {
@@ -110,9 +113,9 @@ int64_t plan_find(const struct plan *plan, const char *name);
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
                 struct diags *unknown, const void **ret_args, struct diags *diags);
 
-/* What can be told of the arguments of a deferred state before it starts: unknown parameters, and
- * values that do not fit. */
-int plan_check_deferred(struct arena *arena, const struct plan_state *state, struct diags *unknown,
-                        struct diags *diags);
+/* What can be told of the arguments that are there while others are not known yet: unknown
+ * parameters, and values that do not fit. */
+int plan_check_given(struct arena *arena, const struct plan_state *state, struct diags *unknown,
+                     struct diags *diags);
 
 #endif

@@ -33,27 +33,13 @@ static struct str suggest_salt(struct str name)
     return suggest_best(&best);
 }
 
-/* Arguments by place go to the primary parameter first, then to the others in their order. */
-static const struct param *nth_param(const struct param *table, size_t n)
-{
-    const struct param *primary = params_find_primary(table);
-
-    if (primary && n == 0)
-        return primary;
-    n -= primary ? 1 : 0;
-    for (const struct param *p = table; p->name; p++)
-        if (p != primary && n-- == 0)
-            return p;
-    return NULL;
-}
-
 static int module_arguments(struct render *render, const struct module *module,
                             const struct call *call, struct value *ret)
 {
     struct value_map *map = container_new_map(render, call->count + call->named_count);
 
     for (size_t i = 0; i < call->count; i++) {
-        const struct param *param = nth_param(module->params, i);
+        const struct param *param = params_at(module->params, i);
 
         if (!param)
             return render_fail(render, RENDER_TYPE, "%s() takes fewer than %zu arguments",

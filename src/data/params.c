@@ -57,6 +57,18 @@ const struct param *params_find_primary(const struct param *table)
     return NULL;
 }
 
+const struct param *params_at(const struct param *table, size_t place)
+{
+    const struct param *primary = params_find_primary(table);
+
+    if (primary && place-- == 0)
+        return primary;
+    for (const struct param *p = table; p->name; p++)
+        if (p != primary && place-- == 0)
+            return p;
+    return NULL;
+}
+
 static size_t count_params(const struct param *table)
 {
     size_t n = 0;

@@ -160,6 +160,9 @@ int params_decode_one(struct arena *arena, const struct param *param,
 /* By name or alias; NULL when there is none. */
 const struct param *params_find(const struct param *table, struct str name);
 const struct param *params_find_primary(const struct param *table);
+/* The one at a place, for arguments without a name: the primary one first, then the others as the
+ * table has them. NULL when there are not so many. */
+const struct param *params_at(const struct param *table, size_t place);
 
 /* Is the table itself sound: names unique, choices and words there, defaults readable? For the test
  * of those who write tables. */

@@ -14,7 +14,8 @@ static const char *parent_of(struct state_run *run, const char *path)
     return path_dirname(run->arena, path_normalise(run->arena, path));
 }
 
-/* The nearest path above that is there and is no folder; NULL when there is none. */
+/* The nearest path above that is there and is no folder; NULL when there is none. A link that leads
+ * nowhere is there. */
 static int find_obstacle(struct state_run *run, const char *parent, const char **ret,
                          struct err *err)
 {
@@ -26,6 +27,8 @@ static int find_obstacle(struct state_run *run, const char *parent, const char *
             return -1;
         if (info.kind == FS_FOLDER || strcmp(parent, "/") == 0)
             return 0;
+        if (info.kind == FS_NONE && fs_lstat(parent, &info, err) < 0)
+            return -1;
         if (info.kind != FS_NONE) {
             *ret = parent;
             return 0;

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "state/call.h"
 #include "state/variables.h"
 #include "state/host.h"
 #include "compile/plan.h"
@@ -64,16 +65,43 @@ static bool is_user_to_come(struct state_run *run, const struct plan_state *stat
            account_find(run->arena, state->guard_user, &account, &ignored) == 0 && !account;
 }
 
-/* Does every command end as wanted: well for onlyif, not well for unless? */
+/* Python's idea of a yes; service.status answers in words, of which one is no. */
+static bool is_yes(const struct plan_guard *guard, const struct value *answer)
+{
+    if (guard->path)
+        answer = value_path(answer, str_from(guard->path), ':');
+    return answer && value_is_true(answer) &&
+           !(answer->kind == VALUE_STR && str_is(answer->s, "stopped"));
+}
+
+static int ask(struct state_run *run, const struct plan_state *state,
+               const struct plan_guard *guard, bool *ret_yes, struct err *err)
+{
+    struct process_result result;
+    struct value answer;
+
+    if (guard->function) {
+        if (call_decoded(run->arena, run->host, guard->function, guard->args, &answer, err) < 0)
+            return -1;
+        *ret_yes = is_yes(guard, &answer);
+        return 0;
+    }
+    if (run_guard(run, state, guard->command, &result, err) < 0)
+        return -1;
+    *ret_yes = process_status_ok(result.status);
+    return 0;
+}
+
+/* Is every answer as wanted: yes for onlyif, no for unless? */
 static int ask_list(struct state_run *run, const struct plan_state *state, const char *word,
                     const struct plan_guards *guards, bool wants, bool *met, struct err *err)
 {
     for (size_t i = 0; i < guards->n && *met; i++) {
-        struct process_result result;
+        bool yes;
 
-        if (run_guard(run, state, guards->p[i].command, &result, err) < 0)
+        if (ask(run, state, &guards->p[i], &yes, err) < 0)
             return err_wrap(err, "%s \"%s\"", word, guards->p[i].command);
-        *met = process_status_ok(result.status) == wants;
+        *met = yes == wants;
     }
     return 0;
 }

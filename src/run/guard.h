@@ -1,8 +1,9 @@
 /*
- * guard - commands that decide about a state.
+ * guard - commands and functions that decide about a state.
  *
- * onlyif: every one must end well; unless: none may. check_cmd runs after apply
- * and must end well. A command that cannot be started is an error, not an answer.
+ * onlyif: every one must end well, or say yes; unless: none may. check_cmd runs after
+ * apply and must end well. A command that cannot be started, or a function that
+ * fails, is an error, not an answer.
  *
  * Threads: any.
  */

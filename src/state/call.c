@@ -5,12 +5,24 @@
 #include "state/host.h"
 #include "state/module.h"
 
-int call_function(struct arena *arena, struct state_host *host, const struct module *module,
-                  const struct value *given, const struct value *primary, struct value *ret,
-                  struct diags *diags)
+int call_decode(struct arena *arena, const struct module *module, const struct value *given,
+                const struct value *primary, const void **ret_args, struct diags *diags)
 {
     const struct params_policy policy = { .owner = module->name, .primary = primary };
+    const struct value none = value_null();
     void *args = arena_zalloc(arena, module->args_size + 1);
+
+    if (params_decode(arena, module->params, &policy, given, args, diags) < 0)
+        return -1;
+    if (module->validate && module->validate(args, given ? given : &none, diags) < 0)
+        return -1;
+    *ret_args = args;
+    return 0;
+}
+
+int call_decoded(struct arena *arena, struct state_host *host, const struct module *module,
+                 const void *args, struct value *ret, struct err *err)
+{
     struct state_run run = {
         .arena = arena,
         .name = module->name,
@@ -20,12 +32,22 @@ int call_function(struct arena *arena, struct state_host *host, const struct mod
         .details = value_map_new(arena, 0),
         .notes = value_map_new(arena, 0),
     };
-    struct err err;
-    int result;
+    int result = module->call(&run, args, ret, err);
 
-    if (params_decode(arena, module->params, &policy, given, args, diags) < 0)
-        return -1;
-    result = module->call(&run, args, ret, &err);
     buf_done(&run.text);
-    return result < 0 ? diag_err(diags, (struct place){ 0 }, &err) : 0;
+    return result;
+}
+
+int call_function(struct arena *arena, struct state_host *host, const struct module *module,
+                  const struct value *given, const struct value *primary, struct value *ret,
+                  struct diags *diags)
+{
+    const void *args;
+    struct err err;
+
+    if (call_decode(arena, module, given, primary, &args, diags) < 0)
+        return -1;
+    if (call_decoded(arena, host, module, args, ret, &err) < 0)
+        return diag_err(diags, (struct place){ 0 }, &err);
+    return 0;
 }

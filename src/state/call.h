@@ -1,11 +1,18 @@
 /*
- * call - one function of the module table, by hand.
+ * call - functions of the module table, outside of a state.
+ *
+ * In one go, or decoded first, so that mistakes are told before anything runs:
+ *
+ *     call_decode -> call_decoded, any number of times
+ *
+ * Memory: the arena. Threads: any.
  */
 #ifndef STATE_CALL_H
 #define STATE_CALL_H
 
 struct arena;
 struct diags;
+struct err;
 struct module;
 struct state_host;
 struct value;
@@ -16,5 +23,10 @@ struct value;
 int call_function(struct arena *arena, struct state_host *host, const struct module *module,
                   const struct value *given, const struct value *primary, struct value *ret,
                   struct diags *diags);
+
+int call_decode(struct arena *arena, const struct module *module, const struct value *given,
+                const struct value *primary, const void **ret_args, struct diags *diags);
+int call_decoded(struct arena *arena, struct state_host *host, const struct module *module,
+                 const void *args, struct value *ret, struct err *err);
 
 #endif

@@ -31,7 +31,8 @@ static struct value *section_value(struct arena *arena, const struct golden *gol
 static void print_guards(const struct plan_guards *guards, const char *name, struct buf *out)
 {
     VEC_EACH (guards, guard)
-        buf_printf(out, "    %s %s\n", name, guard->command);
+        buf_printf(out, "    %s %s%s%s%s\n", name, guard->function ? "function " : "",
+                   guard->command, guard->path ? " at " : "", guard->path ? guard->path : "");
 }
 
 static void print_state(const struct plan *plan, const struct plan_state *state, struct buf *out)

@@ -264,10 +264,11 @@ static int directory_check(struct state_run *run, const void *args, struct err *
     else if (want->force || want->backupname)
         state_differs(run, "%s exists but is not a directory", want->name);
     else
-        state_differs(run,
-                      "%s exists but is not a directory — it must be removed by an earlier state in "
-                      "the run, or set force: true (apply fails otherwise)",
-                      want->name);
+        state_differs(
+            run,
+            "%s exists but is not a directory — it must be removed by an earlier state in "
+            "the run, or set force: true (apply fails otherwise)",
+            want->name);
     return 0;
 }
 

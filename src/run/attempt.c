@@ -87,8 +87,8 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
     return 0;
 }
 
-/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell: a module to which
- * being forced is a reason of its own says so. */
+/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell: a module to
+ * which being forced is a reason of its own says so. */
 static int check(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;

@@ -153,7 +153,7 @@ docs: all ## write again what is generated in docs: packages, modules, kepler-fi
 
 INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)
 install: all ## install below $(DESTDIR)$(PREFIX)
-	@$(INSTALL_FILES) install "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
+	@$(INSTALL_FILES) --bin "$(PREFIX)/bin" install "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
 uninstall: ## remove what install put there
 	@$(INSTALL_FILES) uninstall "$(DESTDIR)$(PREFIX)"
 deb: all ## build/zester_VERSION_ARCH.deb

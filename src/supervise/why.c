@@ -1,5 +1,7 @@
 #include "supervise/why.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "data/time_text.h"
@@ -9,8 +11,9 @@
 #include "sys/clock.h"
 #include "sys/signals.h"
 
-#define TEXT_MAX ((size_t)4096)
-#define INDENT   2
+#define TEXT_MAX      ((size_t)4096)
+#define INDENT        2
+#define MOMENT_DIGITS 3 /* of a second */
 
 struct asking {
     struct arena *arena;
@@ -299,6 +302,20 @@ static void print_chain(const struct value *entry, struct buf *out)
     }
 }
 
+/* To the millisecond, all of one width; programs get all digits. */
+static void print_moment(const char *time, struct buf *out)
+{
+    const char *point = strchr(time, '.');
+    const size_t digits = point ? strspn(point + 1, "0123456789") : 0;
+    const int shown = digits < MOMENT_DIGITS ? (int)digits : MOMENT_DIGITS;
+
+    if (point)
+        buf_printf(out, "  %.*s%.*s%.*sZ", (int)(point - time), time, shown + 1, point,
+                   MOMENT_DIGITS - shown, "000");
+    else
+        buf_printf(out, "  %s", time);
+}
+
 void why_print(const struct value *why, struct buf *out)
 {
     const struct value_list *history = get_list(why, "history");
@@ -312,9 +329,9 @@ void why_print(const struct value *why, struct buf *out)
     for (size_t i = 0; i < history->count; i++) {
         const struct value *entry = &history->items[i];
 
-        buf_printf(out, "  %s %s -> %s: %s\n", or_unknown(get_text(entry, "time")),
-                   or_unknown(get_text(entry, "from")), or_unknown(get_text(entry, "to")),
-                   or_unknown(get_text(entry, "cause")));
+        print_moment(or_unknown(get_text(entry, "time")), out);
+        buf_printf(out, " %s -> %s: %s\n", or_unknown(get_text(entry, "from")),
+                   or_unknown(get_text(entry, "to")), or_unknown(get_text(entry, "cause")));
         print_chain(entry, out);
     }
 }

@@ -173,6 +173,16 @@ def test_installed_programs_run_and_uninstall_leaves_nothing(tmp_path, version, 
     assert not (prefix / "share").exists()
 
 
+def test_the_unit_of_the_daemon_starts_the_installed_program_and_systemd_accepts_it(tmp_path, version, programs):
+    assert install_files(tmp_path, "install", version, *programs).returncode == 0
+    unit = tmp_path / "lib/systemd/system/kepler-daemon.service"
+    assert f"ExecStart={tmp_path}/bin/kepler-daemon\n" in unit.read_text() and "@" not in unit.read_text()
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    result = run("systemd-analyze", "--man=no", "verify", str(unit))
+    assert not [line for line in result.stderr.splitlines() if "kepler-daemon" in line]
+
+
 def test_uninstall_says_when_nothing_is_installed(tmp_path, version):
     result = install_files(tmp_path, "uninstall", version)
     assert result.returncode == 1 and "nothing installed below" in result.stderr
@@ -220,7 +230,8 @@ def test_the_package_belongs_to_root_and_holds_only_usr(package):
         assert owner == "root/root" and mode[5] == "-" and mode[8] == "-", line
         assert path == "./" or path.startswith("./usr/"), line
     paths = [line.split()[5] for line in lines]
-    for path in ("./usr/bin/zester", "./usr/share/man/man1/zester.1.gz", "./usr/share/doc/zester/copyright"):
+    for path in ("./usr/bin/zester", "./usr/share/man/man1/zester.1.gz", "./usr/share/doc/zester/copyright",
+                 "./usr/lib/systemd/system/kepler-daemon.service"):
         assert path in paths
 
 
@@ -238,6 +249,8 @@ def test_the_package_depends_on_every_library_that_its_programs_load(package, tm
 
 def test_the_unpacked_package_runs_and_its_checksums_are_right(package, tmp_path, version):
     run("dpkg-deb", "-R", str(package), str(tmp_path))
+    unit = (tmp_path / "usr/lib/systemd/system/kepler-daemon.service").read_text()
+    assert "ExecStart=/usr/bin/kepler-daemon\n" in unit
     assert version in run(str(tmp_path / "usr/bin/zester"), "--version").stdout
     result = run("md5sum", "-c", "--quiet", "DEBIAN/md5sums", cwd=tmp_path)
     assert result.returncode == 0, result.stdout
@@ -272,6 +285,8 @@ def test_the_demo_runs_to_its_end(programs, version):
     result = run("tools/demo", str(RELEASE))
     assert result.returncode == 0, result.stderr
     assert version in result.stdout
+    assert "\033" not in result.stdout
+    assert "$ zester --local state.revert site" in result.stdout and "Daemon stopped" in result.stdout
     assert "30 states: 0 changed, 0 failed" in result.stdout and "would change  file.managed:server_config" in result.stdout
 
 

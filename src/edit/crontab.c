@@ -1,13 +1,76 @@
 #include "edit/crontab.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/number.h"
 #include "edit/lines.h"
 
 #define MARKER   "# " CRONTAB_MARKER " "
 #define DISABLED "#DISABLED# "
-#define FIELDS   5
+
+/* --- fields ------------------------------------------------------------------------- */
+
+#define NAME_SIZE 3
+
+static const struct {
+    uint64_t low, high;
+    const char *names; /* of the numbers from `low` on; NULL: none */
+} limits[CRONTAB_FIELDS] = {
+    [CRONTAB_MINUTE] = { 0, 59, NULL },
+    [CRONTAB_HOUR] = { 0, 23, NULL },
+    [CRONTAB_DAYMONTH] = { 1, 31, NULL },
+    [CRONTAB_MONTH] = { 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec" },
+    [CRONTAB_DAYWEEK] = { 0, 7, "sunmontuewedthufrisat" },
+};
+
+static bool is_value(struct str text, enum crontab_field field)
+{
+    const char *names = limits[field].names;
+    struct err ignored;
+    uint64_t number;
+
+    for (size_t i = 0; names && text.n == NAME_SIZE && i < strlen(names); i += NAME_SIZE)
+        if (strncasecmp(text.p, names + i, NAME_SIZE) == 0)
+            return true;
+    return number_parse_uint(text, &number, &ignored) == 0 && number >= limits[field].low &&
+           number <= limits[field].high;
+}
+
+/* "*", "5", "1-5"; cronie also has "0~29", "~", "5~" for one by chance. */
+static bool is_range(struct str text, enum crontab_field field)
+{
+    const size_t dash = str_find_char(text, '-', 0), tilde = str_find_char(text, '~', 0);
+    const size_t at = dash == STR_NONE ? tilde : dash;
+    struct str first, last;
+
+    if (at == STR_NONE)
+        return str_is(text, "*") || is_value(text, field);
+    first = str_slice(text, 0, at);
+    last = str_from_offset(text, at + 1);
+    return (is_value(first, field) || (at == tilde && first.n == 0)) &&
+           (is_value(last, field) || (at == tilde && last.n == 0));
+}
+
+bool crontab_is_field(struct str text, enum crontab_field field)
+{
+    do {
+        struct str step = str_cut(&text, ',');
+        const struct str range = str_cut(&step, '/');
+        struct err ignored;
+        uint64_t number;
+
+        if (!is_range(range, field))
+            return false;
+        if (step.p && (number_parse_uint(step, &number, &ignored) < 0 || number == 0))
+            return false;
+    } while (text.p);
+    return true;
+}
+
+/* --- lines -------------------------------------------------------------------------- */
 
 static struct str label_of(struct str line)
 {
@@ -26,7 +89,7 @@ bool crontab_parse(struct str line, struct crontab_entry *ret_entry)
 
     if (content.n == 0 || str_find_char(STR("0123456789*@~"), content.p[0], 0) == STR_NONE)
         return false; /* no schedule begins so: a comment, or NAME=value */
-    fields = content.p[0] == '@' ? 1 : FIELDS;
+    fields = content.p[0] == '@' ? 1 : CRONTAB_FIELDS;
     for (size_t i = 0; i < fields; i++)
         if (lines_word(&rest).n == 0)
             return false;

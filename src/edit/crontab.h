@@ -39,6 +39,18 @@ struct crontab_block {
     struct crontab_entry entry;
 };
 
+enum crontab_field {
+    CRONTAB_MINUTE,
+    CRONTAB_HOUR,
+    CRONTAB_DAYMONTH,
+    CRONTAB_MONTH,
+    CRONTAB_DAYWEEK,
+};
+#define CRONTAB_FIELDS (CRONTAB_DAYWEEK + 1)
+
+/* Is it a field of a schedule: "*", numbers and names that there are, ranges, steps, lists? */
+bool crontab_is_field(struct str text, enum crontab_field field);
+
 /* False for what is no entry: comments, environment, blank lines. */
 bool crontab_parse(struct str line, struct crontab_entry *ret_entry);
 

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "edit/lines.h"
@@ -69,12 +70,18 @@ static struct entry split(struct str line)
     return entry;
 }
 
+/* Names of hosts are alike in capitals and small letters. */
+static bool same_name(struct str a, struct str b)
+{
+    return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
+}
+
 static bool has_name(struct str names, struct str name)
 {
     struct str word;
 
     while ((word = lines_word(&names)).n > 0)
-        if (str_eq(word, name))
+        if (same_name(word, name))
             return true;
     return false;
 }
@@ -89,7 +96,7 @@ static bool add_without(struct buf *out, const struct line *line, struct str nam
 
     buf_add_str(out, entry.head);
     for (; (word = lines_word(&rest)).n > 0; before = rest)
-        if (!str_eq(word, name)) {
+        if (!same_name(word, name)) {
             left++;
             buf_add_str(out, str_slice(before, 0, before.n - rest.n));
         }

@@ -16,12 +16,9 @@
 
 #define ARGS struct present_args
 
-enum field { MINUTE, HOUR, DAYMONTH, MONTH, DAYWEEK };
-#define FIELDS (DAYWEEK + 1)
-
 struct present_args {
     const char *name, *command, *user, *identifier, *special, *comment;
-    const char *fields[FIELDS];
+    const char *fields[CRONTAB_FIELDS];
     bool commented;
 };
 
@@ -31,11 +28,11 @@ static const struct param present_params[] = {
     PARAM("command", STR, ARGS, command, "what it runs", .flags = PARAM_FILLED),
     PARAM("identifier", STR, ARGS, identifier, "what the entry is called, when the name is the command", .flags = PARAM_FILLED),
     PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
-    PARAM("minute", STR, ARGS, fields[MINUTE], "minutes; 'random': one that is always the same on this machine", .default_text = "*"),
-    PARAM("hour", STR, ARGS, fields[HOUR], "hours", .default_text = "*"),
-    PARAM("daymonth", STR, ARGS, fields[DAYMONTH], "days of the month", .default_text = "*"),
-    PARAM("month", STR, ARGS, fields[MONTH], "months", .default_text = "*"),
-    PARAM("dayweek", STR, ARGS, fields[DAYWEEK], "days of the week", .default_text = "*"),
+    PARAM("minute", STR, ARGS, fields[CRONTAB_MINUTE], "minutes; 'random': one that is always the same on this machine", .default_text = "*"),
+    PARAM("hour", STR, ARGS, fields[CRONTAB_HOUR], "hours", .default_text = "*"),
+    PARAM("daymonth", STR, ARGS, fields[CRONTAB_DAYMONTH], "days of the month", .default_text = "*"),
+    PARAM("month", STR, ARGS, fields[CRONTAB_MONTH], "months", .default_text = "*"),
+    PARAM("dayweek", STR, ARGS, fields[CRONTAB_DAYWEEK], "days of the week", .default_text = "*"),
     PARAM("special", STR, ARGS, special, "@reboot, @daily and the like, instead of the five fields", .flags = PARAM_FILLED),
     PARAM("comment", STR, ARGS, comment, "words above the entry"),
     PARAM("commented", BOOL, ARGS, commented, "keep the entry, switched off"),
@@ -45,11 +42,12 @@ static const struct param present_params[] = {
 
 static const struct {
     const char *name;
-    unsigned low, high; /* for 'random' */
-} fields[FIELDS] = {
-    [MINUTE] = { "minute", 0, 59 },     [HOUR] = { "hour", 0, 23 },
-    [DAYMONTH] = { "daymonth", 1, 28 }, [MONTH] = { "month", 1, 12 },
-    [DAYWEEK] = { "dayweek", 0, 6 },
+    unsigned low, top;
+    unsigned high; /* for 'random': what every month has */
+} fields[CRONTAB_FIELDS] = {
+    [CRONTAB_MINUTE] = { "minute", 0, 59, 59 },     [CRONTAB_HOUR] = { "hour", 0, 23, 23 },
+    [CRONTAB_DAYMONTH] = { "daymonth", 1, 31, 28 }, [CRONTAB_MONTH] = { "month", 1, 12, 12 },
+    [CRONTAB_DAYWEEK] = { "dayweek", 0, 7, 6 },
 };
 
 static const char *const specials[] = { "@reboot", "@yearly", "@annually", "@monthly",
@@ -70,7 +68,7 @@ static int validate_special(const struct present_args *want, const struct value 
 {
     if (!want->special)
         return 0;
-    for (size_t i = 0; i < FIELDS; i++)
+    for (size_t i = 0; i < CRONTAB_FIELDS; i++)
         if (strcmp(want->fields[i], "*") != 0)
             return value_diag(diags, where, "'special' and '%s' exclude each other",
                               fields[i].name);
@@ -86,17 +84,15 @@ static int validate_special(const struct present_args *want, const struct value 
 static int validate_field(size_t i, const char *text, const struct value *where,
                           struct diags *diags)
 {
+    const struct value *value = where->kind == VALUE_MAP ? value_get(where, fields[i].name) : NULL;
+
     if (machine_validate(fields[i].name, text, MACHINE_WORD, where, diags) < 0)
         return -1;
-    if (strcmp(text, "random") == 0)
+    if (strcmp(text, "random") == 0 || crontab_is_field(str_from(text), i))
         return 0;
-    if (strspn(text, "0123456789*,-/~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
-        strlen(text))
-        return value_diag(diags, where, "'%s' is no field of a schedule: '%s'", fields[i].name,
-                          text);
-    if (i == MINUTE && !strchr("0123456789*~", text[0]))
-        return value_diag(diags, where, "'minute' wants a number or '*', got '%s'", text);
-    return 0;
+    return value_diag(diags, value ? value : where,
+                      "'%s' wants numbers from %u to %u, '*', ranges and steps, got '%s'",
+                      fields[i].name, fields[i].low, fields[i].top, text);
 }
 
 static int present_validate(const void *args, const struct value *where, struct diags *diags)
@@ -110,7 +106,7 @@ static int present_validate(const void *args, const struct value *where, struct 
         result = -1;
     if (machine_validate("identifier", want->identifier, MACHINE_LINE, where, diags) < 0)
         result = -1;
-    for (size_t i = 0; i < FIELDS; i++)
+    for (size_t i = 0; i < CRONTAB_FIELDS; i++)
         if (validate_field(i, want->fields[i], where, diags) < 0)
             result = -1;
     for (const char *p = want->comment; p && *p; p++)
@@ -140,7 +136,7 @@ static struct str schedule_of(struct state_run *run, const struct present_args *
 
     if (want->special)
         return str_from(want->special);
-    for (size_t i = 0; i < FIELDS; i++) {
+    for (size_t i = 0; i < CRONTAB_FIELDS; i++) {
         buf_add_text(&out, i > 0 ? " " : "");
         if (strcmp(want->fields[i], "random") == 0)
             buf_printf(&out, "%u", chance(run, want, i));

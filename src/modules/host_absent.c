@@ -1,5 +1,6 @@
 /* host.absent - a name that is not in /etc/hosts. */
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "edit/edit.h"
 #include "edit/hosts.h"
@@ -26,8 +27,13 @@ static const struct param absent_params[] = {
 static int absent_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct absent_args *want = args;
+    int result = machine_validate("name", want->name, MACHINE_WORD, where, diags);
 
-    return machine_validate("name", want->name, MACHINE_WORD, where, diags);
+    for (size_t i = 0; i < want->ip.n; i++)
+        if (!hosts_is_address(str_from(want->ip.p[i])))
+            result = value_diag(diags, where, "'ip' wants an IPv4 or IPv6 address, got '%s'",
+                                want->ip.p[i]);
+    return result;
 }
 
 static int absent_plan(struct state_run *run, const void *args, const struct editor_file *file,

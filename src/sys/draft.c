@@ -229,9 +229,54 @@ static int move_into_place(const struct draft *draft)
     return unlinkat(folder, draft->temp, 0);
 }
 
+static int copy_attr(const struct draft *draft, int to, struct err *err)
+{
+    struct stat want, now;
+
+    if (fstat(draft->fd, &want) < 0 || fstat(to, &now) < 0)
+        return err_sys(err, errno, "look at '%s'", draft->path);
+    if ((want.st_uid != now.st_uid || want.st_gid != now.st_gid) &&
+        fchown(to, want.st_uid, want.st_gid) < 0)
+        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->path, want.st_uid,
+                       want.st_gid);
+    if (((want.st_mode ^ now.st_mode) & 07777) != 0 && fchmod(to, want.st_mode & 07777) < 0)
+        return err_sys(err, errno, "set the mode of '%s'", draft->path);
+    return 0;
+}
+
+/* Something is mounted on the name, as containers do with /etc/hosts: it cannot be replaced, only
+ * filled anew. Readers may see a part of it; who must be able to go back has an image. */
+static int fill_mounted(struct draft *draft, struct err *err)
+{
+    AUTO_FD int to = openat(draft->folder, draft->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FREE char *chunk = mem_alloc(COPY_BUFFER);
+    off_t size = lseek(draft->fd, 0, SEEK_END);
+    size_t n;
+
+    if (to < 0)
+        return err_sys(err, errno, "write '%s', which is mounted", draft->path);
+    if (size < 0 || lseek(draft->fd, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "read what is written to '%s'", draft->path);
+    do {
+        if (fd_read(draft->fd, chunk, COPY_BUFFER, &n, err) < 0 || fd_write(to, chunk, n, err) < 0)
+            return err_wrap(err, "'%s', which is mounted", draft->path);
+    } while (n > 0);
+    if (ftruncate(to, size) < 0)
+        return err_sys(err, errno, "shorten '%s'", draft->path);
+    if (copy_attr(draft, to, err) < 0)
+        return -1;
+    if (draft->options.sync == FS_SYNC && fsync(to) < 0)
+        return err_sys(err, errno, "sync '%s'", draft->path);
+    return 0;
+}
+
 static int publish(struct draft *draft, struct err *err)
 {
-    if (move_into_place(draft) < 0)
+    const int rc = move_into_place(draft);
+
+    if (rc < 0 && errno == EBUSY && !draft->options.fresh)
+        return fill_mounted(draft, err); /* draft_done drops the draft */
+    if (rc < 0)
         return err_sys(err, errno, draft->options.fresh ? "create '%s'" : "rename to '%s'",
                        draft->path);
     draft->temp[0] = '\0';

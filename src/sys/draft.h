@@ -6,6 +6,8 @@
  * it visible. Until then nobody sees a change, and a draft that is dropped, or
  * whose process is killed, leaves the old file as it was. A killed process may
  * leave the draft behind, a file ".zester-<16 digits>" in the same folder.
+ * A file that is a mount point (/etc/hosts in a container) cannot be replaced:
+ * it is filled with the draft instead, and keeps its attributes.
  *
  *     draft_open -> write... -> draft_commit -> draft_done (always)
  *

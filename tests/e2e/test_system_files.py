@@ -32,6 +32,37 @@ list: {host.present: [{name: db, ip: [10.0.0.1, 'fd00::1'], aliases: [db.example
     assert hosts.read_text() == "127.0.0.1 localhost # loop\n10.0.0.1 web\n"
 
 
+def test_a_file_that_a_container_mounts_is_edited_in_place(machine):
+    """/etc/hosts of a container is a mount: nothing can be renamed to it."""
+    machine.path("/srv/hosts").write_text("127.0.0.1 localhost\n192.0.2.1 a-name-that-makes-the-file-longer\n")
+    machine.sh("mount --bind /srv/hosts /etc/hosts")
+    machine.settles("two: {host.present: [{ip: 192.0.2.2}]}")
+    assert machine.path("/srv/hosts").read_text().endswith("192.0.2.2\ttwo\n")
+    machine.settles("/etc/hosts: {file.managed: [{contents: short, mode: '0640'}]}")
+    assert machine.path("/srv/hosts").read_text() == "short\n"
+    assert machine.path("/etc/hosts").stat().st_mode & 0o777 == 0o640
+    results = machine.revert()
+    assert not any(state["failed"] for state in results.values()), results
+    assert machine.path("/etc/hosts").read_text().startswith("127.0.0.1 localhost\n")
+    assert not [name for name in os.listdir(machine.path("/etc")) if name.startswith(".zester")]
+    machine.sh("mount -o remount,ro,bind /etc/hosts")
+    failed = machine.apply("three: {host.present: [{ip: 192.0.2.3}]}")["host.present:three"]
+    assert "write '/etc/hosts', which is mounted: Read-only file system" in failed["error"]
+
+
+def test_times_that_no_cron_knows_are_told_before_anything_runs(machine):
+    said = machine.mistakes("""
+a: {cron.present: [{name: x, minute: 60}]}
+b: {cron.present: [{name: x, hour: 24}]}
+c: {cron.present: [{name: x, daymonth: 0}]}
+d: {cron.present: [{name: x, dayweek: someday}]}
+""")
+    assert ":2:38: 'minute' wants numbers from 0 to 59" in said and "got '60'" in said
+    for words in ("'hour' wants numbers from 0 to 23", "'daymonth' wants numbers from 1 to 31",
+                  "'dayweek' wants numbers from 0 to 7"):
+        assert words in said
+
+
 def test_lines_cannot_be_smuggled_in(machine):
     said = machine.mistakes(f"""
 a: {{host.present: [{{name: "x\\n6.6.6.6 bank", ip: 10.0.0.1}}]}}

@@ -27,6 +27,39 @@ static const char *put(const struct crontab_block *block, const char *lines)
     return buf_text(&out);
 }
 
+TEST(fields_that_a_schedule_may_have)
+{
+    static const struct {
+        const char *text;
+        enum crontab_field field;
+        bool good;
+    } cases[] = {
+        { "*", CRONTAB_MINUTE, true },
+        { "*/5", CRONTAB_MINUTE, true },
+        { "0,15-30/5,59", CRONTAB_MINUTE, true },
+        { "60", CRONTAB_MINUTE, false },
+        { "24", CRONTAB_HOUR, false },
+        { "0", CRONTAB_DAYMONTH, false },
+        { "31", CRONTAB_DAYMONTH, true },
+        { "JAN-mar", CRONTAB_MONTH, true },
+        { "mon", CRONTAB_MONTH, false },
+        { "sun", CRONTAB_DAYWEEK, true },
+        { "7", CRONTAB_DAYWEEK, true },
+        { "8", CRONTAB_DAYWEEK, false },
+        { "", CRONTAB_HOUR, false },
+        { "1,", CRONTAB_HOUR, false },
+        { "*/0", CRONTAB_HOUR, false },
+        { "1-", CRONTAB_HOUR, false },
+        { "0~29", CRONTAB_MINUTE, true },
+        { "~", CRONTAB_MINUTE, true },
+        { "-1", CRONTAB_MINUTE, false },
+        { "99999999999999999999", CRONTAB_MINUTE, false },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(crontab_is_field(str_from(cases[i].text), cases[i].field), cases[i].good);
+}
+
 TEST(lines_that_are_entries)
 {
     struct crontab_entry entry;

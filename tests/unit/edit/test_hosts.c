@@ -49,6 +49,15 @@ TEST(a_name_joins_the_line_of_its_address_before_the_comment)
               "10.0.0.1 a\n10.0.0.2\tb\n");
 }
 
+TEST(capitals_make_no_other_name)
+{
+    CHECK_STR(run("10.0.0.2 Web\n", "web", "10.0.0.2", NULL, HOSTS_FAMILY, false),
+              "10.0.0.2 Web\n");
+    CHECK_STR(run("10.0.0.2 Web\n", "web", "10.0.0.3", NULL, HOSTS_FAMILY, false),
+              "10.0.0.3\tweb\n");
+    CHECK_STR(run("10.0.0.2 Web x\n", "web", NULL, NULL, HOSTS_FAMILY, true), "10.0.0.2 x\n");
+}
+
 TEST(other_addresses_can_be_kept_or_dropped)
 {
     CHECK_STR(run("10.0.0.2 web\nfd00::1 web\n", "web", "10.0.0.3", NULL, HOSTS_KEEP, false),

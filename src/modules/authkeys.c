@@ -10,11 +10,9 @@
 #include "edit/lines.h"
 #include "modules/editor.h"
 #include "modules/machine.h"
+#include "modules/userfile.h"
 #include "state/change.h"
 #include "state/module.h"
-#include "sys/account.h"
-#include "sys/fs.h"
-#include "sys/path.h"
 
 #define USUAL_FILE ".ssh/authorized_keys"
 
@@ -182,55 +180,18 @@ static int make_plan(struct state_run *run, const void *self, const struct edito
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-static const char *expand(struct state_run *run, const char *config, const struct account *account)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    for (const char *p = config; *p; p++) {
-        if (p[0] == '%' && (p[1] == 'h' || p[1] == 'u' || p[1] == '%')) {
-            buf_add_text(&out, p[1] == 'h' ? account->home : p[1] == 'u' ? account->name : "%");
-            p++;
-        } else {
-            buf_add_char(&out, *p);
-        }
-    }
-    return path_join(run->arena, account->home, buf_text(&out));
-}
-
-/* A user may not make us write through a link to what is somebody else's. */
-static int check_link(const char *path, uid_t uid, struct err *err)
-{
-    struct fs_info link, target;
-
-    if (fs_lstat(path, &link, err) < 0)
-        return -1;
-    if (link.kind != FS_LINK || uid == 0)
-        return 0;
-    if (fs_stat(path, &target, err) < 0)
-        return -1;
-    if (target.kind == FS_FILE && target.uid == uid)
-        return 0;
-    return err_set(err, ERR_INVALID, "'%s' is a link to what is not a file of this user", path);
-}
-
 /* The path, and whom new things belong to; a user that is not there: `ret_path` is NULL. */
 static int find_file(struct state_run *run, const struct authkeys_args *args, const char **ret_path,
                      struct change_attr *attr, struct err *err)
 {
-    const struct account *account = NULL;
+    struct userfile file = { args->config, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
 
-    *attr = (struct change_attr){ 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
-    *ret_path = args->user ? NULL : args->config;
-    if (!args->user)
-        return 0;
-    if (account_find(run->arena, args->user, &account, err) < 0)
+    if (args->user &&
+        userfile_find(run, args->user, args->config ? args->config : USUAL_FILE, &file, err) < 0)
         return -1;
-    if (!account)
-        return 0;
-    attr->uid = account->uid;
-    attr->gid = account->gid;
-    *ret_path = expand(run, args->config ? args->config : USUAL_FILE, account);
-    return check_link(*ret_path, account->uid, err);
+    *attr = (struct change_attr){ 0600, file.uid, file.gid };
+    *ret_path = file.path;
+    return 0;
 }
 
 int authkeys_check(struct state_run *run, const struct authkeys_args *args, struct err *err)

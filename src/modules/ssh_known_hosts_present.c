@@ -14,20 +14,16 @@
 #include "edit/keyfile.h"
 #include "edit/lines.h"
 #include "modules/editor.h"
+#include "modules/knownhosts.h"
 #include "modules/machine.h"
 #include "modules/scratch.h"
 #include "state/change.h"
 #include "state/module.h"
-#include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
-#include "sys/path.h"
-#include "sys/process.h"
 
 #define ARGS struct present_args
 
-#define SSH_PORT 22
-#define SYSTEM   "/etc/ssh/ssh_known_hosts"
 #define FILE_MAX ((size_t)16 << 20)
 
 struct present_args {
@@ -60,7 +56,7 @@ static int present_validate(const void *args, const struct value *where, struct 
     const struct present_args *want = args;
     int result = machine_validate("name", want->name, MACHINE_ARGUMENT, where, diags);
 
-    if (machine_validate("user", want->user, MACHINE_USER, where, diags) < 0)
+    if (knownhosts_validate(want->user, want->config, where, diags) < 0)
         result = -1;
     if (machine_validate("enc", want->enc, MACHINE_ARGUMENT, where, diags) < 0 ||
         machine_validate("key", want->key, MACHINE_LINE, where, diags) < 0)
@@ -69,10 +65,6 @@ static int present_validate(const void *args, const struct value *where, struct 
         result = value_diag(diags, where, "wants a 'key' or a 'fingerprint'");
         diag_hint(diags, "ssh-keyscan HOST | ssh-keygen -lf - shows fingerprints");
     }
-    if (want->config && want->config[0] != '/' && !want->user)
-        result = value_diag(diags, where,
-                            "'config' wants a path that begins with a slash, or a "
-                            "'user' beside it");
     return result;
 }
 
@@ -193,42 +185,11 @@ static int find_key(struct state_run *run, const struct present_args *want, stru
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* [host]:port, unless the port is the usual one. */
-static const char *host_of(struct state_run *run, const struct present_args *want)
-{
-    return want->port == SSH_PORT
-               ? want->name
-               : arena_printf(run->arena, "[%s]:%lld", want->name, (long long)want->port);
-}
-
-/* Lines about the host, as ssh-keygen finds them: it alone knows hidden names. */
-static int find_lines(struct state_run *run, const struct present_args *want,
-                      const struct editor_file *file, struct str *ret, struct err *err)
-{
-    const struct tool tool = machine_tool(run);
-    struct process_result result;
-
-    *ret = STR("");
-    if (!file->exists)
-        return 0;
-    if (tool_try(&tool, TOOL("ssh-keygen", "-F", host_of(run, want), "-f", file->path), NULL,
-                 &result, err) < 0)
-        return -1;
-    if (process_status_ok(result.status))
-        *ret = result.out;
-    return 0;
-}
-
-/* Is it one of the lines found, with another key of the same kind? `ret_right`: with this key. */
-static bool is_found(struct str found, struct str line, const struct key *key, bool *ret_right)
+/* Is it about another key of the same kind? `ret_right`: about this one. */
+static bool is_of_kind(struct str line, const struct key *key, bool *ret_right)
 {
     struct str rest = line, type, blob;
 
-    *ret_right = false;
-    if (line.n == 0 || line.p[0] == '#' || !lines_have(found, line, false))
-        return false;
-    if (line.p[0] == '@')
-        return false; /* @cert-authority, @revoked: not ours */
     (void)lines_word(&rest);
     type = lines_word(&rest);
     blob = lines_word(&rest);
@@ -258,8 +219,9 @@ static int hide(struct state_run *run, const char *line, struct str *ret, struct
 static int new_line(struct state_run *run, const struct present_args *want, const struct key *key,
                     struct str *ret, struct err *err)
 {
-    const char *line = arena_printf(run->arena, "%s %.*s %.*s", host_of(run, want),
-                                    STR_ARG(key->type), STR_ARG(key->blob));
+    const char *host = knownhosts_host(run, want->name, want->port);
+    const char *line =
+        arena_printf(run->arena, "%s %.*s %.*s", host, STR_ARG(key->type), STR_ARG(key->blob));
 
     if (want->hash)
         return hide(run, arena_printf(run->arena, "%s\n", line), ret, err);
@@ -271,19 +233,24 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
                         struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
+    const struct str host = str_from(knownhosts_host(run, want->name, want->port));
     const struct str end = lines_end_of(file->text);
     struct str rest = file->text, found, fresh;
     struct line line;
     struct key key;
-    bool placed = false, right;
+    bool placed = false;
 
-    if (find_lines(run, want, file, &found, err) < 0 || find_key(run, want, found, &key, err) < 0)
+    if (knownhosts_find(run, host.p, file, &found, err) < 0 ||
+        find_key(run, want, found, &key, err) < 0)
         return -1;
     while (lines_next(&rest, &line)) {
-        const bool ours = is_found(found, line.text, &key, &right);
+        bool right = false;
+        const bool ours = knownhosts_is_of(found, line.text) && is_of_kind(line.text, &key, &right);
 
         if (!ours || (right && !placed))
             lines_add(&plan->text, line.text, line.end);
+        else
+            knownhosts_add_others(&line, host, &plan->text);
         placed |= right;
     }
     if (!placed) {
@@ -300,34 +267,13 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     return edit_finish(&plan->text, err);
 }
 
-static int find_file(struct state_run *run, const struct present_args *want, const char **ret_path,
-                     struct change_attr *attr, struct err *err)
-{
-    const struct account *account;
-
-    *attr = (struct change_attr){ 0644, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
-    *ret_path = want->config ? want->config : SYSTEM;
-    if (!want->user)
-        return 0;
-    if (account_find(run->arena, want->user, &account, err) < 0)
-        return -1;
-    *ret_path = NULL;
-    if (!account)
-        return 0;
-    attr->uid = account->uid;
-    attr->gid = account->gid;
-    *ret_path =
-        path_join(run->arena, account->home, want->config ? want->config : ".ssh/known_hosts");
-    return 0;
-}
-
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
     struct editor editor = { .plan = present_plan, .makedirs = true };
     struct change_attr attr;
 
-    if (find_file(run, want, &editor.path, &attr, err) < 0)
+    if (knownhosts_file(run, want->user, want->config, &editor.path, &attr, err) < 0)
         return -1;
     if (editor.path)
         return editor_check(run, &editor, args, err);
@@ -343,7 +289,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
         .plan = present_plan, .makedirs = true, .fresh = &file, .folder = &folder
     };
 
-    if (find_file(run, want, &editor.path, &file, err) < 0)
+    if (knownhosts_file(run, want->user, want->config, &editor.path, &file, err) < 0)
         return -1;
     if (!editor.path)
         return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);

@@ -107,6 +107,7 @@ ssh_auth.present: [{{name: {KEY}, user: root, enc: BAD}}]
 ssh_auth.present: [{{name: BAD, user: root}}]
 ssh_known_hosts.present: [{{name: BAD, key: {KEY}}}]
 ssh_known_hosts.present: [{{name: x, key: BAD}}]
+ssh_known_hosts.absent: [{{name: BAD}}]
 environ.setenv: [{{name: BAD, value: x}}]
 environ.setenv: [{{name: X, value: BAD}}]
 locale.system: [{{name: BAD}}]
@@ -160,6 +161,54 @@ def test_a_user_cannot_lead_root_elsewhere_by_a_link(machine):
                "chown -hR ada /home/ada/.ssh")
     result = machine.apply(f"key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}")["ssh_auth.present:key"]
     assert "is a link to what is not a file of this user" in result["error"]
+
+
+@pytest.mark.parametrize("link", ["/home/ada/.ssh", "/home/ada/.ssh/authorized_keys", "/home/ada/.ssh/known_hosts"])
+def test_no_name_below_a_home_leads_root_to_files_of_others(machine, link):
+    """A user who lays ~/.ssh to root's would get into root's authorized_keys what is meant for his own."""
+    machine.sh(f"useradd -m -u 4300 ada; mkdir /srv/root; touch /srv/file; mkdir -p $(dirname {link});"
+               f"ln -s {'/srv/root' if link.endswith('.ssh') else '/srv/file'} {link}; chown -hR ada /home/ada")
+    results = machine.apply(f"""
+key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}
+host: {{ssh_known_hosts.present: [{{key: {KEY}, user: ada}}]}}
+gone: {{ssh_known_hosts.absent: [{{user: ada}}]}}
+""")
+    failed = {name for name, state in results.items() if "is not a file of this user" in state.get("error", "")}
+    assert ("ssh_auth.present:key" in failed) == (not link.endswith("known_hosts")), results
+    assert ("ssh_known_hosts.present:host" in failed) == (not link.endswith("authorized_keys")), results
+    assert machine.path("/srv/file").read_text() == "" and not os.listdir(machine.path("/srv/root"))
+
+
+def test_a_link_to_what_the_user_owns_is_followed(machine):
+    machine.sh("useradd -m -u 4300 ada; mkdir /home/ada/keys; ln -s keys /home/ada/.ssh; chown -hR ada /home/ada")
+    machine.settles(f"key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}")
+    assert KEY in machine.path("/home/ada/keys/authorized_keys").read_text()
+
+
+def test_keys_of_a_host_go_and_other_names_patterns_and_markers_stay(machine):
+    skip_without("ssh-keygen")
+    path, other = machine.root / "known_hosts", KEY[:-2] + "11"
+    before = (f"# mine\na,b ssh-ed25519 {other}\n*.org ssh-ed25519 {other}\n@revoked a ssh-ed25519 {other}\n"
+              "a ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDfake")
+    path.write_text(before)
+    machine.settles(f"a: {{ssh_known_hosts.present: [{{key: {KEY}, config: {path}}}]}}")
+    assert path.read_text() == before.replace("a,b", "b") + f"\na ssh-ed25519 {KEY}\n"
+    machine.settles(f"a: {{ssh_known_hosts.absent: [{{config: {path}}}]}}")
+    assert path.read_text() == "".join(before.replace("a,b", "b").splitlines(keepends=True)[:4])
+    assert not machine.apply(f"x.org: {{ssh_known_hosts.absent: [{{config: {path}}}]}}")["ssh_known_hosts.absent:x.org"][
+        "changed"]
+    machine.revert()
+    assert path.read_text() == before
+
+
+def test_a_hidden_host_goes_by_its_port(machine):
+    skip_without("ssh-keygen")
+    path = machine.root / "known_hosts"
+    machine.settles(f"h: {{ssh_known_hosts.present: [{{key: {KEY}, config: {path}, hash_known_hosts: true, port: 2222}}]}}")
+    assert path.read_text().startswith("|1|")
+    assert not machine.apply(f"h: {{ssh_known_hosts.absent: [{{config: {path}}}]}}")["ssh_known_hosts.absent:h"]["changed"]
+    machine.settles(f"h: {{ssh_known_hosts.absent: [{{config: {path}, port: 2222}}]}}")
+    assert path.read_text() == ""
 
 
 def test_a_user_that_is_not_there_yet_is_a_difference_of_a_dry_run(machine):

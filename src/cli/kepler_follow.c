@@ -29,7 +29,9 @@ struct following {
     bool answered;              /* what was asked for is under way */
     bool ended;
     int status;
-    const char *message; /* what was started */
+    const char *message;       /* what was started */
+    struct param_strs started; /* by us */
+    int64_t before;            /* services that were up already */
     struct timer timeout, late;
 };
 
@@ -48,17 +50,42 @@ static void finish(struct following *following)
     end(following, following->status);
 }
 
-static void stop_services(struct following *following, bool clean, const char *because)
+static void stop_some(struct following *following, struct param_strs services, bool clean,
+                      const char *because)
 {
-    const struct request_start *start = &following->follow->start;
-    const struct request_stop stop = { .config = start->config,
-                                       .services =
-                                           clean ? (struct param_strs){ 0 } : start->services,
+    const struct request_stop stop = { .config = following->follow->start.config,
+                                       .services = services,
                                        .clean = clean,
                                        .because = because };
 
     if (!following->stop_id)
         following->stop_id = kepler_client_send(&following->client, REQUEST_STOP, &stop);
+}
+
+static void stop_services(struct following *following, bool clean, const char *because)
+{
+    stop_some(following, clean ? (struct param_strs){ 0 } : following->follow->start.services,
+              clean, because);
+}
+
+/* What was up before us is somebody else's. */
+static void stop_own(struct following *following, const char *because)
+{
+    bool clean = following->follow->clean;
+
+    if (clean || following->before == 0) {
+        stop_services(following, clean, because);
+        return;
+    }
+    if (!following->follow->quiet)
+        (void)fprintf(stderr,
+                      "%lld service%s ran before this command and run%s on: see 'kepler stop'\n",
+                      (long long)following->before, following->before == 1 ? "" : "s",
+                      following->before == 1 ? "s" : "");
+    if (following->started.n > 0)
+        stop_some(following, following->started, false, because);
+    else
+        finish(following);
 }
 
 /* --- what the daemon says -------------------------------------------------------------------- */
@@ -151,6 +178,24 @@ static void keep_words(struct following *following, const struct message *reply)
             arena_strdup(following->client.arena, message_text(reply, "message", ""));
 }
 
+/* Kept for the time when we are interrupted. */
+static void note_started(struct following *following, const struct message *reply)
+{
+    struct arena *arena = following->client.arena;
+    const struct value *started = value_get(&reply->body, "started");
+    const struct value *before = value_get(&reply->body, "before");
+    const char **names;
+
+    if (!started || !value_is(started, VALUE_LIST) || !before || !value_is(before, VALUE_INT))
+        return;
+    names = ARENA_ARRAY(arena, const char *, started->list->count);
+    for (size_t i = 0; i < started->list->count; i++)
+        if (value_is(&started->list->items[i], VALUE_STR))
+            names[following->started.n++] = arena_strdup(arena, started->list->items[i].s.p);
+    following->started.p = names;
+    following->before = before->i;
+}
+
 /* What was asked for is under way, or done: more is to come. In the foreground lines speak for
  * themselves. */
 static void on_answer(struct following *following, const struct message *reply)
@@ -158,6 +203,7 @@ static void on_answer(struct following *following, const struct message *reply)
     const struct value *warnings = value_get(&reply->body, "warnings");
 
     following->answered = true;
+    note_started(following, reply);
     if (following->follow->quiet)
         return;
     for (size_t i = 0; value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
@@ -222,7 +268,7 @@ static void on_signal(void *self, int signo)
         end(following, KEPLER_INTERRUPTED);
         return;
     }
-    stop_services(following, following->follow->clean, "the command was interrupted");
+    stop_own(following, "the command was interrupted");
 }
 
 static int listen_to_signals(struct following *following)

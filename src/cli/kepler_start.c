@@ -177,9 +177,9 @@ const struct command kepler_command_start = {
         "ended, failed or were skipped are tried again, whatever their restart policy.\n"
         "\n"
         "Without -d, lines are shown until nothing will happen any more; Ctrl+C stops the\n"
-        "services, a second one ends the command alone. With -d it returns at once, or, when\n"
-        "services are named, as soon as they run or cannot. Named services do not pull in what\n"
-        "they depend on, but they wait for it, and their 'if' is not asked.\n"
+        "services that it started, a second one ends the command alone. With -d it returns at\n"
+        "once, or, when services are named, as soon as they run or cannot. Named services do not\n"
+        "pull in what they depend on, but they wait for it, and their 'if' is not asked.\n"
         "\n"
         "A failure that no other service handles (by service_failed or service_stopped) gives\n"
         "exit status 1 in the foreground and with --wait; with --wait it also stops all.\n",

@@ -114,16 +114,21 @@ static struct value start_body(struct call *call)
     return body;
 }
 
-static size_t count_startable(const struct project *project, struct engine_set set)
+/* The names of those that are to be started. */
+static struct value_list *find_startable(struct call *call)
 {
-    size_t n = set.count > 0 ? set.count : engine_count(project->engine), count = 0;
+    const struct engine *engine = call->project->engine;
+    size_t n = call->set.count > 0 ? call->set.count : engine_count(engine);
+    struct value_list *names = value_list_new(&call->arena, n);
 
     for (size_t i = 0; i < n; i++) {
-        uint32_t index = set.count > 0 ? set.services[i] : (uint32_t)i;
+        const struct service *service =
+            engine_get(engine, call->set.count > 0 ? call->set.services[i] : (uint32_t)i);
 
-        count += engine_is_startable(engine_get(project->engine, index));
+        if (engine_is_startable(service))
+            value_list_push(&call->arena, names, value_text(service->config->name));
     }
-    return count;
+    return names;
 }
 
 /* Those that were named and did not come up, for the warnings; returns how many. */
@@ -166,6 +171,18 @@ static void step_started(struct call *call)
     call_finish(call, body);
 }
 
+/* Whoever stays learns what it has started itself, and whether others were up before. */
+static struct value follow_body(struct call *call, struct value_list *started)
+{
+    struct value body = start_body(call);
+    size_t asked = call->set.count > 0 ? call->set.count : engine_count(call->project->engine);
+
+    value_map_set(&call->arena, body.map, value_text("started"), value_list(started));
+    value_map_set(&call->arena, body.map, value_text("before"),
+                  value_int((int64_t)(asked - started->count)));
+    return body;
+}
+
 /* The project is loaded: find the services, start, and answer. */
 static void begin(struct call *call)
 {
@@ -176,6 +193,7 @@ static void begin(struct call *call)
                                    .overrides = args->overrides,
                                    .flags = args->flags };
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
+    struct value_list *startable;
     struct err err;
 
     call->step = NULL;
@@ -186,9 +204,10 @@ static void begin(struct call *call)
     }
     project_merge(project, &merge);
     engine_ask_as(project->engine, call->who);
-    call->count = count_startable(project, call->set);
+    startable = find_startable(call);
+    call->count = startable->count;
     if (args->follow) {
-        call_answer(call, start_body(call));
+        call_answer(call, follow_body(call, startable));
         call_watch(call);
     } else {
         call->step = step_started;

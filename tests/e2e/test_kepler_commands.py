@@ -237,6 +237,29 @@ def test_ctrl_c_stops_what_the_foreground_started(home):
     assert home.status("a") == "stopped"
 
 
+def test_ctrl_c_leaves_alone_what_ran_before_the_command(home):
+    home.write("""
+        services:
+          a: {run: "while :; do echo a; sleep 0.05; done"}
+          b: {run: "while :; do echo b; sleep 0.05; done"}
+          c: {run: "exec sleep 1000", depends_on: {b: {condition: service_failed}}}
+        """)
+    home.start("a")
+    for words, up in ((["start", "b"], ["a"]), (["start"], ["a"])):
+        command = home.begin(*words, "--raw")
+        wait_until(lambda: command.stdout.readline() == "b\n", "b runs")
+        command.send_signal(signal.SIGINT)
+        err = command.communicate(timeout=30)[1]
+        assert command.returncode == 0
+        assert [name for name, found in home.services().items() if found["status"] != "stopped"] == up
+    assert err == "1 service ran before this command and runs on: see 'kepler stop'\n"
+    command = home.begin("start", "a", "--raw")
+    assert command.stdout.readline() == "a\n"
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=30)
+    assert (command.returncode, home.status("a")) == (0, "running")
+
+
 def test_a_second_ctrl_c_ends_the_command_alone(home):
     home.write("""
         services:

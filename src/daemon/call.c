@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/loading.h"
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/stream.h"
@@ -239,6 +240,22 @@ int call_find_project(struct call *call, const char *path)
         project_save_told(project);
     call->project = project;
     return 0;
+}
+
+int call_find_services(struct call *call, struct param_strs names, struct engine_set *ret_set)
+{
+    struct err err;
+
+    if (project_find(call->project, names, &call->arena, ret_set, &err) == 0)
+        return 0;
+    if (loading_is_stale(call))
+        call_refuse(call, MESSAGE_ERROR,
+                    "%s; the file has changed since it was loaded: 'kepler run' and 'kepler "
+                    "recreate' read it again",
+                    err.text);
+    else
+        call_fail(call, &err);
+    return -1;
 }
 
 /* --- watching ----------------------------------------------------------------------------- */

@@ -78,6 +78,10 @@ void call_event(struct call *call, const char *name, struct value body);
  * 0, and call->project is NULL. */
 int call_find_project(struct call *call, const char *path);
 
+/* The services of its project that have these names, each once; none: all. Refuses, which ends the
+ * call, and returns -1 when there is no such service. */
+int call_find_services(struct call *call, struct param_strs names, struct engine_set *ret_set);
+
 /* The config is somebody else's: say so, as far as the client may know. The end of the call. */
 void call_refuse_foreign(struct call *call, const char *path, uid_t owner);
 

@@ -84,7 +84,6 @@ void handle_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
     struct engine_set set;
-    struct err err;
 
     if (args->level && levels_from(args->level) == 0) {
         call_refuse(call, MESSAGE_ERROR, "no level '%s'", args->level);
@@ -93,10 +92,8 @@ void handle_logs(struct call *call)
     if (call_find_project(call, args->config) < 0)
         return;
     if (call->project) {
-        if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
-            call_fail(call, &err);
+        if (call_find_services(call, args->services, &set) < 0)
             return;
-        }
         call->ticket = capture_flush(&call->project->capture);
         call->step = step_logs;
         return;

@@ -197,8 +197,9 @@ static void begin(struct call *call)
     struct err err;
 
     call->step = NULL;
-    if (project_find(project, args->services, &call->arena, &call->set, &err) < 0 ||
-        (args->follow && open_stream(call, &err) < 0)) {
+    if (call_find_services(call, args->services, &call->set) < 0)
+        return;
+    if (args->follow && open_stream(call, &err) < 0) {
         call_fail(call, &err);
         return;
     }
@@ -436,10 +437,8 @@ static void begin_restart(struct call *call)
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
     struct err err;
 
-    if (project_find(call->project, args->services, &call->arena, &call->set, &err) < 0) {
-        call_fail(call, &err);
+    if (call_find_services(call, args->services, &call->set) < 0)
         return;
-    }
     project_merge(call->project, &merge);
     engine_ask_as(call->project->engine, call->who);
     call->set = find_running(call);

@@ -207,7 +207,6 @@ void handle_why(struct call *call)
     struct value_list *list = value_list_new(&call->arena, args->services.n);
     struct value_map *body = value_map_new(&call->arena, 1);
     struct engine_set set;
-    struct err err;
 
     if (!args->config || args->services.n == 0) {
         call_refuse(call, MESSAGE_ERROR, "why wants a config and a service");
@@ -219,10 +218,8 @@ void handle_why(struct call *call)
         why_unloaded(call, args);
         return;
     }
-    if (project_find(call->project, args->services, &call->arena, &set, &err) < 0) {
-        call_fail(call, &err);
+    if (call_find_services(call, args->services, &set) < 0)
         return;
-    }
     for (size_t i = 0; i < set.count; i++)
         value_list_push(&call->arena, list,
                         why_value(&call->arena, call->project->engine, set.services[i]));

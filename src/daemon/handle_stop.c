@@ -87,7 +87,6 @@ void handle_stop(struct call *call)
 {
     const struct request_stop *args = call->args;
     struct engine_stop how = { .clean = args->clean };
-    struct err err;
 
     if (args->signal) {
         how.signal = signal_parse(str_from(args->signal));
@@ -102,10 +101,8 @@ void handle_stop(struct call *call)
         stop_unloaded(call);
         return;
     }
-    if (project_find(call->project, args->services, &call->arena, &call->set, &err) < 0) {
-        call_fail(call, &err);
+    if (call_find_services(call, args->services, &call->set) < 0)
         return;
-    }
     call->step = step_stop;
     if (args->clean && args->services.n == 0)
         call->project->leaving = true;

@@ -352,15 +352,19 @@ int project_find(const struct project *project, struct param_strs names, struct 
                  struct engine_set *ret_set, struct err *err)
 {
     uint32_t *services = ARENA_ARRAY(arena, uint32_t, names.n);
+    bool *taken = ARENA_ARRAY(arena, bool, project->config->service_count);
+    size_t count = 0;
 
     for (size_t i = 0; i < names.n; i++) {
         int64_t index = config_find(project->config, names.p[i]);
 
         if (index < 0)
             return unknown_service(project, names.p[i], err);
-        services[i] = (uint32_t)index;
+        if (!taken[index])
+            services[count++] = (uint32_t)index;
+        taken[index] = true;
     }
-    *ret_set = (struct engine_set){ services, names.n };
+    *ret_set = (struct engine_set){ services, count };
     return 0;
 }
 

@@ -5,8 +5,6 @@
 #include "sys/signals.h"
 
 #define EXITS (POLICY_ON_FAILURE | POLICY_ON_SUCCESS)
-/* What a filter sees when there is no exit code. */
-#define NO_CODE (-1)
 
 /* `blocked`: a policy with all of these flags keeps the condition from coming true for good; 0: no
  * policy does. */
@@ -84,7 +82,8 @@ static bool has_failed(const struct condition_facts *facts)
 
 static bool matches(const struct condition_codes *codes, const struct condition_facts *facts)
 {
-    return condition_codes_match(codes, facts->has_exit_code ? facts->exit_code : NO_CODE);
+    return condition_codes_match(codes,
+                                 facts->has_exit_code ? facts->exit_code : CONDITION_NO_CODE);
 }
 
 bool condition_holds(enum condition condition, const struct condition_codes *codes,

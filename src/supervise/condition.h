@@ -40,6 +40,10 @@ const char *condition_title(enum condition condition);
 /* -1 when the word is none. */
 int condition_parse(struct str word, enum condition *ret);
 
+/* What a filter sees when there is no exit code, and the largest there is. */
+#define CONDITION_NO_CODE  (-1)
+#define CONDITION_CODE_MAX 255
+
 /* Inclusive ranges; none: any code matches. */
 struct condition_range {
     int64_t first, last;
@@ -69,7 +73,7 @@ enum condition_verdict {
     CONDITION_SKIP,  /* never: the dependent is skipped, with a reason */
 };
 
-/* The seed's rules in their order: holds; transient exits do not count; a skipped dependency
+/* The rules in their order: holds; transient exits do not count; a skipped dependency
  * cascades unless the edge allows it; permanently unsatisfied; structurally unreachable; and one of
  * our own: health of what has no check. With CONDITION_SKIP the reason is appended to `reason`, in
  * the documented words. */

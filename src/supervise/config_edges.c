@@ -10,9 +10,6 @@
 
 #define MS          INT64_C(1000000)
 #define TIMEOUT_MAX (INT64_C(365) * 86400 * 1000 * MS)
-/* Exit codes, and -1 for an end without one. */
-#define CODE_MIN    (-1)
-#define CODE_MAX    255
 #define CODES_COUNT 256 /* ranges of one filter */
 
 struct edge_args {
@@ -65,8 +62,8 @@ static int read_code(const struct value *v, struct condition_range *ret, struct 
     }
     if (range.first > range.last)
         return value_diag(diags, v, "the range ends before it begins");
-    if (range.first < CODE_MIN || range.last > CODE_MAX)
-        return value_diag(diags, v, "exit codes are numbers from 0 to %d", CODE_MAX);
+    if (range.first < CONDITION_NO_CODE || range.last > CONDITION_CODE_MAX)
+        return value_diag(diags, v, "exit codes are numbers from 0 to %d", CONDITION_CODE_MAX);
     *ret = range;
     return 0;
 }

@@ -53,6 +53,24 @@ static void warn_unchecked(struct config_reader *r, const struct config_service 
     warn(r, edge->at, &text);
 }
 
+/* A failure has any code but 0, or none. */
+static void warn_codes(struct config_reader *r, const struct config_service *service,
+                       const struct config_edge *edge)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (edge->condition != CONDITION_FAILED)
+        return;
+    for (int code = CONDITION_NO_CODE; code <= CONDITION_CODE_MAX; code++)
+        if (code != 0 && condition_codes_match(&edge->codes, code))
+            return;
+    buf_printf(&text,
+               "service '%s' will be skipped: `service_failed` is never met with exit code 0, and "
+               "'exit_code' names no other",
+               service->name);
+    warn(r, edge->at, &text);
+}
+
 static void warn_service(struct config_reader *r, const struct config_service *service)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -73,6 +91,7 @@ static void warn_edges(struct config_reader *r)
         for (size_t k = 0; k < service->edge_count; k++) {
             warn_unchecked(r, service, &service->edges[k]);
             warn_unreachable(r, service, &service->edges[k]);
+            warn_codes(r, service, &service->edges[k]);
         }
     }
 }

@@ -68,6 +68,15 @@ def test_a_file_that_changes_changes_nothing_that_runs(home, change, text):
     wait_until(lambda: said(home) == ["old"] * 3, "also after all were stopped")
 
 
+def test_a_service_that_only_the_new_file_has_is_unknown_with_the_reason(home):
+    start_old(home)
+    edit(home, NEW)
+    for words in (["start", "-d", "c"], ["restart", "c"], ["stop", "c"], ["why", "c"]):
+        run = home.run(*words, check=False)
+        assert run.returncode == 1 and "no service 'c'" in run.stderr
+        assert "has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again" in run.stderr
+
+
 @pytest.mark.parametrize("gone", [os.unlink, lambda path: os.rename(path, path + ".away")], ids=["deleted", "moved"])
 def test_a_file_that_is_gone_can_be_restarted_and_stopped_but_not_loaded(home, gone):
     before = start_old(home)

@@ -184,6 +184,12 @@ def test_start_by_name_asks_no_if_and_returns_when_the_service_is_through(home):
     assert home.status("web") == "running"
 
 
+def test_a_name_that_is_given_twice_counts_once(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    assert home.start("a", "a").stdout == "Started 1 service\n"
+    assert home.run("restart", "a", "a").stdout == "Restarted 1 service\n"
+
+
 def test_a_dependency_that_nobody_started_skips_unless_its_policy_wants_it_up(home):
     home.write("""
         services:

@@ -10,14 +10,18 @@
 enum format { FORMAT_TEXT, FORMAT_MARKDOWN };
 
 struct doc_args {
+    struct kepler_globals globals;
     enum format format;
 };
 
+#define ARGS struct doc_args
 static const struct param options[] = {
-    PARAM("format", CHOICE, struct doc_args, format, "how it is printed; markdown is all of it",
+    PARAM("format", CHOICE, ARGS, format, "how it is printed; markdown is all of it",
           .choices = "text|markdown", .default_text = "text"),
+    KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
+#undef ARGS
 
 static int unknown(const char *name)
 {

@@ -64,7 +64,26 @@ static int unknown_word(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown command '%s'", word);
 }
 
-/* A command of the original that this version does not have; better than a wrong suggestion. */
+/* A command of the original that this version does not have; better than a wrong suggestion, also
+ * when it comes with its options. */
+struct top_args {
+    struct kepler_globals globals;
+    bool json, sql;
+    const char *history, *interval, *filter;
+};
+
+#define ARGS struct top_args
+static const struct param top_options[] = {
+    PARAM("json", BOOL, ARGS, json, "not supported"),
+    PARAM("history", STR, ARGS, history, "not supported"),
+    PARAM("interval", STR, ARGS, interval, "not supported"),
+    PARAM("filter", STR, ARGS, filter, "not supported", .aliases = "F"),
+    PARAM("sql", BOOL, ARGS, sql, "not supported"),
+    KEPLER_GLOBALS(ARGS, globals),
+    { 0 },
+};
+#undef ARGS
+
 static int run_top(struct cli *cli, const void *args, struct param_strs operands)
 {
     (void)args;
@@ -76,6 +95,8 @@ static const struct command command_top = {
     .name = "top",
     .operands = "",
     .summary = "not supported by this version",
+    .options = top_options,
+    .args_size = sizeof(struct top_args),
     .least = 0,
     .most = COMMAND_MANY,
     .run = run_top,

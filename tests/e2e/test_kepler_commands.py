@@ -100,6 +100,8 @@ def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
     (["logs", "--sql"], "not supported"),
     (["logs", "--head", "1", "--tail", "1"], "exclude each other"),
     (["top"], "not supported"),
+    (["-f", "kepler.yaml", "top", "web", "--history", "5m", "--json"], "not supported"),
+    (["-f", "kepler.yaml"], "what to do is missing"),
     (["strat"], "did you mean 'start'?"),
     (["daemon", "strat"], "did you mean 'start'?"),
     (["ps", "--jsn"], "did you mean '--json'?"),
@@ -108,6 +110,17 @@ def test_wrong_usage_is_told_and_returns_two(words, text):
     run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=30)
     assert run.returncode == 2
     assert text in run.stderr
+
+
+@pytest.mark.parametrize("words, text", [
+    (["-f", "kepler.yaml", "--version"], "kepler "),
+    (["-v", "--help"], "commands:"),
+    (["-q", "--file=kepler.yaml", "ps", "--help"], "usage: kepler ps"),
+    (["-f", "kepler.yaml", "doc", "limits"], "max_fds"),
+])
+def test_options_of_all_commands_may_stand_before_anything(words, text):
+    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=30)
+    assert run.returncode == 0 and text in run.stdout, run
 
 
 # --- start ------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ static struct value convert_text(struct arena *arena, const struct value_source 
     struct value v = value_str(arena_str(arena, (struct str){ p, n }));
 
     v.source = source;
+    v.flags = VALUE_QUOTED;
     return v;
 }
 

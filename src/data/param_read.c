@@ -114,7 +114,7 @@ static int refuse_number(const struct param_reader *r, const struct value *v, co
 static int refuse_quoted(const struct param_reader *r, const struct value *v)
 {
     (void)refuse(r, v);
-    if (r->strict && v->kind == VALUE_STR)
+    if (r->strict && (v->flags & VALUE_QUOTED))
         diag_hint(r->diags, "write it without quotes");
     return -1;
 }

@@ -5,13 +5,33 @@
 #define CLI_COLOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct buf;
 
-enum color { COLOR_NONE, COLOR_RED, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_DIM };
+enum color {
+    COLOR_NONE,
+    COLOR_RED,
+    COLOR_GREEN,
+    COLOR_YELLOW,
+    COLOR_BLUE,
+    COLOR_MAGENTA,
+    COLOR_CYAN,
+    COLOR_DIM,
+};
 
 /* A terminal that understands escapes: none that calls itself dumb. */
 bool color_is_terminal(int fd);
+
+/* What the variable says: true or 1, false or 0. Else, and when its name is NULL: on a terminal,
+ * unless NO_COLOR is set. */
+bool color_is_wanted(const char *variable, int fd);
+/* For thing number `i` of many that are to be told apart. */
+enum color color_of_number(size_t i);
+
+/* What a terminal is told: text that begins a colour, and that ends any. */
+const char *color_code(enum color color);
+#define COLOR_OFF "\x1b[0m"
 
 /* Nothing when `on` is false or there is no colour. */
 void color_begin(struct buf *out, enum color color, bool on);

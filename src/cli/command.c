@@ -242,11 +242,10 @@ static int flush_output(struct cli *cli, int status)
 int command_main(const struct program *program, int argc, char **argv)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *no_color = getenv("NO_COLOR");
     struct cli cli = {
         .program = program,
         .arena = &arena,
-        .color = color_is_terminal(STDOUT_FILENO) && !(no_color && no_color[0]),
+        .color = color_is_wanted(program->color_variable, STDOUT_FILENO),
     };
 
     return flush_output(&cli, dispatch(&cli, argc, argv));

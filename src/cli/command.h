@@ -31,7 +31,7 @@ struct cli {
     const struct program *program;
     const struct command *command;
     struct arena *arena; /* for the life of the command */
-    bool color;          /* stdout is a terminal and nobody said no */
+    bool color;          /* stdout is a terminal and nobody said no, or somebody said yes */
 };
 
 #define COMMAND_MANY (-1)
@@ -62,7 +62,8 @@ struct program {
     const struct command *other;
     /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
     int (*unknown)(struct cli *cli, const char *word);
-    int usage_status; /* exit status of wrong usage; 0: CLI_ERROR */
+    const char *color_variable; /* says whether there is colour (color_is_wanted); NULL: none */
+    int usage_status;           /* exit status of wrong usage; 0: CLI_ERROR */
 };
 
 /* Everything of a main(): find the command, read the line, run it. */

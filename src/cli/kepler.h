@@ -13,6 +13,8 @@
 
 struct err;
 
+/* The variable that says whether output is coloured. */
+#define KEPLER_COLOR "KEPLER_COLOR"
 /* How commands print JSON. Paths and variables may hold any bytes. */
 #define KEPLER_JSON (JSON_STYLE_PRETTY | JSON_STYLE_SORTED | JSON_STYLE_TEXT)
 

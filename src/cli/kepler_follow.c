@@ -25,6 +25,7 @@ struct following {
     const struct kepler_follow *follow;
     struct kepler_client client;
     struct kepler_progress progress;
+    struct kepler_lines lines;
     uint64_t start_id, stop_id; /* 0: not asked for */
     bool answered;              /* what was asked for is under way */
     bool ended;
@@ -150,7 +151,7 @@ static void tell_hook(const struct value *body)
 static void on_event(struct following *following, const struct message *message)
 {
     if (strcmp(message->name, "lines") == 0)
-        kepler_lines_print(&message->body, following->follow->form);
+        kepler_lines_print(&following->lines, &message->body);
     else if (strcmp(message->name, "progress") == 0)
         kepler_progress_set(&following->progress, &message->body);
     else if (strcmp(message->name, "hook") == 0 && following->follow->verbose)
@@ -321,8 +322,10 @@ int kepler_follow(struct arena *arena, const struct kepler_follow *follow)
     int status = kepler_client_open(&following.client, arena, on_message, &following);
 
     kepler_progress_init(&following.progress, follow->detached && !follow->quiet);
+    kepler_lines_init(&following.lines, follow->form, follow->color);
     if (status == 0)
         status = run(&following);
+    kepler_lines_done(&following.lines);
     kepler_progress_done(&following.progress);
     kepler_client_done(&following.client);
     return status;

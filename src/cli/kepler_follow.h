@@ -27,6 +27,7 @@ struct kepler_follow {
     bool verbose;    /* tell of hooks */
     int64_t timeout; /* nanoseconds; 0: none */
     enum log_line_form form;
+    bool color; /* of lines */
 };
 
 /* Returns the exit status. */

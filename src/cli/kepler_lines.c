@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "cli/color.h"
 #include "data/value.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
@@ -46,16 +47,58 @@ static bool read_line(const struct value *v, struct log_line *ret)
     return true;
 }
 
-void kepler_lines_print(const struct value *body, enum log_line_form form)
+/* --- colour ----------------------------------------------------------------------------------- */
+
+static const char *color_of_service(struct kepler_lines *lines, const char *name)
+{
+    const char *code = map_find(&lines->services, str_from(name));
+
+    if (code)
+        return code;
+    code = color_code(color_of_number(map_count(&lines->services)));
+    (void)map_set(&lines->services, arena_str(&lines->arena, str_from(name)),
+                  (void *)(uintptr_t)code);
+    return code;
+}
+
+static void print_line(struct kepler_lines *lines, const struct log_line *line, struct buf *out)
+{
+    const struct log_line_paint paint = {
+        .source = lines->color ? color_of_service(lines, line->service) : "",
+        .levels = {
+            [JSONLINE_TRACE] = color_code(COLOR_DIM),  [JSONLINE_DEBUG] = color_code(COLOR_DIM),
+            [JSONLINE_WARN] = color_code(COLOR_YELLOW), [JSONLINE_ERROR] = color_code(COLOR_RED),
+            [JSONLINE_FATAL] = color_code(COLOR_RED),
+        },
+        .off = COLOR_OFF,
+    };
+
+    log_line_print(line, lines->form, lines->color ? &paint : NULL, out);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool color)
+{
+    *lines = (struct kepler_lines){ .form = form, .color = color && form == LOG_LINE_PLAIN };
+}
+
+void kepler_lines_done(struct kepler_lines *lines)
+{
+    map_done(&lines->services);
+    arena_done(&lines->arena);
+}
+
+void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
-    const struct value *lines = value_get(body, "lines");
+    const struct value *list = value_get(body, "lines");
 
-    for (size_t i = 0; lines && value_is(lines, VALUE_LIST) && i < lines->list->count; i++) {
+    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {
         struct log_line line;
 
-        if (read_line(&lines->list->items[i], &line))
-            log_line_print(&line, form, &out);
+        if (read_line(&list->list->items[i], &line))
+            print_line(lines, &line, &out);
     }
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     (void)fflush(stdout); /* a failure is told when the command ends */

@@ -44,7 +44,7 @@ static const struct param options[] = {
 /* clang-format on */
 
 struct showing {
-    enum log_line_form form;
+    struct kepler_lines lines;
     bool answered;
     int status;
     bool quiet;
@@ -55,7 +55,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
     struct showing *showing = self;
 
     if (message->kind == MESSAGE_EVENT && strcmp(message->name, "lines") == 0) {
-        kepler_lines_print(&message->body, showing->form);
+        kepler_lines_print(&showing->lines, &message->body);
         return;
     }
     if (message->kind == MESSAGE_EVENT && strcmp(message->name, "unloaded") == 0 && !showing->quiet)
@@ -95,12 +95,7 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
         .has_head = args->has_head,
         .has_tail = args->has_tail,
     };
-    struct showing showing = {
-        .form = args->raw    ? LOG_LINE_RAW
-                : args->json ? LOG_LINE_JSON
-                             : LOG_LINE_PLAIN,
-        .quiet = args->globals.quiet,
-    };
+    struct showing showing = { .quiet = args->globals.quiet };
     struct kepler_client client;
     struct err err;
     int status;
@@ -109,6 +104,11 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
         return cli_usage(cli, "%s", find_clash(args));
     if (kepler_config_path(cli->arena, &args->globals, &logs.config, &err) < 0)
         return kepler_err(&err);
+    kepler_lines_init(&showing.lines,
+                      args->raw    ? LOG_LINE_RAW
+                      : args->json ? LOG_LINE_JSON
+                                   : LOG_LINE_PLAIN,
+                      cli->color);
     status = kepler_client_open(&client, cli->arena, on_message, &showing);
     if (status == 0) {
         (void)kepler_client_send(&client, REQUEST_LOGS, &logs);
@@ -116,6 +116,7 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
         status = showing.answered ? showing.status : kepler_error("the daemon went away");
     }
     kepler_client_done(&client);
+    kepler_lines_done(&showing.lines);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "cli/color.h"
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "cli/kepler_status_text.h"
@@ -35,10 +36,12 @@ static const char *const titles[COLUMNS] = { "CONFIG", "NAME", "STATUS", "PID" }
 
 struct row {
     const char *cells[COLUMNS];
+    enum color color; /* of the status */
 };
 
 struct table {
     struct arena *arena;
+    bool color;
     VEC(struct row) rows;
     int64_t now;
 };
@@ -63,7 +66,8 @@ static void add_row(struct table *table, const char *config, const struct value_
 {
     AUTO_BUF struct buf status = BUF_INIT(OUTPUT_MAX);
     const struct value *pid = value_get(&service->value, "pid");
-    struct row row = { { config, service->key.s.p, NULL, "-" } };
+    struct row row = { .cells = { config, service->key.s.p, NULL, "-" },
+                       .color = kepler_status_color(&service->value) };
 
     kepler_status_print(&service->value, table->now, &status);
     row.cells[COLUMN_STATUS] = kepler_one_line(table->arena, buf_view(&status));
@@ -86,10 +90,15 @@ static int compare(const void *a, const void *b)
     return order ? order : strcmp(x->cells[COLUMN_NAME], y->cells[COLUMN_NAME]);
 }
 
-static void print_row(const struct row *row, int first, const size_t *widths, struct buf *out)
+static void print_row(const struct table *table, const struct row *row, int first,
+                      const size_t *widths, struct buf *out)
 {
     for (int c = first; c < COLUMNS; c++) {
+        enum color color = c == COLUMN_STATUS ? row->color : COLOR_NONE;
+
+        color_begin(out, color, table->color);
         buf_add_text(out, row->cells[c]);
+        color_end(out, color, table->color);
         if (c + 1 < COLUMNS)
             buf_fill(out, ' ', widths[c] + GAP - width_of(row->cells[c]));
     }
@@ -100,7 +109,7 @@ static void print_table(struct table *table, bool all)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
     int first = all ? COLUMN_CONFIG : COLUMN_NAME;
-    struct row head;
+    struct row head = { .color = COLOR_NONE };
     size_t widths[COLUMNS];
 
     memcpy(head.cells, titles, sizeof(titles));
@@ -112,9 +121,9 @@ static void print_table(struct table *table, bool all)
                 widths[c] = width_of(row->cells[c]);
     if (table->rows.n > 0)
         qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare);
-    print_row(&head, first, widths, &out);
+    print_row(table, &head, first, widths, &out);
     VEC_EACH (&table->rows, row)
-        print_row(row, first, widths, &out);
+        print_row(table, row, first, widths, &out);
     (void)fputs(buf_text(&out), stdout);
 }
 
@@ -173,7 +182,7 @@ static int print_json(const struct value *v)
 
 static int show_all(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct table table = { .arena = cli->arena, .now = clock_wall() };
+    struct table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
     const struct value *configs = value_get(body, "configs");
     struct value list;
 
@@ -193,7 +202,7 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
 
 static int show_one(struct cli *cli, const struct ps_args *args, const struct value *body)
 {
-    struct table table = { .arena = cli->arena, .now = clock_wall() };
+    struct table table = { .arena = cli->arena, .color = cli->color, .now = clock_wall() };
     struct value map;
 
     if (args->json) {

@@ -128,6 +128,7 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
         .form = args->raw    ? LOG_LINE_RAW
                 : args->json ? LOG_LINE_JSON
                              : LOG_LINE_PLAIN,
+        .color = cli->color,
     };
     struct kepler_progress progress;
     struct value body;

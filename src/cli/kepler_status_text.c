@@ -94,6 +94,26 @@ void kepler_status_print(const struct value *service, int64_t now, struct buf *o
     }
 }
 
+enum color kepler_status_color(const struct value *service)
+{
+    static const enum color colors[STATUSES] = {
+        [STATUS_STOPPED] = COLOR_DIM,     [STATUS_WAITING] = COLOR_YELLOW,
+        [STATUS_STARTING] = COLOR_YELLOW, [STATUS_RUNNING] = COLOR_GREEN,
+        [STATUS_HEALTHY] = COLOR_GREEN,   [STATUS_UNHEALTHY] = COLOR_RED,
+        [STATUS_STOPPING] = COLOR_YELLOW, [STATUS_RESTARTING] = COLOR_YELLOW,
+        [STATUS_EXITED] = COLOR_RED,      [STATUS_KILLED] = COLOR_RED,
+        [STATUS_FAILED] = COLOR_RED,      [STATUS_SKIPPED] = COLOR_DIM,
+    };
+    const char *word = get_text(service, "status");
+    enum status status;
+
+    if (!word || status_parse(str_from(word), &status) < 0)
+        return COLOR_NONE;
+    if (status == STATUS_EXITED && get_int(service, "exit_code") == 0)
+        return COLOR_DIM;
+    return colors[status];
+}
+
 void kepler_failure_print(const struct value *service, struct buf *out)
 {
     const char *reason = get_text(service, "fail_reason");

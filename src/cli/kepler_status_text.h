@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "cli/color.h"
 
 struct arena;
 struct buf;
@@ -16,6 +17,8 @@ struct value;
 
 /* `service` is a map as the daemon tells it; `now` is wall time. */
 void kepler_status_print(const struct value *service, int64_t now, struct buf *out);
+/* For the same. */
+enum color kepler_status_color(const struct value *service);
 /* "exit code 3", "SIGKILL", or its reason: how a service failed. */
 void kepler_failure_print(const struct value *service, struct buf *out);
 /* Reasons may have lines; a row of a table has one. */

@@ -113,6 +113,7 @@ static int restart_and_stay(struct cli *cli, const struct restart_args *args,
         .verbose = args->globals.verbose,
         .timeout = args->timeout,
         .form = args->raw ? LOG_LINE_RAW : LOG_LINE_PLAIN,
+        .color = cli->color,
     };
 
     follow.start.follow = true;

@@ -77,22 +77,37 @@ static void add_local_time(struct buf *out, int64_t ns)
         buf_add_text(out, text);
 }
 
-static void print_plain(const struct log_line *line, const struct jsonline *details,
-                        struct buf *out)
+static void add_source(const struct log_line *line, struct buf *out)
 {
-    const char *level = jsonline_level_name(details->level);
-
-    if (line->continues && line->text.n == 0)
-        return; /* the end of a line that was shown when it was open */
-    add_local_time(out, details->time);
-    buf_add_text(out, " [");
-    for (; *level; level++)
-        buf_add_char(out, (char)toupper((unsigned char)*level));
-    buf_add_text(out, "] ");
     buf_add_text(out, line->service);
     if (line->hook[0] != '\0')
         buf_printf(out, ".%s", line->hook);
-    buf_printf(out, " | %s", line->continues ? "... " : "");
+}
+
+static void add_level(enum jsonline_level level, struct buf *out)
+{
+    buf_add_char(out, '[');
+    for (const char *p = jsonline_level_name(level); *p; p++)
+        buf_add_char(out, (char)toupper((unsigned char)*p));
+    buf_add_char(out, ']');
+}
+
+static void print_plain(const struct log_line *line, const struct jsonline *details,
+                        const struct log_line_paint *paint, struct buf *out)
+{
+    static const struct log_line_paint no_paint = { .source = "", .off = "" };
+    const char *on;
+
+    if (line->continues && line->text.n == 0)
+        return; /* the end of a line that was shown when it was open */
+    paint = paint ? paint : &no_paint;
+    on = paint->levels[details->level];
+    add_local_time(out, details->time);
+    buf_printf(out, " %s", on ? on : "");
+    add_level(details->level, out);
+    buf_printf(out, "%s %s", on ? paint->off : "", paint->source);
+    add_source(line, out);
+    buf_printf(out, " |%s %s", paint->off, line->continues ? "... " : "");
     add_visible(out, details->message);
     buf_add_text(out, line->open ? " ...\n" : "\n");
 }
@@ -152,7 +167,8 @@ static void print_json(struct arena *arena, const struct log_line *line,
         buf_add_char(out, '\n');
 }
 
-void log_line_print(const struct log_line *line, enum log_line_form form, struct buf *out)
+void log_line_print(const struct log_line *line, enum log_line_form form,
+                    const struct log_line_paint *paint, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct jsonline details;
@@ -167,5 +183,5 @@ void log_line_print(const struct log_line *line, enum log_line_form form, struct
     if (form == LOG_LINE_JSON)
         print_json(&arena, line, &details, out);
     else
-        print_plain(line, &details, out);
+        print_plain(line, &details, paint, out);
 }

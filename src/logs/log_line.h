@@ -51,7 +51,15 @@ void log_line_details(struct arena *arena, const struct log_line *line, struct j
 /* The level alone: quick for lines that are no JSON. */
 enum jsonline_level log_line_level(const struct log_line *line);
 
-/* Append the line with its end. */
-void log_line_print(const struct log_line *line, enum log_line_form form, struct buf *out);
+/* What to write around parts of a plain line, for a terminal that knows colours. */
+struct log_line_paint {
+    const char *source;                  /* before the name of the service and its hook */
+    const char *levels[JSONLINE_LEVELS]; /* before each level; NULL: nothing there */
+    const char *off;                     /* behind any of them */
+};
+
+/* Append the line with its end. `paint` is for plain lines; NULL: none. */
+void log_line_print(const struct log_line *line, enum log_line_form form,
+                    const struct log_line_paint *paint, struct buf *out);
 
 #endif

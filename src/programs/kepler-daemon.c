@@ -5,8 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "cli/color.h"
+#include "cli/kepler.h"
 #include "daemon/daemon.h"
 #include "daemon/recover.h"
 #include "sys/clock.h"
@@ -25,6 +28,7 @@ static const char usage[] =
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
     "  KEPLER_CGROUPS       'no': do without control groups where they could be used\n"
     "  KEPLER_LOG           error, warning, info (as it is) or debug, which tells every request\n"
+    "  KEPLER_COLOR         true or false: colour in the log; else only on a terminal\n"
     "\n"
     "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"
     "one kills what still runs.\n"
@@ -37,7 +41,28 @@ static const char usage[] =
 
 #define EXIT_USAGE 2
 
+/* Only on terminals: the words of errors and warnings stand out. */
+static void print_in_color(void *context, enum log_level level, int64_t ns, struct str text)
+{
+    static const enum color colors[LOG_LEVELS] = {
+        [LOG_LEVEL_ERROR] = COLOR_RED,
+        [LOG_LEVEL_WARNING] = COLOR_YELLOW,
+        [LOG_LEVEL_INFO] = COLOR_NONE,
+        [LOG_LEVEL_DEBUG] = COLOR_DIM,
+    };
+    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)context;
+    color_begin(&line, colors[level], true);
+    log_print_line(level, ns, text, &line);
+    buf_cut(&line, line.n - 1); /* the colour ends before the line does */
+    color_end(&line, colors[level], true);
+    buf_add_char(&line, '\n');
+    (void)fwrite(buf_text(&line), 1, line.n, stderr);
+}
+
 static const struct log log_with_time = { .clock = clock_wall };
+static const struct log log_in_color = { .clock = clock_wall, .sink = print_in_color };
 
 static void set_level(void)
 {
@@ -103,7 +128,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         return answer(argv[1]);
-    log_use(&log_with_time);
+    log_use(color_is_wanted(KEPLER_COLOR, STDERR_FILENO) ? &log_in_color : &log_with_time);
     set_level();
     fd_limit_raise();
     return serve();

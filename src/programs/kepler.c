@@ -74,11 +74,11 @@ struct top_args {
 
 #define ARGS struct top_args
 static const struct param top_options[] = {
-    PARAM("json", BOOL, ARGS, json, "not supported"),
-    PARAM("history", STR, ARGS, history, "not supported"),
-    PARAM("interval", STR, ARGS, interval, "not supported"),
-    PARAM("filter", STR, ARGS, filter, "not supported", .aliases = "F"),
-    PARAM("sql", BOOL, ARGS, sql, "not supported"),
+    PARAM("json", BOOL, ARGS, json, "not supported", .flags = PARAM_HIDDEN),
+    PARAM("history", STR, ARGS, history, "not supported", .flags = PARAM_HIDDEN),
+    PARAM("interval", STR, ARGS, interval, "not supported", .flags = PARAM_HIDDEN),
+    PARAM("filter", STR, ARGS, filter, "not supported", .aliases = "F", .flags = PARAM_HIDDEN),
+    PARAM("sql", BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -144,6 +144,7 @@ int main(int argc, char **argv)
             "2 no daemon, or wrong usage; 130 after a second Ctrl+C",
         .error_word = "Error",
         .unknown = unknown_word,
+        .color_variable = KEPLER_COLOR,
         .usage_status = KEPLER_UNREACHABLE,
     };
 

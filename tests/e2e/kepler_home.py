@@ -1,10 +1,14 @@
 """A daemon of its own for each test, in a folder of its own; nothing of it is left behind."""
+import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import textwrap
 import time
 
@@ -48,7 +52,8 @@ class Home:
         self.env = dict(os.environ, KEPLER_DAEMON_PATH=self.state, LC_ALL="C.UTF-8", SHELL="/bin/sh")
         if not cgroups:
             self.env["KEPLER_CGROUPS"] = "no"
-        self.env.pop("KEPLER_SOCKET_PATH", None)
+        for name in ("KEPLER_SOCKET_PATH", "KEPLER_COLOR", "NO_COLOR"):
+            self.env.pop(name, None)
         self.env["PATH"] = os.path.dirname(KEPLER) + ":" + self.env.get("PATH", "/usr/bin:/bin")
         self.daemon = None
 
@@ -156,6 +161,23 @@ class Home:
         """A command that goes on."""
         return subprocess.Popen([*self.argv(user), "-f", self.path(file), *words], env=self.environment(), cwd=self.folder,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def on_terminal(self, *words, stdout=False, size=(50, 200), env=None):
+        """What a command writes to the terminal that is its standard error, and output if so wished; and its exit status."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        command = subprocess.Popen([*self.argv(), "-f", self.path("kepler.yaml"), *words],
+                                   env={**self.environment(), "TERM": "xterm", **(env or {})}, cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=theirs if stdout else subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                text += chunk
+        except OSError:
+            pass  # the terminal is gone
+        os.close(ours)
+        return text.decode(), command.wait(PATIENCE * 2)
 
     def services(self, file="kepler.yaml"):
         return json.loads(self.run("ps", "--json", file=file).stdout)

@@ -1,7 +1,6 @@
 """The commands of `kepler`: what they print, what they return, what they leave."""
 import json
 import os
-import pty
 import pwd
 import re
 import signal
@@ -12,7 +11,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from kepler_home import KEPLER, Home, alive, wait_until
+from kepler_home import DAEMON, KEPLER, Home, alive, wait_until
 
 
 TWO = """
@@ -302,22 +301,6 @@ def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
     assert command.returncode == 0
 
 
-def on_terminal(home, *words):
-    """A command whose standard error is a terminal: its exit status, and what stood there."""
-    ours, theirs = pty.openpty()
-    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), *words], env=home.environment(),
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    text = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            text += chunk
-    except OSError:
-        pass  # the terminal is gone
-    os.close(ours)
-    return command.wait(30), text.decode()
-
-
 def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
     home.write("""
         services:
@@ -338,7 +321,7 @@ def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
         "monitor": "dependency exited with exit code Some(0), won't restart (policy: No)",
     }
     late = "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy"
-    status, text = on_terminal(home, "start", "-d", "--wait", "--no-abort-on-failure")
+    text, status = home.on_terminal("start", "-d", "--wait", "--no-abort-on-failure")
     home.wait_for("backend", "failed")
     rows, services = home.ps(), home.services()
     assert status == 1 and f"service 'backend' failed: {late}\r\n" in text
@@ -502,6 +485,67 @@ def test_ps_is_a_table_sorted_by_name(home):
                              "skip_reason", "started_at", "status", "stopped_at"]
     assert (found["exit_code"], found["pid"], found["signal"]) == (3, None, None)
     assert abs(found["stopped_at"] - time.time()) < 60
+
+
+COLORED = """
+    services:
+      web: {run: "echo up; echo oh >&2; exec sleep 1000"}
+      job: {run: "echo bad; exit 3", depends_on: [web], hooks: {pre_start: {run: "echo hook"}}}
+      done: {run: "echo '{\\"msg\\": \\"careful\\", \\"level\\": \\"warn\\"}'", depends_on: {job: {condition: service_failed}}}
+      off: {run: "true", if: false}
+    """
+RED, GREEN, YELLOW, CYAN, DIM, OFF = ("\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[2m", "\x1b[0m")
+
+
+def start_colored(home):
+    home.write(COLORED)
+    home.start("--wait")
+    wait_until(lambda: len(home.lines()) == 5, "all lines are there")
+
+
+def test_terminals_show_statuses_services_and_levels_in_colour(home):
+    start_colored(home)
+    rows = home.on_terminal("ps", stdout=True)[0].splitlines()
+    assert rows[0] == "NAME  STATUS" + " " * (rows[0].index("PID") - 12) + "PID"
+    assert f"{DIM}Exited (0)" in rows[1] and f"{RED}Exited (3)" in rows[2] and f"{DIM}Skipped" in rows[3]
+    assert f"{GREEN}Up " in rows[4]
+    plain = [re.sub(r"\x1b\[\d+m", "", row) for row in rows]
+    assert all(row.rindex(row.split()[-1]) == plain[0].index("PID") for row in plain)
+    lines = [line[20:] for line in home.on_terminal("logs", stdout=True)[0].splitlines()]
+    assert sorted(lines) == sorted([
+        f"[INFO] {CYAN}web |{OFF} up", f"{RED}[ERROR]{OFF} {CYAN}web |{OFF} oh",
+        f"[INFO] {YELLOW}job.pre_start |{OFF} hook", f"[INFO] {YELLOW}job |{OFF} bad",
+        f"{YELLOW}[WARN]{OFF} {GREEN}done |{OFF} careful"])
+    home.write("services:\n  a: {run: 'echo hi'}\n")
+    home.run("stop", "--clean")
+    assert f"[INFO] {CYAN}a |{OFF} hi" in home.on_terminal("start", stdout=True)[0]
+
+
+@pytest.mark.parametrize("words, terminal, env, colored", [
+    (["ps"], False, {}, False),
+    (["logs"], False, {}, False),
+    (["ps"], True, {"NO_COLOR": "1"}, False),
+    (["logs"], True, {"KEPLER_COLOR": "false"}, False),
+    (["ps"], True, {"KEPLER_COLOR": "0"}, False),
+    (["ps"], True, {"TERM": "dumb"}, False),
+    (["logs", "--json"], True, {"KEPLER_COLOR": "1"}, False),
+    (["logs", "--raw"], True, {"KEPLER_COLOR": "1"}, False),
+    (["ps", "--json"], True, {"KEPLER_COLOR": "1"}, False),
+    (["ps"], False, {"KEPLER_COLOR": "true", "NO_COLOR": "1"}, True),
+    (["logs"], False, {"KEPLER_COLOR": "1"}, True),
+    (["ps"], True, {"KEPLER_COLOR": "auto"}, True),
+])
+def test_colour_is_for_terminals_unless_a_variable_says_otherwise(home, words, terminal, env, colored):
+    start_colored(home)
+    text = home.on_terminal(*words, stdout=True, env=env)[0] if terminal else home.run(*words, env=env).stdout
+    assert ("\x1b[" in text) == colored, text
+
+
+@pytest.mark.parametrize("word, colored", [("true", True), ("auto", False)])
+def test_the_log_of_the_daemon_is_coloured_where_it_is_wanted(home, word, colored):
+    second = subprocess.run([DAEMON], env=dict(home.env, KEPLER_COLOR=word), capture_output=True, text=True, timeout=30)
+    assert second.returncode == 1 and "daemon cannot" in second.stderr
+    assert second.stderr.startswith(RED) == second.stderr.endswith(OFF + "\n") == colored, second.stderr
 
 
 def test_configs_live_beside_each_other(home):

@@ -1,13 +1,10 @@
 """The life of services, from outside: states, starts, stops, restarts, health, limits; and what is kept of them."""
-import fcntl
 import json
 import os
 import pty
 import re
 import signal
-import struct
 import subprocess
-import termios
 import time
 
 import pytest
@@ -23,23 +20,6 @@ def end_of(pid):
     """The exit status of a child, once it has ended."""
     found = wait_until(lambda: (lambda got: got if got[0] == pid else None)(os.waitpid(pid, os.WNOHANG)), "it ends")
     return os.waitstatus_to_exitcode(found[1])
-
-
-def on_terminal(home, *words, size=(50, 200)):
-    """What a command writes to the terminal that is its standard error; and its exit status."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    command = subprocess.Popen([KEPLER, "-f", home.path("kepler.yaml"), *words], env=home.environment(), cwd=home.folder,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    text = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            text += chunk
-    except OSError:
-        pass  # the terminal is gone
-    os.close(ours)
-    return text.decode(), command.wait(60)
 
 
 # --- states ---------------------------------------------------------------------------------------
@@ -671,17 +651,17 @@ def test_ps_of_all_shortens_the_home_folder_and_sorts(home):
 
 def test_progress_shows_on_terminals_only_for_whatever_takes_time(home):
     home.write("services:\n  db: {run: 'exec sleep 1000'}\n  web: {run: 'exec sleep 1000', depends_on: [db]}\n")
-    text, status = on_terminal(home, "start", "-d", "--wait")
+    text, status = home.on_terminal("start", "-d", "--wait")
     assert status == 0 and "web  Started" in text and "web  Waiting" in text
-    text, status = on_terminal(home, "restart")
+    text, status = home.on_terminal("restart")
     assert status == 0 and "db  Restarting" in text and "web  Started" in text
-    text, status = on_terminal(home, "recreate")
+    text, status = home.on_terminal("recreate")
     assert status == 0 and "web  Stopped" in text
     home.wait_for("web", "running")
-    text, status = on_terminal(home, "stop", "-q")
+    text, status = home.on_terminal("stop", "-q")
     assert (text, status) == ("", 0)
     home.start("--wait")
-    text, status = on_terminal(home, "stop", "--clean")
+    text, status = home.on_terminal("stop", "--clean")
     assert status == 0 and "db  Stopping" in text and "web  Stopped" in text
     assert home.start("--wait").stderr == ""
     assert home.run("restart").stderr == ""
@@ -720,7 +700,7 @@ def test_progress_draws_over_itself_also_where_reasons_are_wrapped(home):
           never: {run: "true", depends_on: {job: {condition: service_failed}}}
           web: {run: "exec sleep 1000", healthcheck: {run: "sleep 0.3", interval: 50ms}}
         """)
-    text, status = on_terminal(home, "start", "-d", "--wait", size=(24, 40))
+    text, status = home.on_terminal("start", "-d", "--wait", size=(24, 40))
     assert status == 0
     lines = screen(text, 40)
     assert "".join(lines).count("job  ") == 1, lines

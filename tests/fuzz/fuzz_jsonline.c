@@ -37,11 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(json.message.p && json.attributes && json.level < JSONLINE_LEVELS);
         assert(!json.has_time || json.time >= 0);
     }
-    log_line_print(&line, LOG_LINE_PLAIN, &out);
+    log_line_print(&line, LOG_LINE_PLAIN, NULL, &out);
     check_one_line(&out);
     assert(utf8_is_valid(buf_view(&out)));
     buf_clear(&out);
-    log_line_print(&line, LOG_LINE_JSON, &out);
+    log_line_print(&line, LOG_LINE_JSON, NULL, &out);
     check_one_line(&out);
     assert(json_decode(&arena, buf_view(&out), &back, &err) == 0);
     return 0;

@@ -18,7 +18,7 @@ static const char *print(struct buf *out, struct log_line line, enum log_line_fo
     (void)setenv("TZ", "UTC-1", 1);
     tzset();
     buf_clear(out);
-    log_line_print(&line, form, out);
+    log_line_print(&line, form, NULL, out);
     return buf_text(out);
 }
 

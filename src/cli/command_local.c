@@ -9,16 +9,13 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
-#include "cli/drawing.h"
-#include "cli/graph_print.h"
+#include "cli/local.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
-#include "cli/session.h"
 #include "data/json.h"
-#include "data/yaml.h"
 #include "data/yaml_print.h"
 #include "state/call.h"
-#include "compile/compile.h"
+#include "compile/decl.h"
 #include "state/manual.h"
 #include "state/module.h"
 #include "state/outcome.h"
@@ -28,16 +25,6 @@
 #include "run/revert.h"
 #include "run/run.h"
 #include "state/secrets.h"
-
-#define OUTPUT_MAX ((size_t)1 << 30)
-
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
-
-struct local_args {
-    struct session_options session;
-    int format;
-    bool local, no_color, quiet, force;
-};
 
 #define ARGS struct local_args
 
@@ -61,22 +48,11 @@ static const struct param options[] = {
 };
 /* clang-format on */
 
-/* Everything that a function of this command works with. */
-struct local {
-    struct cli *cli;
-    const struct local_args *args;
-    struct session session;
-    struct diags diags;
-    const char *function;
-    struct param_strs words; /* after the function, without key=value */
-    struct value given;      /* the key=value words as a map */
-};
-
 /* --- printing ------------------------------------------------------------------------- */
 
-static int print_value(struct local *local, const struct value *v)
+int local_print(struct local *local, const struct value *v)
 {
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
     struct err err;
     int result;
 
@@ -98,21 +74,21 @@ static int print_record(struct local *local, struct value record)
     struct value list = value_list(value_list_new(&local->session.arena, 1));
 
     value_list_push(&local->session.arena, list.list, record);
-    return print_value(local, &list);
+    return local_print(local, &list);
 }
 
-static bool wants_record(const struct local *local)
+bool local_wants_record(const struct local *local)
 {
     return local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML;
 }
 
 /* Nothing ran: say why, in the form that was asked for. */
-static int refuse(struct local *local)
+int local_refuse(struct local *local)
 {
-    AUTO_BUF struct buf text = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf text = BUF_INIT(LOCAL_OUTPUT_MAX);
 
     session_open_paths(&local->session, &local->diags);
-    if (!wants_record(local))
+    if (!local_wants_record(local))
         return cli_diags(local->cli, &local->diags);
     diags_print(&local->diags, &text);
     (void)fputs(buf_text(&text), stderr);
@@ -126,15 +102,15 @@ static int refuse(struct local *local)
 static int refuse_err(struct local *local, const struct err *err)
 {
     (void)diag_err(&local->diags, (struct place){ 0 }, err);
-    return refuse(local);
+    return local_refuse(local);
 }
 
 static int print_result(struct local *local, const struct run_result *result)
 {
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
     int status = run_result_is_success(result) ? CLI_OK : CLI_FAILED;
 
-    if (wants_record(local)) {
+    if (local_wants_record(local)) {
         int printed = print_record(
             local, report_run(&local->session.arena, local->session.host.peel_id, result));
 
@@ -161,16 +137,12 @@ static int run_plan_here(struct local *local, const struct plan *plan, struct ru
     return rc < 0 ? refuse_err(local, &err) : CLI_OK;
 }
 
-static int compile(struct local *local, const struct plan **plan)
+int local_compile(struct local *local, const struct plan **plan)
 {
-    struct arena *arena = &local->session.arena;
-    struct state_host *host = &local->session.host;
-    AUTO_BUF struct buf warnings = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf warnings = BUF_INIT(LOCAL_OUTPUT_MAX);
     struct diags told;
-    const bool top =
-        local->words.n == 0 || (local->words.n == 1 && strcmp(local->words.p[0], "highstate") == 0);
-    int result = top ? compile_top(arena, host, plan, &local->diags)
-                     : compile_refs(arena, host, local->words, plan, &local->diags);
+    int result = compile_wish(&local->session.arena, &local->session.host, &local->wish, plan,
+                              &local->diags);
 
     if (result < 0)
         return -1;
@@ -186,8 +158,8 @@ static int state_apply(struct local *local)
     struct run_result result;
     const struct plan *plan;
 
-    if (compile(local, &plan) < 0)
-        return refuse(local);
+    if (local_compile(local, &plan) < 0)
+        return local_refuse(local);
     if (run_plan_here(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
     return print_result(local, &result);
@@ -195,8 +167,25 @@ static int state_apply(struct local *local)
 
 static int state_highstate(struct local *local)
 {
-    if (local->words.n > 0)
+    if (local->wish.refs.n > 0)
         return cli_usage(local->cli, "state.highstate takes no reference: the top file decides");
+    return state_apply(local);
+}
+
+/* Salt's other word for a dry run. */
+static int state_test(struct local *local)
+{
+    local->session.host.test = true;
+    return state_apply(local);
+}
+
+/* One ID of the references behind it, and what its states need. */
+static int state_sls_id(struct local *local)
+{
+    local->wish.id = local_shift(local);
+    if (!local->wish.id || local_read_wish(local) < 0)
+        return local->wish.id ? local_refuse(local)
+                              : cli_usage(local->cli, "state.sls_id wants an ID, and references");
     return state_apply(local);
 }
 
@@ -220,83 +209,6 @@ static int state_revert(struct local *local)
     if (rc < 0)
         return refuse_err(local, &err);
     return print_result(local, &result);
-}
-
-static struct value show_state(struct arena *arena, const struct plan *plan,
-                               const struct plan_state *state)
-{
-    struct value map = value_map(value_map_new(arena, 8));
-
-    value_map_set(arena, map.map, value_text("name"), value_text(state->name));
-    value_map_set(arena, map.map, value_text("file"), value_text(state->ref ? state->ref : ""));
-    value_map_set(arena, map.map, value_text("level"), value_int(state->level));
-    value_map_set(arena, map.map, value_text("order"), value_int(state->order));
-    value_map_set(arena, map.map, value_text("arguments"), state->body);
-    for (unsigned kind = 0; kind < REQUISITES; kind++) {
-        struct value_list *names = value_list_new(arena, state->requisites[kind].n);
-
-        for (size_t i = 0; i < state->requisites[kind].n; i++)
-            value_list_push(arena, names,
-                            value_text(plan->states[state->requisites[kind].p[i]].name));
-        if (names->count > 0)
-            value_map_set(arena, map.map, value_text(requisite_name((enum requisite)kind)),
-                          value_list(names));
-    }
-    return map;
-}
-
-static int state_show(struct local *local)
-{
-    struct arena *arena = &local->session.arena;
-    struct value list = value_list(value_list_new(arena, 0));
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
-    const struct plan *plan;
-    struct err err;
-
-    if (compile(local, &plan) < 0)
-        return refuse(local);
-    for (uint32_t i = 0; i < plan->count; i++)
-        value_list_push(arena, list.list, show_state(arena, plan, &plan->states[plan->order[i]]));
-    if ((local->args->format == FORMAT_JSON ? json_print(&out, &list, JSON_STYLE_PRETTY, &err)
-                                            : yaml_print(&out, &list, &err)) < 0)
-        return cli_err(local->cli, &err);
-    secrets_mask(local->session.host.secrets, &out);
-    printf("%s%s", buf_text(&out), local->args->format == FORMAT_JSON ? "\n" : "");
-    return CLI_OK;
-}
-
-static int state_graph(struct local *local)
-{
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
-    struct drawing drawing = DRAWING_INIT(local->cli->arena);
-    const struct plan *plan;
-
-    if (compile(local, &plan) < 0)
-        return refuse(local);
-    if (local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML)
-        return state_show(local);
-    if (local->args->format == FORMAT_TEXT)
-        graph_print_text(plan, &out);
-    else
-        graph_draw(plan, &drawing);
-    if (local->args->format == FORMAT_DOT)
-        drawing_print_dot(&drawing, &out);
-    if (local->args->format == FORMAT_SVG)
-        drawing_print_svg(&drawing, &out);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
-}
-
-static int state_check(struct local *local)
-{
-    const struct plan *plan;
-
-    if (compile(local, &plan) < 0)
-        return refuse(local);
-    if (wants_record(local))
-        return state_show(local);
-    printf("%u states in %u levels, no mistakes found\n", plan->count, plan->level_count);
-    return CLI_OK;
 }
 
 /* --- owed work ---------------------------------------------------------------------------- */
@@ -324,11 +236,11 @@ static int state_owed(struct local *local)
         return refuse_err(local, &err);
     VEC_EACH (&debts.list, debt) {
         value_list_push(arena, list.list, debt_value(arena, debt));
-        if (!wants_record(local))
+        if (!local_wants_record(local))
             printf("%s  since run %s: %s had changed\n", debt->state, debt->run, debt->source);
     }
-    if (wants_record(local))
-        return print_value(local, &list);
+    if (local_wants_record(local))
+        return local_print(local, &list);
     if (debts.list.n == 0)
         printf("nothing is owed\n");
     return CLI_OK;
@@ -360,12 +272,12 @@ static int print_answer(struct local *local, const struct value *answer)
     struct run_result result = { 0 };
     struct state_result one = { .name = local->function, .outcome = OUTCOME_UNCHANGED };
     struct arena *arena = &local->session.arena;
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
     struct value shown = value_copy(arena, answer);
     struct err err;
 
     secrets_mask_value(local->session.host.secrets, arena, &shown);
-    if (wants_record(local)) {
+    if (local_wants_record(local)) {
         one.details = value_map_new(arena, 1);
         value_map_set(arena, one.details, value_text("result"), shown);
         VEC_PUSH_IN(arena, &result.states, one);
@@ -409,7 +321,7 @@ static int call_by_hand(struct local *local, const struct module *module)
                          module->name, local->words.n, module->name);
     if (call_function(&local->session.arena, &local->session.host, module, &local->given,
                       local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
-        return refuse(local);
+        return local_refuse(local);
     return print_answer(local, &answer);
 }
 
@@ -427,7 +339,7 @@ static bool print_streams(struct local *local, const struct run_result *result)
     const struct state_result *state;
     struct value details;
 
-    if (result->states.n != 1 || wants_record(local) || result->test)
+    if (result->states.n != 1 || local_wants_record(local) || result->test)
         return false;
     state = &result->states.p[0];
     if (!state->details)
@@ -476,7 +388,7 @@ static int apply_by_hand(struct local *local, const struct module *module)
                          missing_primary(local, module)->doc);
     if (compile_single(&local->session.arena, &local->session.host, module->name, id, &local->given,
                        &plan, &local->diags) < 0)
-        return refuse(local);
+        return local_refuse(local);
     if (run_plan_here(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
     if (print_streams(local, &result))
@@ -484,25 +396,56 @@ static int apply_by_hand(struct local *local, const struct module *module)
     return print_result(local, &result);
 }
 
+/* Salt's longer way to say it: 'state.single pkg.installed name=vim'. */
+static int state_single(struct local *local)
+{
+    const struct value key = value_text("fun");
+    const struct value *named = value_map_find(local->given.map, &key);
+    const char *name = value_is(named, VALUE_STR) ? named->s.p : local_shift(local);
+    const struct module *module;
+
+    if (!name)
+        return cli_usage(local->cli, "state.single wants the name of a state, and its arguments");
+    (void)value_map_remove(local->given.map, &key);
+    module = decl_module(str_from(name), &key, &local->diags);
+    return module ? apply_by_hand(local, module) : local_refuse(local);
+}
+
 /* --- dispatch ---------------------------------------------------------------------------- */
+
+/* What the words and pairs behind a function are. */
+enum reading {
+    READ_WORDS, /* words, and no pairs */
+    READ_WISH,  /* references, and what is said of them */
+    READ_LATER, /* the function reads them itself */
+};
 
 struct function_entry {
     const char *name;
     int (*run)(struct local *local);
     enum session_need need;
+    enum reading reading;
 };
 
 /* clang-format off */
 static const struct function_entry functions[] = {
-    { "state.apply",     state_apply,     SESSION_TREE },
-    { "state.sls",       state_apply,     SESSION_TREE },
-    { "state.highstate", state_highstate, SESSION_TREE },
-    { "state.revert",    state_revert,    SESSION_NOTHING },
-    { "state.show",      state_show,      SESSION_TREE },
-    { "state.graph",     state_graph,     SESSION_TREE },
-    { "state.check",     state_check,     SESSION_TREE },
-    { "state.owed",      state_owed,      SESSION_NOTHING },
-    { "state.waive",     state_waive,     SESSION_NOTHING },
+    { "state.apply",          state_apply,          SESSION_TREE,    READ_WISH },
+    { "state.sls",            state_apply,          SESSION_TREE,    READ_WISH },
+    { "state.highstate",      state_highstate,      SESSION_TREE,    READ_WISH },
+    { "state.sls_id",         state_sls_id,         SESSION_TREE,    READ_LATER },
+    { "state.single",         state_single,         SESSION_NOTHING, READ_LATER },
+    { "state.test",           state_test,           SESSION_TREE,    READ_WISH },
+    { "state.revert",         state_revert,         SESSION_NOTHING, READ_WORDS },
+    { "state.show",           local_show,           SESSION_TREE,    READ_WISH },
+    { "state.show_sls",       local_show,           SESSION_TREE,    READ_WISH },
+    { "state.show_low_sls",   local_show,           SESSION_TREE,    READ_WISH },
+    { "state.show_highstate", local_show_highstate, SESSION_TREE,    READ_WISH },
+    { "state.show_lowstate",  local_show_highstate, SESSION_TREE,    READ_WISH },
+    { "state.show_top",       local_show_top,       SESSION_TREE,    READ_WISH },
+    { "state.graph",          local_graph,          SESSION_TREE,    READ_WISH },
+    { "state.check",          local_check,          SESSION_TREE,    READ_WISH },
+    { "state.owed",           state_owed,           SESSION_NOTHING, READ_WORDS },
+    { "state.waive",          state_waive,          SESSION_NOTHING, READ_WORDS },
 };
 /* clang-format on */
 
@@ -541,111 +484,15 @@ static int unknown_function(struct local *local)
         diag_hint(&local->diags, "did you mean '%.*s'?", STR_ARG(best));
     else
         diag_hint(&local->diags, "'zester doc' lists all modules");
-    return refuse(local);
+    return local_refuse(local);
 }
 
-/* "key=value": the key looks like a name. */
-static bool is_pair(const char *word)
+static int call_entry(struct local *local, const struct function_entry *entry)
 {
-    const char *equals = strchr(word, '=');
-
-    if (!equals || equals == word)
-        return false;
-    for (const char *p = word; p < equals; p++)
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-              *p == '_' || *p == '-'))
-            return false;
-    return true;
-}
-
-/* Lists and maps are written as YAML; everything else is text, which the tables coerce. */
-static int read_pair(struct local *local, const char *word)
-{
-    struct arena *arena = &local->session.arena;
-    const char *equals = strchr(word, '=');
-    struct value key = value_str(arena_str(arena, (struct str){ word, (size_t)(equals - word) }));
-    struct value v = value_text(equals + 1);
-
-    if ((equals[1] == '[' || equals[1] == '{') &&
-        yaml_parse(arena, key.s.p, v.s, NULL, &v, &local->diags) < 0)
-        return -1;
-    value_map_set(arena, local->given.map, key, v);
-    return 0;
-}
-
-/* `test=True` is Salt's way to ask for a dry run. What is no clear answer is refused: the other
- * reading of it would change the machine. */
-static int read_test(struct local *local, const struct value *asked)
-{
-    static const char *const yes[] = { "true", "yes", "1", "on" };
-    static const char *const no[] = { "false", "no", "0", "off" };
-
-    for (size_t i = 0; i < ARRAY_LEN(yes) && asked->kind == VALUE_STR; i++) {
-        if (strcasecmp(asked->s.p, yes[i]) == 0)
-            local->session.host.test = true;
-        if (strcasecmp(asked->s.p, yes[i]) == 0 || strcasecmp(asked->s.p, no[i]) == 0)
-            return 0;
-    }
-    return diag_add(&local->diags, (struct place){ 0 }, "'test' wants true or false, got '%s'",
-                    asked->kind == VALUE_STR ? asked->s.p : value_describe(asked));
-}
-
-/* The functions of states know no other pair than test=: nothing that was said is ignored. */
-static int refuse_pairs(struct local *local)
-{
-    for (size_t i = 0; i < local->given.map->count; i++) {
-        const struct value *key = &local->given.map->pairs[i].key;
-
-        (void)diag_add(&local->diags, (struct place){ 0 }, "%s has no parameter '%.*s'",
-                       local->function, STR_ARG(key->s));
-        if (str_is(key->s, "pillar") || str_is(key->s, "settings"))
-            diag_hint(&local->diags, "write settings into a file below --settings-dir");
-        else
-            diag_hint(&local->diags, "only test=True; options begin with '--'");
-    }
-    return refuse(local);
-}
-
-/* Split the words behind the function. */
-static int read_words(struct local *local, struct param_strs operands)
-{
-    struct arena *arena = &local->session.arena;
-    VEC(const char *) words = VEC_INIT;
-    struct value test = value_text("test");
-    const struct value *asked;
-
-    local->given = value_map(value_map_new(arena, 0));
-    for (size_t i = 1; i < operands.n; i++) {
-        if (!is_pair(operands.p[i]))
-            VEC_PUSH_IN(arena, &words, operands.p[i]);
-        else if (read_pair(local, operands.p[i]) < 0)
-            return -1;
-    }
-    local->words = (struct param_strs){ words.n, words.p };
-    asked = value_map_find(local->given.map, &test);
-    if (asked && read_test(local, asked) < 0)
-        return -1;
-    if (asked)
-        (void)value_map_remove(local->given.map, &test);
-    return 0;
-}
-
-/* Salt's other way to name what is applied: mods=web,db; and zester's: state=web. */
-static void read_refs(struct local *local)
-{
-    static const char *const keys[] = { "mods", "state" };
-
-    for (size_t i = 0; i < ARRAY_LEN(keys) && local->words.n == 0; i++) {
-        const struct value key = value_text(keys[i]);
-        const struct value *refs = value_map_find(local->given.map, &key);
-        const char **word = ARENA_NEW(&local->session.arena, const char *);
-
-        if (!value_is(refs, VALUE_STR))
-            continue;
-        *word = refs->s.p;
-        local->words = (struct param_strs){ 1, word };
-        (void)value_map_remove(local->given.map, &key);
-    }
+    if ((entry->reading == READ_WISH && local_read_wish(local) < 0) ||
+        (entry->reading == READ_WORDS && local_refuse_pairs(local) < 0))
+        return local_refuse(local);
+    return entry->run(local);
 }
 
 static int dispatch(struct local *local, struct param_strs operands)
@@ -655,12 +502,10 @@ static int dispatch(struct local *local, struct param_strs operands)
     enum session_need need = entry ? entry->need : SESSION_NOTHING;
 
     if (session_init(&local->session, &local->args->session, need, &local->diags) < 0 ||
-        read_words(local, operands) < 0)
-        return refuse(local);
-    if (need & SESSION_TREE)
-        read_refs(local);
+        local_read_words(local, operands) < 0)
+        return local_refuse(local);
     if (entry)
-        return local->given.map->count > 0 ? refuse_pairs(local) : entry->run(local);
+        return call_entry(local, entry);
     if (!module)
         return unknown_function(local);
     return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);
@@ -689,12 +534,17 @@ const struct command command_local = {
         "  state.apply [REF...]      bring the machine to the states of REF; without REF as the "
         "top file says\n"
         "  state.highstate           the same, always by the top file\n"
+        "  state.sls_id ID REF       one ID of REF, and what its states need\n"
+        "  state.single STATE NAME   one state by hand; the word state.single can be left out\n"
         "  state.revert REF|RUN-ID   take back what was changed\n"
         "  state.show REF            the states as compiled\n"
+        "  state.show_top            what the top file assigns to this machine\n"
         "  state.graph REF           the levels in which they run; --format dot or svg draws them\n"
         "  state.check REF           only look for mistakes\n"
         "  state.owed                reactions that were due and did not happen yet\n"
         "  state.waive STATE         forget what a state owes\n"
+        "What reads REF also takes pillar='{KEY: VALUE}', exclude=REF and, for a dry run, "
+        "test=True.\n"
         "Every module can be called by hand as well: 'zester doc' lists them.\n",
     .examples = "  zester --local state.apply web --test\n"
                 "  zester --local --states-dir ./states state.graph web --format svg > web.svg\n"

@@ -60,7 +60,7 @@ static void print_head(struct printer *printer, const char *word, enum color col
     buf_add_char(printer->out, '\n');
 }
 
-/* What a command printed belongs to its failure. */
+/* What a command printed. */
 static void print_streams(struct printer *printer, const struct state_result *state)
 {
     static const char *const streams[] = { "stdout", "stderr" };
@@ -73,6 +73,9 @@ static void print_streams(struct printer *printer, const struct state_result *st
             continue;
         buf_printf(printer->out, "    %s:\n", streams[i]);
         print_indented(printer, str_slice(text->s, 0, DETAIL_SHOWN_MAX), false);
+        if (text->s.n > DETAIL_SHOWN_MAX)
+            buf_printf(printer->out, "    [%zu more bytes; --format json shows them]\n",
+                       text->s.n - DETAIL_SHOWN_MAX);
     }
 }
 
@@ -93,6 +96,7 @@ static void print_changed(struct printer *printer, const struct state_result *st
     if (state->cause)
         buf_printf(printer->out, "    because %s\n", state->cause);
     print_indented(printer, state->diff, true);
+    print_streams(printer, state);
 }
 
 /* A single state that had nothing to do may still say why. */

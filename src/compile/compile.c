@@ -13,9 +13,11 @@
 #include "state/module.h"
 #include "compile/names.h"
 #include "compile/output.h"
+#include "compile/pick.h"
 #include "compile/plan.h"
 #include "compile/renderer.h"
 #include "compile/requisite.h"
+#include "compile/top.h"
 #include "compile/use.h"
 
 /* Where a state of the plan came from. */
@@ -36,6 +38,7 @@ struct compiling {
     VEC(struct plan_state) states;
     VEC(struct origin) origins;
     struct requisites requisites;
+    const char *id; /* only these states are wanted, and what they need; NULL: all */
 };
 
 /* --- states --------------------------------------------------------------------------- */
@@ -117,18 +120,24 @@ static void build_states(struct compiling *c)
     }
 }
 
-/* By full name, once nothing moves any more. */
-static void index_states(struct compiling *c)
+/* By full name, while nothing moves; of two that share one, the first. */
+static void name_states(struct compiling *c)
 {
     c->names = ARENA_NEW(c->arena, struct map);
     *c->names = (struct map)MAP_INIT_IN(c->arena);
+    VEC_EACH (&c->states, state)
+        if (!map_has(c->names, str_from(state->name)))
+            (void)map_set(c->names, str_from(state->name), state);
+}
+
+static void index_states(struct compiling *c)
+{
+    name_states(c);
     VEC_EACH (&c->states, state) {
         const struct plan_state *other = map_find(c->names, str_from(state->name));
 
-        if (!other) {
-            (void)map_set(c->names, str_from(state->name), state);
+        if (other == state)
             continue;
-        }
         (void)diag_add(c->diags, state->at, "dag: duplicate state \"%s\"", state->name);
         diag_note(c->diags, other->at, "first here");
     }
@@ -260,6 +269,29 @@ static const struct managed *list_managed(const struct compiling *c)
     return managed;
 }
 
+/* --- a part of it ------------------------------------------------------------------------ */
+
+static void pick(struct compiling *c)
+{
+    struct plan_targets wanted;
+    struct str near;
+
+    if (!c->id)
+        return;
+    lookup_index(&c->lookup);
+    wanted = lookup_id(&c->lookup, str_from(c->id));
+    if (wanted.n > 0) {
+        c->states.n =
+            pick_states(c->arena, c->states.p, (uint32_t)c->states.n, &wanted, c->outputs);
+        name_states(c);
+        return;
+    }
+    (void)diag_add(c->diags, (struct place){ 0 }, "no state has the ID '%s'", c->id);
+    near = lookup_suggest_id(&c->lookup, str_from(c->id));
+    if (near.p)
+        diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(near));
+}
+
 /* --- the whole --------------------------------------------------------------------------- */
 
 static void begin(struct compiling *c, struct arena *arena, struct state_host *host,
@@ -293,6 +325,7 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     index_states(c);
     resolve(c);
     decode(c);
+    pick(c);
     if (c->states.n == 0 && diags_count(c->diags) == before)
         return diag_add(c->diags, (struct place){ 0 }, "no states built from request");
     *plan = (struct plan){
@@ -325,21 +358,69 @@ static struct param_strs split_refs(struct arena *arena, struct param_strs refs)
     return (struct param_strs){ each.n, each.p };
 }
 
-int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
-                 const struct plan **ret, struct diags *diags)
+static int compile_files(struct arena *arena, struct state_host *host,
+                         const struct compile_wish *wish, const struct plan **ret,
+                         struct diags *diags)
 {
+    const struct param_strs refs = split_refs(arena, wish->refs);
     const size_t before = diags_count(diags);
     struct renderer *renderer;
     struct compiling c;
     int result;
 
     begin(&c, arena, host, &renderer, diags);
-    refs = split_refs(arena, refs);
+    c.id = wish->id;
     for (size_t i = 0; i < refs.n; i++)
         (void)load_ref(&c.load, str_from(refs.p[i]), NULL);
+    if (wish->exclude)
+        load_exclude(&c.load, wish->exclude);
     result = finish(&c, refs, before, ret);
     renderer_free(renderer);
     return result;
+}
+
+/* Such a run can be taken back by the name 'highstate' too. */
+static const struct plan *call_highstate(struct arena *arena, const struct plan *plan)
+{
+    struct plan *called = ARENA_NEW(arena, struct plan);
+    const char **refs = ARENA_ARRAY(arena, const char *, plan->refs.n + 1);
+
+    refs[0] = "highstate";
+    for (size_t i = 0; i < plan->refs.n; i++)
+        refs[i + 1] = plan->refs.p[i];
+    *called = *plan;
+    called->refs = (struct param_strs){ plan->refs.n + 1, refs };
+    return called;
+}
+
+int compile_wish(struct arena *arena, struct state_host *host, const struct compile_wish *wish,
+                 const struct plan **ret, struct diags *diags)
+{
+    struct compile_wish of_top = *wish;
+
+    if (wish->refs.n > 0)
+        return compile_files(arena, host, wish, ret, diags);
+    if (top_list(arena, host, &of_top.refs, diags) < 0 ||
+        compile_files(arena, host, &of_top, ret, diags) < 0)
+        return -1;
+    *ret = call_highstate(arena, *ret);
+    return 0;
+}
+
+int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
+                 const struct plan **ret, struct diags *diags)
+{
+    const struct compile_wish wish = { .refs = refs };
+
+    return compile_files(arena, host, &wish, ret, diags);
+}
+
+int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
+                struct diags *diags)
+{
+    const struct compile_wish wish = { .id = NULL };
+
+    return compile_wish(arena, host, &wish, ret, diags);
 }
 
 int compile_single(struct arena *arena, struct state_host *host, const char *module, const char *id,

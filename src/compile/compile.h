@@ -23,12 +23,24 @@ struct value;
 #define COMPILE_STATES_MAX 1000000
 #define COMPILE_FILES_MAX  100000
 
-/* The states of these references, each "a.b" or a comma list of them. */
+/* What is asked for. */
+struct compile_wish {
+    struct param_strs refs;      /* each "a.b" or a comma list; none: as the top file says */
+    const char *id;              /* only states of this ID, and what they need; NULL: all */
+    const struct value *exclude; /* what is left out, as a file would say it; NULL */
+};
+int compile_wish(struct arena *arena, struct state_host *host, const struct compile_wish *wish,
+                 const struct plan **ret, struct diags *diags);
+
+/* The states of these references. */
 int compile_refs(struct arena *arena, struct state_host *host, struct param_strs refs,
                  const struct plan **ret, struct diags *diags);
 /* What the top file assigns to this machine. */
 int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
                 struct diags *diags);
+/* Which references that is: a map of environments to lists. */
+int compile_top_refs(struct arena *arena, struct state_host *host, struct value *ret,
+                     struct diags *diags);
 /* One state by hand: `zester --local file.managed /etc/motd contents=hi`. */
 int compile_single(struct arena *arena, struct state_host *host, const char *module, const char *id,
                    const struct value *body, const struct plan **ret, struct diags *diags);

@@ -167,6 +167,13 @@ static int keep_excludes(struct load *load, const struct load_file *file, const 
     return 0;
 }
 
+void load_exclude(struct load *load, const struct value *v)
+{
+    static const struct load_file nobody = { .ref = "", .path = "" };
+
+    (void)keep_excludes(load, &nobody, v);
+}
+
 typedef int section_fn(struct load *load, const struct load_file *file, const struct value *v);
 
 /* Keys that are no ID. */

@@ -71,6 +71,9 @@ int load_ref(struct load *load, struct str ref, const struct value *where);
 /* Read, render and parse one file of the tree; null when it is empty. */
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret);
 
+/* Leave out what this says, in the words of an `exclude`. */
+void load_exclude(struct load *load, const struct value *v);
+
 /* Apply extends and excludes. */
 int load_finish(struct load *load);
 

@@ -1,11 +1,11 @@
 /* The top file of states: which of them belong to this machine. target/top.h reads it. */
-#include "compile/compile.h"
+#include "compile/top.h"
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "compile/compile.h"
 #include "state/host.h"
 #include "compile/load.h"
-#include "compile/plan.h"
 #include "compile/renderer.h"
 #include "compile/tree.h"
 #include "target/top.h"
@@ -30,11 +30,7 @@ static int find_file(struct load *load, const char **ret)
                     "compiler: read state top file: there is no %s", top_files[0]);
 }
 
-struct names {
-    VEC(const char *) list;
-};
-
-static int read_top(struct load *load, struct names *ret)
+static int read_top(struct load *load, struct top_refs *ret)
 {
     const struct state_host *host = load->host;
     const struct target_subject subject = {
@@ -56,7 +52,7 @@ static int read_top(struct load *load, struct names *ret)
         if (ref->optional && tree_find(host->tree, load->arena, ref->name->s, &found, &err) == 0 &&
             !found)
             continue;
-        VEC_PUSH_IN(load->arena, &ret->list, ref->name->s.p);
+        VEC_PUSH_IN(load->arena, &ret->list, *ref);
     }
     if (ret->list.n == 0)
         return diag_add(load->diags, (struct place){ 0 }, "highstate: no states matched in %s",
@@ -64,36 +60,51 @@ static int read_top(struct load *load, struct names *ret)
     return 0;
 }
 
-/* Such a run can be taken back by the name 'highstate' too. */
-static const struct plan *call_highstate(struct arena *arena, const struct plan *plan)
-{
-    struct plan *called = ARENA_NEW(arena, struct plan);
-    const char **refs = ARENA_ARRAY(arena, const char *, plan->refs.n + 1);
-
-    refs[0] = "highstate";
-    for (size_t i = 0; i < plan->refs.n; i++)
-        refs[i + 1] = plan->refs.p[i];
-    *called = *plan;
-    called->refs = (struct param_strs){ plan->refs.n + 1, refs };
-    return called;
-}
-
-int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
-                struct diags *diags)
+static int read_refs(struct arena *arena, struct state_host *host, struct top_refs *ret,
+                     struct diags *diags)
 {
     struct renderer *renderer = renderer_new(host, NULL);
-    struct names names = { VEC_INIT };
     struct load load;
     int result;
 
+    *ret = (struct top_refs){ VEC_INIT };
     load_init(&load, arena, host, renderer, diags);
-    result = read_top(&load, &names);
+    result = read_top(&load, ret);
     renderer_free(renderer);
-    if (result < 0)
+    return result;
+}
+
+int top_list(struct arena *arena, struct state_host *host, struct param_strs *ret,
+             struct diags *diags)
+{
+    struct top_refs refs;
+    const char **names;
+
+    if (read_refs(arena, host, &refs, diags) < 0)
         return -1;
-    if (compile_refs(arena, host, (struct param_strs){ names.list.n, names.list.p }, ret, diags) <
-        0)
+    names = ARENA_ARRAY(arena, const char *, refs.list.n);
+    for (size_t i = 0; i < refs.list.n; i++)
+        names[i] = refs.list.p[i].name->s.p;
+    *ret = (struct param_strs){ refs.list.n, names };
+    return 0;
+}
+
+int compile_top_refs(struct arena *arena, struct state_host *host, struct value *ret,
+                     struct diags *diags)
+{
+    struct value map = value_map(value_map_new(arena, 1));
+    struct top_refs refs;
+
+    if (read_refs(arena, host, &refs, diags) < 0)
         return -1;
-    *ret = call_highstate(arena, *ret);
+    VEC_EACH (&refs.list, ref) {
+        const struct value *found = value_map_find(map.map, ref->environment);
+        struct value list = found ? *found : value_list(value_list_new(arena, 1));
+
+        value_list_push(arena, list.list, *ref->name);
+        if (!found)
+            value_map_set(arena, map.map, *ref->environment, list);
+    }
+    *ret = map;
     return 0;
 }

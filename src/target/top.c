@@ -12,6 +12,7 @@ struct top {
     const struct target_subject *subject;
     const struct value *groups;
     struct map seen;
+    const struct value *environment; /* whose targets are read now */
     struct top_refs refs;
 };
 
@@ -81,7 +82,8 @@ static int add_ref(struct top *top, const struct value *item, bool optional)
                           value_describe(item));
     if (!map_has(&top->seen, item->s)) {
         (void)map_set(&top->seen, item->s, top);
-        VEC_PUSH_IN(top->arena, &top->refs.list, (struct top_ref){ item, optional });
+        VEC_PUSH_IN(top->arena, &top->refs.list,
+                    (struct top_ref){ item, top->environment, optional });
     }
     return 0;
 }
@@ -109,10 +111,12 @@ static int read_target(struct top *top, const struct value_pair *pair)
     return result;
 }
 
-static int read_environment(struct top *top, const struct value *environment)
+static int read_environment(struct top *top, const struct value_pair *pair)
 {
+    const struct value *environment = &pair->value;
     int result = 0;
 
+    top->environment = &pair->key;
     if (environment->kind == VALUE_NULL)
         return 0;
     if (environment->kind != VALUE_MAP)
@@ -134,7 +138,7 @@ int top_read(struct arena *arena, const struct value *doc, const struct target_s
         return value_diag(diags, doc, "top file: wanted a map of environments, got %s",
                           value_describe(doc));
     for (size_t i = 0; doc->kind == VALUE_MAP && i < doc->map->count; i++)
-        result |= read_environment(&top, &doc->map->pairs[i].value);
+        result |= read_environment(&top, &doc->map->pairs[i]);
     if (result == 0)
         *ret_refs = top.refs;
     return result;

@@ -23,6 +23,7 @@
 
 struct top_ref {
     const struct value *name; /* a text */
+    const struct value *environment;
     bool optional;
 };
 

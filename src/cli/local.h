@@ -1,0 +1,67 @@
+/*
+ * local - `zester --local`: what its functions share.
+ *
+ * command_local.c has the options and runs; local_words.c reads the words behind the
+ * function, local_show.c has the functions that only show.
+ */
+#ifndef CLI_LOCAL_H
+#define CLI_LOCAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+#include "cli/session.h"
+#include "compile/compile.h"
+#include "data/params.h"
+#include "data/value.h"
+
+struct cli;
+struct plan;
+
+#define LOCAL_OUTPUT_MAX ((size_t)1 << 30)
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
+
+struct local_args {
+    struct session_options session;
+    int format;
+    bool local, no_color, quiet, force;
+};
+
+/* Everything that a function of this command works with. */
+struct local {
+    struct cli *cli;
+    const struct local_args *args;
+    struct session session;
+    struct diags diags;
+    const char *function;
+    struct param_strs words;  /* after the function, without key=value */
+    struct value given;       /* the key=value words as a map */
+    struct compile_wish wish; /* of functions of states: what is to be compiled */
+};
+
+/* Words and pairs; test= is taken at once. */
+int local_read_words(struct local *local, struct param_strs operands);
+/* What a function of states is to compile: its words are references, and pairs say more. */
+int local_read_wish(struct local *local);
+/* The function takes no pair: an unknown one is a mistake. */
+int local_refuse_pairs(struct local *local);
+/* The first word is something else than the rest: take it away. NULL: there is none. */
+const char *local_shift(struct local *local);
+
+/* Compile the wish, and tell its warnings. */
+int local_compile(struct local *local, const struct plan **plan);
+/* Nothing ran: say why, in the form that was asked for. Returns the exit status. */
+int local_refuse(struct local *local);
+bool local_wants_record(const struct local *local);
+/* As YAML or JSON. */
+int local_print(struct local *local, const struct value *v);
+
+int local_show(struct local *local);
+int local_show_highstate(struct local *local);
+int local_show_top(struct local *local);
+int local_graph(struct local *local);
+int local_check(struct local *local);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * top - the top file of states: which references belong to this machine.
+ *
+ * Memory: the arena. Threads: one at a time.
+ */
+#ifndef COMPILE_TOP_H
+#define COMPILE_TOP_H
+
+#include "data/params.h"
+
+struct arena;
+struct diags;
+struct state_host;
+
+/* In the order in which they are first named; none is a mistake. */
+int top_list(struct arena *arena, struct state_host *host, struct param_strs *ret,
+             struct diags *diags);
+
+#endif

@@ -1,0 +1,111 @@
+"""Functions of states that Salt's users know: a part of a run, one state, other settings, what would run."""
+import json
+
+import pytest
+
+from test_states import Machine
+
+WEB = """
+base: {test.nop: []}
+conf:
+  test.succeed_with_changes:
+    - comment: for {{ pillar.get('who', 'nobody') }}
+    - require: [base]
+service:
+  test.succeed_with_changes:
+    - watch: [conf]
+drain:
+  test.succeed_with_changes:
+    - prereq: [service]
+told: {cmd.run: [{name: echo said}]}
+hears: {test.show_notification: [{text: "{{ outputs('cmd.run:told').stdout }}"}]}
+"""
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path)
+    machine.state("web", WEB)
+    machine.state("db", "db: {test.nop: []}")
+    return machine
+
+
+def ids(record):
+    return [state["name"].split(":")[1] for state in record["results"]]
+
+
+def test_one_id_runs_with_what_it_needs_and_nothing_else(machine):
+    assert ids(machine.record("state.sls_id", "conf", "web", status=0)) == ["base", "conf"]
+    # who looks ahead to a state comes before it
+    assert ids(machine.record("state.sls_id", "service", "web", status=0)) == ["base", "drain", "conf", "service"]
+    heard = machine.record("state.sls_id", "hears", "web", status=0)
+    assert ids(heard) == ["told", "hears"] and "said" in heard["results"][1]["diff"]
+    wrong = machine.run("state.sls_id", "cnf", "web", status=1)
+    assert "no state has the ID 'cnf'" in wrong.stderr and "did you mean 'conf'?" in wrong.stderr
+    assert "wants an ID" in machine.run("state.sls_id", status=1).stderr
+
+
+def test_a_mistake_elsewhere_is_told_although_one_id_is_asked_for(machine):
+    machine.state("web", WEB + "wrong: {test.nop: [{require: [gone]}]}\n")
+    assert "unknown state" in machine.run("state.sls_id", "conf", "web", status=1).stderr
+
+
+def test_settings_of_the_command_line_go_before_those_of_the_machine(machine):
+    machine.settings(a="who: ada\nother: {x: 1}\n")
+    machine.state("look", "look: {test.show_notification: [{text: '{{ pillar.who }} {{ pillar.other.x }}'}]}")
+    assert "ada 1" in str(machine.record("state.apply", "look"))
+    assert "bob 1" in str(machine.record("state.apply", "look", "pillar={who: bob}"))
+    assert "ada 2" in str(machine.record("state.apply", "look", "settings={other: {x: 2}}"))
+    assert "'pillar' wants a map" in machine.run("state.apply", "look", "pillar=bob", status=1).stderr
+
+
+def test_what_is_excluded_is_left_out(machine):
+    whole = machine.record("state.apply", "web,db", "exclude=web", status=0)
+    assert ids(whole) == ["db"]
+    some = machine.record("state.apply", "web", "exclude=[{id: drain}, {id: service}, {id: hears}]", status=0)
+    assert sorted(ids(some)) == ["base", "conf", "told"]
+    wrong = machine.run("state.apply", "web", "exclude=wbe", status=1)
+    assert "no file 'wbe' in this run" in wrong.stderr and "did you mean 'web'?" in wrong.stderr
+
+
+def test_one_state_by_salts_longer_way(machine):
+    words = ["state.single", "file.managed", f"name={machine.root}/x", "contents=hi"]
+    assert machine.record(*words, "test=True", status=0)["results"][0]["changed"]
+    assert not (machine.root / "x").exists()
+    machine.run(*words, status=0)
+    assert machine.read("x") == "hi\n"
+    machine.run("state.single", "fun=file.absent", f"name={machine.root}/x", status=0)
+    assert not (machine.root / "x").exists()
+    assert "did you mean 'file.managed'?" in machine.run("state.single", "file.manged", "x", status=1).stderr
+    assert "is a function, not a state" in machine.run("state.single", "test.echo", "x", status=1).stderr
+    assert "wants the name of a state" in machine.run("state.single", status=1).stderr
+
+
+def test_the_top_file_is_shown_by_environment(machine):
+    machine.state("top", "base: {'*': [web]}\nprod: {'*': [web, db], 'nobody': [gone]}\n")
+    shown = machine.run("state.show_top", "--format", "json", status=0)
+    assert json.loads(shown.stdout) == {"base": ["web"], "prod": ["db"]}
+    assert machine.run("state.show_top", status=0).stdout == "base:\n  - web\nprod:\n  - db\n"
+    by_top = json.loads(machine.run("state.show_highstate", "--format", "json", status=0).stdout)
+    named = json.loads(machine.run("state.show_sls", "web,db", "--format", "json", status=0).stdout)
+    assert by_top == named and len(named) == 7
+    assert "the top file decides" in machine.run("state.show_lowstate", "web", status=1).stderr
+
+
+def test_a_dry_run_by_salts_other_word(machine):
+    assert machine.record("state.test", "web", status=0)["test"]
+
+
+def test_pairs_that_nobody_reads_are_refused(machine):
+    assert "did you mean 'pillar'?" in machine.run("state.apply", "web", "pilar={}", status=1).stderr
+    assert "no parameter 'saltenv'" in machine.run("state.apply", "web", "saltenv=base", status=1).stderr
+    assert "no parameter 'x'" in machine.run("state.revert", "web", "x=1", status=1).stderr
+    assert "given twice" in machine.run("state.apply", "db", "mods=web", status=1).stderr
+
+
+def test_what_commands_print_is_shown(machine):
+    machine.state("talk", "a: {cmd.run: [{name: 'echo out; echo err >&2'}]}\n"
+                          "b: {cmd.run: [{name: 'yes | head -c 5000'}]}")
+    shown = machine.run("state.apply", "talk", status=0).stdout
+    assert "    stdout:\n    out\n    stderr:\n    err\n" in shown
+    assert "[999 more bytes; --format json shows them]" in shown

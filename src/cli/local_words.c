@@ -101,6 +101,9 @@ static const struct param wish_params[] = {
 };
 /* clang-format on */
 
+/* Known, for those who mistype it. */
+static const char *const read_already[] = { "test", NULL };
+
 static const struct param no_params[] = {
     { 0 },
 };
@@ -131,7 +134,7 @@ static void lay_over(struct local *local, const struct value *settings)
 
 int local_read_wish(struct local *local)
 {
-    const struct params_policy policy = { .owner = local->function };
+    const struct params_policy policy = { .owner = local->function, .allowed = read_already };
     struct wish_args got = { 0 };
 
     if (params_decode(&local->session.arena, wish_params, &policy, &local->given, &got,
@@ -153,7 +156,7 @@ int local_read_wish(struct local *local)
 
 int local_refuse_pairs(struct local *local)
 {
-    const struct params_policy policy = { .owner = local->function };
+    const struct params_policy policy = { .owner = local->function, .allowed = read_already };
     char none;
 
     return params_decode(&local->session.arena, no_params, &policy, &local->given, &none,

@@ -518,9 +518,9 @@ def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
     machine.state("web", MOTD)
     typo = machine.run("state.apply", "web", "test=Ture", status=1)
     assert "'test' wants true or false, got 'Ture'" in typo.stderr
-    other = machine.run("state.apply", "web", "tset=True", "pillar={a: 1}", status=1)
-    assert "state.apply has no parameter 'tset'" in other.stderr
-    assert "--settings-dir" in other.stderr
+    other = machine.run("state.apply", "web", "tset=True", "pilar={a: 1}", status=1)
+    assert "state.apply has no parameter 'tset'" in other.stderr and "did you mean 'test'?" in other.stderr
+    assert "state.apply has no parameter 'pilar'" in other.stderr and "did you mean 'pillar'?" in other.stderr
     assert not (machine.root / "motd").exists()
     machine.run("state.apply", "web", "test=False", status=0)
     assert machine.read("motd") == "hello\n"

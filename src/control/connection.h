@@ -17,6 +17,7 @@
 #define CONTROL_CONNECTION_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "sys/loop.h"

@@ -50,34 +50,24 @@ bool keyfile_parse(struct str line, struct keyfile_key *ret_key)
     return keyfile_is_type(key.type) && key.blob.n > 0;
 }
 
-struct str keyfile_find(struct str text, struct str blob)
+static bool has_blob(struct str line, struct str blob)
 {
     struct keyfile_key key;
+
+    return keyfile_parse(line, &key) && str_eq(key.blob, blob);
+}
+
+struct str keyfile_find(struct str text, struct str blob)
+{
     struct line line;
 
     while (lines_next(&text, &line))
-        if (keyfile_parse(line.text, &key) && str_eq(key.blob, blob))
+        if (has_blob(line.text, blob))
             return line.text;
     return (struct str){ NULL, 0 };
 }
 
 void keyfile_set(struct str text, struct str blob, struct str line, struct buf *out)
 {
-    const struct str end = lines_end_of(text);
-    bool placed = line.n == 0;
-    struct keyfile_key key;
-    struct line old;
-
-    while (lines_next(&text, &old)) {
-        if (!keyfile_parse(old.text, &key) || !str_eq(key.blob, blob)) {
-            lines_add(out, old.text, old.end);
-        } else if (!placed) {
-            placed = true;
-            lines_add(out, line, old.end);
-        }
-    }
-    if (placed)
-        return;
-    lines_finish(out, end);
-    lines_add(out, line, end);
+    lines_put(out, text, has_blob, blob, line);
 }

@@ -125,3 +125,24 @@ void lines_finish(struct buf *out, struct str end)
         return;
     buf_add_str(out, out->p[out->n - 1] == '\r' ? STR("\n") : end);
 }
+
+void lines_put(struct buf *out, struct str text, lines_is_fn *is_about, struct str what,
+               struct str line)
+{
+    const struct str end = lines_end_of(text);
+    bool placed = line.n == 0;
+    struct line old;
+
+    while (lines_next(&text, &old)) {
+        if (!is_about(old.text, what)) {
+            lines_add(out, old.text, old.end);
+        } else if (!placed) {
+            placed = true;
+            lines_add(out, line, old.end);
+        }
+    }
+    if (placed)
+        return;
+    lines_finish(out, end);
+    lines_add(out, line, end);
+}

@@ -56,4 +56,11 @@ void lines_add_all(struct buf *out, struct str text, struct str end);
 /* End the last line of `out`, unless it has an end or there is none. */
 void lines_finish(struct buf *out, struct str end);
 
+/* Is `line` about `what`? */
+typedef bool lines_is_fn(struct str line, struct str what);
+/* Append the text with `line` as the only one about `what`: where the first one was, else at the
+ * end. An empty `line`: none is left. */
+void lines_put(struct buf *out, struct str text, lines_is_fn *is_about, struct str what,
+               struct str line);
+
 #endif

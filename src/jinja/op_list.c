@@ -8,12 +8,6 @@
 #include "jinja/sequence.h"
 #include "jinja/text.h"
 
-struct value op_new_list(struct render *render, struct value_list *list)
-{
-    (void)render;
-    return value_list(list);
-}
-
 static int list_characters(struct render *render, const struct value *v,
                            const struct value_list **ret)
 {

@@ -64,6 +64,5 @@ const char *op_type_name(const struct value *v);
 
 /* Text made on the way, in the memory of the rendering. */
 struct value op_new_str(struct render *render, struct str text);
-struct value op_new_list(struct render *render, struct value_list *list);
 
 #endif

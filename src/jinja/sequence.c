@@ -281,11 +281,6 @@ struct value view_new(struct render *render, enum view_kind kind, const struct v
     return object_value(&view->object);
 }
 
-bool value_is_view(const struct value *v, enum view_kind kind)
-{
-    return v->kind == VALUE_OBJECT && v->object->type == &view_types[kind];
-}
-
 /* --- generators ------------------------------------------------------------------ */
 
 /* Each carries its own type, so that messages name it as Python would. */
@@ -335,19 +330,4 @@ struct value generator_new(struct render *render, const char *type_name,
     generator->object.type = &generator->type;
     generator->list = list;
     return object_value(&generator->object);
-}
-
-bool value_is_generator(const struct value *v)
-{
-    return v->kind == VALUE_OBJECT && v->object->type->list == generator_list;
-}
-
-bool generator_next(const struct value *v, struct value *ret)
-{
-    struct generator *generator = (struct generator *)v->object;
-
-    if (generator->next >= generator->list->count)
-        return false;
-    *ret = generator->list->items[generator->next++];
-    return true;
 }

@@ -34,15 +34,10 @@ enum view_kind { VIEW_KEYS, VIEW_VALUES, VIEW_ITEMS };
 
 /* `map` is a value of kind VALUE_MAP. */
 struct value view_new(struct render *render, enum view_kind kind, const struct value *map);
-/* Is it a view of this kind? */
-bool value_is_view(const struct value *v, enum view_kind kind);
 
 /* The items of `list`, once. `type_name` is what Python would call it: "generator",
  * "list_reverseiterator", "map"; it is borrowed. */
 struct value generator_new(struct render *render, const char *type_name,
                            const struct value_list *list);
-bool value_is_generator(const struct value *v);
-/* Take the next item of a generator; false when there is none. */
-bool generator_next(const struct value *v, struct value *ret);
 
 #endif

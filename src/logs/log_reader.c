@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -15,12 +14,9 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-enum { EVENTS_SIZE = 4096 };
-
 struct log_reader {
     char *path;
     int folder; /* -1: there is none */
-    int watch;
     struct log_filter filter;
     int64_t since; /* what the filter asked for, before the age limit */
     struct segment_mask mask;
@@ -47,7 +43,6 @@ int log_reader_open(const char *folder, const struct log_filter *filter,
     reader = mem_zalloc(sizeof(*reader));
     reader->path = mem_strdup(folder);
     reader->folder = fd_take(&fd);
-    reader->watch = -1;
     reader->file = (struct segment_file)SEGMENT_FILE_NONE;
     if (filter)
         reader->filter = *filter;
@@ -68,7 +63,6 @@ void log_reader_free(struct log_reader *reader)
     cleared_done(&reader->cleared);
     vec_done(&reader->list.firsts);
     fd_close(&reader->folder);
-    fd_close(&reader->watch);
     free(reader->path);
     free(reader);
 }
@@ -408,26 +402,4 @@ int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err)
 void log_reader_keep_cleared(struct log_reader *reader)
 {
     reader->keep_cleared = true;
-}
-
-int log_reader_watch(struct log_reader *reader, int *ret_fd, struct err *err)
-{
-    if (reader->watch < 0) {
-        AUTO_FD int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-
-        if (fd < 0 || inotify_add_watch(fd, reader->path,
-                                        IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0)
-            return err_sys(err, errno, "watch the log folder '%s'", reader->path);
-        reader->watch = fd_take(&fd);
-    }
-    *ret_fd = reader->watch;
-    return 0;
-}
-
-void log_reader_woken(struct log_reader *reader)
-{
-    char events[EVENTS_SIZE];
-
-    while (reader->watch >= 0 && read(reader->watch, events, sizeof(events)) > 0)
-        continue;
 }

@@ -4,8 +4,7 @@
  *     log_reader_open -> [log_reader_tail] -> { log_reader_next }... -> log_reader_free
  *
  * The end is the end for now: after more lines were written, log_reader_next goes on.
- * Who follows waits for log_reader_watch to be readable, calls log_reader_woken, and
- * reads; inside the process that writes, log_store_on_data tells the same for less.
+ * Who follows is told by log_store_on_data that there are some.
  *
  * The folder may be written, cleaned and removed from meanwhile, by any process. What
  * is damaged is passed over. For the first N lines, stop after N.
@@ -39,9 +38,5 @@ int log_reader_next(struct log_reader *reader, const struct log_line **ret_line,
 
 /* Who follows hears everything: lines that are cleared from now on are still handed out. */
 void log_reader_keep_cleared(struct log_reader *reader);
-
-/* A descriptor that is readable when something may have been written. */
-int log_reader_watch(struct log_reader *reader, int *ret_fd, struct err *err);
-void log_reader_woken(struct log_reader *reader);
 
 #endif

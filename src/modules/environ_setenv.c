@@ -84,27 +84,6 @@ static bool is_line_of(struct str line, struct str name)
     return rest.n > name.n && rest.p[name.n] == '=' && str_starts(rest, name);
 }
 
-/* The text in which `line` is the only one about the name; empty: none. */
-static void put(struct str text, struct str name, struct str line, struct buf *out)
-{
-    const struct str end = lines_end_of(text);
-    bool placed = line.n == 0;
-    struct line old;
-
-    while (lines_next(&text, &old)) {
-        if (!is_line_of(old.text, name)) {
-            lines_add(out, old.text, old.end);
-        } else if (!placed) {
-            placed = true;
-            lines_add(out, line, old.end);
-        }
-    }
-    if (placed)
-        return;
-    lines_finish(out, end);
-    lines_add(out, line, end);
-}
-
 static bool removes(const struct setenv_args *want, const struct value *v)
 {
     return v->kind == VALUE_NULL || (want->false_unsets && v->kind == VALUE_BOOL && !v->b);
@@ -123,7 +102,7 @@ static void put_pair(struct state_run *run, const struct setenv_args *want, stru
     variables_set(run->host->variables, arena_str(run->arena, name).p,
                   removes(want, v) ? NULL : buf_text(&line) + name.n + 1);
     buf_clear(out);
-    put(*text, name, buf_view(&line), out);
+    lines_put(out, *text, is_line_of, name, buf_view(&line));
     *text = buf_copy(out, run->arena);
 }
 

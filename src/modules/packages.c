@@ -155,16 +155,6 @@ int packages_wants(struct packages *packages, const struct packages_args *args,
     return read_args(&reader, args) < 0 ? diags_to_err(&diags, err) : 0;
 }
 
-int packages_wants_list(struct packages *packages, const struct value *list,
-                        struct packages_wants *ret_wants, struct err *err)
-{
-    struct diags diags = DIAGS_INIT(packages->run->arena);
-    struct reader reader = { packages->run->arena, ret_wants, &diags, list };
-
-    *ret_wants = (struct packages_wants){ 0 };
-    return read_list(&reader, list) < 0 ? diags_to_err(&diags, err) : 0;
-}
-
 /* --- what is there -----------------------------------------------------------------------------
  */
 

@@ -71,9 +71,6 @@ int packages_validate(const struct packages_args *args, const struct value *wher
 int packages_open(struct state_run *run, struct packages *ret_packages, struct err *err);
 int packages_wants(struct packages *packages, const struct packages_args *args,
                    struct packages_wants *ret_wants, struct err *err);
-/* The same for a list alone; texts and one-pair maps. */
-int packages_wants_list(struct packages *packages, const struct value *list,
-                        struct packages_wants *ret_wants, struct err *err);
 
 /* What the machine has of each; no process for each. */
 int packages_look(struct packages *packages, struct packages_wants *wants, struct err *err);

@@ -299,13 +299,6 @@ int fs_unlink(const char *path, struct err *err)
     return 0;
 }
 
-int fs_rmdir(const char *path, struct err *err)
-{
-    if (rmdir(path) < 0 && !is_absence(errno))
-        return err_sys(err, errno, "remove the folder '%s'", path);
-    return 0;
-}
-
 int fs_chmod(const char *path, mode_t mode, struct err *err)
 {
     if (chmod(path, mode) < 0)

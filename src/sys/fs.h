@@ -119,7 +119,6 @@ int fs_mkdirs(const char *path, mode_t mode, struct err *err);
 int fs_rename(const char *from, const char *to, struct err *err);
 /* Remove a file or link, or an empty folder; not there is fine. For trees: sys/tree.h. */
 int fs_unlink(const char *path, struct err *err);
-int fs_rmdir(const char *path, struct err *err);
 
 /* Mode follows links (a link has none); owner is that of the link itself; FS_KEEP leaves it. */
 int fs_chmod(const char *path, mode_t mode, struct err *err);

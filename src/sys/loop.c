@@ -231,35 +231,6 @@ void watch_stop(struct watch *watch)
     watch->loop = NULL;
 }
 
-/* --- children ------------------------------------------------------------------------- */
-
-static void on_child(struct watch *watch, uint32_t events)
-{
-    struct child_watch *child = container_of(watch, struct child_watch, watch);
-    struct process_status status = { .code = -1 };
-    bool ended = true;
-    struct err ignored; /* somebody else has reaped it: ended, nobody knows how */
-
-    (void)events;
-    (void)process_reap(watch->fd, &ended, &status, &ignored);
-    if (!ended)
-        return; /* woken for nothing */
-    watch_stop(watch);
-    child->fn(child, status);
-}
-
-int child_watch_start(struct child_watch *child, struct loop *loop, int pidfd, child_fn *fn,
-                      struct err *err)
-{
-    child->fn = fn;
-    return watch_start(&child->watch, loop, pidfd, WATCH_READ, on_child, err);
-}
-
-void child_watch_stop(struct child_watch *child)
-{
-    watch_stop(&child->watch);
-}
-
 /* --- steps and signals ---------------------------------------------------------------- */
 
 void loop_on_step(struct loop *loop, loop_fn *fn, void *self)

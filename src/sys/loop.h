@@ -1,5 +1,6 @@
 /*
- * loop - one thread that waits for everything: files, timers, signals, children.
+ * loop - one thread that waits for everything: files (the pidfd of a child is one), timers,
+ * signals.
  *
  * Harvest first, act later: the events of a turn are collected, then each
  * callback learns what happened; a `step` runs after all callbacks of a turn and
@@ -18,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sys/process.h"
 #include "sys/timers.h"
 
 struct err;
@@ -65,22 +65,6 @@ int watch_start(struct watch *watch, struct loop *loop, int fd, uint32_t events,
 int watch_change(struct watch *watch, uint32_t events, struct err *err);
 /* Before the fd is closed. Not started is fine. */
 void watch_stop(struct watch *watch);
-
-/* --- children --------------------------------------------------------------------- */
-
-struct child_watch;
-typedef void child_fn(struct child_watch *child, struct process_status status);
-
-struct child_watch {
-    struct watch watch;
-    child_fn *fn;
-};
-
-/* Call `fn` once, when the process behind `pidfd` has ended and is reaped; the watch has stopped
- * then. */
-int child_watch_start(struct child_watch *child, struct loop *loop, int pidfd, child_fn *fn,
-                      struct err *err);
-void child_watch_stop(struct child_watch *child);
 
 /* --- steps and signals ------------------------------------------------------------ */
 

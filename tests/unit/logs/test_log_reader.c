@@ -1,6 +1,5 @@
 #include "logs_test.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -268,7 +267,7 @@ TEST(a_service_cannot_forge_a_block_for_the_time_of_damage)
     CHECK_STR(read_lines(folder, NULL, ALL), "");
 }
 
-TEST(who_follows_is_woken_and_reads_on_across_segments)
+TEST(who_follows_reads_on_across_segments)
 {
     const char *folder = log_folder();
     struct log_store *store =
@@ -276,18 +275,12 @@ TEST(who_follows_is_woken_and_reads_on_across_segments)
     const size_t n = LOG_STORE_SEGMENT_MIN + 2;
     char *text = arena_zalloc(&arena, n + 1);
     struct log_reader *reader;
-    struct pollfd poll_fd = { .events = POLLIN };
 
     write_lines(store, "web", "before\n");
     CHECK_INT(log_reader_open(folder, NULL, &reader, &err), 0);
     CHECK_INT(log_reader_tail(reader, 0, &err), 0);
-    CHECK_INT(log_reader_watch(reader, &poll_fd.fd, &err), 0);
     CHECK_STR(read_rest(reader), "");
-    CHECK_INT(poll(&poll_fd, 1, 0), 0);
     write_lines(store, "web", "one\n");
-    CHECK_INT(poll(&poll_fd, 1, 10000), 1);
-    log_reader_woken(reader);
-    CHECK_INT(poll(&poll_fd, 1, 0), 0);
     CHECK_STR(read_rest(reader), "2 web |one\n");
 
     for (size_t i = 0; i < n; i++)

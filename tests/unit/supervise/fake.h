@@ -14,6 +14,7 @@
 #define TESTS_UNIT_SUPERVISE_FAKE_H
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,8 +14,6 @@
 #include "sys/mailbox.h"
 #include "wait.h"
 
-#define CHILDREN 50
-
 static struct err err;
 static struct loop *loop;
 static char story[1000];
@@ -45,45 +43,6 @@ TEST(a_timer_ends_a_loop_at_its_time)
     loop_run(loop);
     CHECK(clock_now() - began >= 20 * CLOCK_MS);
     CHECK_STR(story, "timer ");
-    loop_free(loop);
-}
-
-/* --- children -------------------------------------------------------------------------- */
-
-static struct child {
-    struct child_watch watch;
-    struct process process;
-    int number;
-} children[CHILDREN];
-static int ended;
-
-static void on_child(struct child_watch *watch, struct process_status status)
-{
-    struct child *child = container_of(watch, struct child, watch);
-
-    CHECK_INT(status.code, child->number);
-    process_done(&child->process);
-    if (++ended == CHILDREN)
-        loop_stop(loop);
-}
-
-TEST(children_are_told_once_with_their_status)
-{
-    loop = loop_new(&err);
-    for (int i = 0; i < CHILDREN; i++) {
-        char command[20];
-
-        (void)snprintf(command, sizeof(command), "exit %d", i);
-        children[i].number = i;
-        CHECK_INT(
-            process_start(&(struct process_spec){ .command = command }, &children[i].process, &err),
-            0);
-        CHECK_INT(
-            child_watch_start(&children[i].watch, loop, children[i].process.pidfd, on_child, &err),
-            0);
-    }
-    loop_run(loop);
-    CHECK_INT(ended, CHILDREN);
     loop_free(loop);
 }
 

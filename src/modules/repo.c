@@ -282,10 +282,49 @@ int repo_set_url(struct state_run *run, const struct repo_args *args, const stru
                     err);
 }
 
+static int is_known(struct state_run *run, const struct repo_args *args, const char *name,
+                    bool *ret_known, struct err *err)
+{
+    const char *commit;
+
+    if (repo_resolve(run, args, name, &commit, err) < 0 ||
+        (!commit && repo_resolve(run, args, arena_printf(run->arena, "%s/%s", args->remote, name),
+                                 &commit, err) < 0))
+        return -1;
+    *ret_known = commit != NULL;
+    return 0;
+}
+
+/* A clone with a short history follows one branch only; so another one is added. */
+static int follow(struct state_run *run, const struct repo_args *args, const char *name,
+                  struct err *err)
+{
+    const char *depth = arena_printf(run->arena, "--depth=%lld", (long long)args->depth);
+    const char *branch =
+        arena_printf(run->arena, "+refs/heads/%s:refs/remotes/%s/%s", name, args->remote, name);
+    struct process_result result;
+
+    if (repo_try(run, args, args->path,
+                 args->depth > 0 ? TOOL("fetch", "--quiet", depth, args->remote, branch)
+                                 : TOOL("fetch", "--quiet", args->remote, branch),
+                 &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return err_set(err, ERR_NOT_FOUND, "%s has no branch, tag or commit '%s'", args->url, name);
+    return repo_git(run, args, args->path,
+                    TOOL("remote", "set-branches", "--add", args->remote, name), NULL, err);
+}
+
 int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *err)
 {
-    return repo_git(run, args, args->path,
-                    TOOL("fetch", "--quiet", "--tags", "--force", args->remote), NULL, err);
+    const char *name = args->rev ? args->rev : args->branch;
+    bool known = true;
+
+    if (repo_git(run, args, args->path, TOOL("fetch", "--quiet", "--tags", "--force", args->remote),
+                 NULL, err) < 0 ||
+        (name && is_known(run, args, name, &known, err) < 0))
+        return -1;
+    return known ? 0 : follow(run, args, name, err);
 }
 
 int repo_update_submodules(struct state_run *run, const struct repo_args *args, struct err *err)
@@ -319,16 +358,16 @@ static const char *text_of(const struct value *was, const char *key)
     return text && text->kind == VALUE_STR ? text->s.p : NULL;
 }
 
-/* Only what git brought goes: the folder itself has an image, and what somebody put beside it in
- * the meantime would have made the folder dirty. */
+/* The folder itself has an image. A clone that failed left nothing: what is there now is of
+ * somebody else. */
 static int remove_clone(struct state_run *run, const struct repo_args *args, struct err *err)
 {
     struct fs_names names = { 0 };
     struct fs_info info;
 
-    if (fs_stat(args->path, &info, err) < 0)
+    if (fs_stat(path_join(run->arena, args->path, ".git"), &info, err) < 0)
         return -1;
-    if (info.kind != FS_FOLDER) {
+    if (info.kind == FS_NONE) {
         state_unchanged(run);
         return 0;
     }

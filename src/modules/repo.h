@@ -74,6 +74,7 @@ int repo_check_out_rev(struct state_run *run, const struct repo_args *args, stru
 /* Point the remote to the url, if it does not. */
 int repo_set_url(struct state_run *run, const struct repo_args *args, const struct repo *now,
                  struct err *err);
+/* ERR_NOT_FOUND when what is wanted is not in the repository. */
 int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *err);
 int repo_update_submodules(struct state_run *run, const struct repo_args *args, struct err *err);
 /* Before something moves: note where everything was. */

@@ -270,3 +270,36 @@ b: {git.cloned: [{name: /x, url: '--upload-pack=touch /tmp/x'}]}
 c: {git.cloned: [{name: /x, url: u, branch: --orphan}]}
 """)
     assert said.count("case.sls:") >= 3, said
+
+
+def test_what_came_after_a_clone_that_failed_outlives_its_revert(machine, repo):
+    failed = machine.apply(latest(machine, machine.root / "nowhere"))["git.latest:copy"]
+    assert "does not exist" in failed["error"]
+    (machine.root / "copy" / "mine").write_text("data")
+    machine.revert()
+    assert (machine.root / "copy" / "mine").read_text() == "data"
+
+
+@pytest.mark.parametrize("state", ["git.cloned", "git.latest"])
+def test_a_short_history_of_one_branch_moves_to_another(machine, repo, state):
+    git(repo.path, "branch", "side")
+    repo.commit("two")
+    url, copy = f"file://{repo.path}", machine.root / "copy"
+
+    def text(branch):
+        return f"copy: {{{state}: [{{name: '{url}', target: {copy}, branch: {branch}, depth: 1}}]}}"
+
+    machine.settles(text("side"))
+    assert (copy / "file").read_text() == "one"
+    machine.settles(text("main"))
+    assert (copy / "file").read_text() == "two" and git(copy, "branch", "--show-current") == "main"
+    machine.revert()
+    assert not copy.exists()
+
+
+def test_a_revision_that_the_repository_does_not_have_is_named(machine, repo):
+    machine.settles(cloned(machine, repo))
+    for wish in ({"branch": "nowhere"}, {"rev": "abcdef1"}):
+        name = list(wish.values())[0]
+        failed = machine.apply(cloned(machine, repo, **wish))["git.cloned:copy"]
+        assert f"{repo.path} has no branch, tag or commit '{name}'" in failed["error"], failed

@@ -234,7 +234,8 @@ const struct module module_archive_extracted = {
     .summary = "what is in an archive, in a folder",
     .details = "Reads tar, zip, 7z, cpio and rar with any compression. What was extracted is "
                "remembered in a file in the folder: another archive, another hash, or a path that "
-               "has gone, extract it again. A revert takes away what was extracted, and brings "
+               "has gone, extract it again. A revert takes away what was extracted and nothing "
+               "else, and brings "
                "back what it replaced.",
     .example = "name: /opt/app\nsource: https://example.org/app-1.2.tar.gz\nsource_hash: "
                "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",

@@ -24,12 +24,7 @@ static struct {
     void *library;
     struct archive *(*read_new)(void);
     int (*read_filters)(struct archive *a);
-    int (*read_all)(struct archive *a);
-    int (*read_tar)(struct archive *a);
-    int (*read_zip)(struct archive *a);
-    int (*read_7zip)(struct archive *a);
-    int (*read_rar)(struct archive *a);
-    int (*read_cpio)(struct archive *a);
+    int (*read_format)(struct archive *a, int format);
     int (*read_passphrase)(struct archive *a, const char *text);
     int (*read_open)(struct archive *a, const void *bytes, size_t n);
     int (*read_next)(struct archive *a, struct archive_entry **entry);
@@ -65,12 +60,7 @@ static void load(void)
     const struct library_symbol symbols[] = {
         { "archive_read_new", &api.read_new },
         { "archive_read_support_filter_all", &api.read_filters },
-        { "archive_read_support_format_all", &api.read_all },
-        { "archive_read_support_format_tar", &api.read_tar },
-        { "archive_read_support_format_zip", &api.read_zip },
-        { "archive_read_support_format_7zip", &api.read_7zip },
-        { "archive_read_support_format_rar", &api.read_rar },
-        { "archive_read_support_format_cpio", &api.read_cpio },
+        { "archive_read_support_format_by_code", &api.read_format },
         { "archive_read_add_passphrase", &api.read_passphrase },
         { "archive_read_open_memory", &api.read_open },
         { "archive_read_next_header", &api.read_next },
@@ -119,24 +109,28 @@ static int fail(const struct unpacking *u, struct archive *a, struct err *err)
                    why ? why : "cannot be read");
 }
 
+/* What is read. The library knows more: it takes any text for a list of files (mtree), and an empty
+ * file, which a download that failed may leave, for an empty archive. */
+static const struct {
+    int format;
+    enum unpack_format wish; /* who asks for it by name; UNPACK_ANY: nobody can */
+    const char *name;
+} known[] = {
+    { ARCHIVE_FORMAT_TAR, UNPACK_TAR, "tar" },     { ARCHIVE_FORMAT_ZIP, UNPACK_ZIP, "zip" },
+    { ARCHIVE_FORMAT_7ZIP, UNPACK_7ZIP, "7zip" },  { ARCHIVE_FORMAT_RAR, UNPACK_RAR, "rar" },
+    { ARCHIVE_FORMAT_RAR_V5, UNPACK_RAR, "rar" },  { ARCHIVE_FORMAT_CPIO, UNPACK_CPIO, "cpio" },
+    { ARCHIVE_FORMAT_ISO9660, UNPACK_ANY, "iso" }, { ARCHIVE_FORMAT_AR, UNPACK_ANY, "ar" },
+    { ARCHIVE_FORMAT_XAR, UNPACK_ANY, "xar" },     { ARCHIVE_FORMAT_LHA, UNPACK_ANY, "lha" },
+    { ARCHIVE_FORMAT_CAB, UNPACK_ANY, "cab" },
+};
+
 static const char *format_name(const struct unpacking *u)
 {
-    static const struct {
-        int format;
-        const char *name;
-    } names[] = {
-        { ARCHIVE_FORMAT_TAR, "tar" },     { ARCHIVE_FORMAT_ZIP, "zip" },
-        { ARCHIVE_FORMAT_7ZIP, "7zip" },   { ARCHIVE_FORMAT_RAR, "rar" },
-        { ARCHIVE_FORMAT_RAR_V5, "rar" },  { ARCHIVE_FORMAT_CPIO, "cpio" },
-        { ARCHIVE_FORMAT_ISO9660, "iso" }, { ARCHIVE_FORMAT_AR, "ar" },
-        { ARCHIVE_FORMAT_XAR, "xar" },     { ARCHIVE_FORMAT_LHA, "lha" },
-        { ARCHIVE_FORMAT_CAB, "cab" },
-    };
     const int format = api.format(u->reader) & ARCHIVE_FORMAT_BASE_MASK;
 
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i].format == format)
-            return names[i].name;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (known[i].format == format)
+            return known[i].name;
     return "archive";
 }
 
@@ -158,13 +152,12 @@ static int refuse_encrypted(const struct unpacking *u, struct err *err)
 
 static int open_reader(struct unpacking *u, struct str archive, struct err *err)
 {
-    int (*const formats[])(struct archive *) = {
-        [UNPACK_ANY] = api.read_all,   [UNPACK_TAR] = api.read_tar, [UNPACK_ZIP] = api.read_zip,
-        [UNPACK_7ZIP] = api.read_7zip, [UNPACK_RAR] = api.read_rar, [UNPACK_CPIO] = api.read_cpio,
-    };
+    const enum unpack_format wish = u->options->format;
 
     (void)api.read_filters(u->reader); /* what is not built in is said when it is met */
-    (void)formats[u->options->format](u->reader);
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (wish == UNPACK_ANY || wish == known[i].wish)
+            (void)api.read_format(u->reader, known[i].format);
     if (u->options->password)
         (void)api.read_passphrase(u->reader, u->options->password);
     return api.read_open(u->reader, archive.p, archive.n) == ARCHIVE_OK ? 0

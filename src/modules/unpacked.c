@@ -1,8 +1,11 @@
 #include "modules/unpacked.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -151,7 +154,7 @@ static int make_stage(struct state_run *run, const struct unpacked_wish *wish, c
 static int move_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
                       struct str mark, struct err *err)
 {
-    if (state_note(run, "made", value_text(wish->folder), err) < 0 ||
+    if (state_note(run, "made", value_text(mark_name(run, wish)), err) < 0 ||
         fs_write(path_join(run->arena, stage, mark_name(run, wish)), mark, 0644, err) < 0 ||
         fs_chmod(stage, 0755, err) < 0)
         return -1;
@@ -309,14 +312,69 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
     return 0;
 }
 
+/* --- taking it back ------------------------------------------------------------------ */
+
+struct removal {
+    const char *folder;
+    struct map ours; /* paths that were extracted, and the folders on the way to them */
+    bool left;       /* something of somebody else is in the folder */
+};
+
+/* Follows no link: what was extracted may have been swapped for one since. */
+static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                        struct err *err)
+{
+    struct removal *removal = self;
+    const bool ours = entry->depth == 0 ||
+                      map_has(&removal->ours, str_from(entry->path + strlen(removal->folder) + 1));
+
+    if (step == TREE_ENTER)
+        return 0;
+    if (ours && unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) == 0)
+        return 0;
+    if (ours && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT && errno != EBUSY)
+        return err_sys(err, errno, "remove '%s'", entry->path);
+    removal->left |= entry->depth == 0;
+    return 0;
+}
+
+static void add_ours(struct removal *removal, struct str path)
+{
+    for (size_t n = path.n; n > 0; n--)
+        if (n == path.n || path.p[n] == '/')
+            map_set(&removal->ours, str_slice(path, 0, n), removal);
+}
+
+/* Only what the archive brought goes, as the mark in the folder tells it. */
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
 {
     const struct value *made = state_noted(run, "made");
+    struct removal removal = { .folder = path_normalise(run->arena, folder),
+                               .ours = MAP_INIT_IN(run->arena) };
+    struct line line;
+    struct str text;
 
-    if (!made) {
+    if (!made || made->kind != VALUE_STR) {
         state_unchanged(run); /* what went into a folder that was there has images */
         return 0;
     }
-    state_say(run, "removed %s (revert)", folder);
-    return tree_remove(folder, err);
+    if (fs_read(run->arena, path_join(run->arena, folder, made->s.p), MARK_FILE_MAX, &text, err) <
+        0)
+        return -1;
+    if (!text.p) {
+        state_say(run, "left %s: nothing tells any more what was extracted", folder);
+        state_unchanged(run);
+        return 0;
+    }
+    (void)str_cut(&text, '\n');
+    while (text.p && lines_next(&text, &line))
+        add_ours(&removal, line.text);
+    add_ours(&removal, made->s);
+    if (tree_walk(removal.folder, remove_entry, &removal, err) < 0)
+        return -1;
+    state_say(run,
+              removal.left ? "removed what was extracted into %s; what else is there stays"
+                           : "removed %s (revert)",
+              folder);
+    return 0;
 }

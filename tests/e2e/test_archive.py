@@ -2,6 +2,7 @@
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -236,3 +237,44 @@ def test_clean_keeps_what_other_states_manage(machine):
     text = state(machine, archive, clean=True) + f"y: {{file.managed: [{{name: {machine.root}/to/mine, contents: a}}]}}\n"
     machine.settles(text)
     assert (machine.root / "to/mine").exists() and not (machine.root / "to/stray").exists()
+
+
+@pytest.mark.parametrize("kind", ["zipcrypt", "aes128", "aes256"])
+def test_encrypted_zips_of_every_kind_want_their_password(machine, kind):
+    skip_without("bsdtar")
+    archive = machine.root / "app.zip"
+    subprocess.run(["bsdtar", "-cf", archive, "--format", "zip", "--options", f"zip:encryption={kind}", "--passphrase",
+                    "open sesame", "app"], cwd=machine.root / "from", check=True)
+    for word, error in ((None, "is encrypted: set 'password'"), ("wrong", "Incorrect passphrase")):
+        more = {"password": word} if word else {}
+        failed = machine.apply(state(machine, archive, **more))["archive.extracted:x"]
+        assert error in failed["error"] and not (machine.root / "to").exists(), failed
+    machine.settles(state(machine, archive, password="open sesame"))
+    assert (machine.root / "to/app/README").read_text() == "read me\n"
+
+
+@pytest.mark.parametrize("text", [b"", b"not found\n", b"<html>gone</html>\n", b"name\nother name\n", b"#mtree\nfile mode=0644\n"])
+def test_what_is_no_archive_is_told_and_extracts_nothing(machine, text):
+    archive = machine.root / "app.tar.gz"
+    archive.write_bytes(text)
+    failed = machine.apply(state(machine, archive))["archive.extracted:x"]
+    assert "app.tar.gz': " in failed["error"] and not (machine.root / "to").exists(), failed
+
+
+def test_a_revert_takes_what_was_extracted_and_leaves_what_others_put_there(machine):
+    machine.settles(state(machine, pack(machine, "tar")))
+    (machine.root / "to/mine").write_text("data")
+    (machine.root / "to/app/bin/mine").write_text("data")
+    result = machine.revert()["archive.extracted:x"]
+    assert not result["failed"] and "what else is there stays" in result["diff"], result
+    found = sorted(str(path.relative_to(machine.root / "to")) for path in (machine.root / "to").rglob("*"))
+    assert found == ["app", "app/bin", "app/bin/mine", "mine"]
+
+
+def test_a_revert_follows_no_link_that_was_laid_since(machine):
+    machine.settles(state(machine, pack(machine, "tar")))
+    shutil.move(machine.root / "to/app", machine.root / "away")
+    (machine.root / "to/app").symlink_to(machine.root / "away")
+    assert not machine.revert()["archive.extracted:x"]["failed"]
+    assert (machine.root / "away/README").read_text() == "read me\n"
+    assert not (machine.root / "to").exists()

@@ -131,23 +131,26 @@ static struct value_list *find_startable(struct call *call)
     return names;
 }
 
-/* Those that were named and did not come up, for the warnings; returns how many. */
+/* Those that were named and did not come up, for the warnings; returns how many. One that has run
+ * and ended did come up. */
 static size_t add_fallen(struct call *call, struct value_list *warnings)
 {
+    static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
+                                                 [STATUS_FAILED] = "failed",
+                                                 [STATUS_STOPPED] = "was stopped meanwhile" };
     size_t count = 0;
 
     for (size_t i = 0; i < call->set.count; i++) {
         const struct service *service = engine_get(call->project->engine, call->set.services[i]);
-        enum status status = service_status(service);
-        const char *word = status == STATUS_SKIPPED ? "was skipped" : "failed";
+        const char *word = words[service_status(service)], *reason = buf_text(&service->reason);
 
-        if (status != STATUS_SKIPPED && status != STATUS_FAILED)
+        if (!word)
             continue;
         count++;
         value_list_push(
             &call->arena, warnings,
-            value_text(arena_printf(&call->arena, "service '%s' %s: %s", service->config->name,
-                                    word, buf_text(&service->reason))));
+            value_text(arena_printf(&call->arena, "service '%s' %s%s%s", service->config->name,
+                                    word, reason[0] ? ": " : "", reason)));
     }
     return count;
 }
@@ -380,10 +383,16 @@ static const struct service *find_fallen(const struct call *call)
     for (size_t i = 0; i < call->set.count; i++) {
         const struct service *service = engine_get(call->project->engine, call->set.services[i]);
 
-        if (service_status(service) == STATUS_FAILED)
+        if (service_status(service) == STATUS_FAILED || service_status(service) == STATUS_STOPPED)
             return service;
     }
     return NULL;
+}
+
+static const char *fall_words(const struct service *fallen)
+{
+    return service_status(fallen) == STATUS_STOPPED ? "it was stopped meanwhile"
+                                                    : buf_text(&fallen->reason);
 }
 
 /* They are up again; whoever follows has heard of failures, and stays until all is ready. */
@@ -421,7 +430,7 @@ static void step_restart(struct call *call)
         go_on(call, words);
     else if (fallen)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
-                    fallen->config->name, buf_text(&fallen->reason));
+                    fallen->config->name, fall_words(fallen));
     else
         call_say(call, "%s", words);
 }

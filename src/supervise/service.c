@@ -38,6 +38,7 @@
  */
 #include "supervise/service.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -230,6 +231,21 @@ static void stop(struct service *service)
     routine_begin(service, &routine_stop);
 }
 
+/* Asked again, perhaps with a signal that does more: SIGKILL waits for no hook either. */
+static void hasten(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    if (service->hook.active && service->stop_signal == SIGKILL)
+        hook_cancel(service);
+    if (service->stop_signal == 0 || !routine_waits_for_end(service))
+        return;
+    if (service->stop_signal == SIGKILL)
+        world->ops->kill(world, service->index);
+    else
+        world->ops->signal(world, service->index, service->stop_signal);
+}
+
 /* Nothing runs yet, or the old process is going already. */
 static void stop_early(struct service *service)
 {
@@ -237,6 +253,7 @@ static void stop_early(struct service *service)
     if (service->going_down) {
         service->leaving = true;
         service_enter(service, STATUS_STOPPING);
+        hasten(service);
     } else if (service->alive) {
         routine_begin(service, &routine_stop);
     } else if (service->hook.active) {
@@ -246,15 +263,6 @@ static void stop_early(struct service *service)
     } else {
         routine_begin(service, &routine_halt);
     }
-}
-
-/* Asked again, perhaps with a signal that does more. */
-static void hasten(struct service *service)
-{
-    struct world *world = engine_world(service->engine);
-
-    if (service->stop_signal != 0 && routine_waits_for_end(service))
-        world->ops->signal(world, service->index, service->stop_signal);
 }
 
 static void restart(struct service *service)

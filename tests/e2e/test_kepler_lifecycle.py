@@ -339,6 +339,33 @@ def test_a_stop_during_the_pause_before_a_restart_wins(home):
     assert (home.status("a"), home.read("runs")) == ("stopped", runs)
 
 
+def test_sigkill_waits_neither_for_hooks_nor_for_the_grace_of_a_restart(home):
+    home.write("""
+        services:
+          a: {run: "exec sleep 1000", hooks: {pre_stop: {run: "touch hook; sleep 1000"}}}
+          b: {run: "trap '' TERM; touch up; while :; do sleep 0.05; done", stop_grace_period: 1h}
+        """)
+    home.start("--wait")
+    wait_until(lambda: os.path.exists(home.path("up")), "b has set its trap")
+    stop = home.begin("stop", "a")
+    wait_until(lambda: os.path.exists(home.path("hook")), "the hook hangs")
+    restart = home.begin("restart", "b")
+    home.wait_for("b", "restarting")
+    home.run("stop", "-s", "KILL")
+    assert home.services()["a"]["signal"] == home.services()["b"]["signal"] == signal.SIGKILL
+    assert (stop.communicate(timeout=30), stop.returncode) == (("", ""), 0)
+    assert restart.communicate(timeout=30)[1] == "Error: service 'b' did not come up again: it was stopped meanwhile\n"
+    assert restart.returncode == 1
+
+
+def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000', hooks: {pre_start: {run: 'sleep 1000'}}}\n")
+    start = home.begin("start", "-d", "a")
+    home.wait_for("a", "starting")
+    home.run("stop")
+    assert start.communicate(timeout=30) == ("Started 0 services\n", "Warning: service 'a' was stopped meanwhile\n")
+
+
 def test_a_named_stop_leaves_the_others_and_unknown_names_are_told(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'exec sleep 1000', depends_on: [a]}\n")
     home.start("--wait")

@@ -54,7 +54,7 @@ static const struct param retry_params[] = {
 
 /* What Salt has and we would have to ignore: better to say so. */
 static const struct { const char *key, *hint; } refused[] = {
-    { "aggregate", "list packages with 'pkgs' instead" },
+    { "aggregate", "only package states work together, and they do so anyway" },
     { "fire_event", "every result is an event already" },
     { "reload_grains", "facts are read before a run" },
     { "reload_pillar", "settings are read before a run" },

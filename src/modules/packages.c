@@ -1,25 +1,17 @@
 #include "modules/packages.h"
 
-#include <pthread.h>
-#include <stdint.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/err.h"
 #include "modules/content.h"
 #include "provider/installed.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "state/pause.h"
-#include "sys/clock.h"
 
-#define WANTS_MAX 10000
-#define TEXT_MAX  4096
-/* An index that this process has brought up to date is fresh enough for those who do not insist. */
-#define REFRESH_VALID_NS (60 * CLOCK_SECOND)
-/* How long to wait for another one that holds the index. */
-#define REFRESH_TRIES    120
-#define REFRESH_PAUSE_NS CLOCK_SECOND
-#define NAMES_SHOWN      4
+#define WANTS_MAX   10000
+#define TEXT_MAX    4096
+#define NAMES_SHOWN 4
 
 /* --- the manager ------------------------------------------------ */
 
@@ -48,6 +40,7 @@ struct reader {
     struct packages_wants *wants;
     struct diags *diags;
     const struct value *where;
+    bool ignore_epoch;
 };
 
 static int add_want(struct reader *reader, const char *name, const char *version,
@@ -60,6 +53,7 @@ static int add_want(struct reader *reader, const char *name, const char *version
         return value_diag(reader->diags, where, "'%s' is no name of a package", name);
     if (version && wish_parse(str_from(version), &want.wish, &err) < 0)
         return value_diag(reader->diags, where, "version of '%s': %s", name, err.text);
+    want.wish.ignore_epoch = reader->ignore_epoch;
     if (reader->wants->list.n >= WANTS_MAX)
         return value_diag(reader->diags, where, "more than %d packages in one state", WANTS_MAX);
     VEC_PUSH_IN(reader->arena, &reader->wants->list, want);
@@ -127,6 +121,7 @@ static bool has_list(const struct packages_args *args)
 
 static int read_args(struct reader *reader, const struct packages_args *args)
 {
+    reader->ignore_epoch = args->ignore_epoch;
     if (!has_list(args))
         return add_want(reader, args->name, args->version, reader->where);
     if (args->version)
@@ -139,9 +134,40 @@ int packages_validate(const struct packages_args *args, const struct value *wher
                       struct diags *diags)
 {
     struct packages_wants wants = { 0 };
-    struct reader reader = { diags->arena, &wants, diags, where };
+    struct reader reader = { diags->arena, &wants, diags, where, false };
 
     return read_args(&reader, args);
+}
+
+static bool is_native(const struct package_db *db, const char *arch)
+{
+    struct utsname machine;
+
+    if (strcmp(arch, "all") == 0 || strcmp(arch, "noarch") == 0)
+        return true;
+    if (db->native)
+        return strcmp(arch, db->native) == 0;
+    return uname(&machine) == 0 && strcmp(arch, machine.machine) == 0;
+}
+
+/* "bash:amd64" is bash where amd64 is what the machine is. */
+static int normalize(struct packages *packages, struct packages_wants *wants, struct err *err)
+{
+    const struct package_db *db;
+
+    if (packages->manager->arch_mark == '\0')
+        return 0;
+    if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
+        return -1;
+    VEC_EACH (&wants->list, want) {
+        const char *mark = strrchr(want->name, packages->manager->arch_mark);
+
+        if (mark && mark > want->name && is_native(db, mark + 1))
+            want->name =
+                arena_strndup(packages->run->arena, want->name, (size_t)(mark - want->name));
+    }
+    installed_unlock();
+    return 0;
 }
 
 int packages_wants(struct packages *packages, const struct packages_args *args,
@@ -149,10 +175,12 @@ int packages_wants(struct packages *packages, const struct packages_args *args,
 {
     const struct value nowhere = value_null();
     struct diags diags = DIAGS_INIT(packages->run->arena);
-    struct reader reader = { packages->run->arena, ret_wants, &diags, &nowhere };
+    struct reader reader = { packages->run->arena, ret_wants, &diags, &nowhere, false };
 
     *ret_wants = (struct packages_wants){ 0 };
-    return read_args(&reader, args) < 0 ? diags_to_err(&diags, err) : 0;
+    if (read_args(&reader, args) < 0)
+        return diags_to_err(&diags, err);
+    return args->normalize == PARAM_IS_FALSE ? 0 : normalize(packages, ret_wants, err);
 }
 
 /* --- what is there -----------------------------------------------------------------------------
@@ -222,52 +250,40 @@ int packages_offers(struct packages *packages, const struct packages_wants *want
     return package_manager_offers(packages->manager, &packages->host, names.p, ret_offers, err);
 }
 
+/* At least what is offered: a version that is newer, or from elsewhere, will do. */
+static void aim_at(struct packages *packages, struct packages_want *want,
+                   const struct package_offer *offer)
+{
+    want->wish = (struct wish){ 0 };
+    want->version = offer ? arena_printf(packages->run->arena, ">=%s", offer->candidate) : NULL;
+    if (!offer)
+        return;
+    want->wish.count = 1;
+    want->wish.conditions[0].test = WISH_GE;
+    want->wish.conditions[0].version = str_from(offer->candidate);
+}
+
+int packages_aim(struct packages *packages, struct packages_wants *wants, bool *ret_any,
+                 struct err *err)
+{
+    struct package_offers offers;
+    bool any = false;
+
+    VEC_EACH (&wants->list, want)
+        any |= want->version && strcmp(want->version, "latest") == 0;
+    *ret_any = any;
+    if (!any)
+        return 0;
+    if (packages_offers(packages, wants, &offers, err) < 0)
+        return -1;
+    VEC_EACH (&wants->list, want)
+        if (want->version && strcmp(want->version, "latest") == 0)
+            aim_at(packages, want, package_offers_find(&offers, str_from(want->name)));
+    return 0;
+}
+
 /* --- acting ------------------------------------------------------------------------------------
  */
-
-/* When this process last brought the index of its machine up to date. */
-static struct {
-    pthread_mutex_t mutex;
-    int64_t at;
-} refreshed = { .mutex = PTHREAD_MUTEX_INITIALIZER };
-
-static bool is_fresh(void)
-{
-    int64_t at;
-
-    (void)pthread_mutex_lock(&refreshed.mutex);
-    at = refreshed.at;
-    (void)pthread_mutex_unlock(&refreshed.mutex);
-    return at != 0 && clock_real() - at < REFRESH_VALID_NS;
-}
-
-static void note_refresh(void)
-{
-    (void)pthread_mutex_lock(&refreshed.mutex);
-    refreshed.at = clock_real();
-    (void)pthread_mutex_unlock(&refreshed.mutex);
-}
-
-int packages_refresh(struct packages *packages, bool asked, struct err *err)
-{
-    const struct package_request request = { .action = PACKAGE_REFRESH };
-
-    if (packages->run->test)
-        return err_set(err, ERR_UNSUPPORTED, "a dry run never refreshes the index");
-    if (!asked && is_fresh())
-        return 0;
-    for (int i = 0; i < REFRESH_TRIES; i++) {
-        if (package_manager_run(packages->manager, &packages->host, &request, err) == 0) {
-            note_refresh();
-            return 0;
-        }
-        /* apt waits for its other locks by itself, but not for this one. */
-        if (!strstr(err->text, "Could not get lock") ||
-            !pause_for(packages->run->host->cancel, REFRESH_PAUSE_NS))
-            break;
-    }
-    return err_wrap(err, "refresh the package index");
-}
 
 int packages_act(struct packages *packages, const struct package_request *request, struct err *err)
 {
@@ -275,6 +291,71 @@ int packages_act(struct packages *packages, const struct package_request *reques
 
     installed_forget();
     return rc;
+}
+
+static struct package_request held_of(struct packages *packages, enum package_action action,
+                                      const struct packages_wants *unmet)
+{
+    struct package_request request = { .action = action };
+
+    VEC_EACH (&unmet->list, item)
+        if (item->found.held)
+            packages_request_add(packages, &request, item->name, NULL);
+    return request;
+}
+
+/* Held ones that may change: managers without a word for it let go first. */
+static int install_held(struct packages *packages, const struct packages_wants *unmet,
+                        const struct package_request *request, struct err *err)
+{
+    const struct package_request let_go = held_of(packages, PACKAGE_UNHOLD, unmet);
+    const struct package_request hold = held_of(packages, PACKAGE_HOLD, unmet);
+    struct err after;
+    int rc;
+
+    if (packages_act(packages, &let_go, err) < 0)
+        return -1;
+    rc = packages_act(packages, request, err);
+    if (packages_act(packages, &hold, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    return rc;
+}
+
+/* What failed may have failed for a name that was not written right. */
+static int suggest_names(struct packages *packages, const struct packages_wants *unmet,
+                         const struct package_offers *offers, struct err *err)
+{
+    AUTO_BUF struct buf hint = BUF_INIT(BUF_NO_LIMIT);
+
+    if (err->code == ERR_CANCELED)
+        return -1;
+    VEC_EACH (&unmet->list, item) {
+        struct str near;
+
+        if (item->source || package_offers_find(offers, str_from(item->name)))
+            continue;
+        near = package_manager_suggest(packages->manager, &packages->host, item->name);
+        if (near.p && unmet->list.n == 1)
+            buf_printf(&hint, "'%.*s'", STR_ARG(near));
+        else if (near.p)
+            buf_printf(&hint, "%s'%.*s' for '%s'", hint.n > 0 ? ", " : "", STR_ARG(near),
+                       item->name);
+    }
+    if (hint.n == 0)
+        return -1;
+    return err_set(err, err->code, "%s (did you mean %s?)",
+                   arena_strdup(packages->run->arena, err->text), buf_text(&hint));
+}
+
+int packages_install(struct packages *packages, const struct packages_wants *unmet,
+                     const struct package_request *request, const struct package_offers *offers,
+                     struct err *err)
+{
+    const int rc = request->change_held && !packages->manager->change_held
+                       ? install_held(packages, unmet, request, err)
+                       : packages_act(packages, request, err);
+
+    return rc < 0 ? suggest_names(packages, unmet, offers, err) : 0;
 }
 
 const char *packages_pin(const struct packages *packages, const struct packages_want *want,

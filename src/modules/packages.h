@@ -2,7 +2,7 @@
  * packages - the packages that a state speaks of, and the manager that has them.
  *
  *     packages_validate (when the state is read)
- *     packages_open -> packages_wants -> packages_look ... packages_refresh, packages_act
+ *     packages_open -> packages_wants -> packages_look ... packages_install, packages_act
  *
  * The manager is that of the setting `providers.pkg`, else that of os.family, else
  * the first that is there. A machine without one fails the states that need it.
@@ -38,15 +38,21 @@ struct packages {
 /* The parameters that name packages. */
 struct packages_args {
     const char *name, *version;
-    const struct value *pkgs; /* instead of the name: texts, or maps of name to version */
+    const struct value *pkgs;      /* instead of the name: texts, or maps of name to version */
+    enum param_tristate normalize; /* false: names are what they are */
+    bool ignore_epoch;
 };
 
 /* clang-format off */
 #define PACKAGES_PARAMS(type, field)                                                                                               \
     PARAM("name", STR, type, field.name, "the package", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "package,pkg"), \
-    PARAM("pkgs", ANY, type, field.pkgs, "several packages instead, each a name or 'name: version'")
+    PARAM("pkgs", ANY, type, field.pkgs, "several packages instead, each a name or 'name: version'"),                                 \
+    PARAM("normalize", TRISTATE, type, field.normalize, "false: the architecture of the machine behind a name is part of the name")
 #define PACKAGES_VERSION(type, field)                                                                                              \
-    PARAM("version", STR, type, field.version, "its version: '1.2', '1.2.*', or conditions: '>=1.2,<2'")
+    PARAM("version", STR, type, field.version, "its version: '1.2', '1.2.*', conditions: '>=1.2,<2', or 'latest'"),                   \
+    PARAM("ignore_epoch", BOOL, type, field.ignore_epoch, "'1.2' is also '5:1.2'")
+#define PACKAGES_AGGREGATE(type, field)                                                                                            \
+    PARAM("aggregate", TRISTATE, type, field, "false: in a run of its own; without: together with states of the level like this one")
 /* clang-format on */
 
 /* One package that is spoken of. */
@@ -80,9 +86,16 @@ bool packages_is_met(const struct packages *packages, const struct packages_want
 int packages_offers(struct packages *packages, const struct packages_wants *wants,
                     struct package_offers *ret_offers, struct err *err);
 
-/* Bring the index up to date, once for all states of a run that did not ask for it by name. Waits
- * while somebody else does the same. */
-int packages_refresh(struct packages *packages, bool asked, struct err *err);
+/* Where 'latest' was written as a version, of packages that were looked at: aim at what the index
+ * offers now. `ret_any` says whether there is one. */
+int packages_aim(struct packages *packages, struct packages_wants *wants, bool *ret_any,
+                 struct err *err);
+
+/* Install what the request says, also what is held when it may; a name that is nowhere gets the
+ * nearest one as a suggestion. */
+int packages_install(struct packages *packages, const struct packages_wants *unmet,
+                     const struct package_request *request, const struct package_offers *offers,
+                     struct err *err);
 /* Run the manager; what is installed is read again afterwards. */
 int packages_act(struct packages *packages, const struct package_request *request, struct err *err);
 /* The version to name in a request for `version` of an offer: NULL where asking for the package

@@ -1,9 +1,29 @@
 #include "modules/packages_gone.h"
 
 #include "base/err.h"
-#include "modules/packages.h"
+#include "modules/packages_share.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
+
+#define ARGS struct packages_gone_args
+
+extern const struct module module_pkg_removed, module_pkg_purged;
+
+/* clang-format off */
+const struct param packages_gone_params[] = {
+    PACKAGES_PARAMS(ARGS, what),
+    PARAM("version", STR, ARGS, what.version, "only when this is its version; conditions as in pkg.installed"),
+    PACKAGES_AGGREGATE(ARGS, aggregate),
+    { 0 },
+};
+/* clang-format on */
+
+int packages_gone_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct packages_gone_args *want = args;
+
+    return packages_validate(&want->what, where, diags);
+}
 
 struct job {
     struct packages packages;
@@ -18,12 +38,12 @@ static bool is_there(const struct packages *packages, const struct packages_want
     return wish_holds(&want->wish, str_from(want->found.version), packages->manager->compare);
 }
 
-static int look(struct state_run *run, const struct packages_args *args, bool purge,
+static int look(struct state_run *run, const struct packages_gone_args *args, bool purge,
                 struct job *job, struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
-        packages_wants(&job->packages, args, &job->wants, err) < 0 ||
+        packages_wants(&job->packages, &args->what, &job->wants, err) < 0 ||
         packages_look(&job->packages, &job->wants, err) < 0)
         return -1;
     VEC_EACH (&job->wants.list, want)
@@ -32,17 +52,117 @@ static int look(struct state_run *run, const struct packages_args *args, bool pu
     return 0;
 }
 
-int packages_gone_check(struct state_run *run, const struct packages_args *args, bool purge,
-                        struct err *err)
+/* In a dry run, a state before this one may let it go. */
+static int check_holds(const struct job *job, struct err *err)
+{
+    VEC_EACH (&job->there.list, want)
+        if (want->found.held && !job->packages.run->test)
+            return err_set(err, ERR_BUSY, "'%s' is held at %s: pkg.unheld lets it go", want->name,
+                           want->found.version);
+    return 0;
+}
+
+/* --- together with others ----------------------------------------------------------------------
+ */
+
+static bool can_share(const void *one, const void *other)
+{
+    const struct packages_gone_args *a = one, *b = other;
+
+    return a->aggregate != PARAM_IS_FALSE && b->aggregate != PARAM_IS_FALSE;
+}
+
+static int find(struct state_run *run, const void *args, bool purge, struct packages_wants *ret,
+                struct err *err)
 {
     struct job job;
 
-    if (look(run, args, purge, &job, err) < 0)
+    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
+    *ret = job.there;
+    return 0;
+}
+
+static int find_removed(struct state_run *run, const void *args, struct packages_wants *ret,
+                        struct err *err)
+{
+    return find(run, args, false, ret, err);
+}
+
+static int find_purged(struct state_run *run, const void *args, struct packages_wants *ret,
+                       struct err *err)
+{
+    return find(run, args, true, ret, err);
+}
+
+static int remove_them(struct packages *packages, const void *args,
+                       const struct packages_wants *there, const struct package_offers *offers,
+                       struct err *err)
+{
+    const struct package_request request = packages_request(packages, PACKAGE_REMOVE, there);
+
+    (void)args;
+    (void)offers;
+    return packages_act(packages, &request, err);
+}
+
+static int purge_them(struct packages *packages, const void *args,
+                      const struct packages_wants *there, const struct package_offers *offers,
+                      struct err *err)
+{
+    const struct package_request request = packages_request(packages, PACKAGE_PURGE, there);
+
+    (void)args;
+    (void)offers;
+    return packages_act(packages, &request, err);
+}
+
+static bool is_removed(const struct packages *packages, const struct packages_want *want)
+{
+    return !is_there(packages, want, false);
+}
+
+static bool is_purged(const struct packages *packages, const struct packages_want *want)
+{
+    return !is_there(packages, want, true);
+}
+
+static const struct packages_share removing = {
+    .module = &module_pkg_removed,
+    .verb = "removed",
+    .fits = can_share,
+    .find = find_removed,
+    .act = remove_them,
+    .is_done = is_removed,
+};
+
+static const struct packages_share purging = {
+    .module = &module_pkg_purged,
+    .verb = "purged",
+    .fits = can_share,
+    .find = find_purged,
+    .act = purge_them,
+    .is_done = is_purged,
+};
+
+/* --- the states ---------------------------------------------------------------------------------
+ */
+
+int packages_gone_check(struct state_run *run, const struct packages_gone_args *args, bool purge,
+                        struct err *err)
+{
+    const char *gift = packages_share_gift(run);
+    struct job job;
+
+    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
+        return -1;
+    if (gift)
+        state_differs(run, "%s", gift);
     VEC_EACH (&job.there.list, want)
-        state_differs(run, "%s is installed%s", want->name,
+        state_differs(run, "%s is installed%s%s", want->name,
                       purge ? " or has residual package state and needs to be purged"
-                            : " and needs to be removed");
+                            : " and needs to be removed",
+                      want->found.held ? ", but is held" : "");
     if (!run->differs)
         state_say(run, "%s %s %s", packages_names(&job.packages, &job.wants),
                   job.wants.list.n == 1 ? (purge ? "has" : "is") : (purge ? "have" : "are"),
@@ -50,61 +170,57 @@ int packages_gone_check(struct state_run *run, const struct packages_args *args,
     return 0;
 }
 
-static int verify(struct job *job, bool purge, struct err *err)
+static int change(struct job *job, const struct packages_gone_args *args, bool purge,
+                  const char **ret_remark, struct err *err)
 {
-    if (packages_look(&job->packages, &job->there, err) < 0)
-        return -1;
-    VEC_EACH (&job->there.list, want)
-        if (is_there(&job->packages, want, purge))
-            return err_set(err, ERR_INVALID, "%s ran, but '%s' is still %s",
-                           job->packages.manager->name, want->name,
-                           package_state_word(want->found.state));
-    return 0;
-}
-
-static int act(struct job *job, bool purge, struct err *err)
-{
-    const struct package_request request =
-        packages_request(&job->packages, purge ? PACKAGE_PURGE : PACKAGE_REMOVE, &job->there);
-
-    if (packages_act(&job->packages, &request, err) < 0)
-        return -1;
-    return verify(job, purge, err);
-}
-
-int packages_gone_apply(struct state_run *run, const struct packages_args *args, bool purge,
-                        struct err *err)
-{
+    struct packages_party party;
     struct packages_undo undo;
     struct err after;
-    struct job job;
     int rc;
 
-    if (look(run, args, purge, &job, err) < 0)
+    packages_share_begin(&party, &job->packages, purge ? &purging : &removing, args, &job->there);
+    if (packages_undo_begin(&job->packages, &party.all, &undo, err) < 0)
         return -1;
-    if (job.there.list.n == 0) {
+    rc = packages_share_act(&party, err);
+    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    *ret_remark = party.remark;
+    return rc;
+}
+
+int packages_gone_apply(struct state_run *run, const struct packages_gone_args *args, bool purge,
+                        struct err *err)
+{
+    const char *gift = packages_share_gift(run), *remark = NULL;
+    struct job job;
+
+    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
+        return -1;
+    if (job.there.list.n > 0) {
+        if (change(&job, args, purge, &remark, err) < 0)
+            return -1;
+    } else if (!gift) {
         state_unchanged(run);
         return 0;
     }
-    if (packages_undo_begin(&job.packages, &job.there, &undo, err) < 0)
-        return -1;
-    rc = act(&job, purge, err);
-    if (packages_undo_end(&job.packages, &undo, &after) < 0 && rc == 0)
-        return *err = after, -1;
-    if (rc < 0)
-        return -1;
     buf_clear(&run->text);
-    state_say(run, "%s %s via %s", purge ? "purged" : "removed",
-              packages_names(&job.packages, &job.there), job.packages.manager->name);
+    if (gift)
+        state_say(run, "%s", gift);
+    if (job.there.list.n > 0)
+        state_say(run, "%s %s via %s", purge ? "purged" : "removed",
+                  packages_names(&job.packages, &job.there), job.packages.manager->name);
+    if (remark)
+        state_say(run, "%s", remark);
     state_detail(run, "package", "%s", packages_names(&job.packages, &job.wants));
     state_detail(run, "manager", "%s", job.packages.manager->name);
     return 0;
 }
 
-int packages_gone_revert(struct state_run *run, struct err *err)
+int packages_gone_revert(struct state_run *run, const void *args, struct err *err)
 {
     struct packages packages;
 
+    (void)args;
     if (packages_open(run, &packages, err) < 0)
         return -1;
     return packages_undo_revert(&packages, err);

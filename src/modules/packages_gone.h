@@ -9,14 +9,21 @@
 
 #include <stdbool.h>
 
-struct err;
-struct packages_args;
-struct state_run;
+#include "modules/packages.h"
 
-int packages_gone_check(struct state_run *run, const struct packages_args *args, bool purge,
+/* The arguments of both. */
+struct packages_gone_args {
+    struct packages_args what;
+    enum param_tristate aggregate;
+};
+
+extern const struct param packages_gone_params[];
+int packages_gone_validate(const void *args, const struct value *where, struct diags *diags);
+
+int packages_gone_check(struct state_run *run, const struct packages_gone_args *args, bool purge,
                         struct err *err);
-int packages_gone_apply(struct state_run *run, const struct packages_args *args, bool purge,
+int packages_gone_apply(struct state_run *run, const struct packages_gone_args *args, bool purge,
                         struct err *err);
-int packages_gone_revert(struct state_run *run, struct err *err);
+int packages_gone_revert(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -131,9 +131,8 @@ int packages_undo_end(struct packages *packages, const struct packages_undo *und
 
     if (find_changes(packages, undo, &changes, err) < 0)
         return -1;
-    if (changes.noted->count == 0)
-        return 0;
-    state_detail_value(packages->run, "changes", value_map(changes.told));
+    if (changes.noted->count > 0)
+        state_detail_value(packages->run, "changes", value_map(changes.told));
     return state_note(packages->run, NOTE_CHANGED, value_map(changes.noted), err);
 }
 
@@ -193,6 +192,14 @@ static void plan_one(struct packages *packages, struct plan *plan, const char *n
         packages_request_add(packages, was->held ? &plan->hold : &plan->unhold, name, NULL);
 }
 
+/* Only a run that did not come to its end leaves open what it changed. */
+static bool may_have_changed(const struct packages *packages, const struct value *name)
+{
+    const struct value *changed = state_noted(packages->run, NOTE_CHANGED);
+
+    return !changed || changed->kind != VALUE_MAP || value_map_find(changed->map, name);
+}
+
 static void plan_noted(struct packages *packages, struct plan *plan, const char *note,
                        const struct map *now, struct map *seen)
 {
@@ -204,7 +211,8 @@ static void plan_noted(struct packages *packages, struct plan *plan, const char 
         const struct value_pair *pair = &noted->map->pairs[i];
         const struct package was = read_noted(&pair->value);
 
-        if (pair->key.kind != VALUE_STR || map_has(seen, pair->key.s))
+        if (pair->key.kind != VALUE_STR || map_has(seen, pair->key.s) ||
+            !may_have_changed(packages, &pair->key))
             continue;
         map_set(seen, pair->key.s, packages);
         plan_one(packages, plan, pair->key.s.p, &was, get(now, pair->key.s));

@@ -1,6 +1,7 @@
 /* pkg.install - install packages now, and tell what changed. */
 #include "base/err.h"
 #include "modules/packages.h"
+#include "modules/packages_index.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
 
@@ -27,17 +28,18 @@ static int install_validate(const void *args, const struct value *where, struct 
     return packages_validate(&want->what, where, diags);
 }
 
-static int fill(struct packages *packages, const struct packages_wants *wants,
-                struct package_request *request, struct err *err)
+static int fill(struct packages *packages, struct packages_wants *wants,
+                struct package_offers *offers, struct package_request *request, struct err *err)
 {
-    struct package_offers offers;
+    bool any;
 
-    if (packages_offers(packages, wants, &offers, err) < 0)
+    if (packages_aim(packages, wants, &any, err) < 0 ||
+        packages_offers(packages, wants, offers, err) < 0)
         return -1;
     VEC_EACH (&wants->list, want) {
         const char *version;
 
-        if (packages_choose(packages, want, &offers, &version, err) < 0)
+        if (packages_choose(packages, want, offers, &version, err) < 0)
             return -1;
         packages_request_version(packages, request, want, version);
     }
@@ -48,6 +50,7 @@ static int install_call(struct state_run *run, const void *args, struct value *r
 {
     const struct install_args *want = args;
     struct package_request request = { .action = PACKAGE_INSTALL };
+    struct package_offers offers;
     struct packages_undo before;
     struct packages_wants wants;
     struct packages packages;
@@ -58,10 +61,12 @@ static int install_call(struct state_run *run, const void *args, struct value *r
         packages_wants(&packages, &want->what, &wants, err) < 0 ||
         packages_look(&packages, &wants, err) < 0)
         return -1;
-    if (want->refresh && packages_refresh(&packages, true, err) < 0)
+    if (want->refresh &&
+        packages_index_refresh(&packages, &(struct packages_index){ .asked = true }, err) < 0)
         return -1;
     if (packages_undo_look(&packages, &before, err) < 0 ||
-        fill(&packages, &wants, &request, err) < 0 || packages_act(&packages, &request, err) < 0)
+        fill(&packages, &wants, &offers, &request, err) < 0 ||
+        packages_install(&packages, &wants, &request, &offers, err) < 0)
         return -1;
     return packages_undo_tell(&packages, &before, ret, err);
 }

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "modules/package_files.h"
 #include "modules/packages.h"
+#include "modules/packages_index.h"
+#include "modules/packages_share.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
 
@@ -14,7 +16,8 @@ extern const struct module module_pkg_installed;
 struct installed_args {
     struct packages_args what;
     const struct value *sources;
-    enum param_tristate refresh, hold, recommends;
+    enum param_tristate refresh, hold, recommends, aggregate;
+    int64_t cache_valid_time;
     bool update_holds, skip_verify, only_upgrade, allow_updates;
     const char *fromrepo;
 };
@@ -25,6 +28,7 @@ static const struct param installed_params[] = {
     PACKAGES_VERSION(ARGS, what),
     PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source'; the source is a path or an URL", .flags = PARAM_FILLED),
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before; without: only when it lacks a package"),
+    PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
     PARAM("update_holds", BOOL, ARGS, update_holds, "also change packages that are held; they are held again"),
     PARAM("fromrepo", STR, ARGS, fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),
@@ -32,6 +36,7 @@ static const struct param installed_params[] = {
     PARAM("install_recommends", TRISTATE, ARGS, recommends, "with packages that they recommend; without: as the manager is configured"),
     PARAM("only_upgrade", BOOL, ARGS, only_upgrade, "packages that are not there stay away"),
     PARAM("allow_updates", BOOL, ARGS, allow_updates, "a newer version than that of 'version' will do"),
+    PACKAGES_AGGREGATE(ARGS, aggregate),
     { 0 },
 };
 /* clang-format on */
@@ -54,6 +59,8 @@ struct job {
     struct packages_wants wants;
     struct packages_wants unmet; /* those that have to be installed or changed */
     struct packages_wants holds; /* those whose hold is not as it should be */
+    bool aims;                   /* at the latest version of something */
+    const char *remark;          /* what the manager complained about besides; NULL */
 };
 
 static bool should_be_held(const struct installed_args *want, const struct packages_want *item)
@@ -110,7 +117,8 @@ static int look(struct state_run *run, const struct installed_args *want, struct
     }
     if (want->allow_updates)
         loosen(&job->wants);
-    if (packages_look(&job->packages, &job->wants, err) < 0)
+    if (packages_look(&job->packages, &job->wants, err) < 0 ||
+        packages_aim(&job->packages, &job->wants, &job->aims, err) < 0)
         return -1;
     return sort_out(job, want, err);
 }
@@ -129,108 +137,59 @@ static void tell_unmet(struct state_run *run, const struct packages_want *item)
 /* --- together with others ----------------------------------------------------------------------
  */
 
-/* What another state of the level left for one: it is installed already. */
-struct gift {
-    const char *text; /* NULL: nothing, the state had its turn */
-};
-
-static const struct gift *find_gift(const struct state_run *run)
-{
-    const struct gift *gift = run->group ? map_find(&run->group->left, str_from(run->name)) : NULL;
-
-    return gift && gift->text ? gift : NULL;
-}
-
-static void leave(struct state_run *run, const char *name, const char *text)
-{
-    struct arena *arena = &run->group->arena;
-    struct gift *gift = ARENA_NEW(arena, struct gift);
-
-    gift->text = text ? arena_strdup(arena, text) : NULL;
-    map_set(&run->group->left, str_from(arena_strdup(arena, name)), gift);
-}
-
 static bool is_list(const struct value *v)
 {
     return v && v->kind != VALUE_NULL;
 }
 
-/* One command line can serve both. */
-static bool can_share(const struct installed_args *a, const struct installed_args *b)
+static bool can_share(const void *one, const void *other)
 {
+    const struct installed_args *a = one, *b = other;
+
     return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
-           a->recommends == b->recommends && a->update_holds == b->update_holds &&
-           a->skip_verify == b->skip_verify && !a->fromrepo == !b->fromrepo &&
-           (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
+           a->cache_valid_time == b->cache_valid_time && a->aggregate != PARAM_IS_FALSE &&
+           b->aggregate != PARAM_IS_FALSE && a->recommends == b->recommends &&
+           a->update_holds == b->update_holds && a->skip_verify == b->skip_verify &&
+           !a->fromrepo == !b->fromrepo && (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
 }
 
-static const struct packages_want *find_want(const struct packages_wants *wants, const char *name)
+static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
+                      struct err *err)
 {
-    VEC_EACH (&wants->list, want)
-        if (strcmp(want->name, name) == 0)
-            return want;
-    return NULL;
+    struct job job;
+
+    if (look(run, args, &job, err) < 0)
+        return -1;
+    *ret_unmet = job.unmet;
+    return 0;
 }
 
-static bool is_same_text(const char *a, const char *b)
+/* The latest version is that of a fresh index; never in a dry run. */
+static int look_afresh(struct state_run *run, const struct installed_args *want, struct job *job,
+                       struct err *err)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
+    const struct packages_index how = { false, want->cache_valid_time, NULL };
 
-/* False when the two want different versions of something. */
-static bool add_unmet(struct state_run *run, struct packages_wants *all,
-                      const struct packages_wants *more)
-{
-    VEC_EACH (&more->list, want) {
-        const struct packages_want *known = find_want(all, want->name);
-
-        if (known && !is_same_text(known->version, want->version))
-            return false;
-    }
-    VEC_EACH (&more->list, want)
-        if (!find_want(all, want->name))
-            VEC_PUSH_IN(run->arena, &all->list, *want);
-    return true;
-}
-
-struct sharer {
-    const char *name, *packages;
-};
-
-struct sharers {
-    VEC(struct sharer) list;
-};
-
-/* What other states of the level lack and one run of the manager can bring as well. */
-static void gather(struct job *job, const struct installed_args *want, struct packages_wants *all,
-                   struct sharers *sharers)
-{
-    struct state_run *run = job->packages.run;
-
-    VEC_EACH (&run->group->peers, peer) {
-        struct err ignored; /* its own turn will tell */
-        struct job other;
-
-        if (peer->module != &module_pkg_installed || strcmp(peer->name, run->name) == 0 ||
-            map_has(&run->group->left, str_from(peer->name)) || !can_share(want, peer->args) ||
-            look(run, peer->args, &other, &ignored) < 0 || other.unmet.list.n == 0 ||
-            !add_unmet(run, all, &other.unmet))
-            continue;
-        VEC_PUSH_IN(run->arena, &sharers->list,
-                    (struct sharer){ peer->name, packages_names(&other.packages, &other.unmet) });
-    }
+    if (!job->aims || run->test || want->refresh == PARAM_IS_FALSE)
+        return 0;
+    if (packages_index_refresh(&job->packages, &how, err) == 0)
+        return look(run, want, job, err);
+    if (err->code == ERR_CANCELED)
+        return -1;
+    state_say(run, "%s", err->text);
+    return 0;
 }
 
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
-    const struct gift *gift = find_gift(run);
+    const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (look(run, want, &job, err) < 0)
+    if (look(run, want, &job, err) < 0 || look_afresh(run, want, &job, err) < 0)
         return -1;
     if (gift)
-        state_differs(run, "%s", gift->text);
+        state_differs(run, "%s", gift);
     VEC_EACH (&job.unmet.list, item)
         tell_unmet(run, item);
     VEC_EACH (&job.holds.list, item)
@@ -244,15 +203,16 @@ static int installed_check(struct state_run *run, const void *args, struct err *
 
 /* --- doing it --------------------------------------------------- */
 
-static bool lacks_one(const struct job *job, const struct package_offers *offers)
+static bool lacks_one(const struct packages *packages, const struct packages_wants *unmet,
+                      const struct package_offers *offers)
 {
-    VEC_EACH (&job->unmet.list, item) {
+    VEC_EACH (&unmet->list, item) {
         const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
         bool good = false;
 
         for (size_t i = 0; offer && i < offer->versions.n; i++)
-            good |= wish_holds(&item->wish, str_from(offer->versions.p[i]),
-                               job->packages.manager->compare);
+            good |=
+                wish_holds(&item->wish, str_from(offer->versions.p[i]), packages->manager->compare);
         if (!item->source && !good)
             return true;
     }
@@ -260,46 +220,50 @@ static bool lacks_one(const struct job *job, const struct package_offers *offers
 }
 
 /* The index as the state wants it. One that cannot be had is an error for those who asked. */
-static int find_offers(struct job *job, const struct installed_args *want,
-                       struct package_offers *offers, struct err *err)
+static int find_offers(struct packages *packages, const void *args,
+                       const struct packages_wants *unmet, struct package_offers *offers,
+                       struct err *err)
 {
-    struct packages *packages = &job->packages;
+    const struct installed_args *want = args;
+    const int64_t valid = want->cache_valid_time;
     struct err why;
 
-    if (want->refresh == PARAM_IS_TRUE && packages_refresh(packages, true, err) < 0)
+    if (want->refresh == PARAM_IS_TRUE &&
+        packages_index_refresh(packages, &(struct packages_index){ true, valid, NULL }, err) < 0)
         return -1;
     /* A manager that cannot tell may still be able to install. */
-    if (packages_offers(packages, &job->unmet, offers, err) < 0 && err->code == ERR_CANCELED)
+    if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
         return -1;
-    if (want->refresh != PARAM_IS_UNSET || !lacks_one(job, offers))
+    if (want->refresh != PARAM_IS_UNSET || !lacks_one(packages, unmet, offers))
         return 0;
-    if (packages_refresh(packages, false, &why) < 0) {
+    if (packages_index_refresh(packages, &(struct packages_index){ false, valid, NULL }, &why) <
+        0) {
         if (why.code == ERR_CANCELED)
             return *err = why, -1;
         state_say(packages->run, "%s", why.text);
         return 0;
     }
-    if (packages_offers(packages, &job->unmet, offers, err) < 0 && err->code == ERR_CANCELED)
+    if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
         return -1;
     return 0;
 }
 
-static int fill_request(struct job *job, const struct installed_args *want,
-                        const struct package_offers *offers, struct package_request *request,
-                        struct err *err)
+static int fill_request(struct packages *packages, const struct installed_args *want,
+                        const struct packages_wants *unmet, const struct package_offers *offers,
+                        struct package_request *request, struct err *err)
 {
-    VEC_EACH (&job->unmet.list, item) {
+    VEC_EACH (&unmet->list, item) {
         struct package_target file = { .name = item->name };
         const char *version;
 
         if (item->source) {
-            if (package_files_fetch(&job->packages, item, &file.file, err) < 0)
+            if (package_files_fetch(packages, item, &file.file, err) < 0)
                 return -1;
-            VEC_PUSH_IN(job->packages.run->arena, &request->targets, file);
+            VEC_PUSH_IN(packages->run->arena, &request->targets, file);
         } else {
-            if (packages_choose(&job->packages, item, offers, &version, err) < 0)
+            if (packages_choose(packages, item, offers, &version, err) < 0)
                 return -1;
-            packages_request_version(&job->packages, request, item, version);
+            packages_request_version(packages, request, item, version);
         }
     }
     request->fromrepo = want->fromrepo;
@@ -311,55 +275,28 @@ static int fill_request(struct job *job, const struct installed_args *want,
     return 0;
 }
 
-/* Held ones that may change: managers without a word for it let go first. */
-static int hold_again(struct job *job, const struct installed_args *want,
-                      enum package_action action, struct err *err)
+static int install(struct packages *packages, const void *args, const struct packages_wants *unmet,
+                   const struct package_offers *offers, struct err *err)
 {
-    struct package_request request = { .action = action };
-
-    if (!want->update_holds || job->packages.manager->change_held)
-        return 0;
-    VEC_EACH (&job->unmet.list, item)
-        if (item->found.held)
-            packages_request_add(&job->packages, &request, item->name, NULL);
-    return packages_act(&job->packages, &request, err);
-}
-
-static int install(struct job *job, const struct installed_args *want, struct err *err)
-{
+    const struct installed_args *want = args;
     struct package_request request = { .action = PACKAGE_INSTALL };
-    struct package_offers offers = { 0 };
-    int rc;
+    int rc = fill_request(packages, want, unmet, offers, &request, err);
 
-    if (job->unmet.list.n == 0)
-        return 0;
-    if (find_offers(job, want, &offers, err) < 0)
-        return -1;
-    rc = fill_request(job, want, &offers, &request, err);
-    if (rc == 0 && hold_again(job, want, PACKAGE_UNHOLD, err) == 0) {
-        struct err after;
-
-        rc = packages_act(&job->packages, &request, err);
-        if (hold_again(job, want, PACKAGE_HOLD, &after) < 0 && rc == 0)
-            rc = (*err = after, -1);
-    }
+    if (rc == 0)
+        rc = packages_install(packages, unmet, &request, offers, err);
     package_files_done(&request);
     return rc;
 }
 
-/* The manager said that it did it; believe what is there. */
-static int verify(struct job *job, struct err *err)
-{
-    if (packages_look(&job->packages, &job->unmet, err) < 0)
-        return -1;
-    VEC_EACH (&job->unmet.list, item)
-        if (!packages_is_met(&job->packages, item))
-            return err_set(err, ERR_INVALID, "%s ran, but '%s' is %s%s%s",
-                           job->packages.manager->name, item->name,
-                           package_state_word(item->found.state),
-                           item->found.version[0] ? " at " : "", item->found.version);
-    return 0;
-}
+static const struct packages_share share = {
+    .module = &module_pkg_installed,
+    .verb = "installed",
+    .fits = can_share,
+    .find = find_unmet,
+    .offers = find_offers,
+    .act = install,
+    .is_done = packages_is_met,
+};
 
 static int change_holds(struct job *job, const struct installed_args *want, struct err *err)
 {
@@ -369,37 +306,18 @@ static int change_holds(struct job *job, const struct installed_args *want, stru
     return packages_act(&job->packages, &request, err);
 }
 
-/* All that the states of this level lack at once; when that does not work, what this one lacks:
- * nobody fails for the package of another. */
-static int install_shared(struct job *job, struct job *all, const struct sharers *sharers,
-                          const struct installed_args *want, struct err *err)
-{
-    struct state_run *run = job->packages.run;
-
-    if (sharers->list.n > 0) {
-        if (install(all, want, err) == 0 && verify(all, err) == 0) {
-            VEC_EACH (&sharers->list, sharer)
-                leave(run, sharer->name,
-                      arena_printf(run->arena, "installed %s via %s, together with %s",
-                                   sharer->packages, job->packages.manager->name, run->name));
-            return 0;
-        }
-        if (err->code == ERR_CANCELED)
-            return -1;
-    }
-    return install(job, want, err);
-}
-
-static void report(struct job *job, const struct gift *gift)
+static void report(struct job *job, const char *gift)
 {
     struct state_run *run = job->packages.run;
     const char *manager = job->packages.manager->name;
 
     buf_clear(&run->text); /* it was done: no need to say that it has to be */
     if (gift)
-        state_say(run, "%s", gift->text);
+        state_say(run, "%s", gift);
     if (job->unmet.list.n > 0)
         state_say(run, "installed %s via %s", packages_names(&job->packages, &job->unmet), manager);
+    if (job->remark)
+        state_say(run, "%s", job->remark);
     if (job->holds.list.n > 0)
         state_say(run, "changed the hold of %s via %s", packages_names(&job->packages, &job->holds),
                   manager);
@@ -410,24 +328,23 @@ static void report(struct job *job, const struct gift *gift)
 /* Everything that changes is noted by the state whose run of the manager changes it. */
 static int change(struct job *job, const struct installed_args *want, struct err *err)
 {
-    struct state_run *run = job->packages.run;
-    struct job all = *job;
-    struct sharers sharers = { .list = VEC_INIT };
+    struct packages_wants named = { 0 };
+    struct packages_party party;
     struct packages_undo undo;
     struct err after;
     int rc;
 
-    all.unmet = all.wants = (struct packages_wants){ .list = VEC_INIT };
-    (void)add_unmet(run, &all.unmet, &job->unmet);
-    if (run->group && job->unmet.list.n > 0 && !is_list(want->sources))
-        gather(job, want, &all.unmet, &sharers);
-    (void)add_unmet(run, &all.wants, &job->wants);
-    (void)add_unmet(run, &all.wants, &all.unmet);
-    if (packages_undo_begin(&job->packages, &all.wants, &undo, err) < 0)
+    packages_share_begin(&party, &job->packages, &share, want, &job->unmet);
+    VEC_EACH (&job->wants.list, item) /* also those of which only the hold changes */
+        VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
+    VEC_EACH (&party.all.list, item)
+        VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
+    if (packages_undo_begin(&job->packages, &named, &undo, err) < 0)
         return -1;
-    rc = install_shared(job, &all, &sharers, want, err);
-    if (rc == 0 && (verify(job, err) < 0 || change_holds(job, want, err) < 0))
-        rc = -1;
+    rc = packages_share_act(&party, err);
+    job->remark = party.remark;
+    if (rc == 0)
+        rc = change_holds(job, want, err);
     if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
     return rc;
@@ -436,21 +353,18 @@ static int change(struct job *job, const struct installed_args *want, struct err
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
-    const struct gift *gift = find_gift(run);
+    const char *gift = packages_share_gift(run);
     struct job job;
 
     if (look(run, want, &job, err) < 0)
         return -1;
-    if (run->group)
-        leave(run, run->name, NULL);
-    if (job.unmet.list.n == 0 && job.holds.list.n == 0) {
-        if (!gift) {
-            state_say(run, "already installed");
-            state_unchanged(run);
-            return 0;
-        }
-    } else if (change(&job, want, err) < 0) {
-        return -1;
+    if (job.unmet.list.n > 0 || job.holds.list.n > 0) {
+        if (change(&job, want, err) < 0)
+            return -1;
+    } else if (!gift) {
+        state_say(run, "already installed");
+        state_unchanged(run);
+        return 0;
     }
     report(&job, gift);
     return 0;

@@ -3,14 +3,19 @@
 
 #include "base/err.h"
 #include "modules/packages.h"
+#include "modules/packages_index.h"
+#include "modules/packages_share.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
 
 #define ARGS struct latest_args
 
+extern const struct module module_pkg_latest;
+
 struct latest_args {
     struct packages_args what;
-    enum param_tristate refresh, recommends;
+    enum param_tristate refresh, recommends, aggregate;
+    int64_t cache_valid_time;
     bool update_holds, skip_verify, only_upgrade;
     const char *fromrepo;
 };
@@ -19,11 +24,13 @@ struct latest_args {
 static const struct param latest_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before, never in a dry run; without: unless this was done a moment ago"),
+    PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PARAM("update_holds", BOOL, ARGS, update_holds, "also packages that are held; they are held again"),
     PARAM("fromrepo", STR, ARGS, fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),
     PARAM("skip_verify", BOOL, ARGS, skip_verify, "do not check signatures"),
     PARAM("install_recommends", TRISTATE, ARGS, recommends, "with packages that they recommend; without: as the manager is configured"),
     PARAM("only_upgrade", BOOL, ARGS, only_upgrade, "packages that are not there stay away"),
+    PACKAGES_AGGREGATE(ARGS, aggregate),
     { 0 },
 };
 /* clang-format on */
@@ -37,20 +44,37 @@ static int latest_validate(const void *args, const struct value *where, struct d
     return packages_validate(&want->what, where, diags);
 }
 
+/* --- what there is to do ---------------------------------------- */
+
+/* How it is with one package. */
+enum verdict {
+    MISSING,
+    MAY_BE_MISSING, /* only_upgrade */
+    UNKNOWN,        /* nobody offers it */
+    NEWEST,
+    HELD,
+    OLD,
+};
+
 struct job {
     struct packages packages;
     struct packages_wants wants, unmet;
     struct package_offers offers;
+    const char *trouble; /* why the offers are not known; NULL */
 };
 
 /* An index that cannot be refreshed is used as it is, and the result says so. */
-static int refresh(struct job *job, const struct latest_args *want, struct err *err)
+static int refresh(struct state_run *run, const struct latest_args *want, struct err *err)
 {
-    struct state_run *run = job->packages.run;
+    const struct packages_index how = { want->refresh == PARAM_IS_TRUE, want->cache_valid_time,
+                                        NULL };
+    struct packages packages;
 
     if (run->test || want->refresh == PARAM_IS_FALSE)
         return 0;
-    if (packages_refresh(&job->packages, want->refresh == PARAM_IS_TRUE, err) == 0)
+    if (packages_open(run, &packages, err) < 0)
+        return -1;
+    if (packages_index_refresh(&packages, &how, err) == 0)
         return 0;
     if (err->code == ERR_CANCELED)
         return -1;
@@ -58,72 +82,139 @@ static int refresh(struct job *job, const struct latest_args *want, struct err *
     return 0;
 }
 
-static bool is_newer(const struct job *job, const struct packages_want *item,
-                     const struct package_offer *offer)
+static enum verdict judge(const struct job *job, const struct latest_args *want,
+                          const struct packages_want *item)
 {
-    return job->packages.manager->compare(str_from(offer->candidate),
-                                          str_from(item->found.version)) > 0;
-}
-
-/* Say how it is with one of them; it may have to change. */
-static void judge(struct job *job, const struct latest_args *want, const struct packages_want *item)
-{
-    struct state_run *run = job->packages.run;
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
 
-    if (item->found.state != PACKAGE_INSTALLED) {
-        if (want->only_upgrade && item->found.state < PACKAGE_BROKEN) {
-            state_say(run, "%s is not installed, and only_upgrade is set", item->name);
-            return;
-        }
-        state_differs(run, "%s is not installed", item->name);
-    } else if (!offer) {
-        state_say(run, "%s is installed (upgradability unknown)", item->name);
-        return;
-    } else if (!is_newer(job, item, offer)) {
-        state_say(run, "%s is at the latest version", item->name);
-        return;
-    } else if (item->found.held && !want->update_holds) {
-        state_say(run, "%s has a newer version %s available, but is held at %s", item->name,
-                  offer->candidate, item->found.version);
-        return;
-    } else {
-        state_differs(run, "%s has a newer version available: %s -> %s", item->name,
-                      item->found.version, offer->candidate);
-    }
-    VEC_PUSH_IN(run->arena, &job->unmet.list, *item);
+    if (item->found.state != PACKAGE_INSTALLED)
+        return want->only_upgrade && item->found.state < PACKAGE_BROKEN ? MAY_BE_MISSING : MISSING;
+    if (!offer)
+        return UNKNOWN;
+    if (job->packages.manager->compare(str_from(offer->candidate), str_from(item->found.version)) <=
+        0)
+        return NEWEST;
+    return item->found.held && !want->update_holds ? HELD : OLD;
 }
 
-static int look(struct state_run *run, const struct latest_args *want, bool fresh, struct job *job,
+static void add_unmet(struct job *job, const struct packages_want *item, enum verdict verdict)
+{
+    const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
+    struct packages_want want = *item;
+
+    if (verdict == OLD) {
+        want.version = offer->candidate;
+        want.wish.count = 1;
+        want.wish.conditions[0].test = WISH_GE;
+        want.wish.conditions[0].version = str_from(offer->candidate);
+    }
+    VEC_PUSH_IN(job->packages.run->arena, &job->unmet.list, want);
+}
+
+static int look(struct state_run *run, const struct latest_args *want, struct job *job,
                 struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
         packages_wants(&job->packages, &want->what, &job->wants, err) < 0 ||
-        (fresh && refresh(job, want, err) < 0) ||
         packages_look(&job->packages, &job->wants, err) < 0)
         return -1;
     if (packages_offers(&job->packages, &job->wants, &job->offers, err) < 0) {
         if (err->code == ERR_CANCELED)
             return -1;
-        state_say(run, "%s", err->text);
+        job->trouble = arena_strdup(run->arena, err->text);
     }
-    VEC_EACH (&job->wants.list, item)
-        judge(job, want, item);
+    VEC_EACH (&job->wants.list, item) {
+        const enum verdict verdict = judge(job, want, item);
+
+        if (verdict == MISSING || verdict == OLD)
+            add_unmet(job, item, verdict);
+    }
     return 0;
+}
+
+static void tell(struct job *job, const struct latest_args *want, const struct packages_want *item)
+{
+    const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
+    struct state_run *run = job->packages.run;
+
+    switch (judge(job, want, item)) {
+    case MISSING: state_differs(run, "%s is not installed", item->name); break;
+    case MAY_BE_MISSING:
+        state_say(run, "%s is not installed, and only_upgrade is set", item->name);
+        break;
+    case UNKNOWN: state_say(run, "%s is installed (upgradability unknown)", item->name); break;
+    case NEWEST: state_say(run, "%s is at the latest version", item->name); break;
+    case HELD:
+        state_say(run, "%s has a newer version %s available, but is held at %s", item->name,
+                  offer->candidate, item->found.version);
+        break;
+    case OLD:
+        state_differs(run, "%s has a newer version available: %s -> %s", item->name,
+                      item->found.version, offer->candidate);
+        break;
+    }
+}
+
+static void tell_all(struct job *job, const struct latest_args *want)
+{
+    if (job->trouble)
+        state_say(job->packages.run, "%s", job->trouble);
+    VEC_EACH (&job->wants.list, item)
+        tell(job, want, item);
 }
 
 /* In a real run the index is brought up to date here: without it there is nothing to compare with.
  */
 static int latest_check(struct state_run *run, const void *args, struct err *err)
 {
+    const char *gift = packages_share_gift(run);
     struct job job;
 
-    return look(run, args, true, &job, err);
+    if (refresh(run, args, err) < 0 || look(run, args, &job, err) < 0)
+        return -1;
+    if (gift)
+        state_differs(run, "%s", gift);
+    tell_all(&job, args);
+    return 0;
 }
 
-static struct package_request request_of(struct job *job, const struct latest_args *want)
+/* --- doing it --------------------------------------------------- */
+
+static bool can_share(const void *one, const void *other)
 {
+    const struct latest_args *a = one, *b = other;
+
+    return a->aggregate != PARAM_IS_FALSE && b->aggregate != PARAM_IS_FALSE &&
+           a->recommends == b->recommends && a->update_holds == b->update_holds &&
+           a->skip_verify == b->skip_verify && !a->fromrepo == !b->fromrepo &&
+           (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
+}
+
+static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
+                      struct err *err)
+{
+    struct job job;
+
+    if (look(run, args, &job, err) < 0)
+        return -1;
+    *ret_unmet = job.unmet;
+    return 0;
+}
+
+static int find_offers(struct packages *packages, const void *args,
+                       const struct packages_wants *unmet, struct package_offers *ret,
+                       struct err *err)
+{
+    (void)args;
+    /* A manager that cannot tell may still be able to install. */
+    return packages_offers(packages, unmet, ret, err) < 0 && err->code == ERR_CANCELED ? -1 : 0;
+}
+
+static int upgrade(struct packages *packages, const void *args, const struct packages_wants *unmet,
+                   const struct package_offers *offers, struct err *err)
+{
+    const struct latest_args *want = args;
     struct package_request request = {
         .action = PACKAGE_INSTALL,
         .fromrepo = want->fromrepo,
@@ -134,67 +225,67 @@ static struct package_request request_of(struct job *job, const struct latest_ar
                                                            : 0,
     };
 
-    VEC_EACH (&job->unmet.list, item) {
-        const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
+    VEC_EACH (&unmet->list, item) {
+        const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
 
-        packages_request_add(&job->packages, &request, item->name,
-                             offer ? packages_pin(&job->packages, item, offer, offer->candidate)
-                                   : NULL);
+        packages_request_add(packages, &request, item->name,
+                             offer ? packages_pin(packages, item, offer, offer->candidate) : NULL);
     }
-    return request;
+    return packages_install(packages, unmet, &request, offers, err);
 }
 
-static struct package_request held_of(struct job *job, enum package_action action)
-{
-    struct package_request request = { .action = action };
+static const struct packages_share share = {
+    .module = &module_pkg_latest,
+    .verb = "installed/upgraded",
+    .fits = can_share,
+    .find = find_unmet,
+    .offers = find_offers,
+    .act = upgrade,
+    .is_done = packages_is_met,
+};
 
-    VEC_EACH (&job->unmet.list, item)
-        if (item->found.held && !job->packages.manager->change_held)
-            packages_request_add(&job->packages, &request, item->name, NULL);
-    return request;
-}
-
-static int upgrade(struct job *job, const struct latest_args *want, struct err *err)
+static int change(struct job *job, const struct latest_args *want, const char **ret_remark,
+                  struct err *err)
 {
-    const struct package_request request = request_of(job, want);
-    const struct package_request let_go = held_of(job, PACKAGE_UNHOLD);
-    const struct package_request hold = held_of(job, PACKAGE_HOLD);
+    struct packages_party party;
+    struct packages_undo undo;
     struct err after;
     int rc;
 
-    if (packages_act(&job->packages, &let_go, err) < 0)
+    packages_share_begin(&party, &job->packages, &share, want, &job->unmet);
+    if (packages_undo_begin(&job->packages, &party.all, &undo, err) < 0)
         return -1;
-    rc = packages_act(&job->packages, &request, err);
-    if (packages_act(&job->packages, &hold, &after) < 0 && rc == 0)
+    rc = packages_share_act(&party, err);
+    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
+    *ret_remark = party.remark;
     return rc;
 }
 
 static int latest_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct latest_args *want = args;
-    struct packages_undo undo;
-    struct err after;
+    const char *gift = packages_share_gift(run), *remark = NULL;
     struct job job;
-    int rc;
 
-    buf_clear(&run->text);
-    if (look(run, want, run->forced, &job, err) < 0)
+    if ((run->forced && refresh(run, args, err) < 0) || look(run, args, &job, err) < 0)
         return -1;
-    if (job.unmet.list.n == 0) {
+    if (job.unmet.list.n > 0) {
+        if (change(&job, args, &remark, err) < 0)
+            return -1;
+    } else if (!gift) {
+        buf_clear(&run->text);
+        tell_all(&job, args);
         state_unchanged(run);
         return 0;
     }
-    if (packages_undo_begin(&job.packages, &job.unmet, &undo, err) < 0)
-        return -1;
-    rc = upgrade(&job, want, err);
-    if (packages_undo_end(&job.packages, &undo, &after) < 0 && rc == 0)
-        return *err = after, -1;
-    if (rc < 0)
-        return -1;
     buf_clear(&run->text);
-    state_say(run, "installed/upgraded %s to latest via %s",
-              packages_names(&job.packages, &job.unmet), job.packages.manager->name);
+    if (gift)
+        state_say(run, "%s", gift);
+    if (job.unmet.list.n > 0)
+        state_say(run, "installed/upgraded %s to latest via %s",
+                  packages_names(&job.packages, &job.unmet), job.packages.manager->name);
+    if (remark)
+        state_say(run, "%s", remark);
     state_detail(run, "package", "%s", packages_names(&job.packages, &job.wants));
     state_detail(run, "manager", "%s", job.packages.manager->name);
     return 0;

@@ -1,6 +1,7 @@
 /* pkg.refresh_db - bring the package index up to date. */
 #include "base/err.h"
 #include "modules/packages.h"
+#include "modules/packages_index.h"
 #include "state/module.h"
 
 #define ARGS struct refresh_args
@@ -18,7 +19,8 @@ static int refresh_call(struct state_run *run, const void *args, struct value *r
     struct packages packages;
 
     (void)args;
-    if (packages_open(run, &packages, err) < 0 || packages_refresh(&packages, true, err) < 0)
+    if (packages_open(run, &packages, err) < 0 ||
+        packages_index_refresh(&packages, &(struct packages_index){ .asked = true }, err) < 0)
         return -1;
     *ret = value_bool(true);
     return 0;

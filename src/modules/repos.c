@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "modules/machine.h"
 #include "modules/packages.h"
+#include "modules/packages_index.h"
 #include "modules/parent.h"
 #include "provider/repo_line.h"
 #include "provider/repo_section.h"
@@ -581,7 +582,8 @@ static int write_files(struct packages *packages, const struct repos_files *file
     }
     if (!any)
         state_unchanged(packages->run);
-    if (!any || !refresh || packages_refresh(packages, true, err) == 0)
+    if (!any || !refresh ||
+        packages_index_refresh(packages, &(struct packages_index){ .asked = true }, err) == 0)
         return 0;
     VEC_EACH (&files->list, file)
         if (!is_same(file)) /* what went wrong first is told; the journal has these files */

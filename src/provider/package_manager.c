@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/suggest.h"
 #include "sys/process.h"
 
 /* A manager that takes longer hangs. Downloads may be slow. */
@@ -139,6 +140,18 @@ static bool is_fine(struct process_status status, const int *fine)
     return false;
 }
 
+/* Lines of a terminal end in a carriage return too. */
+static void add_reasons(struct arena *arena, struct str reasons, struct str *said)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_str(&text, *said);
+    for (size_t i = 0; i < reasons.n; i++)
+        if (reasons.p[i] != '\r')
+            buf_add_char(&text, reasons.p[i]);
+    *said = buf_copy(&text, arena);
+}
+
 int package_manager_ask(const struct package_manager *manager, const struct package_host *host,
                         const char *const *argv, const int *fine, struct str *ret_output,
                         struct err *err)
@@ -149,9 +162,8 @@ int package_manager_ask(const struct package_manager *manager, const struct pack
     if (tool_try(&host->tool, argv, &options, &result, err) < 0)
         return -1;
     if (!is_fine(result.status, fine)) {
-        if (manager->reasons_in_output)
-            result.err = str_from(arena_printf(host->tool.arena, "%.*s%.*s", STR_ARG(result.err),
-                                               STR_ARG(result.out)));
+        if (manager->reasons)
+            add_reasons(host->tool.arena, manager->reasons(result.out), &result.err);
         return tool_fail(argv, &result, err);
     }
     if (ret_output)
@@ -226,6 +238,11 @@ static int add_options(struct tool_words *argv, const struct package_manager *ma
                              : request->recommends < 0 ? manager->without_recommends
                                                        : NULL;
 
+    if (request->action == PACKAGE_REFRESH && request->list && manager->refresh_list) {
+        add_words(argv, tool, manager->refresh_list);
+        tool_add(tool, argv,
+                 arena_printf(tool->arena, "%s%s", manager->refresh_list_mark, request->list));
+    }
     if (request->action != PACKAGE_INSTALL)
         return 0;
     if (recommends) /* a manager without recommendations installs none */
@@ -309,6 +326,25 @@ int package_manager_run(const struct package_manager *manager, const struct pack
 }
 
 /* --- offers ----------------------------------------------------- */
+
+struct str package_manager_suggest(const struct package_manager *manager,
+                                   const struct package_host *host, const char *name)
+{
+    struct suggest best;
+    struct err ignored; /* nobody can tell */
+    struct str names;
+
+    suggest_init(&best, str_from(name));
+    if (manager->names &&
+        package_manager_ask(manager, host, manager->names, NULL, &names, &ignored) == 0)
+        while (names.p) {
+            const struct str one = str_trim(str_cut(&names, '\n'));
+
+            if (one.n > 0)
+                suggest_offer(&best, one);
+        }
+    return suggest_best(&best);
+}
 
 struct package_offer *package_offers_find(const struct package_offers *offers, struct str name)
 {

@@ -69,6 +69,7 @@ struct package_request {
     VEC(struct package_target) targets;
     const char *fromrepo; /* NULL: all of them */
     int recommends;       /* 1: with, -1: without, 0: as configured */
+    const char *list;     /* refresh: only what this list of repositories names; NULL: all */
     bool skip_verify;     /* signatures do not matter */
     bool change_held;     /* also packages that are held */
 };
@@ -89,6 +90,7 @@ struct package_manager {
     const char *families;         /* os.family of machines that use it, with spaces between */
     const char *const *programs;  /* all must be in PATH */
     const char *const *databases; /* paths that change when packages do */
+    const char *const *index;     /* paths that tell when the index was refreshed */
     version_compare_fn compare;
     int (*load)(const struct package_host *host, struct package_db *db, struct err *err);
     int (*offers)(const struct package_host *host, const char *const *names,
@@ -101,9 +103,13 @@ struct package_manager {
     char pin;                        /* between name and version; 0: no versions can be chosen */
     bool pin_to_upgrade;             /* what is installed is changed only for a named version */
     bool repo_in_name;               /* fromrepo is written as "repo/name" */
-    bool reasons_in_output;          /* why it failed stands in its output, not with the errors */
-    const char *fromrepo_only;       /* a word before; NULL */
-    const char *fromrepo;            /* what the name of a repository is put behind; NULL */
+    struct str (*reasons)(struct str output); /* why it failed, where its errors do not say; NULL */
+    const char *const *names;                 /* the command that lists all that can be had; NULL */
+    const char *const *refresh_list;          /* before the word for one list; NULL: all or none */
+    const char *refresh_list_mark;            /* what the path of the list is put behind */
+    char arch_mark;            /* between name and architecture; 0: names have none */
+    const char *fromrepo_only; /* a word before; NULL */
+    const char *fromrepo;      /* what the name of a repository is put behind; NULL */
     const char *with_recommends, *without_recommends;
     const char *skip_verify, *change_held, *allow_downgrade;
     enum package_repo_kind repo_kind;
@@ -124,6 +130,11 @@ int package_manager_find(struct arena *arena, const char *choice, const char *fa
 int package_manager_offers(const struct package_manager *manager, const struct package_host *host,
                            const char *const *names, struct package_offers *ret_offers,
                            struct err *err);
+
+/* The name of a package nearest to one that is nowhere; a NULL view when none is near, or nobody
+ * can tell. */
+struct str package_manager_suggest(const struct package_manager *manager,
+                                   const struct package_host *host, const char *name);
 
 /* Run the manager once for all of it (twice where older versions want a command of their own).
  * Fails with what it said. */

@@ -186,6 +186,45 @@ static int offers_pacman(const struct package_host *host, const char *const *nam
     return ask(&pacman, host, TOOL("pacman", "-Si"), names, 1, offers_parse_pacman, offers, err);
 }
 
+/* --- why it failed --------------------------------------------------------------------------- */
+
+static bool opens(struct str line, const char *const *words)
+{
+    for (; *words; words++)
+        if (str_starts(line, str_from(*words)))
+            return true;
+    return false;
+}
+
+/* Errors of dpkg and what stands in the way of a package are part of what apt prints; so are the
+ * words of a script that failed, behind the step that it was part of. */
+static struct str reasons_apt(struct str output)
+{
+    static const char *const steps[] = { "Setting up ", "Preparing to unpack ",
+                                         "Unpacking ",  "Removing ",
+                                         "Purging ",    NULL };
+    static const char *const reasons[] = { "The following packages have unmet dependencies:",
+                                           "Package ", NULL };
+    struct str rest = output, step = { NULL, 0 };
+
+    while (rest.p) {
+        const struct str from = rest, line = str_cut(&rest, '\n');
+
+        if (opens(line, steps))
+            step = from;
+        if (str_starts(line, STR("dpkg: error ")))
+            return step.p ? step : from;
+        if (opens(line, reasons))
+            return from;
+    }
+    return STR("");
+}
+
+static struct str reasons_pacman(struct str output)
+{
+    return output;
+}
+
 /* --- the table ---------------------------------------------------------------------------------
  */
 
@@ -205,6 +244,7 @@ static const struct package_manager apt = {
     .families = "debian",
     .programs = TOOL("apt-get", "apt-cache", "dpkg"),
     .databases = TOOL("/var/lib/dpkg/status"),
+    .index = TOOL("/var/lib/apt/lists", "/var/lib/apt/periodic/update-success-stamp"),
     .compare = version_compare_deb,
     .load = load_dpkg,
     .offers = offers_apt,
@@ -217,6 +257,11 @@ static const struct package_manager apt = {
         [PACKAGE_UNHOLD]    = TOOL("apt-mark", "unhold"),
         [PACKAGE_REFRESH]   = TOOL("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"),
     },
+    .reasons = reasons_apt,
+    .names = TOOL("apt-cache", "-q", "pkgnames"),
+    .refresh_list = TOOL("-o", "APT::Get::List-Cleanup=0", "-o", "Dir::Etc::sourceparts=-", "-o"),
+    .refresh_list_mark = "Dir::Etc::sourcelist=",
+    .arch_mark = ':',
     .env = TOOL("DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_MODE=l"),
     .pin = '=',
     .fromrepo = "--target-release=",
@@ -234,6 +279,9 @@ static const struct package_manager dnf = {
     .families = "redhat rhel fedora",
     .programs = TOOL("dnf", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"),
+    .index = TOOL("/var/cache/dnf", "/var/cache/libdnf5"),
+    .names = TOOL("dnf", "-q", "-C", "repoquery", "--qf", "%{name}\n"),
+    .arch_mark = '.',
     .compare = version_compare_rpm,
     .load = load_dnf,
     .offers = offers_dnf,
@@ -262,6 +310,8 @@ static const struct package_manager yum = {
     .families = "redhat rhel fedora",
     .programs = TOOL("yum", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/yum/pluginconf.d/versionlock.list"),
+    .index = TOOL("/var/cache/yum"),
+    .arch_mark = '.',
     .compare = version_compare_rpm,
     .load = load_yum,
     .offers = offers_yum,
@@ -291,6 +341,8 @@ static const struct package_manager zypper = {
     .families = "suse",
     .programs = TOOL("zypper", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/zypp/locks"),
+    .index = TOOL("/var/cache/zypp/raw"),
+    .arch_mark = '.',
     .compare = version_compare_rpm,
     .load = load_zypper,
     .offers = offers_zypper,
@@ -321,6 +373,7 @@ static const struct package_manager apk = {
     .families = "alpine",
     .programs = TOOL("apk"),
     .databases = TOOL("/lib/apk/db/installed", "/usr/lib/apk/db/installed"),
+    .index = TOOL("/var/cache/apk", "/etc/apk/cache"),
     .compare = version_compare_apk,
     .load = load_apk,
     .offers = offers_apk,
@@ -342,6 +395,7 @@ static const struct package_manager pacman = {
     .families = "arch",
     .programs = TOOL("pacman"),
     .databases = TOOL("/var/lib/pacman/local"),
+    .index = TOOL("/var/lib/pacman/sync"),
     .compare = version_compare_pacman,
     .load = load_pacman,
     .offers = offers_pacman,
@@ -354,7 +408,8 @@ static const struct package_manager pacman = {
     },
     .install_file = TOOL("pacman", "--noconfirm", "-U"),
     .repo_in_name = true,
-    .reasons_in_output = true,
+    .reasons = reasons_pacman,
+    .names = TOOL("pacman", "-Slq"),
     .repo_kind = PACKAGE_REPO_PACMAN,
     .repo_place = "/etc/pacman.conf",
 };

@@ -11,7 +11,7 @@
 #include "sys/process.h"
 
 /* Of what a program printed, in its error. */
-#define TAIL_MAX 400
+#define TAIL_MAX 600
 #define USUAL    "/usr/local/bin:/usr/bin:/bin"
 #define SYSTEM   "/usr/local/sbin:/usr/sbin:/sbin"
 

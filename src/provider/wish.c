@@ -84,17 +84,30 @@ static bool holds(enum wish_operator test, struct str want, struct str have,
     return false;
 }
 
+static struct str without_epoch(struct str version)
+{
+    const size_t colon = str_find_char(version, ':', 0);
+
+    return colon == STR_NONE ? version : str_from_offset(version, colon + 1);
+}
+
 bool wish_holds(const struct wish *wish, struct str version, version_compare_fn compare)
 {
-    for (size_t i = 0; i < wish->count; i++)
-        if (!holds(wish->conditions[i].test, wish->conditions[i].version, version, compare))
+    if (wish->ignore_epoch)
+        version = without_epoch(version);
+    for (size_t i = 0; i < wish->count; i++) {
+        const struct str want = wish->conditions[i].version;
+
+        if (!holds(wish->conditions[i].test, wish->ignore_epoch ? without_epoch(want) : want,
+                   version, compare))
             return false;
+    }
     return true;
 }
 
 struct str wish_exact(const struct wish *wish)
 {
-    if (wish->count == 1 && wish->conditions[0].test == WISH_EQ)
+    if (wish->count == 1 && wish->conditions[0].test == WISH_EQ && !wish->ignore_epoch)
         return wish->conditions[0].version;
     return (struct str){ NULL, 0 };
 }

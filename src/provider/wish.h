@@ -22,7 +22,8 @@ enum wish_operator { WISH_EQ, WISH_NE, WISH_GE, WISH_GT, WISH_LE, WISH_LT, WISH_
 #define WISH_CONDITIONS_MAX 8
 
 struct wish {
-    size_t count; /* 0: any version will do */
+    size_t count;      /* 0: any version will do */
+    bool ignore_epoch; /* "1.2" is also "5:1.2"; set by the caller */
     struct {
         enum wish_operator test;
         struct str version;

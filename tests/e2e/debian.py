@@ -72,13 +72,13 @@ class Machine:
         self.path("/etc/apt/apt.conf").write_text('APT::Sandbox::User "root";\n')
         self.path("/etc/apt/sources.list").write_text(f"deb [trusted=yes] copy:{self.repo} ./\n")
 
-    def package(self, name, version, depends="", conffile=False, **fields):
+    def package(self, name, version, depends="", conffile=False, scripts=None, **fields):
         """Build a package into the repository."""
         files = {f"/opt/{name}/version": (version + "\n", 0o644)}
         if conffile:
             files[f"/opt/{name}/conf"] = ("default\n", 0o644)
         return Repository(self.repo).add(name, version, depends, files, conffiles=[f"/opt/{name}/conf"] if conffile else [],
-                                         fields=fields)
+                                         scripts=scripts, fields=fields)
 
     def run(self, *words, env=None, check=False):
         """Run a program on the machine."""

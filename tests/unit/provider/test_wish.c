@@ -36,6 +36,21 @@ TEST(a_star_makes_a_pattern)
     CHECK(holds("[12].0", "2.0") && holds("==1.?", "1.5"));
 }
 
+TEST(an_epoch_may_be_of_no_matter)
+{
+    struct wish wish;
+    struct err err;
+
+    CHECK_INT(wish_parse(STR(">=1.2,<2"), &wish, &err), 0);
+    CHECK(!wish_holds(&wish, STR("5:1.4"), version_compare_deb));
+    wish.ignore_epoch = true;
+    CHECK(wish_holds(&wish, STR("5:1.4"), version_compare_deb));
+    CHECK(!wish_holds(&wish, STR("5:2.4"), version_compare_deb));
+    CHECK_INT(wish_parse(STR("1.2"), &wish, &err), 0);
+    wish.ignore_epoch = true;
+    CHECK(!wish_exact(&wish).p);
+}
+
 TEST(only_one_plain_version_is_exact)
 {
     struct wish wish;

@@ -360,7 +360,7 @@ void handle_recreate(struct call *call)
 
 /* --- restart -------------------------------------------------------------------------------- */
 
-/* Those of the set that run. */
+/* Those of the set that run, or would soon. */
 static struct engine_set find_running(struct call *call)
 {
     const struct engine *engine = call->project->engine;
@@ -371,7 +371,7 @@ static struct engine_set find_running(struct call *call)
     for (size_t i = 0; i < n; i++) {
         uint32_t index = call->set.count > 0 ? call->set.services[i] : (uint32_t)i;
 
-        if (status_is_running(service_status(engine_get(engine, index))))
+        if (engine_is_restartable(engine_get(engine, index)))
             services[running.count++] = index;
     }
     return running;

@@ -326,7 +326,8 @@ bool engine_is_startable(const struct service *service)
 {
     enum status status = service_status(service);
 
-    return !status_is_active(status) || status == STATUS_STOPPING;
+    return !status_is_active(status) || status == STATUS_STOPPING ||
+           routine_waits_for_pause(service);
 }
 
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
@@ -384,9 +385,10 @@ void engine_stop(struct engine *engine, struct engine_set set, const struct engi
     engine_step(engine);
 }
 
-static bool is_restartable(const struct service *service)
+bool engine_is_restartable(const struct service *service)
 {
-    return status_is_running(service_status(service)) && service->goal == GOAL_UP;
+    return service->goal == GOAL_UP &&
+           (status_is_running(service_status(service)) || routine_waits_for_pause(service));
 }
 
 /* Edges among those that restart together keep their order: up again before the dependent is. */
@@ -408,17 +410,19 @@ size_t engine_restart(struct engine *engine, struct engine_set set, unsigned fla
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 
-        if (is_restartable(service))
+        if (engine_is_restartable(service) && !routine_waits_for_pause(service))
             service->leaving = true;
     }
     for (size_t i = 0; i < set_count(engine, set); i++) {
         struct service *service = set_get(engine, set, i);
 
-        if (!is_restartable(service))
+        if (!engine_is_restartable(service))
             continue;
-        edge_end(service);
-        if (ordered)
-            keep_order(service);
+        if (service->leaving) {
+            edge_end(service);
+            if (ordered)
+                keep_order(service);
+        }
         service->ignore_if = (flags & ENGINE_NAMED) != 0;
         service_handle(service, EV_RESTART);
         count++;
@@ -513,7 +517,8 @@ bool engine_is_settled(const struct engine *engine, struct engine_set set)
     for (size_t i = 0; i < set_count(engine, set); i++) {
         const struct service *service = set_get(engine, set, i);
 
-        if (service->routine || service->queued || service->start_due || service->leaving)
+        if ((service->routine && !routine_waits_for_pause(service)) || service->queued ||
+            service->start_due || service->leaving)
             return false;
     }
     return true;

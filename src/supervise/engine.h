@@ -49,8 +49,8 @@ enum engine_flag {
     ENGINE_NAMED = 2,   /* asked for by name: `if` is not asked */
 };
 
-/* Start those that are not active, whatever their policy. Dependencies are not pulled in; one that
- * is not started counts as stopped. */
+/* Start those that are not active, whatever their policy; a pause before a restart ends.
+ * Dependencies are not pulled in; one that is not started counts as stopped. */
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags);
 
 struct engine_stop {
@@ -61,7 +61,8 @@ struct engine_stop {
  * going on. */
 void engine_stop(struct engine *engine, struct engine_set set, const struct engine_stop *options);
 
-/* Restart those that run; returns how many. Dependents go down first and come up last. */
+/* Restart those that run or pause before a restart; returns how many. Dependents go down first and
+ * come up last. */
 size_t engine_restart(struct engine *engine, struct engine_set set, unsigned flags);
 
 /* Drain the queue of changes. */
@@ -84,11 +85,12 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
 bool engine_is_down(const struct engine *engine, struct engine_set set);
 /* Each of them is down, or has been since it was stopped and was started again. */
 bool engine_is_stopped(const struct engine *engine, struct engine_set set);
-/* Would engine_start do something for it? */
+/* Would engine_start, or engine_restart, do something for it? */
 bool engine_is_startable(const struct service *service);
+bool engine_is_restartable(const struct service *service);
 /* None of them is on its way from inactive to running: each runs, or has ended, or will not. */
 bool engine_is_started(const struct engine *engine, struct engine_set set);
-/* No restart, start or stop of them is going on. Waiting for a dependency is. */
+/* No restart, start or stop of them is going on. Waiting for a dependency is, a pause is not. */
 bool engine_is_settled(const struct engine *engine, struct engine_set set);
 
 /* For the parts of a service: fill in name and time, and hand on to the sink. */

@@ -219,6 +219,22 @@ static void start(struct service *service)
     routine_begin(service, &routine_start);
 }
 
+/* It pauses before a restart: that is now. */
+static void hurry(struct service *service)
+{
+    if (!routine_waits_for_pause(service))
+        return;
+    timer_clear(engine_world(service->engine)->timers, &service->pause);
+    routine_continue(service);
+}
+
+static void start_now(struct service *service)
+{
+    service->record.restarts = service->record.restarts_since_healthy = 0;
+    service->window_count = 0;
+    hurry(service);
+}
+
 static void start_later(struct service *service)
 {
     service->start_due = true;
@@ -423,6 +439,7 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
         [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE]  = judge_edges },
 
     [STATUS_STARTING] = {
+        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
         [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
         [EV_HOOK_DONE]   = routine_continue,     [EV_PAUSE_OVER] = routine_continue,
@@ -438,6 +455,7 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
         [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
 
     [STATUS_RESTARTING] = {
+        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
         [EV_STOP]        = stop_early,           [EV_TURN]       = take_turn,
         [EV_EDGE]        = judge_edges,          [EV_EDGE_LATE]  = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_PAUSE_OVER] = routine_continue,

@@ -534,6 +534,16 @@ def test_pauses_grow_by_the_factor_from_the_first_restart_on(home):
     assert all(gap >= want for gap, want in zip(gaps, least)), gaps
 
 
+@pytest.mark.parametrize("words", [["start", "-d"], ["start", "-d", "a"], ["restart"], ["restart", "a"]], ids=" ".join)
+def test_what_pauses_before_a_restart_is_started_at_once_when_somebody_asks(home, words):
+    home.write("services:\n  a: {run: 'test -e mended || exit 1; exec sleep 1000', restart: {policy: always, delay: 1h}}\n")
+    home.start()
+    wait_until(lambda: "pauses" in home.run("why", "a").stdout, "a pauses")
+    home.write("", "mended")
+    assert home.run(*words).stdout in ("Started 1 service\n", "Restarted 1 service\n")
+    home.wait_for("a", "running")
+
+
 @pytest.mark.parametrize("policy, code, again", [
     ("on-failure", 1, True), ("on-failure", 0, False), ("on-success", 0, True), ("on-success", 1, False),
     ("on-failure|on-success", 0, True), ("on-unhealthy", 1, False), ("always", 0, True), ("no", 1, False),

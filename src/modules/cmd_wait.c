@@ -58,6 +58,7 @@ const struct module module_cmd_wait = {
     .summary = "run a command when a watched state changed, and only then",
     .example = "command: systemctl reload nginx\n",
     .params = wait_params,
+    .flags = MODULE_NO_UNDO,
     .args_size = sizeof(struct wait_args),
     .validate = wait_validate,
     .check = wait_check,

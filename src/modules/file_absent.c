@@ -1,4 +1,5 @@
 /* file.absent - nothing of this name. */
+#include "base/err.h"
 #include "state/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -15,25 +16,48 @@ static const struct param absent_params[] = {
     { 0 },
 };
 
+/* Without slashes at the end: they would lead through a link, to what it points to. */
+static struct str bare(const char *name)
+{
+    struct str path = str_from(name);
+
+    while (path.n > 0 && path.p[path.n - 1] == '/')
+        path.n--;
+    return path;
+}
+
 static int absent_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct absent_args *want = args;
-    struct str rest = str_from(want->name);
+    const struct str path = bare(want->name);
 
-    while (rest.n > 0 && rest.p[0] == '/')
-        rest = str_from_offset(rest, 1);
-    if (rest.n == 0)
+    if (path.n == 0)
         return value_diag(diags, where, "the root of the file system cannot be absent");
+    if (str_ends(path, STR("/.")) || str_ends(path, STR("/..")))
+        return value_diag(diags, where, "'name' wants a name at its end, got '%s'", want->name);
     return 0;
 }
 
-/* Links that point nowhere count too. */
+/* Links that point nowhere count too. The root may have other names: a mount of it. */
+static int look(struct state_run *run, const struct absent_args *want, struct fs_info *ret,
+                struct err *err)
+{
+    struct fs_info root;
+
+    if (fs_lstat(arena_str(run->arena, bare(want->name)).p, ret, err) < 0 ||
+        fs_lstat("/", &root, err) < 0)
+        return -1;
+    if (ret->kind == FS_FOLDER && ret->device == root.device && ret->inode == root.inode)
+        return err_set(err, ERR_INVALID, "'%s' is the root of the file system", want->name);
+    return 0;
+}
+
 static int absent_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
     struct fs_info info;
 
-    if (fs_lstat(want->name, &info, err) < 0)
+    if (look(run, want, &info, err) < 0)
         return -1;
     if (info.kind != FS_NONE)
         state_differs(run, "%s exists and should be absent", want->name);
@@ -43,15 +67,16 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 static int absent_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
+    const char *path = arena_str(run->arena, bare(want->name)).p;
     struct fs_info info;
 
-    if (fs_lstat(want->name, &info, err) < 0)
+    if (look(run, want, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE) {
         state_unchanged(run);
         return 0;
     }
-    if (change_remove(run, want->name, err) < 0)
+    if (change_remove(run, path, err) < 0)
         return -1;
     state_say(run, "removed %s", want->name);
     state_detail(run, "path", "%s", want->name);

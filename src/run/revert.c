@@ -263,7 +263,7 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
     if (!module)
         return err_set(err, ERR_NOT_FOUND, "this version has no module '%s'", entry->module);
     if (!module->revert) {
-        if (entry->images.n == 0)
+        if (module->flags & MODULE_NO_UNDO)
             state_say(run, "%s cannot be reverted", module->name);
         return 0;
     }

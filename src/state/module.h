@@ -45,11 +45,12 @@ struct state_host;
 struct state_run;
 
 enum module_flag {
-    MODULE_ALWAYS = 1,  /* check always differs: running it is the change (cmd.run, test.ping) */
-    MODULE_HIDDEN = 2,  /* not in the index of the manual */
-    MODULE_TREE = 4,    /* owns all that is below its path (state/managed.h) */
-    MODULE_REMOVES = 8, /* its path is not to be there */
-    MODULE_ACTS = 16,   /* a function that changes something: it has no dry run */
+    MODULE_ALWAYS = 1,   /* check always differs: running it is the change (cmd.run, test.ping) */
+    MODULE_HIDDEN = 2,   /* not in the index of the manual */
+    MODULE_TREE = 4,     /* owns all that is below its path (state/managed.h) */
+    MODULE_REMOVES = 8,  /* its path is not to be there */
+    MODULE_ACTS = 16,    /* a function that changes something: it has no dry run */
+    MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
 };
 
 struct module {

@@ -398,3 +398,29 @@ def test_files_of_lines_keep_what_they_had_and_come_back_byte_for_byte(machine, 
     assert path.read_text() == before
     status = path.stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (4242, 4243, 0o604)
+
+
+def test_the_root_is_not_removed_by_whatever_name(machine):
+    said = machine.mistakes("a: {file.absent: [{name: //}]}\nb: {file.absent: [{name: /srv/../..}]}\n"
+                            "c: {file.absent: [{name: /srv/.}]}\n")
+    assert "the root of the file system cannot be absent" in said and "got '/srv/../..'" in said and "got '/srv/.'" in said
+    machine.sh("mkdir /mnt/again; mount --bind / /mnt/again")
+    failed = machine.apply("a: {file.absent: [{name: /mnt/again}]}", "--test")["file.absent:a"]
+    assert "'/mnt/again' is the root of the file system" in failed["error"]
+    machine.sh("umount /mnt/again")
+
+
+def test_a_slash_behind_a_link_does_not_lead_through_it(machine):
+    machine.sh("mkdir /srv/folder; echo data > /srv/folder/file; ln -s folder /srv/link")
+    machine.settles("/srv/link/: {file.absent: []}")
+    assert machine.path("/srv/folder/file").read_text() == "data\n"
+    machine.revert()
+    assert os.readlink(machine.path("/srv/link")) == "folder"
+
+
+def test_a_state_that_failed_before_it_changed_anything_is_not_called_irrevertible(machine):
+    machine.apply("/srv/no/where: {file.managed: [{contents: x}]}")
+    result = machine.revert()["file.managed:/srv/no/where"]
+    assert not result["changed"] and "cannot be reverted" not in result["text"], result
+    machine.apply("c: {cmd.run: [{name: 'true'}]}")
+    assert "cmd.run cannot be reverted" in machine.revert()["cmd.run:c"]["text"]

@@ -67,7 +67,7 @@ static int validate_ages(const struct user_wish *wish, const struct value *where
     int result = 0;
     int64_t days;
 
-    for (size_t i = 0; i < USER_WISH_AGES; i++)
+    for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++)
         if (wish->age[i] && !read_days(i, wish->age[i], &days))
             result = value_diag(diags, where, "'%s' wants days%s, got '%s'", age_names[i],
                                 is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
@@ -310,7 +310,7 @@ static void compare_ages(struct state_run *run, const struct user_wish *wish,
         [USER_WISH_INACTIVE] = now->inactive, [USER_WISH_EXPIRE] = now->expire,
     };
 
-    for (size_t i = 0; i < USER_WISH_AGES; i++) {
+    for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++) {
         if (!wish->age[i] || !read_days(i, wish->age[i], &diff->age_want[i]) ||
             have[i] == diff->age_want[i])
             continue;

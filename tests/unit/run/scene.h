@@ -141,7 +141,7 @@ static const struct module scene_cmd = {
     .name = "cmd.run",
     .params = cmd_params,
     .args_size = sizeof(struct cmd_args),
-    .flags = MODULE_ALWAYS,
+    .flags = MODULE_ALWAYS | MODULE_NO_UNDO,
     .check = cmd_check,
     .apply = cmd_apply,
 };

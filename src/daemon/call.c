@@ -372,16 +372,6 @@ void call_tell(struct call *call, const struct event *event)
     }
 }
 
-/* Send lines, as many as go; true when there will be no more. */
-static bool pump(struct call *call)
-{
-    bool done = false;
-
-    if (call->stream && call->client)
-        stream_pump(call->stream, call, &done);
-    return done;
-}
-
 /* Everything that was written is told before the end is. */
 static void tell_rest(struct call *call)
 {
@@ -402,7 +392,7 @@ static void tell_rest(struct call *call)
         call->ticket = capture_flush(&call->project->capture);
     if (!capture_is_flushed(&call->project->capture, call->ticket))
         return; /* asked again when that is done */
-    (void)pump(call);
+    call_pump(call);
     if (call->stream && stream_has_more(call->stream))
         return; /* asked again when that is sent */
     call->told_quiet = true;
@@ -430,6 +420,28 @@ void call_look(struct call *call)
 
 void call_pump(struct call *call)
 {
-    if (pump(call) && !call->watching)
+    if (call->stream && call->client)
+        stream_pump(call->stream);
+}
+
+void call_drain(struct call *call)
+{
+    if (call->stream && call->client)
+        stream_drain(call->stream);
+}
+
+void call_streamed(struct call *call)
+{
+    const struct err *err = stream_error(call->stream);
+
+    if (call->project)
+        call->project->settled = true; /* its end may have waited for its lines */
+    if (err && call->watching)
+        log_warning("logs cannot be read error=%s", err->text);
+    else if (err)
+        call_fail(call, err);
+    else if (stream_is_done(call->stream) && !call->watching)
         call_finish(call, value_null());
+    else
+        call_pump(call);
 }

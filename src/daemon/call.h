@@ -94,6 +94,10 @@ void call_look(struct call *call);
 void call_tell(struct call *call, const struct event *event);
 /* Send lines, if it has a stream and there are any. */
 void call_pump(struct call *call);
+/* The same, at once: the store goes. */
+void call_drain(struct call *call);
+/* From its stream: a bundle was sent. May finish the call. */
+void call_streamed(struct call *call);
 
 /* Handlers, by file. */
 call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* handle_start.c */

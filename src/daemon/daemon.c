@@ -49,21 +49,28 @@ void daemon_add(struct daemon *daemon, struct project *project)
 
 void daemon_pump(struct daemon *daemon, const struct project *project)
 {
-    for (struct call *call = daemon->calls, *next; call; call = next) {
-        next = call->next;
+    for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project)
             call_pump(call);
-    }
+}
+
+/* Who follows hears the last words. */
+static void tell_last_lines(struct daemon *daemon, struct project *project)
+{
+    capture_flush_wait(&project->capture);
+    for (struct call *call = daemon->calls; call; call = call->next)
+        if (call->project == project)
+            call_drain(call);
 }
 
 void daemon_unload(struct daemon *daemon, struct project *project)
 {
-    capture_flush_wait(&project->capture);
-    daemon_pump(daemon, project);
+    tell_last_lines(daemon, project);
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project) {
             call->project = NULL;
-            call->orphaned = true;
+            /* What reads stored lines to their end needs no project. */
+            call->orphaned = !call->stream || stream_follows(call->stream);
         }
     log_info("config unloaded config=%s", project->path);
     (void)map_remove(&daemon->projects, str_from(project->path));
@@ -82,8 +89,8 @@ void daemon_tell_data(struct daemon *daemon, const struct project *project)
 {
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project && call->stream) {
-            daemon_pump_soon(daemon);
-            return;
+            stream_renew(call->stream);
+            call_pump(call);
         }
 }
 
@@ -91,12 +98,8 @@ static void on_pump(struct timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, pump);
 
-    for (struct call *call = daemon->calls, *next; call; call = next) {
-        next = call->next;
-        if (call->watching && call->project)
-            call->project->settled = true; /* its end may have waited for its lines */
+    for (struct call *call = daemon->calls; call; call = call->next)
         call_pump(call);
-    }
 }
 
 void daemon_pump_soon(struct daemon *daemon)
@@ -213,9 +216,7 @@ static void check_end(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry) {
         struct project *project = entry->value;
 
-        /* Who follows hears the last words. */
-        capture_flush_wait(&project->capture);
-        daemon_pump(daemon, project);
+        tell_last_lines(daemon, project);
         project_save(project);
     }
     ask_others(daemon);
@@ -482,7 +483,8 @@ int daemon_init(struct daemon *daemon, struct err *err)
     if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
         watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
-        scribe_start(&daemon->scribe, daemon->loop, err) < 0)
+        scribe_start(&daemon->scribe, daemon->loop, err) < 0 ||
+        chores_open(&daemon->chores, daemon->loop, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
     daemon->trees.mark = daemon->mark;
@@ -507,6 +509,7 @@ void daemon_done(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry)
         project_free(entry->value);
     map_done(&daemon->projects);
+    chores_close(&daemon->chores);
     scribe_stop(&daemon->scribe);
     if (daemon->loop) {
         filewatch_hub_done(&daemon->files);

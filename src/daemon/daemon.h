@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "control/home.h"
 #include "daemon/scribe.h"
+#include "sys/chore.h"
 #include "supervise/filewatch.h"
 #include "supervise/proctree.h"
 #include "sys/lock.h"
@@ -46,6 +47,7 @@ struct daemon {
     struct proctree_home trees;
     struct filewatch_hub files;
     struct scribe scribe; /* who writes logs */
+    struct chores chores; /* who reads them */
     const char *cgroup;   /* all that we start is below; NULL: sessions */
     const char *births_path;
     int births;          /* for sessions: the list of all that we started; -1: none */
@@ -60,7 +62,7 @@ struct daemon {
     int listener;
     struct watch listen_watch;
     struct timer door; /* nobody is let in until then */
-    struct timer pump; /* streams that had more to say than one turn allows */
+    struct timer pump; /* streams whose client has room again */
     bool stopping;     /* no new work; end when nothing runs */
     bool stopped;      /* all is down */
     bool leave;        /* end at once, services run on */
@@ -87,7 +89,7 @@ void daemon_unload(struct daemon *daemon, struct project *project);
 /* From projects: something happened; something was written to the logs. */
 void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event);
 void daemon_tell_data(struct daemon *daemon, const struct project *project);
-/* Go on with the streams of a project, now; with all of them in the next turn. */
+/* Go on with the streams of a project; with all of them in the next turn. */
 void daemon_pump(struct daemon *daemon, const struct project *project);
 void daemon_pump_soon(struct daemon *daemon);
 

@@ -52,6 +52,7 @@ static struct stream_options options_of(const struct call *call)
         .head = (uint64_t)args->head,
         .tail = (uint64_t)args->tail,
         .follow = args->follow && call->project,
+        .before = call->project ? capture_next_line(&call->project->capture) : 0,
     };
 }
 
@@ -60,7 +61,6 @@ static void step_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
     struct stream_options options = options_of(call);
-    struct err err;
 
     if (call->project && !capture_is_flushed(&call->project->capture, call->ticket))
         return;
@@ -74,10 +74,8 @@ static void step_logs(struct call *call)
         return;
     if (args->follow && !call->project)
         call_event(call, "unloaded", value_null());
-    if (stream_new(&options, &call->stream, &err) < 0)
-        call_fail(call, &err);
-    else
-        call_pump(call);
+    call->stream = stream_new(&options, call);
+    call_pump(call);
 }
 
 void handle_logs(struct call *call)

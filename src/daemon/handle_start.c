@@ -61,7 +61,7 @@ static int check_source(struct call *call)
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static int open_stream(struct call *call, struct err *err)
+static void open_stream(struct call *call)
 {
     const struct request_start *args = call->args;
     const struct stream_options options = {
@@ -70,9 +70,11 @@ static int open_stream(struct call *call, struct err *err)
                     .service_count = args->services.n,
                     .after = capture_next_line(&call->project->capture) - 1 },
         .follow = true,
+        .fresh = true,
     };
 
-    return args->logs ? stream_new(&options, &call->stream, err) : 0;
+    if (args->follow && args->logs)
+        call->stream = stream_new(&options, call);
 }
 
 /* The reply of a call that goes on: whoever follows knows it by its warnings, if only none. */
@@ -197,15 +199,11 @@ static void begin(struct call *call)
                                    .flags = args->flags };
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
     struct value_list *startable;
-    struct err err;
 
     call->step = NULL;
     if (call_find_services(call, args->services, &call->set) < 0)
         return;
-    if (args->follow && open_stream(call, &err) < 0) {
-        call_fail(call, &err);
-        return;
-    }
+    open_stream(call);
     project_merge(project, &merge);
     engine_ask_as(project->engine, call->who);
     startable = find_startable(call);
@@ -444,7 +442,6 @@ static void begin_restart(struct call *call)
                                    .overrides = args->overrides,
                                    .flags = args->flags };
     unsigned flags = (args->no_deps ? ENGINE_NO_DEPS : 0) | (args->services.n ? ENGINE_NAMED : 0);
-    struct err err;
 
     if (call_find_services(call, args->services, &call->set) < 0)
         return;
@@ -455,10 +452,7 @@ static void begin_restart(struct call *call)
         call_say(call, "No running services to restart");
         return;
     }
-    if (args->follow && open_stream(call, &err) < 0) {
-        call_fail(call, &err);
-        return;
-    }
+    open_stream(call);
     if (args->follow)
         call_watch(call);
     call->progress = args->progress;

@@ -3,45 +3,91 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "logs/log_reader.h"
+#include "sys/chore.h"
 
-struct stream {
-    struct log_reader *reader;
-    bool follow, more;
-    bool bounded; /* to `left` lines */
-    uint64_t left;
+/* A bundle that was read and not sent. */
+struct bundle {
+    struct arena arena;
+    struct value_list *lines;
 };
 
-int stream_new(const struct stream_options *options, struct stream **ret_stream, struct err *err)
+struct stream {
+    struct call *call; /* NULL: nobody wants it any more; it goes when the worker is back */
+    struct arena arena;
+    const char *folder;
+    struct log_filter filter;
+    bool follow, fresh;
+    bool has_tail;
+    uint64_t tail;
+    bool bounded; /* to `left` lines */
+    uint64_t left, before;
+
+    bool stale; /* there may be something to read */
+    bool away;  /* the chore has not come back */
+    bool taken; /* but what it read was sent */
+    struct chore chore;
+
+    /* The worker's, while it is away: */
+    struct log_reader *reader;
+    struct bundle bundle;
+    bool more; /* behind the bundle */
+    bool failed;
+    struct err err;
+};
+
+static const char *const *copy_names(struct arena *arena, const char *const *names, size_t count)
+{
+    const char **copy = ARENA_ARRAY(arena, const char *, count);
+
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_strdup(arena, names[i]);
+    return copy;
+}
+
+struct stream *stream_new(const struct stream_options *options, struct call *call)
 {
     struct stream *stream = mem_zalloc(sizeof(*stream));
+    const struct log_filter *filter = &options->filter;
+    const bool last = options->has_tail && !options->follow;
 
+    stream->call = call;
+    stream->folder = arena_strdup(&stream->arena, options->folder);
+    stream->filter = *filter;
+    stream->filter.services = copy_names(&stream->arena, filter->services, filter->service_count);
+    stream->filter.hook = filter->hook ? arena_strdup(&stream->arena, filter->hook) : NULL;
     stream->follow = options->follow;
-    stream->bounded = options->has_head;
-    stream->left = options->head;
-    if (log_reader_open(options->folder, &options->filter, &stream->reader, err) < 0 ||
-        (options->has_tail && log_reader_tail(stream->reader, options->tail, err) < 0)) {
-        stream_free(stream);
-        return -1;
-    }
-    if (options->follow)
-        log_reader_keep_cleared(stream->reader);
-    *ret_stream = stream;
-    return 0;
+    stream->fresh = options->fresh;
+    stream->has_tail = options->has_tail;
+    stream->tail = options->tail;
+    stream->bounded = options->has_head || last;
+    stream->left = options->has_head ? options->head : options->tail;
+    stream->before = stream->bounded || options->follow ? 0 : options->before;
+    stream->stale = true;
+    return stream;
+}
+
+static void destroy(struct stream *stream)
+{
+    log_reader_free(stream->reader);
+    arena_done(&stream->bundle.arena);
+    arena_done(&stream->arena);
+    free(stream);
 }
 
 void stream_free(struct stream *stream)
 {
-    if (!stream)
-        return;
-    log_reader_free(stream->reader);
-    free(stream);
+    if (stream && stream->away)
+        stream->call = NULL;
+    else if (stream)
+        destroy(stream);
 }
+
+/* --- reading ---------------------------------------------------------------------------- */
 
 static struct value line_value(struct arena *arena, const struct log_line *line)
 {
@@ -58,54 +104,147 @@ static struct value line_value(struct arena *arena, const struct log_line *line)
     return value_list(list);
 }
 
-/* One bundle; false when there is no further line now. */
-static bool send_bundle(struct stream *stream, struct call *call)
+static int open_reader(struct stream *stream)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_list *lines = value_list_new(&arena, 0);
-    struct value_map *body = value_map_new(&arena, 1);
-    const struct log_line *line = NULL;
-    struct err err;
-    bool more = true;
+    struct err *err = &stream->err;
 
-    while (lines->count < STREAM_LINES_MAX && arena.used < STREAM_BYTES_MAX) {
-        if (stream->bounded && stream->left == 0) {
-            more = false;
-            break;
-        }
-        if (log_reader_next(stream->reader, &line, &err) < 0) {
-            log_warning("logs cannot be read error=%s", err.text);
-            line = NULL;
-        }
-        more = line != NULL;
-        if (!more)
-            break;
-        value_list_push(&arena, lines, line_value(&arena, line));
-        stream->left -= stream->bounded;
-    }
-    if (lines->count > 0) {
-        value_map_set(&arena, body, value_text("lines"), value_list(lines));
-        call_event(call, "lines", value_map(body));
-    }
-    return more;
+    if (log_reader_open(stream->folder, &stream->filter, &stream->reader, err) < 0)
+        return -1;
+    if (stream->follow)
+        log_reader_keep_cleared(stream->reader, stream->fresh);
+    return stream->has_tail ? log_reader_tail(stream->reader, stream->tail, err) : 0;
 }
 
-void stream_pump(struct stream *stream, struct call *call, bool *ret_done)
+/* The next line that is to be sent; NULL: none now. */
+static int next_line(struct stream *stream, const struct log_line **ret_line)
 {
-    stream->more = true;
-    for (int i = 0; i < STREAM_BUNDLES_MAX; i++) {
-        if (connection_is_busy(&call->client->connection))
-            return; /* `drained` goes on */
-        if (!send_bundle(stream, call)) {
+    *ret_line = NULL;
+    if (stream->bounded && stream->left == 0)
+        return 0;
+    if (log_reader_next(stream->reader, ret_line, &stream->err) < 0)
+        return -1;
+    if (*ret_line && stream->before > 0 && (*ret_line)->seq >= stream->before)
+        *ret_line = NULL; /* it came after the question */
+    return 0;
+}
+
+static int read_lines(struct stream *stream)
+{
+    struct bundle *bundle = &stream->bundle;
+    const struct log_line *line;
+
+    if (!stream->reader && open_reader(stream) < 0)
+        return -1;
+    while (bundle->lines->count < STREAM_LINES_MAX && bundle->arena.used < STREAM_BYTES_MAX) {
+        if (next_line(stream, &line) < 0)
+            return -1;
+        if (!line) {
             stream->more = false;
-            *ret_done = !stream->follow || (stream->bounded && stream->left == 0);
-            return;
+            break;
         }
+        value_list_push(&bundle->arena, bundle->lines, line_value(&bundle->arena, line));
+        stream->left -= stream->bounded;
     }
-    daemon_pump_soon(call->daemon);
+    return 0;
+}
+
+static void read_bundle(struct stream *stream)
+{
+    stream->bundle.lines = value_list_new(&stream->bundle.arena, 0);
+    stream->more = true;
+    if (read_lines(stream) < 0) {
+        stream->failed = true;
+        stream->more = false;
+    }
+}
+
+static void work(struct chore *chore)
+{
+    read_bundle(container_of(chore, struct stream, chore));
+}
+
+/* --- sending ---------------------------------------------------------------------------- */
+
+static void send_bundle(struct stream *stream)
+{
+    struct bundle *bundle = &stream->bundle;
+    struct value_map *body = value_map_new(&bundle->arena, 1);
+
+    if (bundle->lines->count > 0) {
+        value_map_set(&bundle->arena, body, value_text("lines"), value_list(bundle->lines));
+        call_event(stream->call, "lines", value_map(body));
+    }
+    arena_done(&bundle->arena);
+    *bundle = (struct bundle){ 0 };
+    stream->stale = stream->stale || stream->more;
+}
+
+static void on_read(struct chore *chore)
+{
+    struct stream *stream = container_of(chore, struct stream, chore);
+    const bool taken = stream->taken;
+
+    stream->away = false;
+    stream->taken = false;
+    if (!stream->call) {
+        destroy(stream);
+        return;
+    }
+    if (!taken)
+        send_bundle(stream);
+    call_streamed(stream->call);
+}
+
+static bool has_room(const struct stream *stream)
+{
+    return !connection_is_busy(&stream->call->client->connection); /* `drained` goes on */
+}
+
+void stream_renew(struct stream *stream)
+{
+    stream->stale = stream->stale || stream->follow;
+}
+
+void stream_pump(struct stream *stream)
+{
+    if (stream->away || !stream->stale || stream->failed || !has_room(stream))
+        return;
+    stream->stale = false;
+    stream->away = true;
+    chore_begin(&stream->call->daemon->chores, &stream->chore, work, on_read);
 }
 
 bool stream_has_more(const struct stream *stream)
 {
-    return stream->more;
+    return stream->away || (stream->stale && !stream->failed);
+}
+
+void stream_drain(struct stream *stream)
+{
+    if (stream->away && !stream->taken) {
+        chore_wait(&stream->chore);
+        stream->taken = true;
+        send_bundle(stream);
+    }
+    for (int i = 0; i < STREAM_DRAIN_MAX && stream->stale && !stream->failed && has_room(stream);
+         i++) {
+        stream->stale = false;
+        read_bundle(stream);
+        send_bundle(stream);
+    }
+}
+
+bool stream_follows(const struct stream *stream)
+{
+    return stream->follow;
+}
+
+bool stream_is_done(const struct stream *stream)
+{
+    return !stream_has_more(stream) && (!stream->follow || (stream->bounded && stream->left == 0));
+}
+
+const struct err *stream_error(const struct stream *stream)
+{
+    return stream->failed && !stream->away ? &stream->err : NULL;
 }

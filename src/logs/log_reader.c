@@ -399,7 +399,8 @@ int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err)
 
 /* --- following ------------------------------------------------------------------------ */
 
-void log_reader_keep_cleared(struct log_reader *reader)
+void log_reader_keep_cleared(struct log_reader *reader, bool all)
 {
     reader->keep_cleared = true;
+    reader->knows_cleared = all;
 }

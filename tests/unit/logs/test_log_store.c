@@ -257,6 +257,33 @@ TEST(lines_older_than_the_age_limit_go)
     CHECK_STR(read_lines(folder, NULL, ALL), "3 web |next\n"); /* numbers are not used again */
 }
 
+static const char *first_of_follower(const char *folder, bool all)
+{
+    static char text[64];
+    const struct log_line *line;
+    struct log_reader *reader;
+
+    CHECK_INT(log_reader_open(folder, NULL, &reader, &err), 0);
+    log_reader_keep_cleared(reader, all);
+    CHECK_INT(log_reader_next(reader, &line, &err), 0);
+    (void)snprintf(text, sizeof(text), "%.*s", line ? str_int(line->text.n) : 0,
+                   line ? line->text.p : "");
+    log_reader_free(reader);
+    return text;
+}
+
+TEST(who_follows_from_the_start_sees_what_was_cleared_before_it_could_look)
+{
+    const char *folder = log_folder();
+    struct log_store *store = open_store(folder, NULL);
+
+    write_lines(store, "web", "short-lived\n");
+    CHECK_INT(log_store_clear(store, "web", &err), 0);
+    CHECK_STR(first_of_follower(folder, false), "");
+    CHECK_STR(first_of_follower(folder, true), "short-lived");
+    log_store_free(store);
+}
+
 TEST(cleared_lines_are_gone_at_once_and_their_room_after_a_sweep)
 {
     const char *folder = log_folder();

@@ -1,0 +1,57 @@
+/*
+ * chore - work of a loop that may wait for the disk, done by a worker meanwhile.
+ *
+ *     struct job { struct chore chore; ... };
+ *     chores_open(&chores, loop, err);
+ *     chore_begin(&chores, &job->chore, work, done);
+ *
+ * work(&job->chore) runs in a worker, then done(&job->chore) in the loop. Chores that are under
+ * way at once run side by side, up to CHORES_MAX of them; the rest wait for their turn. Until
+ * `done` comes, what `work` touches is the worker's.
+ *
+ * Memory: a chore lives in its owner's struct until its `done`. Threads: all of this is for that
+ * of the loop, but for `work`.
+ */
+#ifndef SYS_CHORE_H
+#define SYS_CHORE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "sys/errand.h"
+
+struct chore;
+struct chores;
+struct err;
+struct loop;
+struct pool;
+
+/* Workers; each of them may wait for a disk. */
+#define CHORES_MAX 32
+
+typedef void chore_fn(struct chore *chore);
+
+struct chore {
+    struct errand errand;
+    struct chores *home;
+    chore_fn *work, *done;
+    bool finished; /* the work is; under the mutex */
+};
+
+struct chores {
+    struct pool *pool; /* NULL: not open */
+    struct errands out;
+    pthread_mutex_t mutex;
+    pthread_cond_t finished;
+};
+
+int chores_open(struct chores *chores, struct loop *loop, struct err *err);
+/* After all that was begun is done. Not open is fine. */
+void chores_close(struct chores *chores);
+
+void chore_begin(struct chores *chores, struct chore *chore, chore_fn *work, chore_fn *done);
+/* Wait until the work is finished, so that its owner may look at it; `done` comes all the same,
+ * from the loop. */
+void chore_wait(struct chore *chore);
+
+#endif

@@ -115,10 +115,12 @@ bool condition_may_come(const struct condition_facts *facts)
            policy_restarts(facts->policy, false);
 }
 
-bool condition_is_unreachable(enum condition condition, const struct policy *policy)
+bool condition_is_unreachable(enum condition condition, const struct policy *policy, bool limited)
 {
     unsigned blocked = conditions[condition].blocked;
 
+    if (limited && (condition == CONDITION_FAILED || condition == CONDITION_STOPPED))
+        return false;
     return blocked != 0 && (policy->flags & blocked) == blocked;
 }
 
@@ -190,7 +192,8 @@ enum condition_verdict condition_judge(enum condition condition,
         print_unsatisfied(facts, reason);
         return CONDITION_SKIP;
     }
-    if (status_is_running(facts->status) && condition_is_unreachable(condition, facts->policy)) {
+    if (status_is_running(facts->status) &&
+        condition_is_unreachable(condition, facts->policy, facts->limited)) {
         condition_print_unreachable(condition, facts->policy, facts->name, reason);
         return CONDITION_SKIP;
     }

@@ -63,6 +63,7 @@ struct condition_facts {
     bool was_healthy;
     bool unchecked; /* there is no health check, and nobody set a time to wait for one */
     bool untouched; /* stopped because nobody has started it yet */
+    bool limited;   /* a start limit ends its restarts in failed */
     const struct policy *policy;
     const char *name;
 };
@@ -88,8 +89,9 @@ bool condition_holds(enum condition condition, const struct condition_codes *cod
 bool condition_will_restart(const struct condition_facts *facts);
 /* Has nobody started it yet, though its policy wants it up? */
 bool condition_may_come(const struct condition_facts *facts);
-/* Can the policy of the dependency never let it come true for good? */
-bool condition_is_unreachable(enum condition condition, const struct policy *policy);
+/* Can the policy of the dependency never let it come true for good? A start limit ends even
+ * restarts that always come. */
+bool condition_is_unreachable(enum condition condition, const struct policy *policy, bool limited);
 /* "`redis` has restart policy `always` — it will always restart, so ..." */
 void condition_print_unreachable(enum condition condition, const struct policy *policy,
                                  const char *name, struct buf *out);

@@ -470,6 +470,11 @@ struct value config_vars(const struct config *config, const struct environment *
     return vars;
 }
 
+bool config_is_limited(const struct config_service *service)
+{
+    return service->start_limit_ends && service->start_limit_count > 0;
+}
+
 int64_t config_find(const struct config *config, const char *name)
 {
     return (int64_t)(uintptr_t)map_find(config->names, str_from(name)) - 1;

@@ -180,6 +180,8 @@ struct value config_vars(const struct config *config, const struct environment *
 
 /* The index of a service, or -1. */
 int64_t config_find(const struct config *config, const char *name);
+/* Do its restarts end in failed when they are too many? */
+bool config_is_limited(const struct config_service *service);
 
 /* `kepler` section and services as `inspect` shows them: all defaults filled in, environments as
  * lists of K=V, expressions as they were written. */

@@ -211,10 +211,11 @@ const struct config_chapter config_chapters[] = {
         .params = config_start_limit_params,
         .details =
             "A service that its policy has started again so often in so short a time is "
-            "left alone as 'failed', with\na reason that 'kepler ps' shows. A start by hand "
-            "begins a new count. Where nothing is said, a crash loop\nnever ends, but after "
-            "20 restarts in 10s each pause is at least a second, until the service has held\n"
-            "for 10s; 'count: 0' lets it go on at full speed.\n",
+            "left alone as 'failed', with\na reason that 'kepler ps' shows: who waits for "
+            "service_failed or service_stopped of it starts then, also\nwith 'restart: always'. "
+            "A start by hand begins a new count. Where nothing is said, a crash loop never\n"
+            "ends, but after 20 restarts in 10s each pause is at least a second, until the service "
+            "has held for 10s;\n'count: 0' lets it go on at full speed.\n",
         .example = "services:\n"
                    "  web:\n"
                    "    command: [\"./web\"]\n"

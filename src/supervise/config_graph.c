@@ -27,7 +27,8 @@ static void warn_unreachable(struct config_reader *r, const struct config_servic
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct config_service *dependency = &r->config->services[edge->service];
 
-    if (!condition_is_unreachable(edge->condition, &dependency->restart.policy))
+    if (!condition_is_unreachable(edge->condition, &dependency->restart.policy,
+                                  config_is_limited(dependency)))
         return;
     buf_printf(&text, "service '%s' will be skipped: ", service->name);
     condition_print_unreachable(edge->condition, &dependency->restart.policy, dependency->name,

@@ -202,6 +202,7 @@ struct condition_facts service_facts(const struct service *service)
                                      .signal = record->signal,
                                      .was_healthy = record->was_healthy,
                                      .untouched = record->stopped_at == 0,
+                                     .limited = config_is_limited(service->config),
                                      .policy = &service->plan.policy,
                                      .name = service->config->name };
 }

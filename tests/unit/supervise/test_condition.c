@@ -29,7 +29,7 @@ TEST(the_eighteen_cells_of_unreachable_conditions)
 
     for (size_t c = 0; c < CONDITIONS; c++)
         for (size_t p = 0; p < DOCUMENTED; p++)
-            CHECK_INT(condition_is_unreachable((enum condition)c, &documented[p]),
+            CHECK_INT(condition_is_unreachable((enum condition)c, &documented[p], false),
                       !reachable[c][p]);
 }
 
@@ -39,12 +39,21 @@ TEST(joined_policies_block_what_their_parts_block)
     static const struct policy both = { .flags = POLICY_ON_SUCCESS | POLICY_ON_FAILURE };
     static const struct policy unhealthy = { .flags = POLICY_ON_UNHEALTHY };
 
-    CHECK(condition_is_unreachable(CONDITION_COMPLETED_SUCCESSFULLY, &success));
-    CHECK(!condition_is_unreachable(CONDITION_FAILED, &success));
-    CHECK(!condition_is_unreachable(CONDITION_STOPPED, &success));
-    CHECK(condition_is_unreachable(CONDITION_STOPPED, &both));
+    CHECK(condition_is_unreachable(CONDITION_COMPLETED_SUCCESSFULLY, &success, false));
+    CHECK(!condition_is_unreachable(CONDITION_FAILED, &success, false));
+    CHECK(!condition_is_unreachable(CONDITION_STOPPED, &success, false));
+    CHECK(condition_is_unreachable(CONDITION_STOPPED, &both, false));
     for (size_t c = 0; c < CONDITIONS; c++)
-        CHECK(!condition_is_unreachable((enum condition)c, &unhealthy));
+        CHECK(!condition_is_unreachable((enum condition)c, &unhealthy, false));
+}
+
+TEST(a_start_limit_lets_restarts_end_in_failure_but_not_in_success)
+{
+    static const struct policy always = { .flags = POLICY_ALWAYS };
+
+    CHECK(!condition_is_unreachable(CONDITION_FAILED, &always, true));
+    CHECK(!condition_is_unreachable(CONDITION_STOPPED, &always, true));
+    CHECK(condition_is_unreachable(CONDITION_COMPLETED_SUCCESSFULLY, &always, true));
 }
 
 TEST(transient_exits_do_not_satisfy)

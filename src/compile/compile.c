@@ -344,34 +344,45 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     return 0;
 }
 
-/* "a,b" is Salt's way to name two: each of them, and the run can be taken back by each. */
-static struct param_strs split_refs(struct arena *arena, struct param_strs refs)
+/* "a,b" is Salt's way to name two, "a.*" to name many: each is loaded, and the run can be taken
+ * back by each. */
+static struct param_strs load_each(struct compiling *c, struct param_strs refs,
+                                   const struct value *const *where)
 {
     VEC(const char *) each = VEC_INIT;
 
     for (size_t i = 0; i < refs.n; i++) {
         struct str rest = str_from(refs.p[i]);
 
-        while (rest.p)
-            VEC_PUSH_IN(arena, &each, arena_str(arena, str_trim(str_cut(&rest, ','))).p);
+        while (rest.p) {
+            const struct value *at = where ? where[i] : NULL;
+            struct tree_names found;
+
+            if (load_match(&c->load, str_trim(str_cut(&rest, ',')), at, &found) < 0)
+                continue;
+            VEC_EACH (&found.list, ref) {
+                (void)load_ref(&c->load, str_from(*ref), at);
+                VEC_PUSH_IN(c->arena, &each, *ref);
+            }
+        }
     }
     return (struct param_strs){ each.n, each.p };
 }
 
+/* `where` are the places of the references; NULL: they come from the command line. */
 static int compile_files(struct arena *arena, struct state_host *host,
-                         const struct compile_wish *wish, const struct plan **ret,
-                         struct diags *diags)
+                         const struct compile_wish *wish, const struct value *const *where,
+                         const struct plan **ret, struct diags *diags)
 {
-    const struct param_strs refs = split_refs(arena, wish->refs);
     const size_t before = diags_count(diags);
     struct renderer *renderer;
+    struct param_strs refs;
     struct compiling c;
     int result;
 
     begin(&c, arena, host, &renderer, diags);
     c.id = wish->id;
-    for (size_t i = 0; i < refs.n; i++)
-        (void)load_ref(&c.load, str_from(refs.p[i]), NULL);
+    refs = load_each(&c, wish->refs, where);
     if (wish->exclude)
         load_exclude(&c.load, wish->exclude);
     result = finish(&c, refs, before, ret);
@@ -397,11 +408,14 @@ int compile_wish(struct arena *arena, struct state_host *host, const struct comp
                  const struct plan **ret, struct diags *diags)
 {
     struct compile_wish of_top = *wish;
+    struct top_list top;
 
     if (wish->refs.n > 0)
-        return compile_files(arena, host, wish, ret, diags);
-    if (top_list(arena, host, &of_top.refs, diags) < 0 ||
-        compile_files(arena, host, &of_top, ret, diags) < 0)
+        return compile_files(arena, host, wish, NULL, ret, diags);
+    if (top_list(arena, host, &top, diags) < 0)
+        return -1;
+    of_top.refs = top.refs;
+    if (compile_files(arena, host, &of_top, top.where, ret, diags) < 0)
         return -1;
     *ret = call_highstate(arena, *ret);
     return 0;
@@ -412,7 +426,7 @@ int compile_refs(struct arena *arena, struct state_host *host, struct param_strs
 {
     const struct compile_wish wish = { .refs = refs };
 
-    return compile_files(arena, host, &wish, ret, diags);
+    return compile_files(arena, host, &wish, NULL, ret, diags);
 }
 
 int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,

@@ -1,7 +1,9 @@
 #include "compile/generic.h"
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "compile/guards.h"
@@ -83,6 +85,15 @@ const char *const *generic_keys(void)
 
 /* --- order and retry ------------------------------------------------------------------- */
 
+/* On the command line every number is a text. */
+static bool is_number(const struct value *v)
+{
+    struct err ignored;
+    int64_t number;
+
+    return v->kind == VALUE_STR && number_parse_int(v->s, &number, &ignored) == 0;
+}
+
 static int read_order(struct arena *arena, const struct value *v, int64_t *ret, struct diags *diags)
 {
     static const struct param number = {
@@ -97,7 +108,7 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
         *ret = PLAN_ORDER_LAST;
     } else if (v->kind == VALUE_DOUBLE && v->d >= -ORDER_MAX && v->d <= ORDER_MAX) {
         *ret = (int64_t)v->d;
-    } else if (v->kind == VALUE_INT) {
+    } else if (v->kind == VALUE_INT || is_number(v)) {
         return params_decode_one(arena, &number, &(struct params_policy){ 0 }, v, ret, diags);
     } else {
         (void)value_diag(diags, v, "'order' wants a number, 'first' or 'last'");

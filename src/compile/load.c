@@ -109,6 +109,31 @@ static int absolute_ref(struct load *load, const struct load_file *from, struct 
     return 0;
 }
 
+static bool is_on_stack(const struct load *load, const struct load_file *file)
+{
+    VEC_EACH (&load->stack, item)
+        if (*item == file)
+            return true;
+    return false;
+}
+
+/* All files that a pattern names, but those that are being read: a file may include its folder. */
+static int include_matching(struct load *load, struct str pattern, const struct value *where)
+{
+    struct tree_names refs;
+    int result = 0;
+
+    if (load_match(load, pattern, where, &refs) < 0)
+        return -1;
+    VEC_EACH (&refs.list, ref) {
+        const struct load_file *file = map_find(&load->refs, str_from(*ref));
+
+        if (!file || !is_on_stack(load, file))
+            result |= load_ref(load, str_from(*ref), where);
+    }
+    return result;
+}
+
 /* An item: a reference, or Salt's {environment: reference}. */
 static int read_include(struct load *load, const struct load_file *from, const struct value *item)
 {
@@ -122,7 +147,7 @@ static int read_include(struct load *load, const struct load_file *from, const s
                           value_describe(item));
     if (absolute_ref(load, from, text->s, text, &ref) < 0)
         return -1;
-    return load_ref(load, ref, text);
+    return glob_is_plain(ref) ? load_ref(load, ref, text) : include_matching(load, ref, text);
 }
 
 static int read_includes(struct load *load, const struct load_file *from, const struct value *v)
@@ -245,14 +270,6 @@ static int refuse_missing(struct load *load, struct str ref, const struct value 
     return -1;
 }
 
-static bool is_on_stack(const struct load *load, const struct load_file *file)
-{
-    VEC_EACH (&load->stack, item)
-        if (*item == file)
-            return true;
-    return false;
-}
-
 static int refuse_cycle(struct load *load, const struct load_file *file, const struct value *where)
 {
     AUTO_BUF struct buf members = BUF_INIT(BUF_NO_LIMIT);
@@ -302,6 +319,22 @@ static int read_file(struct load *load, struct load_file *file, const struct val
     result = read_document(load, file, doc);
     load->stack.n--;
     return result;
+}
+
+int load_match(struct load *load, struct str ref, const struct value *where,
+               struct tree_names *ret_refs)
+{
+    struct tree_names found = { VEC_INIT };
+    struct err err;
+
+    if (glob_is_plain(ref))
+        VEC_PUSH_IN(load->arena, &found.list, arena_str(load->arena, ref).p);
+    else if (tree_match(load->host->tree, load->arena, ref, &found, &err) < 0)
+        return refuse(load, where, err.text);
+    if (found.list.n == 0)
+        return refuse_missing(load, ref, where);
+    *ret_refs = found;
+    return 0;
 }
 
 int load_ref(struct load *load, struct str ref, const struct value *where)

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "data/value.h"
 #include "compile/decl.h"
+#include "compile/tree.h"
 
 struct arena;
 struct buf;
@@ -67,6 +68,11 @@ void load_init(struct load *load, struct arena *arena, struct state_host *host,
 
 /* Load a file and all that it includes. `where` is what named it, or NULL. */
 int load_ref(struct load *load, struct str ref, const struct value *where);
+
+/* The references that a pattern stands for ("web.*"); a plain one stands for itself. None is a
+ * mistake. */
+int load_match(struct load *load, struct str ref, const struct value *where,
+               struct tree_names *ret_refs);
 
 /* Read, render and parse one file of the tree; null when it is empty. */
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret);

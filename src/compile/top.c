@@ -74,7 +74,7 @@ static int read_refs(struct arena *arena, struct state_host *host, struct top_re
     return result;
 }
 
-int top_list(struct arena *arena, struct state_host *host, struct param_strs *ret,
+int top_list(struct arena *arena, struct state_host *host, struct top_list *ret,
              struct diags *diags)
 {
     struct top_refs refs;
@@ -83,9 +83,12 @@ int top_list(struct arena *arena, struct state_host *host, struct param_strs *re
     if (read_refs(arena, host, &refs, diags) < 0)
         return -1;
     names = ARENA_ARRAY(arena, const char *, refs.list.n);
-    for (size_t i = 0; i < refs.list.n; i++)
-        names[i] = refs.list.p[i].name->s.p;
-    *ret = (struct param_strs){ refs.list.n, names };
+    ret->refs = (struct param_strs){ refs.list.n, names };
+    ret->where = ARENA_ARRAY(arena, const struct value *, refs.list.n);
+    for (size_t i = 0; i < refs.list.n; i++) {
+        ret->where[i] = refs.list.p[i].name;
+        names[i] = ret->where[i]->s.p;
+    }
     return 0;
 }
 

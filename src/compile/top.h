@@ -11,9 +11,15 @@
 struct arena;
 struct diags;
 struct state_host;
+struct value;
+
+struct top_list {
+    struct param_strs refs;
+    const struct value **where; /* of each */
+};
 
 /* In the order in which they are first named; none is a mistake. */
-int top_list(struct arena *arena, struct state_host *host, struct param_strs *ret,
+int top_list(struct arena *arena, struct state_host *host, struct top_list *ret,
              struct diags *diags);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/glob.h"
 #include "base/map.h"
 #include "base/suggest.h"
 #include "sys/fs.h"
@@ -398,6 +399,23 @@ static const char *ref_of(struct arena *arena, const char *path)
         return ref;
     }
     return NULL;
+}
+
+int tree_match(const struct tree *tree, struct arena *arena, struct str pattern,
+               struct tree_names *ret_refs, struct err *err)
+{
+    struct tree_names names;
+
+    *ret_refs = (struct tree_names){ VEC_INIT };
+    if (tree_list(tree, arena, ".", &names, err) < 0)
+        return -1;
+    VEC_EACH (&names.list, name) {
+        const char *ref = ref_of(arena, *name);
+
+        if (ref && strcmp(ref, "top") != 0 && glob_match(pattern, str_from(ref)))
+            VEC_PUSH_IN(arena, &ret_refs->list, ref);
+    }
+    return 0;
 }
 
 const char *tree_suggest(const struct tree *tree, struct arena *arena, struct str ref)

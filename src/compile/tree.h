@@ -72,6 +72,11 @@ struct tree_names {
 int tree_list(const struct tree *tree, struct arena *arena, const char *source,
               struct tree_names *ret_names, struct err *err);
 
+/* The references of all state files that match a pattern, in byte order: "web.*". The top file is
+ * none. */
+int tree_match(const struct tree *tree, struct arena *arena, struct str pattern,
+               struct tree_names *ret_refs, struct err *err);
+
 /* The nearest reference to one that is not there, for "did you mean"; NULL when none is near. */
 const char *tree_suggest(const struct tree *tree, struct arena *arena, struct str ref);
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "compile/arrange.h"
+#include "compile/contest.h"
 #include "compile/decl.h"
 #include "compile/delegate.h"
 #include "state/managed.h"
@@ -340,6 +341,7 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     (void)arrange_plan(c->arena, plan, c->diags);
     if (diags_count(c->diags) > before)
         return -1;
+    contest_tell(plan, c->warnings);
     *ret = plan;
     return 0;
 }

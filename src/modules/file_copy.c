@@ -291,7 +291,7 @@ const struct module module_file_copy = {
                "with all that is in it; what is at the destination beyond that stays.",
     .example = "name: ROOT/copy\nsource: ROOT/present\n",
     .params = copy_params,
-    .flags = MODULE_TREE,
+    .flags = MODULE_TREE | MODULE_WHOLE,
     .args_size = sizeof(struct copy_args),
     .validate = copy_validate,
     .check = copy_check,

@@ -87,6 +87,7 @@ const struct module module_file_rename = {
     .summary = "something that was called otherwise has this name now",
     .example = "name: ROOT/renamed\nsource: ROOT/present\n",
     .params = rename_params,
+    .flags = MODULE_WHOLE,
     .args_size = sizeof(struct rename_args),
     .check = rename_check,
     .apply = rename_apply,

@@ -240,6 +240,7 @@ const struct module module_file_serialize = {
     .example =
         "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
     .params = serialize_params,
+    .flags = MODULE_WHOLE,
     .args_size = sizeof(struct serialize_args),
     .validate = serialize_validate,
     .check = serialize_check,

@@ -149,6 +149,7 @@ const struct module module_file_symlink = {
     .summary = "a symbolic link with the given target",
     .example = "name: ROOT/motd\ntarget: /run/motd\n",
     .params = symlink_params,
+    .flags = MODULE_WHOLE,
     .args_size = sizeof(struct symlink_args),
     .validate = symlink_validate,
     .check = symlink_check,

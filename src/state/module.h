@@ -51,6 +51,7 @@ enum module_flag {
     MODULE_REMOVES = 8,  /* its path is not to be there */
     MODULE_ACTS = 16,    /* a function that changes something: it has no dry run */
     MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
+    MODULE_WHOLE = 64,   /* decides about all of its path (compile/contest.h) */
 };
 
 struct module {

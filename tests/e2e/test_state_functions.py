@@ -109,3 +109,21 @@ def test_what_commands_print_is_shown(machine):
     shown = machine.run("state.apply", "talk", status=0).stdout
     assert "    stdout:\n    out\n    stderr:\n    err\n" in shown
     assert "[999 more bytes; --format json shows them]" in shown
+
+
+def test_states_that_run_at_once_and_change_one_file_are_told(machine):
+    """Salt keeps the order of the file there; here nothing would."""
+    both = ("a: {file.managed: [{name: ROOT/f}, {contents: x}]}\n"
+            "b: {file.append: [{name: ROOT//f}, {text: y}%s]}\n")
+    machine.state("both", both % "")
+    told = machine.run("state.check", "both", status=0).stderr
+    assert f'warning: "file.managed:a" and "file.append:b" change {machine.root}/f at the same time' in told
+    assert "both.zy:1:1" in told and "both.zy:2:1" in told
+    machine.state("both", both % ", {require: [a]}")
+    assert machine.run("state.check", "both", status=0).stderr == ""
+    machine.state("both", "a: {file.managed: [{name: ROOT/f}, {mode: 600}]}\n"
+                          "b: {file.append: [{name: ROOT/f}, {text: y}]}\n"
+                          "c: {file.append: [{name: ROOT/f}, {text: z}]}\n"
+                          "d: {file.absent: [{name: ROOT/g}]}\n"
+                          "e: {file.absent: [{name: ROOT/g}]}\n")
+    assert machine.run("state.check", "both", status=0).stderr == ""

@@ -1,0 +1,101 @@
+#include "compile/contest.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "compile/plan.h"
+#include "data/params.h"
+#include "data/value.h"
+#include "state/module.h"
+#include "sys/path.h"
+
+/* So many are told: a loop in a template may make thousands. */
+#define TOLD_MAX 20
+
+/* The states that were seen with a path, of the level that is looked at. */
+struct rivals {
+    const struct plan_state *whole, *other; /* the first of each kind; NULL */
+};
+
+/* The normalised path that a state of the family `file` is about; NULL: none, or not known yet. */
+static const char *path_of(struct arena *arena, const struct plan_state *state)
+{
+    const struct param *primary = params_find_primary(state->module->params);
+    const char *path;
+
+    if (!state->args || !primary || primary->kind != PARAM_PATH || !state->module->apply ||
+        !str_starts(str_from(state->module->name), STR("file.")))
+        return NULL;
+    path = *(const char *const *)(const void *)((const char *)state->args + primary->offset);
+    return path && path[0] == '/' ? path_normalise(arena, path) : NULL;
+}
+
+/* Without content, file.managed leaves what is in the file to others. */
+static bool is_whole(const struct plan_state *state)
+{
+    static const char *const contents[] = { "content",         "contents",
+                                            "contents_pillar", "contents_settings",
+                                            "contents_grains", "contents_facts",
+                                            "source" };
+
+    if (!(state->module->flags & MODULE_WHOLE))
+        return false;
+    if (!params_find(state->module->params, STR("contents")))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(contents); i++)
+        if (value_get(&state->body, contents[i]))
+            return true;
+    return false;
+}
+
+static void tell(const struct plan_state *one, const struct plan_state *other, const char *path,
+                 struct diags *warnings)
+{
+    (void)diag_add(
+        warnings, other->at,
+        "warning: \"%s\" and \"%s\" change %s at the same time: nothing says which comes "
+        "first",
+        other->name, one->name, path);
+    diag_note(warnings, one->at, "\"%s\" is here", one->name);
+    diag_hint(warnings, "let one of them require the other");
+}
+
+/* Two that say the same do no harm. */
+static bool agree(const struct plan_state *one, const struct plan_state *other)
+{
+    return one->module == other->module && value_equal(&one->body, &other->body);
+}
+
+static void meet(struct arena *arena, struct map *paths, const struct plan_state *state,
+                 struct diags *warnings)
+{
+    const char *path = path_of(arena, state);
+    const bool whole = path && is_whole(state);
+    const struct plan_state *rival;
+    struct rivals *rivals;
+
+    if (!path)
+        return;
+    rivals = map_find(paths, str_from(path));
+    if (!rivals) {
+        rivals = ARENA_NEW(arena, struct rivals);
+        map_set(paths, str_from(path), rivals);
+    }
+    rival = rivals->whole ? rivals->whole : whole ? rivals->other : NULL;
+    if (rival && !agree(rival, state) && diags_count(warnings) < TOLD_MAX)
+        tell(rival, state, path, warnings);
+    if (whole && !rivals->whole)
+        rivals->whole = state;
+    if (!whole && !rivals->other)
+        rivals->other = state;
+}
+
+void contest_tell(const struct plan *plan, struct diags *warnings)
+{
+    for (uint32_t level = 0; level < plan->level_count; level++) {
+        AUTO_ARENA struct arena scratch = ARENA_INIT;
+        struct map paths = MAP_INIT_IN(&scratch);
+
+        for (uint32_t i = plan->level_start[level]; i < plan->level_start[level + 1]; i++)
+            meet(&scratch, &paths, &plan->states[plan->order[i]], warnings);
+    }
+}

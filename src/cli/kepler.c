@@ -51,7 +51,7 @@ static int find_default(struct arena *arena, const char *folder, const char **re
 {
     static const char *const names[] = { "kepler.yaml", "kepler.yml" };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct fs_info info;
 
         *ret = path_join(arena, folder, names[i]);

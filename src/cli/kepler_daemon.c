@@ -258,7 +258,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     struct str best;
 
     suggest_init(&near, str_from(operands.p[0]));
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strcmp(words[i].word, operands.p[0]) == 0)
             return words[i].run(cli, args);
         suggest_offer(&near, str_from(words[i].word));

@@ -140,9 +140,9 @@ static struct value chosen(struct arena *arena, const struct value *services)
 
     for (size_t i = 0; services && value_is(services, VALUE_MAP) && i < services->map->count; i++) {
         const struct value_pair *pair = &services->map->pairs[i];
-        struct value_map *one = value_map_new(arena, sizeof(keys) / sizeof(keys[0]));
+        struct value_map *one = value_map_new(arena, ARRAY_LEN(keys));
 
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
             const struct value *v = value_get(&pair->value, keys[k]);
 
             value_map_set(arena, one, value_text(keys[k]), v ? *v : value_null());

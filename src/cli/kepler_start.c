@@ -74,7 +74,7 @@ static const char *find_clash(const struct start_args *args, size_t names)
         { args->no_deps && names == 0, "--no-deps needs at least one service" },
     };
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (rules[i].wrong)
             return rules[i].text;
     return NULL;

@@ -149,10 +149,10 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
         { value_text("owner_uid"), value_int(config->owner.uid) },
         { value_text("owner_gid"), value_int(config->owner.gid) },
     };
-    struct value_map *map = value_map_new(&arena, sizeof(pairs) / sizeof(pairs[0]));
+    struct value_map *map = value_map_new(&arena, ARRAY_LEN(pairs));
     struct value whole = value_map(map);
 
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
         value_map_set(&arena, map, pairs[i].key, pairs[i].value);
     if (json_print(&text, &whole, JSON_STYLE_PRETTY, err) < 0)
         return err_wrap(err, "keep a snapshot of '%s'", config->path);
@@ -209,7 +209,7 @@ int snapshot_remove(const char *folder, struct err *err)
                                          "source_path.txt" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
         if (fs_unlink(path_join(&arena, folder, files[i]), err) < 0)
             return -1;
     return tree_remove(path_join(&arena, folder, "env_files"), err);

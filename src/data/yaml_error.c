@@ -536,7 +536,7 @@ static const struct {
 
 static void explain(const struct fault *f)
 {
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         if (!str_starts(str_from(f->problem), str_from(rules[i].problem)) ||
             !strstr(f->context, rules[i].context) || (rules[i].with_context && f->from == STR_NONE))
             continue;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
 
 void lex_init(struct lex *lex, struct str text, bool trim_blocks, bool lstrip_blocks)
@@ -350,7 +351,7 @@ static size_t integer_end(const struct lex *lex, size_t at)
 
     if (lex->text.p[at] != '0')
         return digits_end(lex, at, 10);
-    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(bases); i++) {
         if ((char_at(lex, at + 1) | 0x20) != bases[i].letter)
             continue;
         size_t first = at + 2 + (char_at(lex, at + 2) == '_');
@@ -463,7 +464,7 @@ static struct token lex_operator(struct lex *lex, size_t at)
 {
     struct str rest = str_from_offset(lex->text, at);
 
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
         struct str text = str_from(operators[i].text);
 
         if (!str_starts(rest, text))
@@ -568,7 +569,7 @@ const char *token_kind_name(enum token_kind kind)
 
     if (names[kind])
         return names[kind];
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(operators); i++)
         if (operators[i].kind == kind)
             return operators[i].text;
     return "token";

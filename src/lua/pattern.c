@@ -66,7 +66,7 @@ static bool set_add_class(uint64_t set[4], uint8_t letter)
         { 'p', ispunct }, { 's', isspace }, { 'u', isupper }, { 'w', isalnum }, { 'x', isxdigit },
     };
 
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         bool inverse = letter == (uint8_t)(classes[i].letter - 'a' + 'A');
 
         if (letter != (uint8_t)classes[i].letter && !inverse)

@@ -54,7 +54,7 @@ static void read_offers(struct str text)
     struct package_offers offers = { .by_name = MAP_INIT_IN(&arena) };
 
     map_set(&offers.by_name, STR("nginx"), &offer);
-    for (size_t i = 0; i < sizeof(parsers) / sizeof(parsers[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(parsers); i++)
         parsers[i](&offers, &arena, text);
 }
 
@@ -71,7 +71,7 @@ static void compare(struct str text)
     struct wish wish;
     struct err err;
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (all[i](a, a) != 0 || sign(all[i](a, b)) != -sign(all[i](b, a)))
             abort();
         if (wish_parse(a, &wish, &err) == 0)
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str text = arena_str(&arena, str_bytes(data, size));
 
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(readers); i++)
         read_db(readers[i], text);
     read_offers(text);
     compare(text);

@@ -54,7 +54,7 @@ static size_t remove_stanza(struct str text, struct buf *out)
 
 static int set_section(struct str text, struct buf *out, struct err *err)
 {
-    return repo_section_set(text, STR("zt"), keys, sizeof(keys) / sizeof(keys[0]), "=", out, err);
+    return repo_section_set(text, STR("zt"), keys, ARRAY_LEN(keys), "=", out, err);
 }
 
 static size_t remove_section(struct str text, struct buf *out)
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str text = arena_str(&arena, str_bytes(data, size));
 
-    for (size_t i = 0; i < sizeof(editors) / sizeof(editors[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(editors); i++)
         edit(&editors[i], text);
     return 0;
 }

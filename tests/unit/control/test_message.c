@@ -95,7 +95,7 @@ TEST(what_is_no_list_of_four_is_no_message)
         { "\x94\x01\x02\xa2x\x00\xc0", 7 }, /* a NUL in the name */
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct message message;
         struct err err;
 

@@ -62,7 +62,7 @@ TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
         { STATUS_FAILED, STATUS_FAILED },   { STATUS_SKIPPED, STATUS_SKIPPED },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct record_service service = { .record = { .status = cases[i].from, .pid = 7 } };
 
         record_settle(&service);
@@ -83,7 +83,7 @@ TEST(a_file_that_is_no_record_is_refused)
         "{\"services\": {\"a\": ",
     };
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         struct record record;
         struct err err;

@@ -188,8 +188,22 @@ static int make_folder(struct state_run *run, const struct mounted_args *want, s
     return change_mkdir(run, want->name, &attr, err);
 }
 
+/* In the place of another one, which comes back when this one cannot be mounted. */
+static int replace(struct state_run *run, const struct mounts_entry *now,
+                   const struct mounts_entry *entry, struct err *err)
+{
+    struct err ignored; /* the first error is the one worth telling */
+
+    if (mounts_unmount(run, entry->folder, err) < 0)
+        return -1;
+    if (mounts_mount(run, entry, err) == 0)
+        return 0;
+    (void)mounts_mount(run, now, &ignored);
+    return -1;
+}
+
 static int take_step(struct state_run *run, const struct mounted_args *want, enum step step,
-                     struct err *err)
+                     const struct mounts_entry *now, struct err *err)
 {
     const char *options = options_of(run, want);
     const struct mounts_entry entry = { .folder = want->name,
@@ -200,18 +214,18 @@ static int take_step(struct state_run *run, const struct mounted_args *want, enu
     if (state_note(run, "step", value_int(step), err) < 0)
         return -1;
     if (step == STEP_REMOUNT)
-        return mounts_remount(run, want->name, options, err);
-    if (step == STEP_REPLACE && mounts_unmount(run, want->name, err) < 0)
-        return -1;
-    if (mounts_mount(run, &entry, err) < 0)
+        return mounts_remount(run, want->device, want->name, options, err);
+    if ((step == STEP_REPLACE ? replace(run, now, &entry, err) : mounts_mount(run, &entry, err)) <
+        0)
         return -1;
     /* binding takes no options of its own: they come with a second call */
     if (is_bind(options) && strcmp(options, "bind") != 0 && strcmp(options, "rbind") != 0)
-        return mounts_remount(run, want->name, options, err);
+        return mounts_remount(run, want->device, want->name, options, err);
     return 0;
 }
 
-static int mount_now(struct state_run *run, const struct mounted_args *want, bool *ret_changed,
+/* `ret_done` is what was done; NULL: nothing had to be. */
+static int mount_now(struct state_run *run, const struct mounted_args *want, const char **ret_done,
                      struct err *err)
 {
     struct mounts_list list;
@@ -223,14 +237,15 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, boo
         return -1;
     now = mounts_find(&list, want->name);
     step = find_step(run, want, now, &why);
-    *ret_changed = step != STEP_NONE;
+    *ret_done = NULL;
     if (step == STEP_NONE)
         return 0;
     if (make_folder(run, want, err) < 0 || (now && mounts_note(run, &list, now, err) < 0) ||
-        take_step(run, want, step, err) < 0)
+        take_step(run, want, step, now, err) < 0)
         return -1;
-    state_say(run, "%s %s (%s) at %s", step == STEP_REMOUNT ? "remounted" : "mounted", want->device,
-              want->fstype, want->name);
+    *ret_done =
+        arena_printf(run->arena, "%s %s (%s) at %s", step == STEP_REMOUNT ? "remounted" : "mounted",
+                     want->device, want->fstype, want->name);
     return 0;
 }
 
@@ -238,13 +253,17 @@ static int mounted_apply(struct state_run *run, const void *args, struct err *er
 {
     const struct mounted_args *want = args;
     const struct editor editor = editor_of(want);
-    bool changed;
+    const char *done;
 
-    buf_clear(&run->text);
-    if ((want->persist && editor_apply(run, &editor, args, err) < 0) ||
-        mount_now(run, want, &changed, err) < 0)
+    /* What cannot be mounted does not get into fstab: the next start of the machine would fail. */
+    if (mount_now(run, want, &done, err) < 0)
         return -1;
-    run->unchanged = !changed && (run->unchanged || !want->persist);
+    buf_clear(&run->text);
+    if (want->persist && editor_apply(run, &editor, args, err) < 0)
+        return -1;
+    if (done)
+        state_say(run, "%s", done);
+    run->unchanged = !done && (run->unchanged || !want->persist);
     state_detail(run, "device", "%s", want->device);
     state_detail(run, "mountpoint", "%s", want->name);
     state_detail(run, "fstype", "%s", want->fstype);
@@ -258,6 +277,7 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
     const struct mounted_args *want = args;
     const struct value *step = state_noted(run, "step");
     const struct mounts_entry back = mounts_noted(run, want->name);
+    const struct mounts_entry *now;
     struct mounts_list list;
 
     if (!step || step->kind != VALUE_INT) {
@@ -266,15 +286,19 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
     }
     if (step->i == STEP_REMOUNT) {
         state_say(run, "remounted %s as it was", want->name);
-        return mounts_remount(run, want->name, back.options, err);
+        return mounts_remount(run, back.device, want->name, back.options, err);
     }
-    if (mounts_read(run, &list, err) < 0 ||
-        (mounts_find(&list, want->name) && mounts_unmount(run, want->name, err) < 0))
+    if (mounts_read(run, &list, err) < 0)
+        return -1;
+    now = mounts_find(&list, want->name);
+    if (!now || !mounts_is_device(run, now, want->device)) {
+        state_unchanged(run); /* it could not be mounted, or somebody has mounted something else */
+        return 0;
+    }
+    if (mounts_unmount(run, want->name, err) < 0)
         return -1;
     state_say(run, "unmounted %s (revert)", want->name);
-    if (step->i != STEP_REPLACE)
-        return 0;
-    return mounts_mount(run, &back, err);
+    return step->i == STEP_REPLACE ? mounts_mount(run, &back, err) : 0;
 }
 
 const struct module module_mount_mounted = {

@@ -300,12 +300,15 @@ int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct
     return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-int mounts_remount(struct state_run *run, const char *folder, const char *options, struct err *err)
+/* With the device, since mount would look into fstab for more options without it. */
+int mounts_remount(struct state_run *run, const char *device, const char *folder,
+                   const char *options, struct err *err)
 {
     const struct tool tool = machine_tool(run);
 
     return tool_run(
-        &tool, TOOL("mount", "-o", arena_printf(run->arena, "remount,%s", options), "--", folder),
+        &tool,
+        TOOL("mount", "-o", arena_printf(run->arena, "remount,%s", options), "--", device, folder),
         NULL, NULL, err);
 }
 

@@ -50,7 +50,8 @@ bool mounts_has_option(const char *options, const char *option);
 bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, const char *device);
 
 int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err);
-int mounts_remount(struct state_run *run, const char *folder, const char *options, struct err *err);
+int mounts_remount(struct state_run *run, const char *device, const char *folder,
+                   const char *options, struct err *err);
 int mounts_unmount(struct state_run *run, const char *folder, struct err *err);
 
 #endif

@@ -336,6 +336,27 @@ def test_a_folder_is_bound_and_unbound(machine):
     assert machine.sh("findmnt /srv/to", check=False).returncode != 0
 
 
+def test_what_cannot_be_mounted_does_not_get_into_fstab(machine):
+    """A broken line there keeps the machine from starting."""
+    machine.sh("mkdir /mnt/data")
+    before = machine.path("/etc/fstab").read_text() if machine.path("/etc/fstab").exists() else None
+    for words in ("device: /dev/nowhere, fstype: ext4", "device: tmpfs, fstype: nosuchfs"):
+        failed = machine.apply(f"/mnt/data: {{mount.mounted: [{{{words}}}]}}")["mount.mounted:/mnt/data"]
+        assert failed["failed"], failed
+        assert (machine.path("/etc/fstab").read_text() if before is not None else None) == before
+    machine.revert()
+
+
+def test_what_was_mounted_comes_back_when_its_replacement_fails(machine):
+    machine.sh("mkdir /mnt/data; mount -t tmpfs -o mode=0700 first /mnt/data; touch /mnt/data/mark")
+    failed = machine.apply("/mnt/data: {mount.mounted: [{device: /dev/nowhere, fstype: ext4, persist: false}]}")[
+        "mount.mounted:/mnt/data"]
+    assert "/dev/nowhere" in failed["error"]
+    assert "first /mnt/data tmpfs" in machine.run("cat", "/proc/mounts")
+    machine.revert()
+    assert "first /mnt/data tmpfs" in machine.run("cat", "/proc/mounts")
+
+
 def test_a_missing_mount_point_is_told(machine):
     result = machine.apply("/mnt/no: {mount.mounted: [{device: tmpfs, fstype: tmpfs, persist: false}]}")
     assert "mkmnt: true makes it" in result["mount.mounted:/mnt/no"]["error"]

@@ -12,7 +12,7 @@
 
 struct tool machine_tool(const struct state_run *run)
 {
-    return (struct tool){ run->arena, run->host->cancel };
+    return (struct tool){ .arena = run->arena, .cancel = run->host->cancel };
 }
 
 static bool has_control(const char *text)

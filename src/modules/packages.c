@@ -26,7 +26,7 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
 {
     *ret_packages = (struct packages){
         .run = run,
-        .host = { .tool = { run->arena, run->host->cancel }, .root = "" },
+        .host = { .tool = { .arena = run->arena, .cancel = run->host->cancel }, .root = "" },
     };
     return package_manager_find(run->arena, text_at(state_settings(run), "providers.pkg"),
                                 text_at(state_facts(run), "os.family"), &ret_packages->manager,

@@ -11,7 +11,7 @@ static const struct param dead_params[] = {
     PARAM("no_block", BOOL, ARGS, no_block, "do not wait until it is down"),
     PARAM("init_delay", DURATION, ARGS, init_delay, "wait so long before looking whether it is down"),
     PARAM("sig", STR, ARGS, sig, "a text of its command line: processes tell whether it runs, not the service manager", .flags = PARAM_FILLED),
-    PARAM("timeout", DURATION, ARGS, timeout, "how long it may take to go down", .default_text = "10s"),
+    PARAM("timeout", DURATION, ARGS, timeout, "how long it may take to go down; without: as long as the manager allows, and 10s more"),
     { 0 },
 };
 /* clang-format on */

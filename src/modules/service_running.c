@@ -13,7 +13,7 @@ static const struct param running_params[] = {
     PARAM("no_block", BOOL, ARGS, no_block, "do not wait until it is up"),
     PARAM("init_delay", DURATION, ARGS, init_delay, "wait so long before looking whether it is up"),
     PARAM("sig", STR, ARGS, sig, "a text of its command line: processes tell whether it runs, not the service manager", .flags = PARAM_FILLED),
-    PARAM("timeout", DURATION, ARGS, timeout, "how long it may take to come up", .default_text = "10s"),
+    PARAM("timeout", DURATION, ARGS, timeout, "how long it may take to come up; without: as long as the manager allows, and 10s more"),
     PARAM("unmask", BOOL, ARGS, unmask, "unmask it first"),
     PARAM("unmask_runtime", BOOL, ARGS, runtime, "unmask and enable until the machine starts again only"),
     { 0 },

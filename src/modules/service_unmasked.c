@@ -2,38 +2,17 @@
 #include "modules/services.h"
 #include "state/module.h"
 
-#define ARGS struct services_wish
-
-/* clang-format off */
-static const struct param unmasked_params[] = {
-    SERVICES_REF(ARGS, ref.),
-    PARAM("runtime", BOOL, ARGS, runtime, "take a mask away that lasts until the machine starts again"),
-    { 0 },
-};
-/* clang-format on */
-
 static const struct services_goal goal = { .masked = PARAM_IS_FALSE };
 
 SERVICES_STATE(goal)
-
-static int unmasked_call(struct state_run *run, const void *args, struct value *ret,
-                         struct err *err)
-{
-    const struct services_wish *wish = args;
-    struct service_status status;
-
-    if (services_look(run, &wish->ref, &status, err) < 0)
-        return -1;
-    *ret = value_bool(!status.masked);
-    return 0;
-}
+SERVICES_ANSWER(goal)
 
 const struct module module_service_unmasked = {
     .name = "service.unmasked",
     .summary = "the service can be started",
     .details = "As a function it tells whether that is so.",
     .example = "name: telnetd\n",
-    .params = unmasked_params,
+    .params = services_mask_params,
     SERVICES_STATE_FIELDS,
-    .call = unmasked_call,
+    .call = state_call,
 };

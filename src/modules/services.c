@@ -11,6 +11,10 @@
 
 /* Between two looks at a service that is coming up. */
 #define LOOK_AGAIN (100 * CLOCK_MS)
+/* It is up when so many looks in a row say so: what cannot read its configuration dies at once. */
+#define LOOKS_UP 2
+/* How long to look, unless the state says so. */
+#define SETTLE_TIMEOUT (10 * CLOCK_SECOND)
 
 /* clang-format off */
 const struct param services_ref_params[] = {
@@ -18,6 +22,19 @@ const struct param services_ref_params[] = {
     { 0 },
 };
 /* clang-format on */
+
+#define ARGS struct services_wish
+
+const struct param services_plain_params[] = {
+    SERVICES_REF(ARGS, ref.),
+    { 0 },
+};
+
+const struct param services_mask_params[] = {
+    SERVICES_REF(ARGS, ref.),
+    PARAM("runtime", BOOL, ARGS, runtime, "a mask that lasts until the machine starts again"),
+    { 0 },
+};
 
 static const char *const provider_names[] = { NULL, "systemd", "openrc", "sysv", "kepler" };
 enum { PROVIDER_AUTO, PROVIDER_KEPLER = ARRAY_LEN(provider_names) - 1 };
@@ -119,7 +136,7 @@ static int look(struct work *work, struct service_status *ret, struct err *err)
     if (command_line_find(work->wish->sig, &found, err) < 0)
         return -1;
     ret->running = found;
-    ret->failed = false;
+    ret->failed = ret->moving = false;
     ret->word = found ? "running" : "no such process";
     return 0;
 }
@@ -149,6 +166,23 @@ static int begin(struct work *work, struct state_run *run, const struct services
 static bool differs(enum param_tristate want, bool now)
 {
     return want != PARAM_IS_UNSET && (want == PARAM_IS_TRUE) != now;
+}
+
+/* One that is on its way is neither up nor down. */
+static bool is_as_wanted(const struct service_status *now, bool running)
+{
+    return running ? now->running : !now->running && !now->moving;
+}
+
+static bool runs_otherwise(const struct services_goal *goal, const struct service_status *now)
+{
+    return goal->running != PARAM_IS_UNSET && !is_as_wanted(now, goal->running == PARAM_IS_TRUE);
+}
+
+/* Others start it, or nobody does: it is not for us to switch. */
+static bool boots_otherwise(const struct services_goal *goal, const struct service_status *now)
+{
+    return !now->fixed && differs(goal->enable, now->enabled);
 }
 
 /* A service that nobody knows is stopped and off. */
@@ -183,14 +217,15 @@ int services_check(struct state_run *run, const struct services_wish *wish,
         state_differs(run, "there is no service %s yet", work.shown);
         return 0;
     }
-    if (differs(work.goal.running, now->running))
+    if (runs_otherwise(&work.goal, now))
         state_differs(run,
                       work.goal.running == PARAM_IS_TRUE ? "%s is not running"
-                                                         : "%s is running and should be dead",
+                      : now->running                     ? "%s is running and should be dead"
+                                                         : "%s is on its way and should be dead",
                       work.shown);
     if (differs(work.goal.masked, now->masked) || (wish->unmask && now->masked))
         state_differs(run, now->masked ? "%s is masked" : "%s is not masked", work.shown);
-    if (differs(work.goal.enable, now->enabled))
+    if (boots_otherwise(&work.goal, now))
         state_differs(run,
                       work.goal.enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
                                                         : "%s is enabled at boot and should not be",
@@ -202,14 +237,28 @@ int services_check(struct state_run *run, const struct services_wish *wish,
     return 0;
 }
 
+int services_answer(struct state_run *run, const struct services_wish *wish,
+                    const struct services_goal *goal, struct value *ret, struct err *err)
+{
+    struct service_status now;
+
+    if (services_look(run, &wish->ref, &now, err) < 0)
+        return -1;
+    *ret = value_bool(!runs_otherwise(goal, &now) && !differs(goal->enable, now.enabled) &&
+                      !differs(goal->masked, now.masked));
+    return 0;
+}
+
 /* --- apply ------------------------------------------------------------------------------- */
 
 static int act(struct work *work, enum service_action action, struct err *err)
 {
     const unsigned flags =
         (work->wish->no_block ? SERVICE_NO_BLOCK : 0) | (work->wish->runtime ? SERVICE_RUNTIME : 0);
+    struct tool tool = work->tool;
 
-    if (work->manager->act(&work->tool, work->name, action, flags, err) < 0)
+    tool.timeout = work->wish->timeout;
+    if (work->manager->act(&tool, work->name, action, flags, err) < 0)
         return -1;
     buf_printf(&work->done, "%s%s", work->done.n > 0 ? ", " : "", done_words[action]);
     return 0;
@@ -237,12 +286,11 @@ static int set_boot(struct work *work, struct err *err)
     if (work->before.masked && (work->wish->unmask || goal->masked == PARAM_IS_FALSE) &&
         act(work, SERVICE_UNMASK, err) < 0)
         return -1;
-    if (differs(goal->enable, work->before.enabled) &&
-        act(work,
-            goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
-            : goal->forget                ? SERVICE_FORGET
-                                          : SERVICE_DISABLE,
-            err) < 0)
+    if (boots_otherwise(goal, &work->before) && act(work,
+                                                    goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
+                                                    : goal->forget                ? SERVICE_FORGET
+                                                                                  : SERVICE_DISABLE,
+                                                    err) < 0)
         return -1;
     return goal->masked == PARAM_IS_TRUE && !work->before.masked ? mask(work, err) : 0;
 }
@@ -258,8 +306,10 @@ static int pause_or_cancel(struct work *work, int64_t ns, struct err *err)
 static int settle(struct work *work, bool running, struct err *err)
 {
     const struct services_wish *wish = work->wish;
-    const int64_t deadline = clock_after(clock_real(), wish->timeout);
+    const int64_t deadline =
+        clock_after(clock_real(), wish->timeout > 0 ? wish->timeout : SETTLE_TIMEOUT);
     struct service_status now;
+    int well = 0;
 
     if (wish->no_block)
         return 0;
@@ -268,9 +318,10 @@ static int settle(struct work *work, bool running, struct err *err)
     for (;;) {
         if (look(work, &now, err) < 0)
             return -1;
-        if (now.running == running)
+        well = is_as_wanted(&now, running) ? well + 1 : 0;
+        if (well == (running ? LOOKS_UP : 1))
             return 0;
-        if ((running && now.failed) || clock_real() >= deadline)
+        if ((running && now.failed) || (well == 0 && clock_real() >= deadline))
             break;
         if (pause_or_cancel(work, LOOK_AGAIN, err) < 0)
             return -1;
@@ -286,7 +337,7 @@ static int set_running(struct work *work, struct err *err)
 
     if (work->goal.running == PARAM_IS_UNSET)
         return 0;
-    if (work->before.running == running) {
+    if (is_as_wanted(&work->before, running)) {
         if (!reacts(work))
             return 0;
         action = reaction(work->wish);
@@ -311,7 +362,8 @@ static int note(struct work *work, struct err *err)
 {
     struct value_map *was = value_map_new(work->run->arena, 4);
 
-    value_map_set(work->run->arena, was, value_text("running"), value_bool(work->before.running));
+    value_map_set(work->run->arena, was, value_text("running"),
+                  value_bool(work->before.running || work->before.moving));
     value_map_set(work->run->arena, was, value_text("enabled"), value_bool(work->before.enabled));
     value_map_set(work->run->arena, was, value_text("masked"), value_bool(work->before.masked));
     value_map_set(work->run->arena, was, value_text("unlisted"), value_bool(work->before.unlisted));

@@ -60,6 +60,9 @@ extern const struct param services_ref_params[];
     .params = services_ref_params, .args_size = sizeof(struct services_ref),                       \
     .validate = services_validate
 
+/* Of states that take nothing else, and of those that also take 'runtime'. */
+extern const struct param services_plain_params[], services_mask_params[];
+
 /* A state whose arguments are a services_wish: its functions, for this goal. */
 #define SERVICES_STATE(goal)                                                                       \
     static int state_check(struct state_run *run, const void *args, struct err *err)               \
@@ -74,6 +77,13 @@ extern const struct param services_ref_params[];
     {                                                                                              \
         return services_revert(run, args, &(goal), err);                                           \
     }
+/* As a function such a state tells whether it is so. */
+#define SERVICES_ANSWER(goal)                                                                      \
+    static int state_call(struct state_run *run, const void *args, struct value *ret,              \
+                          struct err *err)                                                         \
+    {                                                                                              \
+        return services_answer(run, args, &(goal), ret, err);                                      \
+    }
 #define SERVICES_STATE_FIELDS                                                                      \
     .args_size = sizeof(struct services_wish), .validate = services_validate,                      \
     .check = state_check, .apply = state_apply, .revert = state_revert
@@ -84,6 +94,8 @@ int services_check(struct state_run *run, const struct services_wish *wish,
                    const struct services_goal *goal, struct err *err);
 int services_apply(struct state_run *run, const struct services_wish *wish,
                    const struct services_goal *goal, struct err *err);
+int services_answer(struct state_run *run, const struct services_wish *wish,
+                    const struct services_goal *goal, struct value *ret, struct err *err);
 int services_revert(struct state_run *run, const struct services_wish *wish,
                     const struct services_goal *goal, struct err *err);
 

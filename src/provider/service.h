@@ -24,7 +24,9 @@ struct err;
 struct service_status {
     bool known; /* there is such a service */
     bool running, failed;
+    bool moving;   /* on its way up or down: neither runs nor is stopped */
     bool enabled;  /* starts with the machine */
+    bool fixed;    /* that cannot be changed: others start it, or nobody does */
     bool unlisted; /* init scripts: nothing says whether it does */
     bool masked;
     const char *word; /* of the manager: "active", "inactive" */

@@ -39,7 +39,8 @@ static int ask(const struct tool *tool, enum request_kind kind, const void *args
                struct message *ret, struct err *err)
 {
     struct home home;
-    const struct exchange exchange = { tool->arena, &home, tool->cancel, TIMEOUT_NS };
+    const struct exchange exchange = { tool->arena, &home, tool->cancel,
+                                       tool->timeout > 0 ? tool->timeout : TIMEOUT_NS };
 
     if (home_find_client(tool->arena, &home, err) < 0)
         return -1;
@@ -173,6 +174,7 @@ static int look(const struct tool *tool, const char *name, struct service_status
 {
     static const char *const up[] = { "running", "healthy", "unhealthy", NULL };
     static const char *const over[] = { "exited", "killed", "failed", "skipped", NULL };
+    static const char *const moving[] = { "waiting", "starting", "stopping", "restarting", NULL };
     const struct value *status;
     struct whereabouts place;
 
@@ -191,6 +193,7 @@ static int look(const struct tool *tool, const char *name, struct service_status
         ret->word = status->s.p;
     ret->running = is_one_of(ret->word, up);
     ret->failed = is_one_of(ret->word, over);
+    ret->moving = is_one_of(ret->word, moving);
     return ask_autostart(tool, &place, &ret->enabled, err);
 }
 

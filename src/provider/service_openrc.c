@@ -43,9 +43,13 @@ static int look(const struct tool *tool, const char *name, struct service_status
         tool_run(tool, TOOL("rc-update", "show"), NULL, &levels, err) < 0)
         return -1;
     ret->running = process_status_ok(status.status);
-    ret->failed = status.status.code == 32; /* crashed */
+    ret->failed = status.status.code == 32;                           /* crashed */
+    ret->moving = status.status.code == 4 || status.status.code == 8; /* stopping, starting */
     ret->enabled = find_runlevels(levels, name).n > 0;
-    ret->word = ret->running ? "started" : ret->failed ? "crashed" : "stopped";
+    ret->word = ret->running  ? "started"
+                : ret->failed ? "crashed"
+                : ret->moving ? "on its way"
+                              : "stopped";
     return 0;
 }
 

@@ -78,8 +78,12 @@ static int look(const struct tool *tool, const char *name, struct service_status
                 struct err *err)
 {
     static const char *const up[] = { "active", "reloading", "refreshing", NULL };
-    static const char *const on[] = { "enabled",  "enabled-runtime", "static",         "alias",
-                                      "indirect", "linked",          "linked-runtime", NULL };
+    /* also a unit that dies and is started again and again */
+    static const char *const moving[] = { "activating", "deactivating", NULL };
+    static const char *const on[] = { "enabled",  "enabled-runtime", "static",
+                                      "indirect", "alias",           NULL };
+    /* without an [Install] of their own */
+    static const char *const fixed[] = { "static", "indirect", NULL };
     struct systemd_unit unit;
 
     if (show(tool, name, &unit, err) < 0)
@@ -88,7 +92,9 @@ static int look(const struct tool *tool, const char *name, struct service_status
         .known = !str_is(unit.load, "not-found"),
         .running = is_one_of(unit.active, up),
         .failed = str_is(unit.active, "failed"),
+        .moving = is_one_of(unit.active, moving),
         .enabled = is_one_of(unit.file, on),
+        .fixed = is_one_of(unit.file, fixed),
         .masked = str_is(unit.load, "masked") || str_starts(unit.file, STR("masked")),
         .word = arena_str(tool->arena, unit.active).p,
     };

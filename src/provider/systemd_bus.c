@@ -280,7 +280,8 @@ static int on_removed(sd_bus_message *message, void *self, sd_bus_error *error)
 
 static int wait_end(const struct talk *talk, const struct job *job, struct err *err)
 {
-    const int64_t deadline = clock_after(clock_real(), JOB_TIMEOUT);
+    const int64_t patience = talk->tool->timeout > 0 ? talk->tool->timeout : JOB_TIMEOUT;
+    const int64_t deadline = clock_after(clock_real(), patience);
 
     while (!job->result) {
         int r = api.process(talk->bus, NULL);
@@ -294,8 +295,8 @@ static int wait_end(const struct talk *talk, const struct job *job, struct err *
             return err_set(err, ERR_CANCELED, "canceled while systemd was to %s %s", job->verb,
                            job->unit);
         if (clock_real() > deadline)
-            return err_set(err, ERR_TIMEOUT, "systemd did not %s %s within %d seconds", job->verb,
-                           job->unit, (int)(JOB_TIMEOUT / CLOCK_SECOND));
+            return err_set(err, ERR_TIMEOUT, "systemd did not %s %s within %g seconds", job->verb,
+                           job->unit, (double)patience / CLOCK_SECOND);
     }
     return 0;
 }

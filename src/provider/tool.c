@@ -112,7 +112,10 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
     const struct account *account = NULL;
     struct process_user user;
     struct process_spec spec = { .argv = argv, .cwd = how->cwd };
-    const struct process_bounds bounds = { .timeout = how->timeout, .input = how->input };
+    const struct process_bounds bounds = {
+        .timeout = how->timeout > 0 ? how->timeout : tool->timeout,
+        .input = how->input,
+    };
 
     if (how->runas && find_account(tool, how->runas, &account, &user, err) < 0)
         return -1;

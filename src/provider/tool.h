@@ -5,7 +5,7 @@
  * Programs run in the C locale, so that what they print can be read, with the folders
  * of system programs at the end of the path, and without a terminal.
  *
- *     const struct tool tool = { arena, cancel };
+ *     const struct tool tool = { .arena = arena, .cancel = cancel };
  *     tool_run(&tool, TOOL("groupadd", "--system", name), NULL, NULL, err);
  *
  * Memory: what they print is in the arena. Threads: any.
@@ -27,6 +27,7 @@ struct process_result;
 struct tool {
     struct arena *arena;
     const struct cancel *cancel; /* NULL: nobody cancels */
+    int64_t timeout;             /* nanoseconds for one piece of work; 0: none */
 };
 
 /* All zero is fine, and so is NULL. */
@@ -35,7 +36,7 @@ struct tool_options {
     const char *runas;      /* a user, with home and groups */
     const char *const *env; /* more of it, "NAME=value", ends in NULL */
     struct str input;       /* a NULL view: none */
-    int64_t timeout;        /* nanoseconds; 0: none */
+    int64_t timeout;        /* nanoseconds; 0: that of the tool */
 };
 
 #define TOOL(...) ((const char *const[]){ __VA_ARGS__, NULL })

@@ -119,8 +119,14 @@ def test_a_watched_change_restarts_also_when_enable_had_drifted(machine):
 
 def test_a_service_that_does_not_come_up_fails_the_state(machine):
     write_script(machine, "true")
-    result = machine.apply("toy: {service.running: [{provider: sysv, timeout: 300ms}]}")["service.running:toy"]
+    result = machine.apply("toy: {service.running: [{provider: sysv, timeout: 5s}]}")["service.running:toy"]
     assert result["error"] == "toy was started, but sysv says 'stopped'"
+
+
+def test_a_script_that_hangs_is_ended_after_the_timeout(machine):
+    write_script(machine, "sleep 61803")
+    result = machine.apply("toy: {service.running: [{provider: sysv, timeout: 2s}]}")["service.running:toy"]
+    assert result["error"] == "/etc/init.d/toy took too long and was killed"
 
 
 def test_a_service_that_comes_up_late_is_waited_for(machine):

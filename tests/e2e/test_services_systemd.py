@@ -16,6 +16,8 @@ UNITS = {
     "slow": "[Service]\nType=notify\nExecStart=/bin/sleep 61803\nTimeoutStartSec=1\nKillSignal=SIGKILL\n",
     "needy": "[Unit]\nRequires=broken.service\nAfter=broken.service\n[Service]\nExecStart=/bin/sleep 61803\n",
     "never": "[Service]\nType=oneshot\nExecStart=/bin/sleep 61803\n",
+    "dying": "[Service]\nExecStart=/bin/false\n",
+    "looping": "[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=61803\n",
 }
 # systemctl by name is that of the manager under test; what it was asked is kept.
 SYSTEMCTL = """#!/bin/sh
@@ -161,6 +163,41 @@ def test_no_block_does_not_wait_for_the_job(bus):
     assert ctl(bus, "is-active", "never") in ("inactive", "failed")
 
 
+def test_a_service_that_is_on_its_way_is_not_dead(bus):
+    for name in ("never", "looping"):
+        ctl(bus, "start", "--no-block", name)
+        bus.sh(user_systemd.until(f'[ "$(/usr/bin/systemctl --user is-active {name})" = activating ]'))
+        looked = one(bus.apply(service("dead", name=name), "--test"))
+        assert looked["diff"] == f"{name} is on its way and should be dead"
+        bus.settles(service("dead", name=name))
+        assert ctl(bus, "is-active", name) in ("inactive", "failed")
+
+
+def test_a_service_that_dies_at_once_fails_the_state(bus):
+    result = one(bus.apply(service("running", name="dying")))
+    assert result["error"] == "dying was started, but systemd says 'failed'"
+
+
+def test_a_timeout_ends_the_wait_for_a_job(bus):
+    result = one(bus.apply(service("running", "timeout: 2s", name="never")))
+    assert result["error"] == "systemd did not start never.service within 2 seconds"
+
+
+def test_a_unit_that_others_start_is_neither_switched_on_nor_off(bus):
+    for kind in ("enabled", "disabled"):
+        result = one(bus.apply(service(kind, name="dying")))
+        assert not result["changed"] and not result["failed"], result
+    assert ctl(bus, "is-enabled", "dying") == "static"
+
+
+def test_a_unit_that_is_only_linked_is_not_enabled(bus):
+    bus.path("/mnt/far.service").write_text(UNITS["web"])
+    ctl(bus, "link", "/mnt/far.service")
+    assert ctl(bus, "is-enabled", "far") == "linked"
+    bus.settles(service("enabled", name="far"))
+    assert ctl(bus, "is-enabled", "far") == "enabled"
+
+
 def test_an_interrupt_ends_the_wait_for_a_job(bus):
     argv = ["nsenter", "-t", str(bus.process.pid), "-m", "--wd=/", str(PROGRAM), "--local", "--quiet", "--data-dir",
             str(bus.root / "data"), "service.start", "never"]
@@ -190,14 +227,35 @@ DBUS = {
 }
 
 
-def test_a_bus_that_leads_to_systemd_is_as_good_as_its_own_socket(machine):
+def start_bus(machine, options="--session"):
     skip_without("dbus-daemon", "dbus-send")
     for name, text in DBUS.items():
-        machine.path(f"/srv/data/systemd/user/{name}").write_text(text)
+        machine.path(f"/srv/data/systemd/user/{name}").write_text(text.replace("--session", options))
     machine.sh("/usr/bin/systemctl --user daemon-reload && /usr/bin/systemctl --user start dbus.service")
     machine.env["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=/run/user/0/bus"
     machine.sh(user_systemd.until("dbus-send --bus=$DBUS_SYSTEM_BUS_ADDRESS --print-reply --dest=org.freedesktop.systemd1 / "
                                   "org.freedesktop.DBus.Peer.Ping"))
+
+
+# A bus whose rules let everybody do everything, but this.
+DENYING = """<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><policy context="default">
+<allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
+<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="{member}"/>
+</policy></busconfig>
+"""
+
+
+@pytest.mark.parametrize("member, word", [("StartUnit", "start"), ("LoadUnit", "show"), ("EnableUnitFiles", "enable")])
+def test_what_the_bus_denies_is_done_by_systemctl(machine, member, word):
+    machine.path("/srv/bus.conf").write_text(DENYING.format(member=member))
+    start_bus(machine, "--config-file=/srv/bus.conf")
+    machine.settles(service("running", "enable: true"))
+    assert ctl(machine, "is-active", "web") == "active" and ctl(machine, "is-enabled", "web") == "enabled"
+    assert asked(machine)[0].startswith(word + " "), asked(machine)
+
+
+def test_a_bus_that_leads_to_systemd_is_as_good_as_its_own_socket(machine):
+    start_bus(machine)
     machine.settles(service("running", "enable: true"))
     assert ctl(machine, "is-active", "web") == "active"
     assert "ended with result 'failed'" in error_of(machine, "service.start", "broken")

@@ -11,7 +11,7 @@
 TEST(what_a_tool_prints_is_the_answer)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct tool tool = { &arena, NULL };
+    const struct tool tool = { .arena = &arena };
     const struct tool_options options = { .input = STR("over the pipe"),
                                           .cwd = "/",
                                           .env = TOOL("WORD=here") };
@@ -26,7 +26,7 @@ TEST(what_a_tool_prints_is_the_answer)
 TEST(a_failure_has_the_status_and_the_words)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct tool tool = { &arena, NULL };
+    const struct tool tool = { .arena = &arena };
     struct process_result result;
     struct err err;
 
@@ -42,7 +42,7 @@ TEST(a_failure_has_the_status_and_the_words)
 TEST(a_tool_that_takes_too_long_is_an_error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct tool tool = { &arena, NULL };
+    const struct tool tool = { .arena = &arena };
     const struct tool_options options = { .timeout = 50 * CLOCK_MS };
     struct err err;
 
@@ -53,7 +53,7 @@ TEST(a_tool_that_takes_too_long_is_an_error)
 TEST(a_user_that_is_not_there_cannot_run_anything)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct tool tool = { &arena, NULL };
+    const struct tool tool = { .arena = &arena };
     const struct tool_options options = { .runas = "nobody-of-this-name" };
     struct err err;
 
@@ -64,7 +64,7 @@ TEST(a_user_that_is_not_there_cannot_run_anything)
 TEST(words_grow_and_end_in_null)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct tool tool = { &arena, NULL };
+    const struct tool tool = { .arena = &arena };
     struct tool_words words = { 0 };
     const char *const *argv;
 

@@ -13,16 +13,17 @@ static const struct {
     const char *name, *title;
     unsigned blocked;
     bool health, codes;
+    bool trouble; /* what it waits for need never happen */
 } conditions[] = {
     [CONDITION_STARTED]   = { .name = "service_started",   .title = "ServiceStarted" },
     [CONDITION_HEALTHY]   = { .name = "service_healthy",   .title = "ServiceHealthy", .health = true },
     [CONDITION_COMPLETED_SUCCESSFULLY] = { .name = "service_completed_successfully",
                               .title = "ServiceCompletedSuccessfully", .blocked = POLICY_ON_SUCCESS },
-    [CONDITION_UNHEALTHY] = { .name = "service_unhealthy", .title = "ServiceUnhealthy", .health = true },
+    [CONDITION_UNHEALTHY] = { .name = "service_unhealthy", .title = "ServiceUnhealthy", .health = true, .trouble = true },
     [CONDITION_FAILED]    = { .name = "service_failed",    .title = "ServiceFailed",
-                              .blocked = POLICY_ON_FAILURE, .codes = true },
+                              .blocked = POLICY_ON_FAILURE, .codes = true, .trouble = true },
     [CONDITION_STOPPED]   = { .name = "service_stopped",   .title = "ServiceStopped",
-                              .blocked = EXITS, .codes = true },
+                              .blocked = EXITS, .codes = true, .trouble = true },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(conditions) == CONDITIONS, "every condition has a name");
@@ -50,6 +51,11 @@ int condition_parse(struct str word, enum condition *ret)
 bool condition_needs_health(enum condition condition)
 {
     return conditions[condition].health;
+}
+
+bool condition_waits_for_trouble(enum condition condition)
+{
+    return conditions[condition].trouble;
 }
 
 bool condition_has_codes(enum condition condition)

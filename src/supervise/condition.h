@@ -104,5 +104,7 @@ void condition_print_timeout(enum condition condition, const char *service, cons
 bool condition_needs_health(enum condition condition);
 /* Does the condition look at exit codes? */
 bool condition_has_codes(enum condition condition);
+/* Does it wait for something that no good start brings, perhaps for ever? */
+bool condition_waits_for_trouble(enum condition condition);
 
 #endif

@@ -131,7 +131,12 @@ const struct config_chapter config_chapters[] = {
         .summary = "settings of the whole file",
         .where = "kepler",
         .params = config_kepler_params,
-        .details = "With 'storage: nfs' a flush of logs is on disk before it counts.\n",
+        .details =
+            "With 'storage: nfs' a flush of logs is on disk before it counts. 'timeout' is for "
+            "those that wait\n"
+            "for a start (service_started, service_healthy, service_completed_successfully); who "
+            "waits for\n"
+            "service_failed, service_stopped or service_unhealthy waits as long as it takes.\n",
         .example = "kepler:\n"
                    "  timeout: 5m\n"
                    "  autostart: true\n"

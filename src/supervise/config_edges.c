@@ -123,11 +123,13 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     if (script_eval(r->script, v, r->arena, &evaluated, r->diags) < 0 ||
         params_decode(r->arena, config_edge_params, &policy, &evaluated, &args, r->diags) < 0)
         return -1;
-    edge->timeout = args.timeout > 0 ? args.timeout : r->edge_timeout;
     edge->restart = args.restart;
     edge->allow_skipped = args.allow_skipped;
     if (read_condition(e, value_get(&evaluated, "condition"), args.condition, &edge->condition) < 0)
         return -1;
+    /* One that waits for a failure is no slow start. */
+    if (args.timeout > 0 || condition_waits_for_trouble(edge->condition))
+        edge->timeout = args.timeout;
     return args.exit_code ? read_codes(e, args.exit_code, edge) : 0;
 }
 

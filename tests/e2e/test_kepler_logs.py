@@ -363,17 +363,23 @@ def test_output_max_size_bounds_what_a_service_may_hand_over(home):
     assert process["small"] == "1" and "large" not in process
 
 
-def test_timeout_is_that_of_dependencies_without_one(home):
+def test_timeout_is_that_of_dependencies_without_one_that_wait_for_a_start(home):
     home.write("""
         kepler: {timeout: 300ms}
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 10s, start_period: 60s}}
           web: {run: "true", depends_on: {db: {condition: service_healthy}}}
           own: {run: "true", depends_on: {db: {condition: service_healthy, timeout: 1h}}}
+          monitor: {run: "true", depends_on: {db: {condition: service_failed}}}
+          after: {run: "true", depends_on: {db: {condition: service_stopped}}}
+          medic: {run: "true", depends_on: {db: {condition: service_unhealthy}}}
+          hasty: {run: "true", depends_on: {db: {condition: service_failed, timeout: 400ms}}}
         """)
     home.start()
     assert "db" in home.wait_for("web", "failed")["fail_reason"]
-    assert home.status("own") == "waiting"
+    assert "db" in home.wait_for("hasty", "failed")["fail_reason"]
+    for name in ("own", "monitor", "after", "medic"):
+        assert home.status(name) == "waiting"
 
 
 # --- what is shown ----------------------------------------------------------------------------

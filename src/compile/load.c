@@ -259,6 +259,19 @@ static int refuse(struct load *load, const struct value *where, const char *text
     return diag_add(load->diags, (struct place){ 0 }, "%s", text);
 }
 
+/* Where the file would be. */
+static void hint_paths(struct load *load, struct str ref)
+{
+    const char *root = tree_root(load->host->tree);
+    char *path = arena_strndup(load->arena, ref.p, ref.n);
+
+    for (char *p = path; *p; p++)
+        if (*p == '.')
+            *p = '/';
+    diag_hint(load->diags, "wanted %s.zy, %s/init.zy, %s.sls or %s/init.sls%s%s", path, path, path,
+              path, root ? " in " : "", root ? root : "");
+}
+
 static int refuse_missing(struct load *load, struct str ref, const struct value *where)
 {
     const char *near = tree_suggest(load->host->tree, load->arena, ref);
@@ -267,6 +280,8 @@ static int refuse_missing(struct load *load, struct str ref, const struct value 
                  arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
     if (near)
         diag_hint(load->diags, "did you mean '%s'?", near);
+    else if (glob_is_plain(ref))
+        hint_paths(load, ref);
     return -1;
 }
 

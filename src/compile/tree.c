@@ -216,7 +216,8 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
     for (size_t i = 0; i < ref.n; i++) {
         if (stem[i] == '/' || stem[i] == '\0' || (stem[i] == '.' && part_is_empty))
             return err_set(err, ERR_INVALID,
-                           "'%.*s' is not a reference: wanted names with dots between them",
+                           "'%.*s' is not a reference: wanted names with dots between them, "
+                           "such as a.b for a/b.zy",
                            STR_ARG(ref));
         part_is_empty = stem[i] == '.';
         if (part_is_empty)

@@ -1,6 +1,22 @@
 #include "supervise/history.h"
 
-#include <stdio.h>
+#include <string.h>
+
+static void keep_cause(char *place, const char *cause)
+{
+    static const char mark[] = "...";
+    size_t n = strlen(cause);
+
+    if (n < HISTORY_CAUSE_SIZE) {
+        memcpy(place, cause, n + 1);
+        return;
+    }
+    n = HISTORY_CAUSE_SIZE - sizeof(mark);
+    while (n > 0 && ((unsigned char)cause[n] & 0xc0) == 0x80)
+        n--; /* no half a character */
+    memcpy(place, cause, n);
+    memcpy(place + n, mark, sizeof(mark));
+}
 
 void history_add(struct history *history, const struct history_entry *entry, const char *cause)
 {
@@ -8,7 +24,7 @@ void history_add(struct history *history, const struct history_entry *entry, con
 
     *place = *entry;
     place->number = history->count++;
-    (void)snprintf(place->cause, sizeof(place->cause), "%s", cause);
+    keep_cause(place->cause, cause);
 }
 
 const struct history_entry *history_get(const struct history *history, uint64_t number)

@@ -13,7 +13,7 @@
 
 #include "supervise/status.h"
 
-enum { HISTORY_LENGTH = 16, HISTORY_CAUSE_SIZE = 160 };
+enum { HISTORY_LENGTH = 16, HISTORY_CAUSE_SIZE = 240 };
 
 /* A change of another service. */
 struct history_link {
@@ -27,7 +27,7 @@ struct history_entry {
     int64_t wall;
     uint64_t number;
     struct history_link by;
-    char cause[HISTORY_CAUSE_SIZE]; /* cut when longer */
+    char cause[HISTORY_CAUSE_SIZE]; /* a longer one is cut and ends in "..." */
 };
 
 struct history {

@@ -24,12 +24,20 @@ TEST(the_latest_changes_are_kept_and_the_oldest_forgotten)
     CHECK(history_get(&history, 2) == NULL && history_get(&history, 19) == NULL);
 }
 
-TEST(a_long_cause_is_cut)
+TEST(a_long_cause_is_cut_between_characters_and_says_so)
 {
     struct history history = { 0 };
     AUTO_BUF struct buf text = BUF_INIT(1000);
 
-    buf_fill(&text, 'x', 500);
+    buf_fill(&text, 'x', HISTORY_CAUSE_SIZE - 1);
     history_add(&history, &(struct history_entry){ .to = STATUS_FAILED }, buf_text(&text));
-    CHECK_INT(strlen(history_find(&history, 0)->cause), HISTORY_CAUSE_SIZE - 1);
+    CHECK_STR(history_find(&history, 0)->cause, buf_text(&text));
+
+    buf_clear(&text);
+    buf_fill(&text, 'x', HISTORY_CAUSE_SIZE - 5);
+    buf_add_text(&text, "\u00fcber");
+    history_add(&history, &(struct history_entry){ .to = STATUS_FAILED }, buf_text(&text));
+    text.p[HISTORY_CAUSE_SIZE - 5] = '\0';
+    CHECK_HAS(history_find(&history, 0)->cause, text.p);
+    CHECK_STR(history_find(&history, 0)->cause + HISTORY_CAUSE_SIZE - 5, "...");
 }

@@ -374,9 +374,23 @@ static const struct param *missing_primary(const struct local *local, const stru
     return primary;
 }
 
+/* The ID of a state by hand is its word; a command line is none. */
+static const char *name_by_hand(struct local *local, const struct module *module)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    if (strcmp(module->name, "test.ping") == 0)
+        return "ping";
+    if (local->words.n > 0 && strcmp(module->name, "cmd.run") != 0)
+        return local->words.p[0];
+    if (local->words.n > 0)
+        value_map_set(&local->session.arena, local->given.map, value_text(primary->name),
+                      value_text(local->words.p[0]));
+    return "ad-hoc";
+}
+
 static int apply_by_hand(struct local *local, const struct module *module)
 {
-    const char *id = local->words.n > 0 ? local->words.p[0] : "ad-hoc";
     struct run_result result;
     const struct plan *plan;
 
@@ -386,8 +400,8 @@ static int apply_by_hand(struct local *local, const struct module *module)
     if (missing_primary(local, module))
         return cli_usage(local->cli, "%s wants a word: %s", module->name,
                          missing_primary(local, module)->doc);
-    if (compile_single(&local->session.arena, &local->session.host, module->name, id, &local->given,
-                       &plan, &local->diags) < 0)
+    if (compile_single(&local->session.arena, &local->session.host, module->name,
+                       name_by_hand(local, module), &local->given, &plan, &local->diags) < 0)
         return local_refuse(local);
     if (run_plan_here(local, plan, &result) != CLI_OK)
         return CLI_ERROR;

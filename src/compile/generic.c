@@ -43,7 +43,7 @@ static const struct param generic_params[] = {
 };
 
 struct retry_args {
-    int64_t attempts, interval;
+    int64_t attempts, interval, splay;
 };
 
 static const struct param retry_params[] = {
@@ -51,6 +51,8 @@ static const struct param retry_params[] = {
           .flags = PARAM_REQUIRED, PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
     PARAM("interval", DURATION, struct retry_args, interval, "seconds between them",
           .default_text = "10", PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
+    PARAM("splay", DURATION, struct retry_args, splay, "up to so many seconds more, by chance",
+          PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
     { 0 },
 };
 
@@ -150,7 +152,7 @@ static int read_retry(struct arena *arena, const struct value *v, struct plan_re
     if (check_until(&map, diags) < 0 ||
         params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
         return -1;
-    *ret = (struct plan_retry){ args.attempts, args.interval };
+    *ret = (struct plan_retry){ args.attempts, args.interval, args.splay };
     return 0;
 }
 

@@ -60,6 +60,7 @@ struct plan_guards {
 struct plan_retry {
     int64_t attempts; /* additional ones */
     int64_t interval; /* nanoseconds between them */
+    int64_t splay;    /* and up to so many more, by chance */
 };
 
 #define PLAN_ORDER_FIRST (-1000000)

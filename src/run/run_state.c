@@ -11,6 +11,7 @@
 #include "compile/plan.h"
 #include "state/secrets.h"
 #include "sys/cancel.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 
 struct runner_spare {
@@ -201,6 +202,13 @@ static int look_ahead(struct runner *runner, struct runner_task *task, struct at
 
 /* --- attempts ------------------------------------------------------------------------- */
 
+static int64_t pause_of(const struct plan_retry *retry)
+{
+    const uint64_t more = retry->splay > 0 ? chance_number() % (uint64_t)retry->splay : 0;
+
+    return retry->interval + (int64_t)more;
+}
+
 static int try(struct runner *runner, const struct runner_task *task, struct attempt *attempt,
                struct err *err)
 {
@@ -208,7 +216,7 @@ static int try(struct runner *runner, const struct runner_task *task, struct att
     int rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
 
     for (int64_t i = 0; rc < 0 && !runner->test && i < retry->attempts; i++) {
-        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, retry->interval))
+        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, pause_of(retry)))
             break;
         rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
     }

@@ -127,3 +127,17 @@ def test_states_that_run_at_once_and_change_one_file_are_told(machine):
                           "d: {file.absent: [{name: ROOT/g}]}\n"
                           "e: {file.absent: [{name: ROOT/g}]}\n")
     assert machine.run("state.check", "both", status=0).stderr == ""
+
+
+def test_commands_and_pings_by_hand_have_names_of_their_own(machine):
+    command = machine.record("cmd.run", "echo hi", status=0)["results"][0]
+    assert command["name"] == "cmd.run:ad-hoc" and command["details"]["stdout"] == "hi"
+    ping = machine.record("test.ping", status=0)["results"][0]
+    assert ping["name"] == "test.ping:ping" and ping["details"] == {"result": "true"} and "diff" not in ping
+
+
+def test_a_retry_pauses_up_to_its_splay_longer(machine):
+    machine.state("again", "a: {cmd.run: [{name: 'echo x >> ROOT/tries; test $(wc -l < ROOT/tries) -ge 3'},"
+                           " {retry: {attempts: 4, interval: 10ms, splay: 20ms}}]}")
+    machine.run("state.apply", "again", status=0)
+    assert machine.read("tries") == "x\nx\nx\n"

@@ -60,6 +60,8 @@ static void print_state(const struct plan *plan, const struct plan_state *state,
     if (state->retry.attempts > 0)
         buf_printf(out, "    retry %lld every %lld ms\n", (long long)state->retry.attempts,
                    (long long)(state->retry.interval / CLOCK_MS));
+    if (state->retry.splay > 0)
+        buf_printf(out, "    and up to %lld ms\n", (long long)(state->retry.splay / CLOCK_MS));
     if (state->failhard)
         buf_add_text(out, "    failhard\n");
 }

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "modules/machine.h"
+#include "modules/mirror.h"
 #include "modules/repo.h"
 #include "state/module.h"
 
@@ -23,14 +24,48 @@ static const struct param latest_params[] = {
     PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is no working copy"),
     PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
     PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
+    PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
+    PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; those that are gone there go here too"),
     REPO_PARAMS(ARGS, repo),
     { 0 },
 };
 /* clang-format on */
 
+static bool is_bare(const struct latest_args *args)
+{
+    return args->repo.bare || args->repo.mirror;
+}
+
+/* What is about a working copy. */
+static int validate_bare(const struct latest_args *args, const struct value *where,
+                         struct diags *diags)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } others[] = {
+        { "rev", args->repo.rev },
+        { "branch", args->repo.branch },
+        { "depth", args->repo.depth > 0 },
+        { "submodules", args->repo.submodules },
+        { "force_reset", args->force_reset },
+        { "force_checkout", args->force_checkout },
+    };
+    int result = 0;
+
+    for (size_t i = 0; is_bare(args) && i < ARRAY_LEN(others); i++)
+        if (others[i].given)
+            result = value_diag(diags, where, "'%s' and '%s' exclude each other", others[i].key,
+                                args->repo.mirror ? "mirror" : "bare");
+    return result;
+}
+
 static int latest_validate(const void *args, const struct value *where, struct diags *diags)
 {
-    return repo_validate(&((const struct latest_args *)args)->repo, where, diags);
+    const struct latest_args *want = args;
+    const int result = repo_validate(&want->repo, where, diags);
+
+    return validate_bare(want, where, diags) < 0 ? -1 : result;
 }
 
 static bool is_full_commit(const char *rev)
@@ -104,6 +139,8 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     const char *commit;
     bool current;
 
+    if (is_bare(args))
+        return mirror_check(run, want, err);
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (!now.is_repo) {
@@ -195,6 +232,9 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     const char *commit;
     bool current = false;
 
+    want->force |= is_bare(latest) && latest->force_clone;
+    if (is_bare(latest))
+        return mirror_apply(run, want, err);
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (now.is_repo && (ask_remote(run, want, &commit, err) < 0 ||
@@ -220,12 +260,15 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
 
 static int latest_revert(struct state_run *run, const void *args, struct err *err)
 {
-    return repo_revert(run, &((const struct latest_args *)args)->repo, err);
+    const struct latest_args *latest = args;
+
+    return is_bare(latest) ? mirror_revert(run, &latest->repo, err)
+                           : repo_revert(run, &latest->repo, err);
 }
 
 const struct module module_git_latest = {
     .name = "git.latest",
-    .summary = "a working copy that follows its repository",
+    .summary = "a working copy, or a bare one, that follows its repository",
     .details = "Moves forward only, unless force_reset is set. A `rev` that is a branch is "
                "followed. The repository is asked in a dry run "
                "too. A revert goes back to the commit that was there before.",

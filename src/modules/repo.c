@@ -121,17 +121,39 @@ static int ask(struct state_run *run, const struct repo_args *args, const char *
 
 /* --- looking --------------------------------------------------------------------------------- */
 
+static bool is_bare(const struct repo_args *args)
+{
+    return args->bare || args->mirror;
+}
+
+/* Is the very folder one, not something above it? */
+static int look_for_repo(struct state_run *run, const struct repo_args *args, bool *ret_is_repo,
+                         struct err *err)
+{
+    const char *inside = path_join(run->arena, args->path, is_bare(args) ? "HEAD" : ".git");
+    const char *said;
+    struct fs_info info;
+
+    if (fs_stat(inside, &info, err) < 0)
+        return -1;
+    *ret_is_repo = info.kind != FS_NONE;
+    if (!*ret_is_repo || !is_bare(args))
+        return 0;
+    if (ask(run, args, TOOL("rev-parse", "--is-bare-repository", "--git-dir"), &said, err) < 0)
+        return -1;
+    *ret_is_repo = said && strcmp(said, "true\n.") == 0;
+    return 0;
+}
+
 int repo_look(struct state_run *run, const struct repo_args *args, struct repo *ret,
               struct err *err)
 {
-    struct fs_info info, inside;
+    struct fs_info info;
 
     *ret = (struct repo){ 0 };
-    if (fs_stat(args->path, &info, err) < 0 ||
-        fs_stat(path_join(run->arena, args->path, ".git"), &inside, err) < 0)
+    if (fs_stat(args->path, &info, err) < 0 || look_for_repo(run, args, &ret->is_repo, err) < 0)
         return -1;
     ret->exists = info.kind != FS_NONE;
-    ret->is_repo = inside.kind != FS_NONE;
     if (!ret->is_repo)
         return 0;
     if (ask(run, args,
@@ -219,8 +241,8 @@ static int make_folder(struct state_run *run, const struct repo_args *args, stru
         return 0;
     if (!args->force)
         return err_set(err, ERR_INVALID,
-                       "'%s' is no working copy and not empty; force: true replaces what is there",
-                       args->path);
+                       "'%s' is no %s and not empty; force: true replaces what is there",
+                       args->path, is_bare(args) ? "bare repository" : "working copy");
     VEC_EACH (&names.list, name)
         if (change_remove(run, path_join(run->arena, args->path, *name), err) < 0)
             return -1;
@@ -236,6 +258,8 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
         return -1;
     tool_add(&tool, &words, "clone");
     tool_add(&tool, &words, "--quiet");
+    if (is_bare(args))
+        tool_add(&tool, &words, args->mirror ? "--mirror" : "--bare");
     tool_add(&tool, &words, "--origin");
     tool_add(&tool, &words, args->remote);
     if (args->depth > 0) {
@@ -363,11 +387,11 @@ static const char *text_of(const struct value *was, const char *key)
 static int remove_clone(struct state_run *run, const struct repo_args *args, struct err *err)
 {
     struct fs_names names = { 0 };
-    struct fs_info info;
+    bool is_repo;
 
-    if (fs_stat(path_join(run->arena, args->path, ".git"), &info, err) < 0)
+    if (look_for_repo(run, args, &is_repo, err) < 0)
         return -1;
-    if (info.kind == FS_NONE) {
+    if (!is_repo) {
         state_unchanged(run);
         return 0;
     }
@@ -380,14 +404,22 @@ static int remove_clone(struct state_run *run, const struct repo_args *args, str
     return 0;
 }
 
+int repo_restore_url(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct value *was = state_noted(run, "was");
+    const char *url = was && was->kind == VALUE_MAP ? text_of(was, "url") : NULL;
+
+    if (!url)
+        return 0;
+    return repo_git(run, args, args->path, TOOL("remote", "set-url", args->remote, url), NULL, err);
+}
+
 static int go_back(struct state_run *run, const struct repo_args *args, const struct value *was,
                    struct err *err)
 {
     const char *head = text_of(was, "head"), *branch = text_of(was, "branch");
-    const char *url = text_of(was, "url");
 
-    if (url && repo_git(run, args, args->path, TOOL("remote", "set-url", args->remote, url), NULL,
-                        err) < 0)
+    if (repo_restore_url(run, args, err) < 0)
         return -1;
     if (!head)
         return 0;

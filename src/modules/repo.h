@@ -25,6 +25,7 @@ struct repo_args {
     const char *https_user, *https_pass;
     int64_t depth;
     bool force, submodules;
+    bool bare, mirror; /* no working copy: modules/mirror.h */
 };
 
 /* clang-format off */
@@ -52,7 +53,7 @@ int repo_git(struct state_run *run, const struct repo_args *args, const char *pa
 /* What a working copy is now. */
 struct repo {
     bool exists;        /* something is at the path */
-    bool is_repo;       /* and it is a working copy */
+    bool is_repo;       /* and it is a working copy, or what else is wanted */
     const char *url;    /* of the remote; NULL: none */
     const char *head;   /* commit; NULL: none */
     const char *branch; /* NULL: none is checked out */
@@ -79,6 +80,8 @@ int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *
 int repo_update_submodules(struct state_run *run, const struct repo_args *args, struct err *err);
 /* Before something moves: note where everything was. */
 int repo_note(struct state_run *run, const struct repo *now, struct err *err);
+/* Point the remote to where it pointed when it was noted. */
+int repo_restore_url(struct state_run *run, const struct repo_args *args, struct err *err);
 /* Remove a clone that was made here, else go back to where it was. */
 int repo_revert(struct state_run *run, const struct repo_args *args, struct err *err);
 

@@ -124,12 +124,17 @@ static int system_check(struct state_run *run, const void *args, struct err *err
 {
     const struct system_args *want = args;
     struct clocks now;
+    struct err missing;
 
     if (look(run, want, &now, err) < 0)
         return -1;
-    if (!is_zone(want, &now))
+    if (!is_zone(want, &now)) {
         state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"", current(&now),
                       want->name);
+        if (check_zone(run, want, &missing) < 0)
+            state_differs(run, "%s; an earlier state must bring it (apply fails otherwise)",
+                          missing.text);
+    }
     if (!is_clock(want, &now))
         state_differs(run, "the hardware clock shows %s", now.is_local ? "local time" : "UTC");
     if (!run->differs)

@@ -303,3 +303,52 @@ def test_a_revision_that_the_repository_does_not_have_is_named(machine, repo):
         name = list(wish.values())[0]
         failed = machine.apply(cloned(machine, repo, **wish))["git.cloned:copy"]
         assert f"{repo.path} has no branch, tag or commit '{name}'" in failed["error"], failed
+
+
+def refs(path):
+    return dict(reversed(line.split()) for line in git(path, "for-each-ref", "--format=%(objectname) %(refname)").splitlines())
+
+
+@pytest.mark.parametrize("kind", ["bare", "mirror"])
+def test_a_bare_repository_follows_and_goes_back(machine, repo, kind):
+    copy, text = machine.root / "copy", latest(machine, repo.path, **{kind: "true"})
+    git(repo.path, "branch", "old")
+    git(repo.path, "update-ref", "refs/notes/x", "HEAD")
+    machine.settles(text)
+    assert git(copy, "rev-parse", "--is-bare-repository") == "true" and not (copy / "file").exists()
+    assert {"refs/heads/main", "refs/heads/old"} <= set(refs(copy))
+    assert ("refs/notes/x" in refs(copy)) == (kind == "mirror")
+    repo.commit("two")
+    git(repo.path, "tag", "v1")
+    git(repo.path, "branch", "-D", "old")
+    git(repo.path, "commit", "-q", "--amend", "-m", "another two")
+    result = machine.settles(text)["git.latest:copy"]
+    assert "updated" in result["diff"]
+    assert refs(copy)["refs/heads/main"] == git(repo.path, "rev-parse", "main") and "refs/tags/v1" in refs(copy)
+    assert ("refs/heads/old" in refs(copy)) == (kind == "bare")
+    undone = machine.revert()["git.latest:copy"]
+    assert not undone["failed"] and "has its references of before again" in undone["diff"], undone
+    assert not copy.exists()
+
+
+def test_the_references_of_a_bare_repository_come_back_alone(machine, repo):
+    copy, text = machine.root / "copy", latest(machine, repo.path, mirror="true")
+    subprocess.run(["git", "clone", "-q", "--mirror", repo.path, copy], check=True)
+    before = refs(copy)
+    repo.commit("two")
+    git(repo.path, "branch", "side")
+    machine.settles(text)
+    assert refs(copy) == refs(repo.path) != before
+    assert not machine.revert()["git.latest:copy"]["failed"]
+    assert refs(copy) == before
+
+
+def test_a_bare_repository_is_no_working_copy(machine, repo):
+    said = machine.mistakes(latest(machine, repo.path, bare="true", rev="main", submodules="true"))
+    assert "'rev' and 'bare' exclude each other" in said and "'submodules' and 'bare' exclude each other" in said
+    machine.settles(latest(machine, repo.path))
+    failed = machine.apply(latest(machine, repo.path, mirror="true"))["git.latest:copy"]
+    assert "is no bare repository and not empty" in failed["error"]
+    machine.settles(latest(machine, repo.path, mirror="true", force_clone="true"))
+    failed = machine.apply(latest(machine, repo.path))["git.latest:copy"]
+    assert "is no working copy and not empty" in failed["error"]

@@ -8,7 +8,8 @@
 /* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, repo.name, "its name; for apt also a 'deb' line, looked for in all lists", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("baseurl", STR, ARGS, repo.baseurl, "apk: the address, when the name is not", .flags = PARAM_FILLED, .aliases = "url,uri"),
+    PARAM("baseurl", STR, ARGS, repo.baseurl, "the address: apk, when the name is not one; apt, in a file with several", .flags = PARAM_FILLED, .aliases = "url,uri"),
+    PARAM("dist", STR, ARGS, repo.dist, "apt: only this suite of the address", .flags = PARAM_FILLED),
     PARAM("file", PATH, ARGS, repo.file, "the file it stands in"),
     PARAM("refresh", BOOL, ARGS, refresh, "refresh the index after a change", .default_text = "true", .aliases = "refresh_db"),
     { 0 },

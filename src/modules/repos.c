@@ -490,27 +490,56 @@ static int drop_from_folder(struct packages *packages, const struct repos_args *
     return 0;
 }
 
+/* Sources have no names in files of apt: the only one of a file is meant, or that of an address. */
+static int drop_from_file(struct packages *packages, const struct repos_args *args,
+                          struct repos_files *files, struct err *err)
+{
+    struct repo_line pattern = {
+        .uri = str_from(args->baseurl ? args->baseurl : ""),
+        .suite = str_from(args->dist ? args->dist : ""),
+    };
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    struct repos_file *file;
+    size_t count;
+
+    if ((is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &pattern, err) < 0) ||
+        add_file(packages, files, args->file, &file, err) < 0)
+        return -1;
+    if (!file->old.p)
+        return 0;
+    (repo_stanza_is_file(args->file) ? repo_stanza_remove : repo_line_remove)(file->old, &pattern,
+                                                                              &text, &count);
+    if (count > 1 && !args->baseurl)
+        return err_set(err, ERR_INVALID,
+                       "'%s' holds %zu sources: say which one by 'baseurl', or write its 'deb' "
+                       "line as the name",
+                       args->file, count);
+    if (count > 0)
+        settle(packages, file, &text);
+    return 0;
+}
+
 /* The file and the key that pkgrepo.managed made for this name. */
 static int drop_own(struct packages *packages, const struct repos_args *args,
                     struct repos_files *files, struct err *err)
 {
     struct arena *arena = packages->run->arena;
     const char *const paths[] = {
-        args->file ? args->file
-                   : arena_printf(arena, "%s/%s.list", packages->manager->repo_place, args->name),
-        arena_printf(arena, "%s/%s.sources", packages->manager->repo_place, args->name),
         arena_printf(arena, APT_KEYRINGS "/zester-%s.gpg", args->name),
         arena_printf(arena, APT_KEYRINGS "/zester-%s.asc", args->name),
+        arena_printf(arena, "%s/%s.list", packages->manager->repo_place, args->name),
+        arena_printf(arena, "%s/%s.sources", packages->manager->repo_place, args->name),
     };
+    const size_t keys = 2;
 
-    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+    for (size_t i = 0; i < (args->file ? keys : ARRAY_LEN(paths)); i++) {
         struct repos_file *file;
 
         if (add_file(packages, files, paths[i], &file, err) < 0)
             return -1;
         file->now = (struct str){ NULL, 0 };
     }
-    return 0;
+    return args->file ? drop_from_file(packages, args, files, err) : 0;
 }
 
 int repos_find_absent(struct packages *packages, const struct repos_args *args,
@@ -567,28 +596,47 @@ static int put(struct state_run *run, const char *path, struct str text, struct 
     return change_write(run, path, text, &keep, err);
 }
 
-static int write_files(struct packages *packages, const struct repos_files *files, bool refresh,
+static int write_files(struct packages *packages, const struct repos_files *files, bool *ret_any,
                        struct err *err)
 {
-    struct err ignored;
-    bool any = false;
-
+    *ret_any = false;
     VEC_EACH (&files->list, file) {
         if (is_same(file))
             continue;
         if (put(packages->run, file->path, file->now, err) < 0)
             return -1;
-        any = true;
+        *ret_any = true;
     }
-    if (!any)
-        state_unchanged(packages->run);
-    if (!any || !refresh ||
-        packages_index_refresh(packages, &(struct packages_index){ .asked = true }, err) == 0)
+    return 0;
+}
+
+/* One that cannot be read is not kept. Where the manager can, others are not asked: they may be out
+ * of reach. */
+static int try_out(struct packages *packages, const struct repos_files *files, struct err *err)
+{
+    const struct packages_index how = { .asked = true,
+                                        .list = files->list.p[files->list.n - 1].path };
+    struct err ignored;
+
+    if (packages_index_refresh(packages, &how, err) == 0)
         return 0;
     VEC_EACH (&files->list, file)
         if (!is_same(file)) /* what went wrong first is told; the journal has these files */
             (void)put(packages->run, file->path, file->old, &ignored);
     return err_wrap(err, "the repository was not kept");
+}
+
+/* It is gone, also when others cannot be reached. */
+static int forget(struct packages *packages, struct err *err)
+{
+    const struct packages_index how = { .asked = true };
+
+    if (packages_index_refresh(packages, &how, err) == 0)
+        return 0;
+    if (err->code == ERR_CANCELED)
+        return -1;
+    state_say(packages->run, "%s", err->text);
+    return 0;
 }
 
 int repos_check(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
@@ -608,9 +656,15 @@ int repos_apply(struct state_run *run, const struct repos_wish *wish, repos_fn *
 {
     struct repos_files files;
     struct packages packages;
+    bool any;
 
     if (packages_open(run, &packages, err) < 0 || find(&packages, &wish->repo, &files, err) < 0 ||
-        write_files(&packages, &files, wish->refresh, err) < 0)
+        write_files(&packages, &files, &any, err) < 0)
+        return -1;
+    if (!any)
+        state_unchanged(run);
+    if (any && wish->refresh &&
+        (find == repos_resolve ? try_out(&packages, &files, err) : forget(&packages, err)) < 0)
         return -1;
     state_say(run, "%s repo %s", verb, wish->repo.name);
     state_detail(run, "name", "%s", wish->repo.name);

@@ -109,6 +109,18 @@ bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b)
            str_eq(a->suite, b->suite);
 }
 
+static bool fits(struct str part, struct str pattern)
+{
+    return pattern.n == 0 || str_eq(part, pattern);
+}
+
+bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern)
+{
+    return line->uri.n > 0 && fits(line->type, pattern->type) &&
+           fits(without_slash(line->uri), without_slash(pattern->uri)) &&
+           fits(line->suite, pattern->suite);
+}
+
 static bool is_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
@@ -183,14 +195,17 @@ int repo_line_set(struct str text, const struct repo_line *line, const char *com
     return 0;
 }
 
-void repo_line_remove(struct str text, const struct repo_line *line, struct buf *out,
+void repo_line_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                       size_t *ret_count)
 {
     struct str next;
 
     *ret_count = 0;
     while (next_line(&text, &next)) {
-        if (is_for(next, line))
+        struct repo_line line;
+        struct err ignored;
+
+        if (repo_line_parse(next, &line, &ignored) == 0 && repo_line_matches(&line, pattern))
             (*ret_count)++;
         else
             add_line(out, next);

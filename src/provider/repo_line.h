@@ -30,13 +30,15 @@ void repo_line_print(const struct repo_line *line, struct buf *out);
 /* Fails when a part of it, or the comment, cannot be written. */
 int repo_line_check(const struct repo_line *line, const char *comment, struct err *err);
 bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b);
+/* The same, where a part of the pattern that is empty stands for any. */
+bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern);
 
 /* `text` with the line in the place of those for the same source, or at the end. A new file begins
  * with `comment`, a line without its '#'. Fails when a part cannot be written. */
 int repo_line_set(struct str text, const struct repo_line *line, const char *comment,
                   struct buf *out, struct err *err);
-/* `text` without the lines for the same source; tells how many there were. */
-void repo_line_remove(struct str text, const struct repo_line *line, struct buf *out,
+/* `text` without the lines that match; tells how many there were. */
+void repo_line_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                       size_t *ret_count);
 /* Nothing but comments and blanks. */
 bool repo_line_is_empty(struct str text);

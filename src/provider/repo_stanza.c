@@ -109,13 +109,18 @@ static struct str find(struct str block, const char *field)
     return STR("");
 }
 
-static bool is_for(struct str block, const struct repo_line *line)
+static struct repo_line read(struct str block)
 {
-    const struct repo_line other = {
+    return (struct repo_line){
         .type = find(block, "Types"),
         .uri = find(block, "URIs"),
         .suite = find(block, "Suites"),
     };
+}
+
+static bool is_for(struct str block, const struct repo_line *line)
+{
+    const struct repo_line other = read(block);
 
     return repo_line_is_same(&other, line);
 }
@@ -221,7 +226,7 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
     return print(line, STR(""), out, err);
 }
 
-void repo_stanza_remove(struct str text, const struct repo_line *line, struct buf *out,
+void repo_stanza_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                         size_t *ret_count)
 {
     bool after = false; /* the blanks behind a paragraph go with it */
@@ -229,7 +234,8 @@ void repo_stanza_remove(struct str text, const struct repo_line *line, struct bu
 
     *ret_count = 0;
     while (cut_block(&text, &block)) {
-        const bool mine = !is_blank(block) && is_for(block, line);
+        const struct repo_line line = read(block);
+        const bool mine = !is_blank(block) && repo_line_matches(&line, pattern);
 
         if (!mine && !(after && is_blank(block)))
             buf_add_str(out, block);

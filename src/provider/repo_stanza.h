@@ -32,7 +32,7 @@ bool repo_stanza_is_file(const char *path);
 /* As repo_line_set and repo_line_remove. */
 int repo_stanza_set(struct str text, const struct repo_line *line, const char *comment,
                     struct buf *out, struct err *err);
-void repo_stanza_remove(struct str text, const struct repo_line *line, struct buf *out,
+void repo_stanza_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                         size_t *ret_count);
 
 #endif

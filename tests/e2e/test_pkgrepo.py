@@ -127,6 +127,36 @@ def test_a_disabled_repository_is_commented_out(machine):
     assert f"\n# deb [trusted=yes] copy:{machine.repo} ./\n" in machine.path(LIST).read_text()
 
 
+OTHERS = "# mine\ndeb copy:/one ./\ndeb copy:/two ./\n"
+
+
+def test_a_name_and_a_file_with_several_sources_take_only_one_of_them(machine):
+    place = machine.path("/etc/apt/sources.list.d/shared.list")
+    place.write_text(OTHERS)
+    absent = "r:\n  pkgrepo.absent:\n    - name: zt\n    - file: /etc/apt/sources.list.d/shared.list\n    - refresh: false\n"
+    for words in ([], ["--test"]):
+        status, results = run(machine, absent, *words)
+        assert status != 0 and "shared.list' holds 2 sources: say which one by 'baseurl'" in results[0]["error"]
+    assert place.read_text() == OTHERS
+    assert run(machine, absent + "    - baseurl: copy:/two/\n")[0] == 0
+    assert place.read_text() == "# mine\ndeb copy:/one ./\n"
+    assert not run(machine, absent + "    - baseurl: copy:/two\n")[1][0]["changed"]
+    assert run(machine, absent)[0] == 0 and not place.exists()
+    assert not run(machine, absent)[1][0]["changed"]
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert place.read_text() == OTHERS
+
+
+def test_a_repository_does_not_fail_for_another_that_is_out_of_reach(machine):
+    machine.path("/etc/apt/sources.list.d/dead.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
+    status, results = run(machine, managed(machine))
+    assert status == 0 and results[0]["changed"], results
+    assert "zt-app" in machine.run("apt-cache", "policy", "zt-app").stdout
+    status, results = run(machine, "r:\n  pkgrepo.absent:\n    - name: zt\n")
+    assert status == 0 and not machine.path(LIST).exists(), results
+    assert "refresh the package index: apt-get update: exit status 100" in results[0]["diff"]
+
+
 BAD = {
     "name: '../x'": "is no name of a repository",
     'humanname: "x\\ndeb http://evil ./"': "humanname",

@@ -71,6 +71,25 @@ TEST(a_line_goes_and_the_others_stay)
     CHECK(repo_line_is_empty(STR("# c\n\n")) && !repo_line_is_empty(buf_view(&out)));
 }
 
+TEST(a_pattern_without_a_part_stands_for_any)
+{
+    static const char text[] = "# c\ndeb http://x s\ndeb-src http://x t\n# deb http://y s\n";
+    static const struct {
+        const char *uri, *suite;
+        size_t count;
+    } cases[] = { { "", "", 3 }, { "http://x/", "", 2 }, { "http://x", "t", 1 }, { "", "s", 2 } };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+        const struct repo_line pattern = { .uri = str_from(cases[i].uri),
+                                           .suite = str_from(cases[i].suite) };
+        size_t count;
+
+        repo_line_remove(str_from(text), &pattern, &out, &count);
+        CHECK_INT(count, cases[i].count);
+    }
+}
+
 TEST(no_line_can_bring_a_second_one)
 {
     static const struct repo_line bad[] = {

@@ -13,9 +13,8 @@
 
 #include "base/hex.h"
 
-#define SHA256_SIZE       32
-#define SHA256_HEX_SIZE   HEX_SIZE(SHA256_SIZE)
-#define SHA256_STATE_SIZE 112
+#define SHA256_SIZE     32
+#define SHA256_HEX_SIZE HEX_SIZE(SHA256_SIZE)
 
 /* Large enough for what the library behind it keeps. */
 #define SHA256_STATE_SIZE 112

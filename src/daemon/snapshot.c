@@ -61,7 +61,7 @@ static int copy_env_file(struct arena *arena, const char *folder, const struct c
         return -1;
     if (rights_read(&rights, arena, path, RESOLVE_ENV_FILE_MAX, &text, err) < 0 || !text.p)
         return 0;
-    return fs_replace(resolve_env_file_copy(arena, folder, service->name, path), text,
+    return fs_replace(resolve_env_file_copy(arena, folder, config, service->name, path), text,
                       &private_file, err);
 }
 

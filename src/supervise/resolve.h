@@ -83,8 +83,10 @@ int resolve_outputs(struct resolver *resolver, const struct config_service *serv
                     const struct resolve_context *context, struct arena *arena,
                     struct value *ret_outputs, struct diags *diags);
 
-/* Where a kept copy of an env file is: `folder`/<service>_<basename>. */
-const char *resolve_env_file_copy(struct arena *arena, const char *folder, const char *service,
+/* Where a kept copy of an env file is: `folder`/<service>_<basename>, or with a hash of the path
+ * where that is too long or could be the file of another service. */
+const char *resolve_env_file_copy(struct arena *arena, const char *folder,
+                                  const struct config *config, const char *service,
                                   const char *path);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include "supervise/config_read.h"
 #include "supervise/dotenv.h"
 #include "supervise/resolve_scope.h"
@@ -17,15 +18,36 @@
 #define DAEMON_GROUP  "kepler"
 #define ENTRIES_MAX   10000
 #define ARGUMENTS_MAX 100000
+/* A file is written beside its name, with a longer one. */
+#define COPY_NAME_MAX 200
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-const char *resolve_env_file_copy(struct arena *arena, const char *folder, const char *service,
+/* "a" with "b_x" and "a_b" with "x" would be one file: the longer name has it. */
+static bool is_of_another(const struct config *config, const char *service, struct str name)
+{
+    for (uint32_t i = 0; i < config->service_count; i++) {
+        struct str other = str_from(config->services[i].name);
+
+        if (other.n > strlen(service) && str_starts(name, other) && name.p[other.n] == '_')
+            return true;
+    }
+    return false;
+}
+
+const char *resolve_env_file_copy(struct arena *arena, const char *folder,
+                                  const struct config *config, const char *service,
                                   const char *path)
 {
     struct str base = path_basename(path);
+    const char *name = arena_printf(arena, "%s_%.*s", service, STR_ARG(base));
+    char hash[SHA256_HEX_SIZE];
 
-    return path_join(arena, folder, arena_printf(arena, "%s_%.*s", service, STR_ARG(base)));
+    if (strlen(name) > COPY_NAME_MAX || is_of_another(config, service, str_from(name))) {
+        sha256_hex(path, strlen(path), hash);
+        name = arena_printf(arena, "%s.%s", service, hash);
+    }
+    return path_join(arena, folder, name);
 }
 
 /* The copy of the service's own file that was kept at load, else the file as its owner may read it;
@@ -38,7 +60,8 @@ static int read_file(struct resolver *r, const char *path, bool kept, struct str
 
     *ret = (struct str){ NULL, 0 };
     if (copies && kept) {
-        const char *copy = resolve_env_file_copy(r->arena, copies, r->service->name, path);
+        const char *copy =
+            resolve_env_file_copy(r->arena, copies, r->config, r->service->name, path);
 
         if (fs_read(r->arena, copy, RESOLVE_ENV_FILE_MAX, ret, err) < 0)
             return -1;

@@ -335,13 +335,36 @@ TEST(a_kept_copy_of_an_env_file_wins)
     read_context(&run, (struct str){ NULL, 0 });
     write_env_file(&run, STR("A=now\n"));
     run.context.env_files = test_folder();
-    CHECK_INT(fs_write(resolve_env_file_copy(&run.arena, test_folder(), "a", "x/app.env"),
-                       STR("A=then\n"), 0644, &err),
-              0);
+    CHECK_INT(
+        fs_write(resolve_env_file_copy(&run.arena, test_folder(), run.config, "a", "x/app.env"),
+                 STR("A=then\n"), 0644, &err),
+        0);
     CHECK_INT(resolve_service(run.resolver, &run.config->services[0], &run.context, &run.arena,
                               &launch, &run.diags),
               0);
     CHECK_STR(environment_find(launch.child_env, STR("A")), "then");
+    finish(&run);
+}
+
+TEST(copies_of_env_files_have_names_that_no_other_service_has)
+{
+    struct run run = { .arena = ARENA_INIT };
+    const struct config *config;
+    const char *first, *second, *longest;
+
+    CHECK_INT(load(&run, STR("services: {a: {run: x}, a_b: {run: x}, c: {run: x}}"),
+                   (struct config_owner){ 0, 0 }),
+              0);
+    config = run.config;
+    CHECK_STR(resolve_env_file_copy(&run.arena, "/f", config, "c", "/x/b_app.env"),
+              "/f/c_b_app.env");
+    first = resolve_env_file_copy(&run.arena, "/f", config, "a", "/x/b_app.env");
+    second = resolve_env_file_copy(&run.arena, "/f", config, "a_b", "/x/app.env");
+    CHECK_STR(second, "/f/a_b_app.env");
+    CHECK(strcmp(first, second) != 0);
+    longest = resolve_env_file_copy(&run.arena, "/f", config, "c",
+                                    arena_printf(&run.arena, "/x/%0250d", 1));
+    CHECK(strlen(longest) < 200);
     finish(&run);
 }
 

@@ -162,7 +162,10 @@ static int wait_for_end(const struct home *home, struct err *err)
         if (holder == 0)
             return 0;
         if (clock_real() > deadline)
-            return err_set(err, ERR_TIMEOUT, "the daemon (pid %d) does not end", (int)holder);
+            return err_set(err, ERR_TIMEOUT,
+                           "the daemon (pid %d) does not end: 'kill -KILL %d' ends it, and the "
+                           "next one what it leaves",
+                           (int)holder, (int)holder);
         wait_a_little();
     }
 }

@@ -123,7 +123,8 @@ void call_begin(struct client *client, const struct message *message)
     if (is_deed[call->kind])
         call->who = find_name(call);
     if (call->daemon->stopping && call->kind != REQUEST_SHUTDOWN && call->kind != REQUEST_PING) {
-        call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
+        call_refuse(call, MESSAGE_ERROR,
+                    "the daemon is stopping: 'kepler daemon start -d' starts the next one");
         return;
     }
     handlers[call->kind](call);

@@ -363,7 +363,10 @@ static int check_root(const char *root, mode_t mode, struct err *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_sys(err, errno, "use the state folder '%s'", root);
     if (st.st_uid != geteuid())
-        return err_set(err, ERR_INVALID, "the state folder '%s' belongs to another user", root);
+        return err_set(err, ERR_INVALID,
+                       "the state folder '%s' belongs to another user: name one of yours with "
+                       "KEPLER_DAEMON_PATH",
+                       root);
     if (fchmod(fd, mode) < 0)
         return err_sys(err, errno, "use the state folder '%s'", root);
     return 0;

@@ -21,7 +21,7 @@ static const char *find_folder(struct call *call, const char *config)
     if (record_load(&call->arena, folder, &record, &err) < 0)
         record = NULL;
     if (!client_may(call->client, record ? record->owner_uid : 0) || !record) {
-        call_refuse(call, MESSAGE_UNKNOWN, "No logs of '%s' are known", config);
+        call_refuse(call, MESSAGE_UNKNOWN, "no lines of '%s' are stored: start it first", config);
         return NULL;
     }
     return path_join(&call->arena, folder, "logs");

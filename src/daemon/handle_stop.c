@@ -91,7 +91,8 @@ void handle_stop(struct call *call)
     if (args->signal) {
         how.signal = signal_parse(str_from(args->signal));
         if (how.signal == 0) {
-            call_refuse(call, MESSAGE_ERROR, "no signal '%s'", args->signal);
+            call_refuse(call, MESSAGE_ERROR,
+                        "no signal '%s': wanted a name such as TERM, or a number", args->signal);
             return;
         }
     }
@@ -215,7 +216,9 @@ void handle_prune(struct call *call)
     struct engine_stop how = { .clean = true };
 
     if (!client_is_master(call->client)) {
-        call_refuse(call, MESSAGE_DENIED, "only root may prune");
+        call_refuse(call, MESSAGE_DENIED,
+                    "only root may prune: of your own configs, 'kepler stop --clean' removes what "
+                    "is stored");
         return;
     }
     if (args->force && !args->dry_run)
@@ -243,7 +246,8 @@ void handle_shutdown(struct call *call)
     const struct request_shutdown *args = call->args;
 
     if (!client_is_master(call->client)) {
-        call_refuse(call, MESSAGE_DENIED, "only root may stop the daemon");
+        call_refuse(call, MESSAGE_DENIED,
+                    "only root may stop the daemon: 'kepler stop' stops your own services");
         return;
     }
     call->step = step_shutdown;

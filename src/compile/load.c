@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "data/shebang.h"
 #include "data/yaml.h"
 #include "jinja/jinja.h"
 #include "jinja/trace.h"
@@ -55,12 +56,13 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = load->diags->list.n;
+    bool is_template;
     struct str text;
     int result;
 
-    if (read_text(load, path, &text) < 0)
+    if (read_text(load, path, &text) < 0 || shebang_read(path, text, &is_template, load->diags) < 0)
         return -1;
-    if (text.n <= LOAD_RENDERED_MAX && jinja_is_plain(text))
+    if (!is_template || (text.n <= LOAD_RENDERED_MAX && jinja_is_plain(text)))
         return parse_plain(load, path, text, ret);
     if (renderer_run_state(load->renderer, ref, path, text, &out, &trace, load->diags) < 0)
         return -1;

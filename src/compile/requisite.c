@@ -225,10 +225,17 @@ static int read_target(struct requisites *requisites, uint32_t state,
     const char *unknown;
     bool many;
 
-    if (!text.p || text.n == 0 || (key && key->kind != VALUE_STR))
-        return value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
-                          requisites->states[state].name, form->name,
-                          text.p && text.n == 0 ? "an empty text" : value_describe(id));
+    if (!text.p || text.n == 0 || (key && key->kind != VALUE_STR)) {
+        (void)value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
+                         requisites->states[state].name, form->name,
+                         text.p && text.n == 0 ? "an empty text" : value_describe(id));
+        if (value_is(key, VALUE_STR) && requisite_form_find(key->s))
+            diag_hint(requisites->diags, "'%s' is a requisite of its own: it stands beside '%s'",
+                      key->s.p, form->name);
+        else if (id->kind == VALUE_LIST)
+            diag_hint(requisites->diags, "give each ID an item of its own");
+        return -1;
+    }
     if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
         (void)tell_unknown(requisites, state, form, key ? key : id, unknown);
         suggest_target(requisites, key && str_is(key->s, "sls"), text);

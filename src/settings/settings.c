@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "data/value.h"
+#include "data/shebang.h"
 #include "data/yaml.h"
 #include "jinja/jinja.h"
 #include "jinja/relocate.h"
@@ -91,36 +92,12 @@ static struct value context_of(struct loader *loader, const struct value *defaul
     return context;
 }
 
-/* "#!yaml" asks for no template, "#!jinja|yaml" for what happens anyway. */
-static int read_shebang(struct loader *loader, const char *path, struct str text, bool *ret_render)
-{
-    struct str line = str_line_at(text, 0), rest = str_from_offset(line, 2);
-    const struct place at = { path, 1, 1 };
-
-    *ret_render = true;
-    if (!str_starts(line, STR("#!")))
-        return 0;
-    *ret_render = false;
-    while (rest.p) {
-        struct str word = str_trim(str_cut(&rest, '|'));
-
-        *ret_render |= str_is(word, "jinja");
-        if (str_is(word, "jinja") || str_is(word, "yaml"))
-            continue;
-        (void)diag_add(loader->diags, at, "no renderer '%.*s'", STR_ARG(word));
-        diag_source(loader->diags, text);
-        diag_hint(loader->diags, "files are rendered by 'jinja|yaml'");
-        return -1;
-    }
-    return 0;
-}
-
 static int render(struct loader *loader, const char *path, struct str text,
                   const struct value *context, struct buf *out, struct trace *trace)
 {
     bool wanted;
 
-    if (read_shebang(loader, path, text, &wanted) < 0)
+    if (shebang_read(path, text, &wanted, loader->diags) < 0)
         return -1;
     if (!wanted)
         buf_add_str(out, text);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "daemon/call.h"
+#include "daemon/chronicle.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
@@ -164,10 +165,12 @@ void handle_status(struct call *call)
 
 /* --- why ------------------------------------------------------------------------------------ */
 
-/* Of a config that is not loaded the last state is known, and not how it came about. */
-static struct value why_stored(struct call *call, const struct record_service *service)
+/* Of a config that is not loaded the last state is known, and how it came about. */
+static struct value why_stored(struct call *call, const struct record_service *service,
+                               const struct history_book *book)
 {
-    struct value_map *map = value_map_new(&call->arena, 4);
+    struct value_map *map = value_map_new(&call->arena, 6);
+    const struct history_page *page = history_page(book, service->name);
     struct record_service one = *service;
     const char *reason = one.reason ? one.reason : "the config is not loaded";
 
@@ -178,16 +181,22 @@ static struct value why_stored(struct call *call, const struct record_service *s
     put(call, map, "exit_code",
         one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
     put(call, map, "signal", one.record.signal > 0 ? value_int(one.record.signal) : value_null());
+    if (page)
+        put(call, map, "history", why_history(&call->arena, book, page->history));
     return value_map(map);
 }
 
 static void why_unloaded(struct call *call, const struct request_ask *args)
 {
-    const struct record *record =
-        stored(call, home_config(&call->arena, &call->daemon->home, args->config));
+    const char *folder = home_config(&call->arena, &call->daemon->home, args->config);
+    const struct record *record = stored(call, folder);
     struct value_list *list = value_list_new(&call->arena, args->services.n);
     struct value_map *body = value_map_new(&call->arena, 1);
+    struct history_book book = { 0 };
+    struct err ignored; /* then the last state is all that is known */
 
+    if (record && chronicle_load(&call->arena, folder, &book, &ignored) < 0)
+        book = (struct history_book){ 0 };
     for (size_t i = 0; i < args->services.n; i++) {
         const struct record_service *one = record ? record_find(record, args->services.p[i]) : NULL;
 
@@ -195,7 +204,7 @@ static void why_unloaded(struct call *call, const struct request_ask *args)
             call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
             return;
         }
-        value_list_push(&call->arena, list, why_stored(call, one));
+        value_list_push(&call->arena, list, why_stored(call, one, &book));
     }
     put(call, body, "services", value_list(list));
     call_finish(call, value_map(body));

@@ -111,6 +111,7 @@ void project_save_told(struct project *project)
 static void on_status(struct project *project, const struct event *event)
 {
     project->changed = true;
+    chronicle_note(&project->chronicle, event->service);
     log_info("service %s config=%s service=%s was=%s cause=%s%s%s", status_name(event->to),
              project->path, event->name, status_name(event->from), event->cause,
              event->reason[0] ? " reason=" : "", event->reason);
@@ -178,8 +179,14 @@ static void take_over(struct project *project)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record *record;
+    struct history_book book;
     struct err err;
 
+    if (chronicle_load(&arena, project->folder, &book, &err) < 0)
+        log_warning("history of an earlier life cannot be read config=%s error=%s", project->path,
+                    err.text);
+    else
+        engine_restore_history(project->engine, &book);
     if (record_load(&arena, project->folder, &record, &err) < 0) {
         log_warning("state of an earlier life cannot be read config=%s error=%s", project->path,
                     err.text);
@@ -236,6 +243,7 @@ int project_load(struct daemon *daemon, const struct config_source *source,
         goto fail;
     build(project);
     take_over(project);
+    chronicle_open(&project->chronicle, &project->arena, project->folder, project->engine);
     *ret_project = project;
     return 0;
 
@@ -249,6 +257,7 @@ void project_free(struct project *project)
     if (!project)
         return;
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
+    chronicle_close(&project->chronicle);
     engine_free(project->engine);
     real_world_free(project->world);
     capture_close(&project->capture);

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/sha256.h"
 #include "daemon/capture.h"
+#include "daemon/chronicle.h"
 #include "supervise/engine.h"
 #include "supervise/real_world.h"
 
@@ -39,6 +40,7 @@ struct project {
     struct engine *engine;
     struct real_world *world;
     struct capture capture;
+    struct chronicle chronicle;
 
     struct arena env_arena;
     const struct environment *env; /* the config's, with -e on top */

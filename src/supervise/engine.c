@@ -462,11 +462,65 @@ struct world *engine_world(const struct engine *engine)
     return engine->world;
 }
 
+/* Links are by the places in the book; those that lead to nobody are cut. */
+static void take_links(struct engine *engine, struct history *history,
+                       const struct history_book *book)
+{
+    for (size_t i = 0; i < HISTORY_LENGTH; i++) {
+        struct history_link *by = &history->entries[i].by;
+        const struct service *service =
+            by->given ? engine_find(engine, book->pages[by->service]->name) : NULL;
+
+        by->given = service != NULL;
+        by->service = service ? service->index : 0;
+    }
+}
+
+void engine_restore_history(struct engine *engine, const struct history_book *book)
+{
+    for (size_t i = 0; i < book->count; i++) {
+        const struct service *found = engine_find(engine, book->pages[i]->name);
+
+        if (!found)
+            continue;
+        engine->services[found->index].history = *book->pages[i]->history;
+        take_links(engine, &engine->services[found->index].history, book);
+    }
+}
+
+struct history_book engine_history(const struct engine *engine, struct arena *arena)
+{
+    size_t count = engine_count(engine);
+    struct history_page **pages = ARENA_ARRAY(arena, struct history_page *, count + 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        pages[i] = ARENA_NEW(arena, struct history_page);
+        *pages[i] = (struct history_page){ engine->services[i].config->name, i,
+                                           &engine->services[i].history };
+    }
+    return (struct history_book){ pages, count };
+}
+
+/* That it is there no more is a change, too; unless it had been stopped before the state was kept.
+ */
+static void note_loss(struct engine *engine, struct service *service, enum status status)
+{
+    const struct history_entry *last = history_find(&service->history, 0);
+    const struct history_entry entry = { .from = last ? last->to : status,
+                                         .to = STATUS_STOPPED,
+                                         .wall = engine->world->ops->wall(engine->world) };
+
+    if (status_is_active(entry.from))
+        history_add(&service->history, &entry, "the daemon went away while it was there");
+}
+
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
                     const char *reason)
 {
     struct service *service = &engine->services[index];
 
+    if (status_is_active(record->status))
+        note_loss(engine, service, record->status);
     service->record = *record;
     service->record.pid = 0;
     service->record.started_at = 0;

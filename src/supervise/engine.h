@@ -80,6 +80,11 @@ struct world *engine_world(const struct engine *engine);
 /* What was known of a service before this engine was made. Active states count as stopped. */
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
                     const char *reason);
+/* The same for the histories of all, before engine_restore. Services that are no more are left out.
+ */
+void engine_restore_history(struct engine *engine, const struct history_book *book);
+/* All histories, each at the place of its service; borrowed. */
+struct history_book engine_history(const struct engine *engine, struct arena *arena);
 
 /* Nothing of them runs any more, hooks and checks included. */
 bool engine_is_down(const struct engine *engine, struct engine_set set);

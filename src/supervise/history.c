@@ -27,9 +27,20 @@ void history_add(struct history *history, const struct history_entry *entry, con
     keep_cause(place->cause, cause);
 }
 
+void history_put(struct history *history, const struct history_entry *entry, const char *cause)
+{
+    if (entry->number < history->count)
+        return;
+    if (entry->number > history->count)
+        history->first = entry->number;
+    history->count = entry->number;
+    history_add(history, entry, cause);
+}
+
 const struct history_entry *history_get(const struct history *history, uint64_t number)
 {
-    if (number >= history->count || history->count - number > HISTORY_LENGTH)
+    if (number < history->first || number >= history->count ||
+        history->count - number > HISTORY_LENGTH)
         return NULL;
     return &history->entries[number % HISTORY_LENGTH];
 }
@@ -37,4 +48,12 @@ const struct history_entry *history_get(const struct history *history, uint64_t 
 const struct history_entry *history_find(const struct history *history, size_t back)
 {
     return back < history->count ? history_get(history, history->count - 1 - back) : NULL;
+}
+
+const struct history_page *history_page(const struct history_book *book, const char *name)
+{
+    for (size_t i = 0; i < book->count; i++)
+        if (strcmp(book->pages[i]->name, name) == 0)
+            return book->pages[i];
+    return NULL;
 }

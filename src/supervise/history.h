@@ -33,13 +33,30 @@ struct history_entry {
 struct history {
     struct history_entry entries[HISTORY_LENGTH];
     uint64_t count; /* of all that ever happened */
+    uint64_t first; /* nothing is known of those before */
+};
+
+/* The histories of services that know each other by their place. */
+struct history_page {
+    const char *name;
+    uint32_t place;
+    struct history *history;
+};
+
+struct history_book {
+    struct history_page *const *pages; /* by place */
+    size_t count;
 };
 
 /* `entry` without its number and cause. */
 void history_add(struct history *history, const struct history_entry *entry, const char *cause);
+/* An entry of an earlier life, with its number: later ones than are known. */
+void history_put(struct history *history, const struct history_entry *entry, const char *cause);
 /* Entry `back` changes ago, 0 being the latest; NULL when it is forgotten or never was. */
 const struct history_entry *history_find(const struct history *history, size_t back);
 /* By its number; likewise. */
 const struct history_entry *history_get(const struct history *history, uint64_t number);
+/* NULL when there is none of that name. */
+const struct history_page *history_page(const struct history_book *book, const char *name);
 
 #endif

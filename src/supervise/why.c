@@ -150,38 +150,38 @@ static struct history_link find_link(const struct history *history,
     return at ? at->by : (struct history_link){ .given = false };
 }
 
-static struct value chain_value(struct asking *asking, const struct service *service,
+static struct value chain_value(struct arena *arena, const struct history_book *book,
                                 const struct history_entry *entry)
 {
-    struct arena *arena = asking->arena;
     struct value_list *list = value_list_new(arena, 0);
     struct history_link link = entry->by;
 
     while (link.given && list->count < WHY_DEPTH_MAX) {
+        const struct history_page *page = book->pages[link.service];
         struct value_map *map;
 
-        service = engine_get(asking->engine, link.service);
-        entry = history_get(&service->history, link.number);
+        entry = history_get(page->history, link.number);
         map = entry ? entry_map(arena, entry) : value_map_new(arena, 1);
-        put(arena, map, "service", value_text(service->config->name));
+        put(arena, map, "service", value_text(page->name));
         value_list_push(arena, list, value_map(map));
         if (!entry)
             break; /* so much has happened since that it is forgotten */
-        link = find_link(&service->history, entry);
+        link = find_link(page->history, entry);
     }
     return value_list(list);
 }
 
-static struct value history_value(struct asking *asking, const struct service *service)
+struct value why_history(struct arena *arena, const struct history_book *book,
+                         const struct history *history)
 {
-    struct value_list *list = value_list_new(asking->arena, HISTORY_LENGTH);
+    struct value_list *list = value_list_new(arena, HISTORY_LENGTH);
     const struct history_entry *entry;
 
-    for (size_t back = 0; (entry = history_find(&service->history, back)); back++) {
-        struct value_map *map = entry_map(asking->arena, entry);
+    for (size_t back = 0; (entry = history_find(history, back)); back++) {
+        struct value_map *map = entry_map(arena, entry);
 
-        put(asking->arena, map, "chain", chain_value(asking, service, entry));
-        value_list_push(asking->arena, list, value_map(map));
+        put(arena, map, "chain", chain_value(arena, book, entry));
+        value_list_push(arena, list, value_map(map));
     }
     return value_list(list);
 }
@@ -194,6 +194,7 @@ struct value why_value(struct arena *arena, const struct engine *engine, uint32_
     struct asking asking = { .arena = arena,
                              .engine = engine,
                              .told = ARENA_ARRAY(arena, bool, engine_count(engine) + 1) };
+    const struct history_book book = engine_history(engine, arena);
     struct value waits = waits_value(&asking, service, 0);
 
     put(arena, map, "service", value_text(service->config->name));
@@ -206,7 +207,7 @@ struct value why_value(struct arena *arena, const struct engine *engine, uint32_
     put(arena, map, "doing", doing_value(arena, service));
     put(arena, map, "waits_for", waits);
     put(arena, map, "levels", value_int((int64_t)asking.levels));
-    put(arena, map, "history", history_value(&asking, service));
+    put(arena, map, "history", why_history(arena, &book, &service->history));
     return value_map(map);
 }
 

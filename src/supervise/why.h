@@ -24,10 +24,15 @@
 struct arena;
 struct buf;
 struct engine;
+struct history;
+struct history_book;
 
 /* Levels of waiting, and links of a chain, that are told. */
 #define WHY_DEPTH_MAX 64
 
+/* The history alone, of one of a book. */
+struct value why_history(struct arena *arena, const struct history_book *book,
+                         const struct history *history);
 struct value why_value(struct arena *arena, const struct engine *engine, uint32_t index);
 /* A value of that shape, also one that came over the wire. */
 void why_print(const struct value *why, struct buf *out);

@@ -103,6 +103,52 @@ def test_a_long_output_is_cut_between_characters(home):
     assert outputs["process"]["k"] == "x" + "ä" * 511 + "... (truncated)"
 
 
+def history_of(home, service):
+    """(from, to, cause, services of the chain), the latest first."""
+    told = json.loads(home.run("why", "--json", service).stdout)[service]["history"]
+    return [(one["from"], one["to"], one["cause"], [link["service"] for link in one["chain"]]) for one in told]
+
+
+def test_why_knows_what_was_before_a_crash_and_before_a_stop_of_the_daemon(home):
+    home.write(AUTOSTART)
+    home.start("--wait", "--no-abort-on-failure", check=False)
+    home.wait_for("web", "running")
+    before = history_of(home, "web")
+    assert [one[:2] for one in before] == [("starting", "running"), ("waiting", "starting"), ("stopped", "waiting")]
+    assert before[1][3] == ["db"]
+    home.kill_daemon()
+    home.start_daemon()
+    home.wait_for("web", "running")
+    after_crash = history_of(home, "web")
+    assert after_crash[4:] == before
+    assert after_crash[3] == ("running", "stopped", "the daemon went away while it was there", [])
+    home.stop_daemon()
+    home.start_daemon()
+    home.wait_for("web", "running")
+    after_stop = history_of(home, "web")
+    assert after_stop[5:] == after_crash
+    assert after_stop[3][:2] == ("stopping", "stopped") and "ends for SIGTERM" in after_stop[3][2]
+    assert history_of(home, "job")[0][:2] == ("running", "exited")
+
+
+def test_a_history_that_is_damaged_or_long_costs_no_more_than_itself(home):
+    home.write("kepler: {autostart: {environment: [MARK]}}\nservices:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    path = os.path.join(os.path.dirname(state_files(home)[0]), "history.log")
+    before = history_of(home, "a")
+    home.kill_daemon()
+    with open(path, "ab") as file:
+        file.write(b'{"service":"a","number":1000}\n\xff\x00\n[]\n{"service":"a","number":"x"}\n{"servi')
+    home.start_daemon()
+    home.wait_for("a", "running")
+    assert history_of(home, "a")[4:] == before
+    for _ in range(40):
+        home.run("restart", "a")
+    assert len(history_of(home, "a")) == 16
+    with open(path, "rb") as file:
+        assert len(file.readlines()) <= 8 * 16 + 1
+
+
 def test_a_run_leaves_no_snapshot_and_a_file_that_is_gone_is_not_restored(home):
     home.write(AUTOSTART)
     home.run("run", "-d")

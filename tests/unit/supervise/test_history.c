@@ -41,3 +41,22 @@ TEST(a_long_cause_is_cut_between_characters_and_says_so)
     CHECK_HAS(history_find(&history, 0)->cause, text.p);
     CHECK_STR(history_find(&history, 0)->cause + HISTORY_CAUSE_SIZE - 5, "...");
 }
+
+TEST(what_an_earlier_life_left_goes_on_and_a_gap_hides_what_was_before)
+{
+    struct history history = { 0 };
+
+    for (uint64_t n = 0; n < 3; n++)
+        history_put(&history, &(struct history_entry){ .number = n }, "early");
+    history_put(&history, &(struct history_entry){ .number = 1 }, "again");
+    CHECK_STR(history_get(&history, 1)->cause, "early");
+    CHECK_INT(history.count, 3);
+    history_put(&history, &(struct history_entry){ .number = 7 }, "late");
+    CHECK_INT(history.count, 8);
+    CHECK_STR(history_get(&history, 7)->cause, "late");
+    CHECK(history_get(&history, 2) == NULL && history_get(&history, 6) == NULL);
+    history_add(&history, &(struct history_entry){ .to = STATUS_FAILED }, "now");
+    CHECK_INT(history_find(&history, 0)->number, 8);
+    CHECK_STR(history_find(&history, 1)->cause, "late");
+    CHECK(history_find(&history, 2) == NULL);
+}

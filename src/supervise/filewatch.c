@@ -1,10 +1,13 @@
 #include "supervise/filewatch.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -13,7 +16,6 @@
 #include "sys/fd.h"
 #include "sys/path.h"
 #include "sys/rights.h"
-#include "sys/tree.h"
 
 #define CHANGES                                                                                    \
     (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |    \
@@ -153,32 +155,120 @@ static int add_folder(struct filewatch *watch, const char *path, struct err *err
     return 0;
 }
 
-/* What to do with a tree of folders. */
-struct walk {
-    struct filewatch *watch;
-    bool is_new; /* files in it were made just now */
-};
-
-static int visit(void *self, enum tree_step tree_step, const struct tree_entry *entry,
-                 struct err *err)
+static bool is_folder_at(int folder, const struct dirent *entry)
 {
-    struct walk *walk = self;
+    struct stat info;
 
-    if (walk->is_new && entry->depth > 0 && tree_step != TREE_LEAVE)
-        try_path(walk->watch, entry->path);
-    return tree_step == TREE_ENTER ? add_folder(walk->watch, entry->path, err) : 0;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+}
+
+static void look_at_entry(struct filewatch *watch, const struct filewatch_task *in, DIR *folder,
+                          const struct dirent *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, in->path, entry->d_name);
+
+    if (in->is_new)
+        try_path(watch, path);
+    if (is_folder_at(dirfd(folder), entry))
+        VEC_PUSH(&watch->todo, ((struct filewatch_task){ mem_strdup(path), in->is_new }));
+}
+
+/* Watch a folder, then see what is in it; folders in it are for later. In this order nothing that
+ * is made meanwhile is missed. Each name takes one of the budget. */
+static int look_at_folder(struct filewatch *watch, const struct filewatch_task *task,
+                          size_t *budget, struct err *err)
+{
+    const struct dirent *entry;
+    DIR *folder;
+    int fd;
+
+    if (add_folder(watch, task->path, err) < 0)
+        return -1;
+    fd = open(task->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        err_sys(err, errno, "look at '%s'", task->path);
+        fd_close(&fd);
+        return -1;
+    }
+    while ((entry = readdir(folder))) {
+        *budget -= *budget > 0;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            look_at_entry(watch, task, folder, entry);
+    }
+    (void)closedir(folder);
+    return 0;
+}
+
+/* It went meanwhile, or is something else now. */
+static bool is_no_folder(const struct err *err)
+{
+    return err->errnum == ENOENT || err->errnum == ENOTDIR || err->errnum == ELOOP;
+}
+
+static int work_off(struct filewatch *watch, size_t *budget, struct err *err)
+{
+    while (watch->todo.n > 0 && *budget > 0) {
+        struct filewatch_task task = watch->todo.p[--watch->todo.n];
+        int rc = look_at_folder(watch, &task, budget, err);
+
+        free(task.path);
+        if (rc < 0 && !is_no_folder(err))
+            return -1;
+    }
+    return 0;
+}
+
+static void drop_todo(struct filewatch *watch)
+{
+    VEC_EACH (&watch->todo, task)
+        free(task->path);
+    vec_done(&watch->todo);
+    timer_clear(loop_timers(watch->hub->loop), &watch->more);
+}
+
+static void on_more(struct timer *timer)
+{
+    struct filewatch *watch = container_of(timer, struct filewatch, more);
+    size_t budget = FILEWATCH_SLICE;
+    struct rights_held held;
+    struct err err;
+    int rc = rights_take(&watch->rights, &held, &err);
+
+    if (rc == 0) {
+        rc = work_off(watch, &budget, &err);
+        rights_drop(&held);
+    }
+    if (rc < 0) {
+        drop_todo(watch);
+        if (watch->fail)
+            watch->fail(watch, &err);
+    } else if (watch->todo.n > 0) {
+        timer_set(loop_timers(watch->hub->loop), timer, clock_now(), on_more);
+    }
 }
 
 static int add_tree(struct filewatch *watch, const char *path, bool is_new, struct err *err)
 {
-    struct walk walk = { watch, is_new };
+    AUTO_FREE char *copy = mem_strdup(path);
+    const struct filewatch_task top = { copy, is_new };
+    size_t budget = FILEWATCH_SLICE;
     struct rights_held held;
     int rc;
 
     if (rights_take(&watch->rights, &held, err) < 0)
         return -1;
-    rc = tree_walk(path, visit, &walk, err);
+    rc = look_at_folder(watch, &top, &budget, err);
+    if (rc < 0 && is_no_folder(err) && err->errnum != ENOENT)
+        rc = 0;
+    if (rc == 0)
+        rc = work_off(watch, &budget, err);
     rights_drop(&held);
+    if (watch->todo.n > 0 && !timer_is_set(&watch->more))
+        timer_set(loop_timers(watch->hub->loop), &watch->more, clock_now(), on_more);
     return rc;
 }
 
@@ -338,11 +428,13 @@ void filewatch_hub_done(struct filewatch_hub *hub)
 }
 
 int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
-                    const struct filewatch_wish *wish, filewatch_fn *fn, struct err *err)
+                    const struct filewatch_wish *wish, struct err *err)
 {
     if (open_hub(hub, err) < 0)
         return -1;
-    *watch = (struct filewatch){ .hub = hub, .fn = fn, .rights = { .own = true } };
+    *watch = (struct filewatch){
+        .hub = hub, .fn = wish->fn, .fail = wish->fail, .rights = { .own = true }
+    };
     if (wish->rights)
         watch->rights = rights_copy(&watch->arena, wish->rights);
     watch->folder = arena_strdup(&watch->arena, wish->folder);
@@ -367,6 +459,7 @@ void filewatch_stop(struct filewatch *watch)
 
     if (!hub)
         return;
+    drop_todo(watch);
     forget(hub, watch, NULL);
     for (size_t i = hub->watches.n; i-- > 0;)
         if (hub->watches.p[i] == watch)

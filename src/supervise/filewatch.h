@@ -7,7 +7,8 @@
  * which patterns are taken may come and go, any other must be there. The first change of a burst
  * starts a window of FILEWATCH_WINDOW, at the end of which the callback comes, once, with the path
  * that began it. When the kernel dropped changes everything is looked at anew and counts as
- * changed.
+ * changed. A large tree is looked at in slices, one in each turn of the loop, so that others go on
+ * meanwhile: changes count from when their folder was reached.
  *
  *     filewatch_hub_init -> filewatch_start -> fn... -> filewatch_stop -> filewatch_hub_done
  *
@@ -32,6 +33,8 @@ struct filewatch_folder;
 
 #define FILEWATCH_WINDOW      (500 * INT64_C(1000000))
 #define FILEWATCH_FOLDERS_MAX 100000
+/* Names that are looked at in one turn of the loop. */
+#define FILEWATCH_SLICE 2048
 
 struct filewatch_hub {
     struct loop *loop;
@@ -42,16 +45,27 @@ struct filewatch_hub {
 };
 
 typedef void filewatch_fn(struct filewatch *watch, const char *path);
+/* What had to be left for later cannot be watched. */
+typedef void filewatch_fail_fn(struct filewatch *watch, const struct err *err);
+
+/* A folder that is still to be looked at. */
+struct filewatch_task {
+    char *path;
+    bool is_new; /* files in it were made just now */
+};
 
 struct filewatch {
     struct filewatch_hub *hub; /* NULL: off */
     filewatch_fn *fn;
+    filewatch_fail_fn *fail;
     struct arena arena;
     struct pathglob_set globs;
     const char *folder; /* from which patterns are taken */
     struct rights rights;
     struct timer timer;
     const char *path; /* that began the window */
+    VEC(struct filewatch_task) todo;
+    struct timer more; /* the next slice of it */
 };
 
 /* What to watch: patterns, taken from `folder`, as far as these rights reach; NULL: our own. */
@@ -60,14 +74,15 @@ struct filewatch_wish {
     const char *const *patterns;
     size_t count;
     const struct rights *rights;
+    filewatch_fn *fn;        /* is called after changes */
+    filewatch_fail_fn *fail; /* or NULL */
 };
 
 void filewatch_hub_init(struct filewatch_hub *hub, struct loop *loop);
 void filewatch_hub_done(struct filewatch_hub *hub);
 
-/* Call `fn` after changes of what is wished for. */
 int filewatch_start(struct filewatch *watch, struct filewatch_hub *hub,
-                    const struct filewatch_wish *wish, filewatch_fn *fn, struct err *err);
+                    const struct filewatch_wish *wish, struct err *err);
 /* Not started is fine. */
 void filewatch_stop(struct filewatch *watch);
 

@@ -418,6 +418,13 @@ static void on_files(struct filewatch *watch, const char *path)
     events->files_changed(events->self, own->index, path);
 }
 
+static void on_files_failed(struct filewatch *watch, const struct err *err)
+{
+    const struct real_service *own = container_of(watch, struct real_service, files);
+
+    note(&own->real->world, own->index, HOOK_PHASES, err->text);
+}
+
 static void watch_files(struct world *world, uint32_t service)
 {
     struct real_service *own = get(world, service);
@@ -425,12 +432,16 @@ static void watch_files(struct world *world, uint32_t service)
     const struct config_owner *owner = &own->real->options.config->owner;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct rights rights;
-    const struct filewatch_wish wish = { launch->program.cwd, launch->watch.p, launch->watch.n,
-                                         &rights };
+    const struct filewatch_wish wish = { .folder = launch->program.cwd,
+                                         .patterns = launch->watch.p,
+                                         .count = launch->watch.n,
+                                         .rights = &rights,
+                                         .fn = on_files,
+                                         .fail = on_files_failed };
     struct err err;
 
     if (rights_load(&arena, owner->uid, owner->gid, &rights, &err) < 0 ||
-        filewatch_start(&own->files, own->real->options.files, &wish, on_files, &err) < 0)
+        filewatch_start(&own->files, own->real->options.files, &wish, &err) < 0)
         note(world, service, HOOK_PHASES, err.text);
 }
 

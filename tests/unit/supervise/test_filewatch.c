@@ -66,9 +66,10 @@ static void begin(struct seen *seen, struct filewatch_hub *hub, const char *cons
     *seen = (struct seen){ .loop = loop_new(&err) };
     CHECK(seen->loop != NULL);
     filewatch_hub_init(hub, seen->loop);
-    CHECK(filewatch_start(&seen->watch, hub,
-                          &(struct filewatch_wish){ test_folder(), patterns, count, NULL },
-                          on_change, &err) == 0);
+    CHECK(filewatch_start(
+              &seen->watch, hub,
+              &(struct filewatch_wish){ test_folder(), patterns, count, NULL, on_change, NULL },
+              &err) == 0);
 }
 
 static void done(struct seen *seen, struct filewatch_hub *hub)
@@ -181,9 +182,10 @@ TEST(a_stopped_watch_is_silent_and_others_go_on)
     struct err err;
 
     begin(&seen, &hub, patterns, 1);
-    CHECK(filewatch_start(&other.watch, &hub,
-                          &(struct filewatch_wish){ test_folder(), patterns, 1, NULL }, on_change,
-                          &err) == 0);
+    CHECK(filewatch_start(
+              &other.watch, &hub,
+              &(struct filewatch_wish){ test_folder(), patterns, 1, NULL, on_change, NULL },
+              &err) == 0);
     touch("a.conf");
     filewatch_stop(&other.watch);
     CHECK_INT(changes(&seen), 1);
@@ -203,9 +205,10 @@ TEST(a_folder_that_two_reach_by_different_paths_is_told_to_each_by_theirs)
     CHECK(symlink(in("real"), in("link")) == 0);
     begin(&seen, &hub, (const char *const[]){ "real/deep/*.conf" }, 1);
     other.loop = seen.loop;
-    CHECK(filewatch_start(&other.watch, &hub,
-                          &(struct filewatch_wish){ in("link/deep"), patterns, 1, NULL }, on_change,
-                          &err) == 0);
+    CHECK(filewatch_start(
+              &other.watch, &hub,
+              &(struct filewatch_wish){ in("link/deep"), patterns, 1, NULL, on_change, NULL },
+              &err) == 0);
     touch("real/deep/a.conf");
     CHECK_INT(changes(&seen), 1);
     CHECK_STR(seen.path, in("real/deep/a.conf"));
@@ -226,10 +229,99 @@ TEST(a_root_elsewhere_must_be_there)
     struct loop *loop = loop_new(&err);
 
     filewatch_hub_init(&hub, loop);
-    CHECK(filewatch_start(&watch, &hub,
-                          &(struct filewatch_wish){ test_folder(), patterns, 1, NULL }, on_change,
-                          &err) == -1);
+    CHECK(filewatch_start(
+              &watch, &hub,
+              &(struct filewatch_wish){ test_folder(), patterns, 1, NULL, on_change, NULL },
+              &err) == -1);
     CHECK_HAS(err.text, "/nowhere/at/all");
     filewatch_hub_done(&hub);
     loop_free(loop);
+}
+
+static struct err failure;
+
+static void on_failure(struct filewatch *watch, const struct err *err)
+{
+    CHECK(watch->hub != NULL);
+    failure = *err;
+}
+
+/* More folders than one slice has names, the last of them below the others. */
+static void make_large_tree(void)
+{
+    char name[64];
+
+    for (int i = 0; i < FILEWATCH_SLICE + 10; i++) {
+        (void)snprintf(name, sizeof(name), "d%05d", i);
+        CHECK(mkdir(in(name), 0700) == 0);
+    }
+    for (int i = 0; i < FILEWATCH_SLICE + 10; i += FILEWATCH_SLICE / 2) {
+        (void)snprintf(name, sizeof(name), "d%05d/below", i);
+        CHECK(mkdir(in(name), 0700) == 0);
+    }
+}
+
+TEST(a_large_tree_is_looked_at_in_slices_and_all_of_it_in_the_end)
+{
+    static const char *const patterns[] = { "**/*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen;
+    size_t first, now, most = 0;
+
+    make_large_tree();
+    begin(&seen, &hub, patterns, 1);
+    first = map_count(&hub.folders);
+    CHECK(seen.watch.todo.n > 0);
+    for (now = first; seen.watch.todo.n > 0; now = map_count(&hub.folders)) {
+        loop_turn(seen.loop);
+        if (map_count(&hub.folders) - now > most)
+            most = map_count(&hub.folders) - now;
+    }
+    CHECK(first <= FILEWATCH_SLICE && most <= FILEWATCH_SLICE);
+    CHECK_INT(now, 1 + FILEWATCH_SLICE + 10 + 3);
+    touch("d00000/below/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    touch("d01024/below/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    done(&seen, &hub);
+}
+
+TEST(a_folder_that_is_made_while_a_large_tree_is_looked_at_is_not_missed)
+{
+    static const char *const patterns[] = { "**/*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    make_large_tree();
+    begin(&seen, &hub, patterns, 1);
+    CHECK(seen.watch.todo.n > 0);
+    CHECK(mkdir(in("d00000/fresh"), 0700) == 0);
+    CHECK(mkdir(in("d02050/fresh"), 0700) == 0);
+    while (seen.watch.todo.n > 0)
+        loop_turn(seen.loop);
+    (void)changes(&seen);
+    touch("d00000/fresh/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    touch("d02050/fresh/a.conf");
+    CHECK_INT(changes(&seen), 1);
+    done(&seen, &hub);
+}
+
+TEST(a_large_tree_that_cannot_be_watched_to_its_end_says_so)
+{
+    static const char *const patterns[] = { "**/*.conf" };
+    struct filewatch_hub hub;
+    struct seen seen;
+
+    make_large_tree();
+    begin(&seen, &hub, patterns, 1);
+    seen.watch.fail = on_failure;
+    CHECK(seen.watch.todo.n > 0);
+    seen.watch.rights = (struct rights){ .uid = 65534, .gid = 65534 };
+    CHECK(chmod(in("."), 0700) == 0);
+    while (seen.watch.todo.n > 0)
+        loop_turn(seen.loop);
+    if (geteuid() == 0) /* others cannot take the rights of somebody else */
+        CHECK(strstr(failure.text, "Permission denied") != NULL);
+    done(&seen, &hub);
 }

@@ -2,7 +2,7 @@
  * kepler_follow - start, and stay until there is nothing more to wait for.
  *
  * In the foreground: what services write is shown until nothing will ever happen again;
- * Ctrl+C stops them, a second one ends us at once. Detached: until all are ready. A
+ * Ctrl+C stops what we started, a second one ends us at once. Detached: until all are ready. A
  * failure that no service waits for decides the exit status, and may stop everything.
  */
 #ifndef CLI_KEPLER_FOLLOW_H

@@ -41,6 +41,8 @@ static bool is_alias(const struct param *param, struct str name)
     return false;
 }
 
+const struct param params_none[] = { { 0 } };
+
 const struct param *params_find(const struct param *table, struct str name)
 {
     for (const struct param *p = table; p->name; p++)

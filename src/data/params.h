@@ -135,6 +135,9 @@ struct param {
 /* Both ends belong to the range. */
 #define PARAM_RANGE(low, high) .min = (low), .max = (high)
 
+/* The table of what takes no parameters. */
+extern const struct param params_none[];
+
 /* How a map is read. All zero: coercing, nothing allowed beyond the table. */
 struct params_policy {
     bool strict; /* every value has the type it is meant to have; a duration is text */

@@ -1,5 +1,7 @@
 #include "modules/datapath.h"
 
+#include "state/module.h"
+
 const struct value *datapath_find(const struct value *tree, const char *path)
 {
     const struct value *found = value_path(tree, str_from(path), ':');
@@ -34,3 +36,31 @@ const struct param datapath_params[] = {
     { 0 },
 };
 /* clang-format on */
+
+int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = *state_settings(run);
+    return 0;
+}
+
+int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    const struct datapath_args *want = args;
+
+    (void)err;
+    *ret = datapath_get(state_settings(run), want->key, want->otherwise);
+    return 0;
+}
+
+int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
+                               struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = datapath_keys(run->arena, state_settings(run));
+    return 0;
+}

@@ -7,6 +7,9 @@
 #include "data/params.h"
 #include "data/value.h"
 
+struct err;
+struct state_run;
+
 /* Parts of the path are divided by ':' or by '.'. NULL when it leads nowhere. */
 const struct value *datapath_find(const struct value *tree, const char *path);
 /* The same; not there: `otherwise`, or an empty text. */
@@ -18,6 +21,14 @@ struct datapath_args {
     const struct value *otherwise;
 };
 extern const struct param datapath_params[];
+
+/* Calls of functions that settings and facts have under more than one name. */
+int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err);
+int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err);
+int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
+                               struct err *err);
 
 /* The keys of a map, in order. */
 struct value datapath_keys(struct arena *arena, const struct value *tree);

@@ -4,12 +4,6 @@
 
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param items_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 static int items_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     struct value_map *map = value_map_new(run->arena, 32);
@@ -30,6 +24,6 @@ static int items_call(struct state_run *run, const void *args, struct value *ret
 const struct module module_environ_items = {
     .name = "environ.items",
     .summary = "the environment that zester runs in",
-    .params = items_params,
+    .params = params_none,
     .call = items_call,
 };

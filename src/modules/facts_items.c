@@ -1,12 +1,6 @@
 /* facts.items - all facts. */
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param items_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 static int items_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)args;
@@ -18,6 +12,6 @@ static int items_call(struct state_run *run, const void *args, struct value *ret
 const struct module module_facts_items = {
     .name = "facts.items",
     .summary = "all facts",
-    .params = items_params,
+    .params = params_none,
     .call = items_call,
 };

@@ -2,12 +2,6 @@
 #include "modules/datapath.h"
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param keys_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 static int keys_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)args;
@@ -19,6 +13,6 @@ static int keys_call(struct state_run *run, const void *args, struct value *ret,
 const struct module module_facts_keys = {
     .name = "facts.keys",
     .summary = "the names of all facts at the top",
-    .params = keys_params,
+    .params = params_none,
     .call = keys_call,
 };

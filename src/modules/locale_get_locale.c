@@ -4,12 +4,6 @@
 #include "state/module.h"
 #include "sys/fs.h"
 
-/* clang-format off */
-static const struct param get_locale_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 #define FILE_MAX ((size_t)1 << 20)
 
 static struct str unquoted(struct str text)
@@ -46,6 +40,6 @@ static int get_locale_call(struct state_run *run, const void *args, struct value
 const struct module module_locale_get_locale = {
     .name = "locale.get_locale",
     .summary = "the locale that programs use unless they are told otherwise",
-    .params = get_locale_params,
+    .params = params_none,
     .call = get_locale_call,
 };

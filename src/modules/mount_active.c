@@ -3,10 +3,6 @@
 #include "modules/mounts.h"
 #include "state/module.h"
 
-static const struct param active_params[] = {
-    { 0 },
-};
-
 static int active_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     struct value_map *map = value_map_new(run->arena, 32);
@@ -32,6 +28,6 @@ const struct module module_mount_active = {
     .name = "mount.active",
     .summary = "what is mounted now: each folder with device, kind and options",
     .example = "{}\n",
-    .params = active_params,
+    .params = params_none,
     .call = active_call,
 };

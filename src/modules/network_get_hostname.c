@@ -5,12 +5,6 @@
 #include "base/err.h"
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param get_hostname_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 #define NAME_SIZE 256
 
 static int get_hostname_call(struct state_run *run, const void *args, struct value *ret,
@@ -28,6 +22,6 @@ static int get_hostname_call(struct state_run *run, const void *args, struct val
 const struct module module_network_get_hostname = {
     .name = "network.get_hostname",
     .summary = "the name of the machine",
-    .params = get_hostname_params,
+    .params = params_none,
     .call = get_hostname_call,
 };

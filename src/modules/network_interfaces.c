@@ -3,10 +3,6 @@
 #include "modules/links.h"
 #include "state/module.h"
 
-static const struct param interfaces_params[] = {
-    { 0 },
-};
-
 static int interfaces_call(struct state_run *run, const void *args, struct value *ret,
                            struct err *err)
 {
@@ -18,6 +14,6 @@ const struct module module_network_interfaces = {
     .name = "network.interfaces",
     .summary = "the network interfaces of the machine: each with 'up', 'hwaddr' and addresses",
     .example = "{}\n",
-    .params = interfaces_params,
+    .params = params_none,
     .call = interfaces_call,
 };

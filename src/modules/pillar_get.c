@@ -2,19 +2,10 @@
 #include "modules/datapath.h"
 #include "state/module.h"
 
-static int get_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
-{
-    const struct datapath_args *want = args;
-
-    (void)err;
-    *ret = datapath_get(state_settings(run), want->key, want->otherwise);
-    return 0;
-}
-
 const struct module module_pillar_get = {
     .name = "pillar.get",
     .summary = "a setting by its path",
     .params = datapath_params,
     .args_size = sizeof(struct datapath_args),
-    .call = get_call,
+    .call = datapath_call_setting,
 };

@@ -10,10 +10,6 @@ struct refresh_args {
     bool unused;
 };
 
-static const struct param refresh_params[] = {
-    { 0 },
-};
-
 static int refresh_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     struct packages packages;
@@ -29,7 +25,7 @@ static int refresh_call(struct state_run *run, const void *args, struct value *r
 const struct module module_pkg_refresh_db = {
     .name = "pkg.refresh_db",
     .summary = "bring the package index up to date",
-    .params = refresh_params,
+    .params = params_none,
     .args_size = sizeof(struct refresh_args),
     .flags = MODULE_ACTS,
     .call = refresh_call,

@@ -1,23 +1,10 @@
 /* settings.items - all settings. */
+#include "modules/datapath.h"
 #include "state/module.h"
-
-/* clang-format off */
-static const struct param items_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
-static int items_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
-{
-    (void)args;
-    (void)err;
-    *ret = *state_settings(run);
-    return 0;
-}
 
 const struct module module_settings_items = {
     .name = "settings.items",
     .summary = "all settings",
-    .params = items_params,
-    .call = items_call,
+    .params = params_none,
+    .call = datapath_call_settings,
 };

@@ -2,23 +2,9 @@
 #include "modules/datapath.h"
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param keys_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
-static int keys_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
-{
-    (void)args;
-    (void)err;
-    *ret = datapath_keys(run->arena, state_settings(run));
-    return 0;
-}
-
 const struct module module_settings_keys = {
     .name = "settings.keys",
     .summary = "the names of all settings at the top",
-    .params = keys_params,
-    .call = keys_call,
+    .params = params_none,
+    .call = datapath_call_setting_keys,
 };

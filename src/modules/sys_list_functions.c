@@ -1,12 +1,6 @@
 /* sys.list_functions - the names of all states and functions. */
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param list_functions_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 static int list_functions_call(struct state_run *run, const void *args, struct value *ret,
                                struct err *err)
 {
@@ -24,6 +18,6 @@ static int list_functions_call(struct state_run *run, const void *args, struct v
 const struct module module_sys_list_functions = {
     .name = "sys.list_functions",
     .summary = "the names of all states and functions",
-    .params = list_functions_params,
+    .params = params_none,
     .call = list_functions_call,
 };

@@ -1,10 +1,6 @@
 /* test.false - the value false, for templates. */
 #include "state/module.h"
 
-static const struct param false_params[] = {
-    { 0 },
-};
-
 static int false_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
@@ -17,6 +13,6 @@ static int false_call(struct state_run *run, const void *args, struct value *ret
 const struct module module_test_false = {
     .name = "test.false",
     .summary = "give false",
-    .params = false_params,
+    .params = params_none,
     .call = false_call,
 };

@@ -1,10 +1,6 @@
 /* test.nop - a state that is always in order. */
 #include "state/module.h"
 
-static const struct param nop_params[] = {
-    { 0 },
-};
-
 static int nop_check(struct state_run *run, const void *args, struct err *err)
 {
     (void)run;
@@ -25,7 +21,7 @@ const struct module module_test_nop = {
     .name = "test.nop",
     .summary = "do nothing; a point that others can require",
     .example = "{}\n",
-    .params = nop_params,
+    .params = params_none,
     .check = nop_check,
     .apply = nop_apply,
 };

@@ -1,10 +1,6 @@
 /* test.ping - the answer of a machine that is there. */
 #include "state/module.h"
 
-static const struct param ping_params[] = {
-    { 0 },
-};
-
 static int ping_check(struct state_run *run, const void *args, struct err *err)
 {
     (void)args;
@@ -36,7 +32,7 @@ const struct module module_test_ping = {
     .name = "test.ping",
     .summary = "answer 'true' and change nothing",
     .example = "{}\n",
-    .params = ping_params,
+    .params = params_none,
     .flags = MODULE_ALWAYS,
     .check = ping_check,
     .apply = ping_apply,

@@ -1,10 +1,6 @@
 /* test.true - the value true, for templates. */
 #include "state/module.h"
 
-static const struct param true_params[] = {
-    { 0 },
-};
-
 static int true_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
@@ -17,6 +13,6 @@ static int true_call(struct state_run *run, const void *args, struct value *ret,
 const struct module module_test_true = {
     .name = "test.true",
     .summary = "give true",
-    .params = true_params,
+    .params = params_none,
     .call = true_call,
 };

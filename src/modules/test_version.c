@@ -1,10 +1,6 @@
 /* test.version - which zester this is. */
 #include "state/module.h"
 
-static const struct param version_params[] = {
-    { 0 },
-};
-
 static int version_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
@@ -17,6 +13,6 @@ static int version_call(struct state_run *run, const void *args, struct value *r
 const struct module module_test_version = {
     .name = "test.version",
     .summary = "give the version of zester on this machine",
-    .params = version_params,
+    .params = params_none,
     .call = version_call,
 };

@@ -3,12 +3,6 @@
 #include "state/module.h"
 #include "sys/fs.h"
 
-/* clang-format off */
-static const struct param get_zone_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 #define FOLDER        "/zoneinfo/"
 #define NAME_MAX_SIZE 4096
 
@@ -36,6 +30,6 @@ static int get_zone_call(struct state_run *run, const void *args, struct value *
 const struct module module_timezone_get_zone = {
     .name = "timezone.get_zone",
     .summary = "the time zone of the machine",
-    .params = get_zone_params,
+    .params = params_none,
     .call = get_zone_call,
 };

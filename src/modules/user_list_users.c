@@ -2,12 +2,6 @@
 #include "modules/accounts.h"
 #include "state/module.h"
 
-/* clang-format off */
-static const struct param list_users_params[] = {
-    { 0 },
-};
-/* clang-format on */
-
 static int list_users_call(struct state_run *run, const void *args, struct value *ret,
                            struct err *err)
 {
@@ -18,6 +12,6 @@ static int list_users_call(struct state_run *run, const void *args, struct value
 const struct module module_user_list_users = {
     .name = "user.list_users",
     .summary = "the names of all local accounts",
-    .params = list_users_params,
+    .params = params_none,
     .call = list_users_call,
 };

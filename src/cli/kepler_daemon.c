@@ -26,6 +26,8 @@
 #define START_MAX (5 * CLOCK_SECOND)
 #define STOP_MAX  (10 * CLOCK_SECOND)
 #define LOOK_MS   10
+/* Of the log of a daemon that did not start. */
+#define LAST_WORDS_SIZE 4096
 
 struct daemon_args {
     struct kepler_globals globals;
@@ -78,8 +80,30 @@ static int open_log(const struct home *home, int *ret_fd, struct err *err)
     return *ret_fd < 0 ? err_sys(err, errno, "open '%s'", home->log) : 0;
 }
 
+/* What the daemon wrote last, from `begin` of its log on; else where that is. */
+static int tell_why(struct arena *arena, const struct home *home, off_t begin, struct err *err)
+{
+    char text[LAST_WORDS_SIZE];
+    AUTO_FD int fd = open(home->log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text), begin);
+    struct str rest = { text, n > 0 ? (size_t)n : 0 }, last = { NULL, 0 };
+
+    while (rest.p && rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        size_t at = str_find(line, STR("error="), 0);
+
+        if (at != STR_NONE && str_find(line, STR(" error daemon cannot "), 0) != STR_NONE)
+            last = str_from_offset(line, at + strlen("error="));
+    }
+    if (last.p)
+        return err_set(err, ERR_INVALID, "the daemon did not start: %s",
+                       arena_strndup(arena, last.p, last.n));
+    return err_set(err, ERR_INVALID, "the daemon did not start; '%s' tells why", home->log);
+}
+
 /* Until it listens, ends, or the time is over. */
-static int wait_for_start(const struct process *process, const struct home *home, struct err *err)
+static int wait_for_start(struct arena *arena, const struct process *process,
+                          const struct home *home, off_t begin, struct err *err)
 {
     int64_t deadline = clock_after(clock_real(), START_MAX);
     struct process_status status;
@@ -89,7 +113,7 @@ static int wait_for_start(const struct process *process, const struct home *home
         if (process_reap(process->pidfd, &ended, &status, err) < 0)
             return -1;
         if (ended)
-            return err_set(err, ERR_INVALID, "the daemon did not start; '%s' tells why", home->log);
+            return tell_why(arena, home, begin, err);
         if (clock_real() > deadline)
             return err_set(err, ERR_TIMEOUT,
                            "the daemon does not listen after %d s; '%s' may tell why",
@@ -105,14 +129,16 @@ static int start_detached(struct arena *arena, const struct home *home, struct e
     AUTO_FD int log = -1;
     struct process_spec spec = { .argv = argv, .cwd = "/", .group = PROCESS_GROUP_SESSION };
     struct process process;
+    off_t begin;
     int result;
 
     if (open_log(home, &log, err) < 0)
         return -1;
+    begin = lseek(log, 0, SEEK_END);
     spec.out = spec.err = (struct process_stream){ .kind = PROCESS_FD, .fd = log };
     if (process_start(&spec, &process, err) < 0)
         return -1;
-    result = wait_for_start(&process, home, err);
+    result = wait_for_start(arena, &process, home, begin, err);
     process_done(&process);
     return result;
 }

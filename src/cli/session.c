@@ -12,6 +12,7 @@
 #include "state/variables.h"
 #include "state/secrets.h"
 #include "compile/tree.h"
+#include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
@@ -53,16 +54,39 @@ static void watch_signals(struct cancel *cancel, int64_t timeout)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Root keeps its data where system programs do, anybody else at home. */
-static const char *default_data_dir(struct arena *arena)
+/* As the environment says, else as the account has it; NULL: nobody knows. */
+static const char *find_home(struct arena *arena)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *home = getenv("HOME");
+    const struct account *account;
+    struct err ignored;
 
-    if (geteuid() == 0)
-        return DATA_DIR;
-    if (state && state[0] == '/')
-        return path_join(arena, state, "zester");
-    return path_join(arena, home ? home : "/tmp", ".local/state/zester");
+    if (home && home[0] == '/')
+        return home;
+    if (account_find_uid(arena, geteuid(), &account, &ignored) < 0 || !account ||
+        account->home[0] != '/')
+        return NULL;
+    return account->home;
+}
+
+/* Root keeps its data where system programs do, anybody else at home; never where others could
+ * put before-images that a revert would then restore. */
+static int find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = find_home(arena);
+
+    if (geteuid() == 0) {
+        *ret_folder = DATA_DIR;
+    } else if (state && state[0] == '/') {
+        *ret_folder = path_join(arena, state, "zester");
+    } else if (home) {
+        *ret_folder = path_join(arena, home, ".local/state/zester");
+    } else {
+        (void)diag_add(diags, (struct place){ 0 }, "no place for undo data: there is no home");
+        diag_hint(diags, "name a folder with --data-dir, or set HOME");
+        return -1;
+    }
+    return 0;
 }
 
 /* Files are named from the root of their tree; a person wants a path that can be opened. */
@@ -166,7 +190,7 @@ int session_init(struct session *session, const struct session_options *options,
 
     *session = (struct session){ .arena = ARENA_INIT };
     session->host = (struct state_host){
-        .data_dir = options->data_dir ? options->data_dir : default_data_dir(&session->arena),
+        .data_dir = options->data_dir,
         .secrets = secrets_new(),
         .variables = variables_new(),
         .cancel = &session->cancel,
@@ -180,6 +204,8 @@ int session_init(struct session *session, const struct session_options *options,
         return diag_err(diags, (struct place){ 0 }, &err);
     watch_signals(&session->cancel, options->timeout);
     fd_limit_raise();
+    if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
+        return -1;
     if (learn_machine(session, options, diags) < 0 || open_tree(session, options, need, diags) < 0)
         return -1;
     session->host.tree = session->tree;

@@ -133,3 +133,22 @@ def test_a_daemon_that_is_asked_to_tells_every_request_and_an_unknown_level_is_t
     home.env["KEPLER_LOG"] = "loud"
     home.start_daemon()
     assert "taken as info value=loud" in home.log()
+
+
+def test_a_daemon_that_cannot_start_in_the_background_tells_why(tmp_path):
+    far = tmp_path / ("x" * 120)
+    result = run(KEPLER, "daemon", "start", "-d", env=dict(os.environ, KEPLER_DAEMON_PATH=str(far)))
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: the daemon did not start: the path of the socket ")
+    assert "set KEPLER_SOCKET_PATH to a shorter one" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")
+def test_who_has_no_home_keeps_undo_data_nowhere_where_others_could_have_put_some():
+    env = {"PATH": os.environ["PATH"]}
+    nobody = ["setpriv", "--reuid", "4000000", "--regid", "4000000", "--clear-groups"]
+    result = run(*nobody, ZESTER, "--local", "state.owed", env=env, cwd="/")
+    if "Permission denied" in result.stderr:
+        pytest.skip("the programs are where only root may run them")
+    assert result.returncode == 1
+    assert "no place for undo data" in result.stderr and "--data-dir" in result.stderr

@@ -12,6 +12,63 @@
 #include "data/json.h"
 #include "data/yaml_print.h"
 #include "state/secrets.h"
+#include "sys/clock.h"
+
+static struct value show_guard(struct arena *arena, const struct plan_guard *guard)
+{
+    struct value map;
+
+    if (!guard->function)
+        return value_text(guard->command);
+    map = value_map(value_map_new(arena, 1));
+    value_map_set(arena, map.map, value_text("fun"), value_text(guard->command));
+    return map;
+}
+
+static void show_guards(struct arena *arena, struct value_map *map, const char *key,
+                        const struct plan_guards *guards)
+{
+    struct value_list *list = value_list_new(arena, guards->n);
+
+    for (size_t i = 0; i < guards->n; i++)
+        value_list_push(arena, list, show_guard(arena, &guards->p[i]));
+    if (guards->n > 0)
+        value_map_set(arena, map, value_text(key), value_list(list));
+}
+
+static struct value show_retry(struct arena *arena, const struct plan_retry *retry)
+{
+    struct value map = value_map(value_map_new(arena, 3));
+
+    value_map_set(arena, map.map, value_text("attempts"), value_int(retry->attempts));
+    value_map_set(arena, map.map, value_text("interval"),
+                  value_double((double)retry->interval / (double)CLOCK_SECOND));
+    if (retry->splay > 0)
+        value_map_set(arena, map.map, value_text("splay"),
+                      value_double((double)retry->splay / (double)CLOCK_SECOND));
+    return map;
+}
+
+/* What every state may have besides arguments; only what it has. */
+static void show_attributes(struct arena *arena, struct value_map *map,
+                            const struct plan_state *state)
+{
+    struct value_list *creates = value_list_new(arena, state->creates.n);
+
+    show_guards(arena, map, "onlyif", &state->onlyif);
+    show_guards(arena, map, "unless", &state->unless);
+    show_guards(arena, map, "check_cmd", &state->check_cmd);
+    for (size_t i = 0; i < state->creates.n; i++)
+        value_list_push(arena, creates, value_text(state->creates.p[i]));
+    if (creates->count > 0)
+        value_map_set(arena, map, value_text("creates"), value_list(creates));
+    if (state->guard_user)
+        value_map_set(arena, map, value_text("runas"), value_text(state->guard_user));
+    if (state->retry.attempts > 0)
+        value_map_set(arena, map, value_text("retry"), show_retry(arena, &state->retry));
+    if (state->failhard)
+        value_map_set(arena, map, value_text("failhard"), value_bool(true));
+}
 
 static struct value show_state(struct arena *arena, const struct plan *plan,
                                const struct plan_state *state)
@@ -33,6 +90,7 @@ static struct value show_state(struct arena *arena, const struct plan *plan,
             value_map_set(arena, map.map, value_text(requisite_name((enum requisite)kind)),
                           value_list(names));
     }
+    show_attributes(arena, map.map, state);
     return map;
 }
 

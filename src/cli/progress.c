@@ -56,7 +56,7 @@ static void emit(void *self, const struct run_event *event)
     struct progress *progress = self;
 
     switch (event->kind) {
-    case RUN_WAITING: (void)fprintf(stderr, "waiting for another run: %s\n", event->text); return;
+    case RUN_WAITING: (void)fprintf(stderr, "%s\n", event->text); return;
     case RUN_STARTED:
         progress->levels = event->level_count;
         progress->states = event->state_count;

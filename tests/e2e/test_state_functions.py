@@ -141,3 +141,12 @@ def test_a_retry_pauses_up_to_its_splay_longer(machine):
                            " {retry: {attempts: 4, interval: 10ms, splay: 20ms}}]}")
     machine.run("state.apply", "again", status=0)
     assert machine.read("tries") == "x\nx\nx\n"
+
+
+def test_guards_and_retries_are_part_of_what_is_shown(machine):
+    machine.state("all", "a: {test.nop: [{onlyif: [{fun: test.true}, 'true']}, {unless: 'false'}, {check_cmd: x},"
+                         " {creates: /a}, {retry: {attempts: 2, interval: 500ms}}, {failhard: true}]}")
+    shown = json.loads(machine.run("state.show", "all", "--format", "json", status=0).stdout)[0]
+    assert shown == {"name": "test.nop:a", "file": "all", "level": 0, "order": 0, "arguments": {},
+                     "onlyif": [{"fun": "test.true"}, "true"], "unless": ["false"], "check_cmd": ["x"],
+                     "creates": ["/a"], "retry": {"attempts": 2, "interval": 0.5}, "failhard": True}

@@ -256,6 +256,7 @@ static int add(const struct reader *reader, const struct module *module, struct 
 const struct module *decl_module(struct str name, const struct value *where, struct diags *diags)
 {
     const struct module *module = module_find(name);
+    const struct str family = str_slice(name, 0, str_find_char(name, '.', 0));
 
     if (module && module->apply)
         return module;
@@ -266,6 +267,8 @@ const struct module *decl_module(struct str name, const struct value *where, str
     (void)value_diag(diags, where, "state: unknown module \"%.*s\"", STR_ARG(name));
     if (module_suggest(name))
         diag_hint(diags, "did you mean '%s'?", module_suggest(name));
+    else if (module_has_family(family))
+        diag_hint(diags, "'zester doc %.*s' tells what there is", STR_ARG(family));
     return NULL;
 }
 

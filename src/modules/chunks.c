@@ -13,15 +13,21 @@ static bool is_scalar(const struct value *v)
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
 
+/* Null is no text, as everywhere; an empty one is an empty line. */
+static bool has_text(const struct chunks_args *args)
+{
+    return args->text && args->text->kind != VALUE_NULL;
+}
+
 int chunks_validate(const struct chunks_args *args, const struct value *where, struct diags *diags)
 {
     int result = content_validate(&args->content, where, diags);
 
     if (backup_validate(args->backup, diags) < 0)
         result = -1;
-    if (!args->text && !args->content.source && args->sources.n == 0)
+    if (!has_text(args) && !args->content.source && args->sources.n == 0)
         return value_diag(diags, where, "nothing to add: set 'text', 'source' or 'sources'");
-    if (!args->text || is_scalar(args->text))
+    if (!has_text(args) || is_scalar(args->text))
         return result;
     if (args->text->kind != VALUE_LIST)
         return value_diag(diags, args->text, "'text' wants text or a list of texts, got %s",
@@ -85,7 +91,7 @@ static int get_all(struct state_run *run, const struct chunks_args *args, struct
     if (args->text && args->text->kind == VALUE_LIST)
         for (size_t i = 0; i < args->text->list->count; i++)
             add_text(&c, &args->text->list->items[i]);
-    else if (args->text)
+    else if (has_text(args))
         add_text(&c, args->text);
     if (add_given(&c, err) < 0)
         return -1;

@@ -71,6 +71,12 @@ int content_render(struct state_run *run, const struct content_args *args, const
 
 /* --- checking --------------------------------------------------------------------------- */
 
+/* Null is no wish, as everywhere: a template may leave the place empty. */
+static bool has_contents(const struct content_args *args)
+{
+    return args->contents && args->contents->kind != VALUE_NULL;
+}
+
 static int check_one_wish(const struct content_args *args, const struct value *where,
                           struct diags *diags)
 {
@@ -78,7 +84,7 @@ static int check_one_wish(const struct content_args *args, const struct value *w
         const char *name;
         bool given;
     } wishes[] = {
-        { "content", args->has_content },    { "contents", args->contents != NULL },
+        { "content", args->has_content },    { "contents", has_contents(args) },
         { "contents_pillar", args->pillar }, { "contents_grains", args->grains },
         { "source", args->source != NULL },
     };
@@ -154,7 +160,7 @@ int content_validate(const struct content_args *args, const struct value *where,
 
     if (check_source(args->source, diags) < 0)
         result = -1;
-    if (args->contents && !is_contents(args->contents))
+    if (has_contents(args) && !is_contents(args->contents))
         result = value_diag(diags, args->contents, "'contents' wants text or a list of lines");
     if (!read_template(args->template, &wanted)) {
         result = value_diag(diags, args->template, "'template' knows 'jinja' only");
@@ -247,7 +253,7 @@ static int get_raw(struct state_run *run, const struct content_args *args, struc
         return read_sources(run, args, ret, err);
     if (args->pillar || args->grains)
         return look_up(run, args, &ret->text, err);
-    if (args->contents)
+    if (has_contents(args))
         return join_lines(run, args, args->contents, &ret->text, err);
     if (args->has_content)
         ret->text = args->content;

@@ -38,3 +38,14 @@ void module_add_names(struct buf *out)
         if (!(module_table[i]->flags & MODULE_HIDDEN))
             buf_printf(out, " %s", module_table[i]->name);
 }
+
+bool module_has_family(struct str family)
+{
+    for (size_t i = 0; i < module_count; i++) {
+        const struct str name = str_from(module_table[i]->name);
+
+        if (name.n > family.n && name.p[family.n] == '.' && str_starts(name, family))
+            return true;
+    }
+    return false;
+}

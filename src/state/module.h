@@ -79,6 +79,8 @@ extern const size_t module_count;
 const struct module *module_find(struct str name);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const char *module_suggest(struct str name);
+/* Is there a "family.something"? */
+bool module_has_family(struct str family);
 /* The names that the manual has, each after a blank. */
 void module_add_names(struct buf *out);
 

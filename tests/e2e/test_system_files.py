@@ -445,3 +445,12 @@ def test_a_state_that_failed_before_it_changed_anything_is_not_called_irrevertib
     assert not result["changed"] and "cannot be reverted" not in result["text"], result
     machine.apply("c: {cmd.run: [{name: 'true'}]}")
     assert "cmd.run cannot be reverted" in machine.revert()["cmd.run:c"]["text"]
+
+
+def test_contents_that_are_null_are_no_wish(machine):
+    """What a template leaves empty must not empty the file."""
+    machine.path("/srv/file").write_text("data\n")
+    for key in ("contents", "content"):
+        result = machine.apply(f"/srv/file:\n  file.managed:\n    - {key}:\n    - mode: '0600'\n")["file.managed:/srv/file"]
+        assert not result["failed"], result
+        assert machine.path("/srv/file").read_text() == "data\n"

@@ -117,7 +117,7 @@ static struct value start_body(struct call *call)
 }
 
 /* The names of those that are to be started. */
-static struct value_list *find_startable(struct call *call)
+static struct value_list *find_startable(struct call *call, unsigned flags)
 {
     const struct engine *engine = call->project->engine;
     size_t n = call->set.count > 0 ? call->set.count : engine_count(engine);
@@ -127,7 +127,7 @@ static struct value_list *find_startable(struct call *call)
         const struct service *service =
             engine_get(engine, call->set.count > 0 ? call->set.services[i] : (uint32_t)i);
 
-        if (engine_is_startable(service))
+        if (engine_is_startable(service, flags))
             value_list_push(&call->arena, names, value_text(service->config->name));
     }
     return names;
@@ -206,7 +206,7 @@ static void begin(struct call *call)
     open_stream(call);
     project_merge(project, &merge);
     engine_ask_as(project->engine, call->who);
-    startable = find_startable(call);
+    startable = find_startable(call, flags);
     call->count = startable->count;
     if (args->follow) {
         call_answer(call, follow_body(call, startable));

@@ -322,12 +322,13 @@ const char *engine_asker(const struct engine *engine)
     return buf_text(&engine->asker);
 }
 
-bool engine_is_startable(const struct service *service)
+bool engine_is_startable(const struct service *service, unsigned flags)
 {
     enum status status = service_status(service);
 
     return !status_is_active(status) || status == STATUS_STOPPING ||
-           routine_waits_for_pause(service);
+           routine_waits_for_pause(service) ||
+           ((flags & ENGINE_NO_DEPS) && routine_waits_for_edges(service));
 }
 
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
@@ -338,12 +339,12 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 
         service->goal = GOAL_UP;
         service->clean_due = false;
-        if (service_status(service) == STATUS_WAITING && (flags & ENGINE_NO_DEPS)) {
+        if (!engine_is_startable(service, flags))
+            continue;
+        if ((flags & ENGINE_NO_DEPS) && routine_waits_for_edges(service)) {
             edge_end(service); /* it has waited long enough */
             service_changed(service);
         }
-        if (!engine_is_startable(service))
-            continue;
         service->no_deps = (flags & ENGINE_NO_DEPS) != 0;
         service->ignore_if = (flags & ENGINE_NAMED) != 0;
         buf_clear(&service->asked);

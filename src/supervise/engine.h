@@ -91,7 +91,7 @@ bool engine_is_down(const struct engine *engine, struct engine_set set);
 /* Each of them is down, or has been since it was stopped and was started again. */
 bool engine_is_stopped(const struct engine *engine, struct engine_set set);
 /* Would engine_start, or engine_restart, do something for it? */
-bool engine_is_startable(const struct service *service);
+bool engine_is_startable(const struct service *service, unsigned flags);
 bool engine_is_restartable(const struct service *service);
 /* None of them is on its way from inactive to running: each runs, or has ended, or will not. */
 bool engine_is_started(const struct engine *engine, struct engine_set set);

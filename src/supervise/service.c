@@ -231,6 +231,8 @@ static void hurry(struct service *service)
 
 static void start_now(struct service *service)
 {
+    if (!routine_waits_for_pause(service))
+        return;
     service->record.restarts = service->record.restarts_since_healthy = 0;
     service->window_count = 0;
     hurry(service);

@@ -291,6 +291,22 @@ def test_named_services_start_without_pulling_others_in(home):
     assert home.status("db") == "stopped"
 
 
+def test_no_deps_ends_the_wait_of_a_service_that_was_started_before(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "test -e ok", interval: 50ms, retries: 100000}}
+          web: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy, restart: true}}}
+        """)
+    home.start()
+    home.wait_for("web", "waiting")
+    assert home.start("web", "--no-deps").stdout == "Started 1 service\n"
+    first = home.wait_for("web", "running")["pid"]
+    home.run("restart", "db")
+    wait_until(lambda: "waits for db" in home.run("why", "web").stdout, "web is down and waits")
+    assert home.start("web", "--no-deps").stdout == "Started 1 service\n"
+    assert home.wait_for("web", "running")["pid"] != first
+
+
 def test_stop_goes_from_dependents_to_dependencies(home):
     home.write("""
         services:

@@ -1,6 +1,6 @@
 /* pkgrepo.absent - a repository that is not used any more. */
 #include "modules/packages.h"
-#include "modules/repos.h"
+#include "modules/repos_absent.h"
 #include "state/module.h"
 
 #define ARGS struct repos_wish
@@ -18,12 +18,12 @@ static const struct param absent_params[] = {
 
 static int absent_check(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_check(run, args, repos_find_absent, err);
+    return repos_check(run, args, repos_absent_find, err);
 }
 
 static int absent_apply(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_apply(run, args, repos_find_absent, "removed", err);
+    return repos_apply(run, args, repos_absent_find, "removed", err);
 }
 
 const struct module module_pkgrepo_absent = {

@@ -9,6 +9,7 @@
 #include "modules/packages.h"
 #include "modules/packages_index.h"
 #include "modules/parent.h"
+#include "provider/armor.h"
 #include "provider/repo_line.h"
 #include "provider/repo_section.h"
 #include "provider/repo_stanza.h"
@@ -17,12 +18,10 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-#define FILE_MAX     ((size_t)4 << 20)
-#define TEXT_MAX     ((size_t)8 << 20)
-#define KEYS_MAX     40
-#define APT_LIST     "/etc/apt/sources.list"
-#define APT_KEYRINGS "/etc/apt/keyrings"
-#define PPA_HOST     "https://ppa.launchpadcontent.net"
+#define FILE_MAX ((size_t)4 << 20)
+#define TEXT_MAX ((size_t)8 << 20)
+#define KEYS_MAX 40
+#define PPA_HOST "https://ppa.launchpadcontent.net"
 
 /* --- mistakes ------------------------------------------------------------------------------- */
 
@@ -36,7 +35,7 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-static bool is_line(const char *text)
+bool repos_is_line(const char *text)
 {
     return text && repo_line_is(str_from(text));
 }
@@ -68,7 +67,7 @@ static int validate_texts(const struct repos_args *args, const struct value *whe
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (machine_validate(texts[i].key, texts[i].text, texts[i].kind, where, diags) < 0)
             result = -1;
-    if (machine_validate_all("comps", args->comps, MACHINE_WORD, where, diags) < 0 ||
+    if (machine_validate_all("comps", args->comps, MACHINE_LINE, where, diags) < 0 ||
         machine_validate_all("architectures", args->architectures, MACHINE_WORD, where, diags) < 0)
         result = -1;
     for (size_t i = 0; i < args->options.n; i++)
@@ -85,27 +84,31 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
     struct repo_line line;
     struct err err;
 
-    if (!is_line(args->name) && !is_identifier(args->name))
+    if (!repos_is_line(args->name) && !is_identifier(args->name))
         result = value_diag(diags, where,
                             "'%s' is no name of a repository: letters, digits, '.', '_' and '-', "
                             "or a whole 'deb' line",
                             args->name);
-    if (is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
+    if (repos_is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
-    if (is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
+    if (repos_is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
     if (args->ppa && !has_key(args))
         result = value_diag(diags, where,
                             "a ppa wants its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
         result = value_diag(diags, where, "'signedby' is an absolute path");
+    if (args->aptkey == PARAM_IS_TRUE) {
+        result = value_diag(diags, where, "'aptkey' can only be false");
+        diag_hint(diags, "keys are files beside the sources, and 'signed-by' names them");
+    }
     return result;
 }
 
 /* --- files ------------------------------------------------------ */
 
-static int add_file(struct packages *packages, struct repos_files *files, const char *path,
-                    struct repos_file **ret, struct err *err)
+int repos_add_file(struct packages *packages, struct repos_files *files, const char *path,
+                   struct repos_file **ret, struct err *err)
 {
     struct repos_file file = { .path = path };
 
@@ -153,6 +156,24 @@ static const char *join(struct arena *arena, struct param_strs words, const char
     return buf_copy(&text, arena).p;
 }
 
+/* As people write them: a list, or 'main,contrib', or 'main contrib'. */
+static const char *components(struct arena *arena, struct param_strs words)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    for (size_t i = 0; i < words.n; i++) {
+        struct str rest = str_from(words.p[i]);
+
+        while (rest.p) {
+            const struct str word = str_trim(str_cut(&rest, ','));
+
+            if (word.n > 0)
+                buf_printf(&text, "%s%.*s", text.n > 0 ? " " : "", STR_ARG(word));
+        }
+    }
+    return buf_copy(&text, arena).p;
+}
+
 static const char *codename(struct state_run *run)
 {
     const struct value *v = value_path(state_facts(run), STR("os.codename"), '.');
@@ -178,7 +199,7 @@ static int compose_line(struct packages *packages, const struct repos_args *args
         .options = STR(""),
         .uri = str_from(uri),
         .suite = str_from(suite),
-        .components = str_from(args->comps.n > 0                     ? join(arena, args->comps, " ")
+        .components = str_from(args->comps.n > 0 ? components(arena, args->comps)
                                : str_ends(str_from(suite), STR("/")) ? ""
                                                                      : "main"),
     };
@@ -188,37 +209,38 @@ static int compose_line(struct packages *packages, const struct repos_args *args
 static int resolve_apt(struct packages *packages, const struct repos_args *args, struct apt *ret,
                        struct err *err)
 {
-    const char *text = is_line(args->baseurl) ? args->baseurl : args->name;
+    const char *text = repos_is_line(args->baseurl) ? args->baseurl : args->name;
     struct arena *arena = packages->run->arena;
 
-    if (is_line(text) ? repo_line_parse(str_from(text), &ret->line, err) < 0
-                      : compose_line(packages, args, &ret->line, err) < 0)
+    if (repos_is_line(text) ? repo_line_parse(str_from(text), &ret->line, err) < 0
+                            : compose_line(packages, args, &ret->line, err) < 0)
         return -1;
     ret->line.disabled |= !args->enabled || args->disabled;
-    ret->own = !args->file && !is_line(args->name);
-    ret->id = is_line(args->name) ? slug(arena, &ret->line) : args->name;
+    ret->own = !args->file && !repos_is_line(args->name);
+    ret->id = repos_is_line(args->name) ? slug(arena, &ret->line) : args->name;
     ret->file = args->file ? args->file
-                : is_line(args->name)
-                    ? APT_LIST
+                : repos_is_line(args->name)
+                    ? REPOS_APT_LIST
                     : arena_printf(arena, "%s/%s.list", packages->manager->repo_place, ret->id);
     return 0;
 }
 
-static bool has_option(struct str options, struct str key)
+/* The value of an option; a NULL view when it is not given. */
+static struct str find_option(struct str options, struct str key)
 {
     while (options.p) {
         struct str word = str_trim(str_cut(&options, ' '));
 
         if (str_starts(word, key) && word.n > key.n && word.p[key.n] == '=')
-            return true;
+            return str_from_offset(word, key.n + 1);
     }
-    return false;
+    return (struct str){ NULL, 0 };
 }
 
 static void add_option(struct arena *arena, struct repo_line *line, struct str key,
                        const char *value)
 {
-    if (!value || !value[0] || has_option(line->options, key))
+    if (!value || !value[0] || find_option(line->options, key).p)
         return;
     line->options = str_from(arena_printf(arena, "%.*s%s%.*s=%s", STR_ARG(line->options),
                                           line->options.n > 0 ? " " : "", STR_ARG(key), value));
@@ -235,8 +257,22 @@ static int read_key(struct packages *packages, const struct repos_args *args, st
     return 0;
 }
 
+/* Where the key lies: what was said, also in a whole line, goes before our own place. */
+static const char *key_path(struct packages *packages, const struct repos_args *args,
+                            const struct apt *apt, struct str key)
+{
+    const struct str said = find_option(apt->line.options, STR("signed-by"));
+
+    if (args->signedby)
+        return args->signedby;
+    if (said.n > 0 && said.p[0] == '/')
+        return arena_str(packages->run->arena, said).p;
+    return arena_printf(packages->run->arena, REPOS_APT_KEYRINGS "/zester-%s.%s", apt->id,
+                        armor_is(key) ? "asc" : "gpg");
+}
+
 /* The key is compared whole, so that a new one is noticed. Sets the path that signs. */
-static int add_key(struct packages *packages, const struct repos_args *args, const char *id,
+static int add_key(struct packages *packages, const struct repos_args *args, const struct apt *apt,
                    struct repos_files *files, const char **ret_path, struct err *err)
 {
     struct repos_file *file;
@@ -247,12 +283,14 @@ static int add_key(struct packages *packages, const struct repos_args *args, con
         return -1;
     if (key.n == 0)
         return 0;
-    if (!args->signedby)
-        *ret_path = arena_printf(packages->run->arena, APT_KEYRINGS "/zester-%s.%s", id,
-                                 str_starts(str_trim_left(key), STR("-----BEGIN")) ? "asc" : "gpg");
-    if (add_file(packages, files, *ret_path, &file, err) < 0)
+    *ret_path = key_path(packages, args, apt, key);
+    if (str_ends(str_from(*ret_path), STR(".gpg")) && armor_is(key) &&
+        armor_decode(packages->run->arena, key, &key, err) < 0)
+        return err_wrap(err, "signing key of repository '%s'", args->name);
+    if (repos_add_file(packages, files, *ret_path, &file, err) < 0)
         return -1;
     file->now = key;
+    file->hidden = true;
     return 0;
 }
 
@@ -267,8 +305,8 @@ static int managed_apt(struct packages *packages, const struct repos_args *args,
     struct apt apt;
 
     if (resolve_apt(packages, args, &apt, err) < 0 ||
-        add_key(packages, args, apt.id, files, &signs, err) < 0 ||
-        add_file(packages, files, apt.file, &file, err) < 0)
+        add_key(packages, args, &apt, files, &signs, err) < 0 ||
+        repos_add_file(packages, files, apt.file, &file, err) < 0)
         return -1;
     add_option(arena, &apt.line, STR("arch"), join(arena, args->architectures, ","));
     add_option(arena, &apt.line, STR("signed-by"), signs);
@@ -324,7 +362,7 @@ static int managed_ini(struct packages *packages, const struct repos_args *args,
     if (!args->baseurl && !args->mirrorlist)
         return err_set(err, ERR_INVALID, "repository '%s' wants 'baseurl' or 'mirrorlist'",
                        args->name);
-    if (add_file(packages, files, path, &file, err) < 0 ||
+    if (repos_add_file(packages, files, path, &file, err) < 0 ||
         repo_section_set(args->clean_file || !file->old.p ? STR("") : file->old,
                          str_from(args->name), keys, count, "=", &text, err) < 0)
         return -1;
@@ -345,7 +383,7 @@ static int managed_pacman(struct packages *packages, const struct repos_args *ar
     struct repos_file *file;
     bool was_there;
 
-    if (add_file(packages, files, path, &file, err) < 0)
+    if (repos_add_file(packages, files, path, &file, err) < 0)
         return -1;
     if (!args->enabled || args->disabled) /* pacman knows no repository that is switched off */
         repo_section_remove(file->old, str_from(args->name), &text, &was_there);
@@ -365,7 +403,7 @@ static int managed_apk(struct packages *packages, const struct repos_args *args,
 
     if (!args->baseurl)
         return err_set(err, ERR_INVALID, "repository '%s' wants 'baseurl'", args->name);
-    if (add_file(packages, files, path, &file, err) < 0 ||
+    if (repos_add_file(packages, files, path, &file, err) < 0 ||
         repo_line_set_plain(file->old.p ? file->old : STR(""), str_from(args->baseurl),
                             !args->enabled || args->disabled, &text, err) < 0)
         return -1;
@@ -384,7 +422,7 @@ static int check_kind(const struct packages *packages, const struct repos_args *
         bool given;
         unsigned kinds;
     } rules[] = {
-        { "a 'deb' line", is_line(args->name) || is_line(args->baseurl), apt },
+        { "a 'deb' line", repos_is_line(args->name) || repos_is_line(args->baseurl), apt },
         { "ppa", args->ppa != NULL, apt },
         { "dist", args->dist != NULL, apt },
         { "comps", args->comps.n > 0, apt },
@@ -422,147 +460,6 @@ int repos_resolve(struct packages *packages, const struct repos_args *args,
     return kinds[packages->manager->repo_kind](packages, args, ret_files, err);
 }
 
-/* --- what shall go ------------------------------------------------------------------- */
-
-/* A file without a source of its own goes too, if it lies among those of repositories. */
-static void settle(struct packages *packages, struct repos_file *file, const struct buf *text)
-{
-    const bool part = path_is_below(file->path, packages->manager->repo_place) &&
-                      strcmp(file->path, packages->manager->repo_place) != 0;
-
-    file->now = buf_copy(text, packages->run->arena);
-    if (part && repo_line_is_empty(file->now))
-        file->now = (struct str){ NULL, 0 };
-}
-
-static int drop_from(struct packages *packages, const struct repos_args *args, const char *path,
-                     struct repos_files *files, struct err *err)
-{
-    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
-    struct repos_file *file;
-    struct repo_line line;
-    size_t count = 0;
-    bool there = false;
-
-    if (add_file(packages, files, path, &file, err) < 0)
-        return -1;
-    if (!file->old.p)
-        return 0;
-    switch (packages->manager->repo_kind) {
-    case PACKAGE_REPO_APT:
-        if (repo_line_parse(str_from(args->name), &line, err) < 0)
-            return -1;
-        (repo_stanza_is_file(path) ? repo_stanza_remove : repo_line_remove)(file->old, &line, &text,
-                                                                            &count);
-        break;
-    case PACKAGE_REPO_APK:
-        repo_line_remove_plain(file->old, str_from(args->baseurl ? args->baseurl : args->name),
-                               &text, &count);
-        break;
-    case PACKAGE_REPO_INI:
-    case PACKAGE_REPO_PACMAN:
-        repo_section_remove(file->old, str_from(args->name), &text, &there);
-        break;
-    }
-    if (count > 0 || there)
-        settle(packages, file, &text);
-    return 0;
-}
-
-static int drop_from_folder(struct packages *packages, const struct repos_args *args,
-                            struct str ending, struct repos_files *files, struct err *err)
-{
-    struct arena *arena = packages->run->arena;
-    const char *folder = packages->manager->repo_place;
-    struct fs_names names;
-    struct fs_info info;
-
-    if (fs_stat(folder, &info, err) < 0)
-        return -1;
-    if (info.kind != FS_FOLDER)
-        return 0;
-    if (fs_list(arena, folder, &names, err) < 0)
-        return -1;
-    VEC_EACH (&names.list, name)
-        if (str_ends(str_from(*name), ending) &&
-            drop_from(packages, args, path_join(arena, folder, *name), files, err) < 0)
-            return -1;
-    return 0;
-}
-
-/* Sources have no names in files of apt: the only one of a file is meant, or that of an address. */
-static int drop_from_file(struct packages *packages, const struct repos_args *args,
-                          struct repos_files *files, struct err *err)
-{
-    struct repo_line pattern = {
-        .uri = str_from(args->baseurl ? args->baseurl : ""),
-        .suite = str_from(args->dist ? args->dist : ""),
-    };
-    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
-    struct repos_file *file;
-    size_t count;
-
-    if ((is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &pattern, err) < 0) ||
-        add_file(packages, files, args->file, &file, err) < 0)
-        return -1;
-    if (!file->old.p)
-        return 0;
-    (repo_stanza_is_file(args->file) ? repo_stanza_remove : repo_line_remove)(file->old, &pattern,
-                                                                              &text, &count);
-    if (count > 1 && !args->baseurl)
-        return err_set(err, ERR_INVALID,
-                       "'%s' holds %zu sources: say which one by 'baseurl', or write its 'deb' "
-                       "line as the name",
-                       args->file, count);
-    if (count > 0)
-        settle(packages, file, &text);
-    return 0;
-}
-
-/* The file and the key that pkgrepo.managed made for this name. */
-static int drop_own(struct packages *packages, const struct repos_args *args,
-                    struct repos_files *files, struct err *err)
-{
-    struct arena *arena = packages->run->arena;
-    const char *const paths[] = {
-        arena_printf(arena, APT_KEYRINGS "/zester-%s.gpg", args->name),
-        arena_printf(arena, APT_KEYRINGS "/zester-%s.asc", args->name),
-        arena_printf(arena, "%s/%s.list", packages->manager->repo_place, args->name),
-        arena_printf(arena, "%s/%s.sources", packages->manager->repo_place, args->name),
-    };
-    const size_t keys = 2;
-
-    for (size_t i = 0; i < (args->file ? keys : ARRAY_LEN(paths)); i++) {
-        struct repos_file *file;
-
-        if (add_file(packages, files, paths[i], &file, err) < 0)
-            return -1;
-        file->now = (struct str){ NULL, 0 };
-    }
-    return args->file ? drop_from_file(packages, args, files, err) : 0;
-}
-
-int repos_find_absent(struct packages *packages, const struct repos_args *args,
-                      struct repos_files *ret_files, struct err *err)
-{
-    const enum package_repo_kind kind = packages->manager->repo_kind;
-
-    *ret_files = (struct repos_files){ 0 };
-    if (kind == PACKAGE_REPO_APT && !is_line(args->name))
-        return drop_own(packages, args, ret_files, err);
-    if (args->file)
-        return drop_from(packages, args, args->file, ret_files, err);
-    if (kind == PACKAGE_REPO_INI)
-        return drop_from_folder(packages, args, STR(".repo"), ret_files, err);
-    if (kind != PACKAGE_REPO_APT)
-        return drop_from(packages, args, packages->manager->repo_place, ret_files, err);
-    if (drop_from(packages, args, APT_LIST, ret_files, err) < 0)
-        return -1;
-    if (drop_from_folder(packages, args, STR(".list"), ret_files, err) < 0)
-        return -1;
-    return drop_from_folder(packages, args, STR(".sources"), ret_files, err);
-}
-
 /* --- doing it ------------------------------------------------------------------------ */
 
 static bool is_same(const struct repos_file *file)
@@ -581,7 +478,8 @@ static void tell(struct state_run *run, const struct repos_files *files)
             state_differs(run, "repo file %s does not exist", file->path);
         else
             state_differs(run, "repo file %s content differs", file->path);
-        state_diff_content(run, file->path, file->old, file->now);
+        if (!file->hidden)
+            state_diff_content(run, file->path, file->old, file->now);
     }
 }
 

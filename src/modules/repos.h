@@ -3,7 +3,7 @@
  *
  *     repos_validate (when the state is read) -> repos_check, repos_apply
  *
- * with repos_resolve for what shall be there, and repos_find_absent for what shall go.
+ * with repos_resolve for what shall be there, and repos_absent_find for what shall go.
  *
  * Files are edited, not owned, unless they are named after the repository: what
  * others wrote into them stays.
@@ -25,12 +25,16 @@ struct packages;
 struct state_run;
 struct value;
 
+#define REPOS_APT_LIST     "/etc/apt/sources.list"
+#define REPOS_APT_KEYRINGS "/etc/apt/keyrings"
+
 struct repos_args {
     const char *name, *humanname, *baseurl, *mirrorlist, *ppa, *file, *dist;
     struct param_strs comps, architectures;
     const char *key_url, *key_hash, *signedby;
     struct str key_text;
     struct param_strmap options;
+    enum param_tristate aptkey;
     bool enabled, disabled, gpgcheck, clean_file;
 };
 
@@ -44,6 +48,7 @@ struct repos_wish {
 struct repos_file {
     const char *path;
     struct str old, now;
+    bool hidden; /* of no use for people: no diff */
 };
 
 struct repos_files {
@@ -53,10 +58,14 @@ struct repos_files {
 /* Which files a repository means. */
 typedef int repos_fn(struct packages *packages, const struct repos_args *args,
                      struct repos_files *ret_files, struct err *err);
-/* Those of one that shall be there. */
+/* Those of one that shall be there; of one that shall not: repos_absent.h. */
 repos_fn repos_resolve;
-/* Those of one that shall not; name and file say which. */
-repos_fn repos_find_absent;
+
+/* Is it a whole 'deb' line? NULL is none. */
+bool repos_is_line(const char *text);
+/* A file as it is; `ret` is valid until the next one. */
+int repos_add_file(struct packages *packages, struct repos_files *files, const char *path,
+                   struct repos_file **ret, struct err *err);
 
 /* Of states whose arguments are a repos_wish. */
 int repos_validate(const void *args, const struct value *where, struct diags *diags);

@@ -120,6 +120,25 @@ def test_a_key_comes_from_the_tree_of_states(machine):
     assert machine.path("/etc/apt/keyrings/zester-zt.gpg").read_bytes() == b"\x99\x01\x02"
 
 
+def test_a_key_goes_where_the_line_says_as_bytes_where_the_name_wants_them(machine):
+    line = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] copy:{machine.repo} ./"
+    armored = KEY.replace("mDMEZ\n", "aGVsbG8=\n=abcd\n")
+    text = f"'{line}':\n  pkgrepo.managed:\n    - aptkey: false\n    - refresh: false\n    - key_text: {json.dumps(armored)}\n"
+    assert run(machine, text)[0] == 0
+    assert machine.path("/etc/apt/keyrings/mine.gpg").read_bytes() == b"hello"
+    assert machine.path("/etc/apt/sources.list").read_text() == f"# mine\n{line}\n"
+    assert not run(machine, text)[1][0]["changed"]
+    machine.state(text.replace("aptkey: false", "aptkey: true"))
+    assert "'aptkey' can only be false" in machine.zester("state.check", "t").stderr
+
+
+def test_components_are_a_list_or_words_with_commas(machine):
+    for comps in ("[main, contrib]", "main,contrib", "'main, contrib'"):
+        text = managed(machine, "refresh: false", f"comps: {comps}").replace("./", "bookworm")
+        assert run(machine, text)[0] == 0
+        assert machine.path(LIST).read_text().endswith(f"copy:{machine.repo} bookworm main contrib\n")
+
+
 def test_a_disabled_repository_is_commented_out(machine):
     assert run(machine, managed(machine, "refresh: false", "architectures: [amd64, arm64]"))[0] == 0
     assert f"deb [arch=amd64,arm64 trusted=yes] copy:{machine.repo} ./\n" in machine.path(LIST).read_text()

@@ -1,11 +1,12 @@
 /* Any text as a file of package sources: edits end, settle after one time, and what is taken away
- * again is gone. */
+ * again is gone. Any text as a key: reading it ends. */
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "provider/armor.h"
 #include "provider/repo_line.h"
 #include "provider/repo_section.h"
 #include "provider/repo_stanza.h"
@@ -89,8 +90,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str text = arena_str(&arena, str_bytes(data, size));
+    struct err err;
+    struct str key;
 
     for (size_t i = 0; i < ARRAY_LEN(editors); i++)
         edit(&editors[i], text);
+    if (armor_decode(&arena, text, &key, &err) == 0 && key.n > text.n)
+        abort();
     return 0;
 }

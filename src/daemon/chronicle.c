@@ -101,33 +101,46 @@ void chronicle_open(struct chronicle *chronicle, struct arena *arena, const char
         .engine = engine,
         .written = ARENA_ARRAY(arena, uint64_t, engine_count(engine) + 1),
         .fd = -1,
+        .pending = BUF_INIT(BUF_NO_LIMIT),
     };
     write_anew(chronicle);
 }
 
 void chronicle_close(struct chronicle *chronicle)
 {
-    if (chronicle->path)
-        fd_close(&chronicle->fd);
+    if (!chronicle->path)
+        return;
+    chronicle_flush(chronicle);
+    fd_close(&chronicle->fd);
+    buf_done(&chronicle->pending);
 }
 
 void chronicle_note(struct chronicle *chronicle, uint32_t service)
 {
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    size_t worth = (size_t)engine_count(chronicle->engine) * HISTORY_LENGTH;
+    chronicle->lines +=
+        print_from(chronicle, service, chronicle->written[service], &chronicle->pending);
+    chronicle->written[service] = engine_get(chronicle->engine, service)->history.count;
+}
+
+void chronicle_flush(struct chronicle *chronicle)
+{
+    struct buf *pending = &chronicle->pending;
+    size_t worth;
     ssize_t n;
 
-    if (chronicle->torn)
-        buf_add_char(&text, '\n');
-    chronicle->lines += print_from(chronicle, service, chronicle->written[service], &text);
-    chronicle->written[service] = engine_get(chronicle->engine, service)->history.count;
+    if (pending->n == 0)
+        return;
+    worth = (size_t)engine_count(chronicle->engine) * HISTORY_LENGTH;
     if (chronicle->lines > worth * LONG_FACTOR) {
         write_anew(chronicle);
-        return;
+    } else if (chronicle->fd >= 0) {
+        n = write(chronicle->fd, buf_text(pending), pending->n);
+        if (n > 0)
+            chronicle->torn = (size_t)n < pending->n;
     }
-    n = chronicle->fd < 0 ? 0 : write(chronicle->fd, buf_text(&text), text.n);
-    if (n > 0)
-        chronicle->torn = (size_t)n < text.n;
+    buf_clear(pending);
+    if (chronicle->torn)
+        buf_add_char(pending, '\n');
 }
 
 /* --- reading ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * chronicle - the histories of the services of a config, as a file: history.log.
  *
- * A line of JSON for each change, appended when it happens, so that a daemon that is killed
- * leaves it behind:
+ * A line of JSON for each change, appended in the turn of the loop in which it happens, so that
+ * a daemon that is killed leaves it behind:
  *
  *     {"service":"web","number":4,"from":"running","to":"restarting","time":1794742156684002132,
  *      "cause":"its dependency db restarts","by":{"service":"db","number":9}}
@@ -11,7 +11,8 @@
  * make no sense, such as one that a full disk has cut, are passed over. What cannot be written is
  * not missed: services go on, and the next daemon knows less.
  *
- *     chronicle_load -> chronicle_open -> chronicle_note... -> chronicle_close
+ *     chronicle_load -> chronicle_open -> { chronicle_note..., chronicle_flush }... ->
+ *     chronicle_close
  *
  * Memory: lives in its owner's struct; what is loaded, in the arena. Threads: the loop's.
  */
@@ -22,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "supervise/history.h"
 
 struct arena;
@@ -36,8 +38,9 @@ struct chronicle {
     const struct engine *engine;
     uint64_t *written; /* of each service: how many of its changes are in the file */
     size_t lines;
-    int fd;    /* -1: not open */
-    bool torn; /* the last line has no end */
+    int fd;             /* -1: not open */
+    bool torn;          /* the last line has no end */
+    struct buf pending; /* lines that were not written yet */
 };
 
 /* What the file in `folder` holds; links are by place among its services. No file: nothing. */
@@ -48,7 +51,8 @@ int chronicle_load(struct arena *arena, const char *folder, struct history_book 
 void chronicle_open(struct chronicle *chronicle, struct arena *arena, const char *folder,
                     const struct engine *engine);
 void chronicle_close(struct chronicle *chronicle);
-/* A service has changed. */
+/* A service has changed; written by the next flush. */
 void chronicle_note(struct chronicle *chronicle, uint32_t service);
+void chronicle_flush(struct chronicle *chronicle);
 
 #endif

@@ -72,6 +72,7 @@ void project_save(struct project *project)
     struct err err;
 
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
+    chronicle_flush(&project->chronicle);
     if (project->frozen)
         return;
     failed = write_snapshot(project, &err) < 0 || write_state(project, &err) < 0;
@@ -91,6 +92,7 @@ static void on_save_due(struct timer *timer)
 
 void project_save_later(struct project *project)
 {
+    chronicle_flush(&project->chronicle);
     if (project->frozen || timer_is_set(&project->save_timer))
         return;
     if (clock_now() >= project->save_due)

@@ -83,7 +83,7 @@ void project_start(struct project *project, struct engine_set set, unsigned flag
 int project_find(const struct project *project, struct param_strs names, struct arena *arena,
                  struct engine_set *ret_set, struct err *err);
 
-/* Write state.json now, or when it is due. */
+/* Write state.json now, or when it is due; the history at once. */
 void project_save(struct project *project);
 void project_save_later(struct project *project);
 /* Before somebody is told how things are: a crash after that must not take it back. */

@@ -173,6 +173,7 @@ static int read_autostart(struct loading *l, const struct value *v)
     if (params_decode(l->reader.arena, config_autostart_params, &policy, v, &args,
                       l->reader.diags) < 0)
         return -1;
+    l->config->kept = args.environment;
     return declare_all(l, args.environment);
 }
 
@@ -236,7 +237,7 @@ static int read_kepler(struct loading *l, const struct value *v)
     l->config->default_inherit_env = args.default_inherit_env;
     l->config->output_max_size = args.output_max_size;
     l->config->logs.sync = args.storage == STORAGE_NFS;
-    r->edge_timeout = args.timeout;
+    r->edge_timeout = l->config->timeout = args.timeout;
     if (read_autostart(l, config_given(args.autostart)) < 0)
         result = -1;
     capture(l);

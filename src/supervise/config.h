@@ -148,7 +148,9 @@ struct config {
     bool default_inherit_env;
     bool has_kepler; /* the file has a section `kepler` */
     bool autostart;
-    VEC(struct str) declared; /* names in kepler.autostart.environment, set or not */
+    const struct value *kept; /* kepler.autostart.environment as it stands there, or NULL */
+    VEC(struct str) declared; /* names in it, set or not */
+    int64_t timeout;          /* of edges that have none of their own and wait for a start; or 0 */
     int64_t output_max_size;
     struct config_logs logs;
     struct config_service *services;

@@ -308,8 +308,9 @@ struct value config_dump_service(struct arena *arena, const struct config *confi
 
 struct value config_dump_kepler(struct arena *arena, const struct config *config)
 {
-    struct dump d = begin(arena), logs = logs_dump(arena, &config->logs);
+    struct dump d = begin(arena), logs = logs_dump(arena, &config->logs), kept = begin(arena);
 
+    put_given(&kept, "environment", config->kept);
     put_duration(&logs, "flush_interval", config->logs.flush_interval);
     put_duration(&logs, "cleanup_interval", config->logs.cleanup_interval);
     put(&logs, "batch_size", value_int(config->logs.batch_size));
@@ -318,7 +319,9 @@ struct value config_dump_kepler(struct arena *arena, const struct config *config
     if (config->logs.max_size > 0)
         put(&logs, "max_size", value_int(config->logs.max_size));
     put(&d, "default_inherit_env", value_bool(config->default_inherit_env));
-    put(&d, "autostart", value_bool(config->autostart));
+    put(&d, "autostart", config->kept ? value_map(kept.map) : value_bool(config->autostart));
+    if (config->timeout > 0)
+        put_duration(&d, "timeout", config->timeout);
     put(&d, "output_max_size", value_int(config->output_max_size));
     put(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
     put(&d, "logs", value_map(logs.map));

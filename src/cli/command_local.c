@@ -21,6 +21,7 @@
 #include "state/outcome.h"
 #include "compile/plan.h"
 #include "state/report.h"
+#include "run/bound.h"
 #include "run/owed.h"
 #include "run/revert.h"
 #include "run/run.h"
@@ -36,6 +37,7 @@ static const struct param options[] = {
     PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester; ~/.local/state/zester of users other than root)", .kind_text = "DIR"),
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name", .kind_text = "NAME"),
     PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
+    PARAM("plan",         STR,      ARGS, plan, "do only what this dry run said: a file that --test --format json wrote", .kind_text = "FILE"),
     PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
     PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run after this time, with all that it started"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most so many states at once", PARAM_RANGE(0, 4096)),
@@ -126,14 +128,18 @@ static int print_result(struct local *local, const struct run_result *result)
 static int run_plan_here(struct local *local, const struct plan *plan, struct run_result *result)
 {
     struct progress progress;
+    struct bound bound;
     struct err err;
     int rc;
 
+    if (local->args->plan && local_bind(local, plan, &bound) < 0)
+        return local_refuse(local);
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
     rc = run_plan(&local->session.arena, &local->session.host, plan,
                   local->session.host.test ? RUN_TEST : RUN_APPLY, progress_sink(&progress), result,
                   &err);
     progress_done(&progress);
+    local->session.host.bound = NULL;
     return rc < 0 ? refuse_err(local, &err) : CLI_OK;
 }
 
@@ -509,6 +515,15 @@ static int call_entry(struct local *local, const struct function_entry *entry)
     return entry->run(local);
 }
 
+/* Does the function change states, so that a plan can hold it? */
+static bool applies(const struct function_entry *entry, const struct module *module)
+{
+    if (!entry)
+        return module && module->apply;
+    return entry->run == state_apply || entry->run == state_highstate ||
+           entry->run == state_sls_id || entry->run == state_single;
+}
+
 static int dispatch(struct local *local, struct param_strs operands)
 {
     const struct function_entry *entry = find_function(local->function);
@@ -518,6 +533,9 @@ static int dispatch(struct local *local, struct param_strs operands)
     if (session_init(&local->session, &local->args->session, need, &local->diags) < 0 ||
         local_read_words(local, operands) < 0)
         return local_refuse(local);
+    if (local->args->plan && (entry || module) && !applies(entry, module))
+        return cli_usage(local->cli, "%s has no plan to keep to: it applies no states",
+                         local->function);
     if (entry)
         return call_entry(local, entry);
     if (!module)

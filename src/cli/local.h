@@ -16,6 +16,7 @@
 #include "data/params.h"
 #include "data/value.h"
 
+struct bound;
 struct cli;
 struct plan;
 
@@ -27,6 +28,7 @@ struct local_args {
     struct session_options session;
     int format;
     bool local, no_color, quiet, force;
+    const char *plan; /* a file with a dry run that the run is held to; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -52,6 +54,8 @@ const char *local_shift(struct local *local);
 
 /* Compile the wish, and tell its warnings. */
 int local_compile(struct local *local, const struct plan **plan);
+/* Read --plan and hold the run to it: a dry run must say the same. */
+int local_bind(struct local *local, const struct plan *plan, struct bound *ret);
 /* Nothing ran: say why, in the form that was asked for. Returns the exit status. */
 int local_refuse(struct local *local);
 bool local_wants_record(const struct local *local);

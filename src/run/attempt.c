@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "run/bound.h"
 #include "run/guard.h"
 #include "state/host.h"
 #include "compile/output.h"
@@ -192,6 +193,18 @@ static int apply(struct step *step, struct err *err)
 
 /* --- all of it ------------------------------------------------------------------------ */
 
+/* The plan does not say that the state changes: one that would have to fails. */
+static int stay_within(struct step *step, struct err *err)
+{
+    struct state_run *run = &step->attempt->run;
+
+    if (run->forced && check(step, err) < 0)
+        return -1;
+    if (!run->differs)
+        return 0;
+    return err_set(err, ERR_INVALID, "this would change now, which the plan does not say");
+}
+
 static int go(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
@@ -210,6 +223,8 @@ static int go(struct step *step, struct err *err)
         step->attempt->changed = run->differs;
         return 0;
     }
+    if (step->world->host->bound && !bound_has(step->world->host->bound, step->state->name))
+        return stay_within(step, err);
     if (!run->differs && !run->forced)
         return 0;
     return apply(step, err);

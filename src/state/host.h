@@ -17,6 +17,7 @@
 
 #include "data/value.h"
 
+struct bound;
 struct cancel;
 struct variables;
 struct err;
@@ -38,7 +39,8 @@ struct state_host {
     bool test;             /* dry run */
     unsigned parallel;     /* states that run at once; 0: as many as a level has */
     int (*set_fact)(const char *key, const struct value *v, struct err *err); /* NULL: nobody may */
-    int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
+    const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
+    int64_t lock_wait;         /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
 
 #endif

@@ -50,13 +50,20 @@ static int load(struct call *call)
 static int check_source(struct call *call)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct request_start *args = call->args;
     struct diags diags = DIAGS_INIT(&arena);
     const struct config *config;
+    struct err err;
 
-    if (config_load(&arena, call->source, &config, &diags) == 0)
-        return 0;
-    refuse_diags(call, &diags);
-    return -1;
+    if (config_load(&arena, call->source, &config, &diags) < 0) {
+        refuse_diags(call, &diags);
+        return -1;
+    }
+    if (project_check_names(config, args->services, &err) < 0) {
+        call_fail(call, &err);
+        return -1;
+    }
+    return 0;
 }
 
 /* --- starting -------------------------------------------------------------------------------- */

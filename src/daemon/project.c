@@ -344,19 +344,27 @@ void project_start(struct project *project, struct engine_set set, unsigned flag
     engine_start(project->engine, set, flags);
 }
 
-static int unknown_service(const struct project *project, const char *name, struct err *err)
+static int unknown_service(const struct config *config, const char *name, struct err *err)
 {
     struct suggest near;
     struct str best;
 
     suggest_init(&near, str_from(name));
-    for (uint32_t i = 0; i < project->config->service_count; i++)
-        suggest_offer(&near, str_from(project->config->services[i].name));
+    for (uint32_t i = 0; i < config->service_count; i++)
+        suggest_offer(&near, str_from(config->services[i].name));
     best = suggest_best(&near);
     if (best.p)
         return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s' (did you mean '%.*s'?)", name,
-                       project->path, STR_ARG(best));
-    return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s'", name, project->path);
+                       config->path, STR_ARG(best));
+    return err_set(err, ERR_NOT_FOUND, "no service '%s' in '%s'", name, config->path);
+}
+
+int project_check_names(const struct config *config, struct param_strs names, struct err *err)
+{
+    for (size_t i = 0; i < names.n; i++)
+        if (config_find(config, names.p[i]) < 0)
+            return unknown_service(config, names.p[i], err);
+    return 0;
 }
 
 int project_find(const struct project *project, struct param_strs names, struct arena *arena,
@@ -370,7 +378,7 @@ int project_find(const struct project *project, struct param_strs names, struct 
         int64_t index = config_find(project->config, names.p[i]);
 
         if (index < 0)
-            return unknown_service(project, names.p[i], err);
+            return unknown_service(project->config, names.p[i], err);
         if (!taken[index])
             services[count++] = (uint32_t)index;
         taken[index] = true;

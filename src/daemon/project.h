@@ -79,6 +79,8 @@ void project_merge(struct project *project, const struct project_merge *merge);
 /* Start these, write the snapshot where there is to be one. */
 void project_start(struct project *project, struct engine_set set, unsigned flags);
 
+/* Has the config, which need not be loaded yet, services with all these names? */
+int project_check_names(const struct config *config, struct param_strs names, struct err *err);
 /* Services by name. Fails with ERR_NOT_FOUND and a suggestion. */
 int project_find(const struct project *project, struct param_strs names, struct arena *arena,
                  struct engine_set *ret_set, struct err *err);

@@ -77,6 +77,17 @@ def test_a_service_that_only_the_new_file_has_is_unknown_with_the_reason(home):
         assert "has changed since it was loaded: 'kepler run' and 'kepler recreate' read it again" in run.stderr
 
 
+def test_a_run_of_a_service_that_the_new_file_does_not_have_stops_nothing(home):
+    before = start_old(home)
+    edit(home, NEW)
+    for words in (["run", "-d", "b"], ["run", "c", "b", "--start-clean"]):
+        run = home.run(*words, check=False)
+        assert run.returncode == 1 and "no service 'b'" in run.stderr
+        assert pids(home) == before
+    home.run("run", "-d", "c")
+    home.wait_for("c", "running")
+
+
 @pytest.mark.parametrize("gone", [os.unlink, lambda path: os.rename(path, path + ".away")], ids=["deleted", "moved"])
 def test_a_file_that_is_gone_can_be_restarted_and_stopped_but_not_loaded(home, gone):
     before = start_old(home)

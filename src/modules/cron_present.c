@@ -88,7 +88,7 @@ static int validate_field(size_t i, const char *text, const struct value *where,
 
     if (machine_validate(fields[i].name, text, MACHINE_WORD, where, diags) < 0)
         return -1;
-    if (strcmp(text, "random") == 0 || crontab_is_field(str_from(text), i))
+    if (strcmp(text, "random") == 0 || crontab_is_field(str_from(text), (enum crontab_field)i))
         return 0;
     return value_diag(diags, value ? value : where,
                       "'%s' wants numbers from %u to %u, '*', ranges and steps, got '%s'",

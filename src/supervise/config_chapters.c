@@ -79,8 +79,8 @@ static const char outputs_details[] =
     "A service that runs once can hand values to those who depend on it. With 'output: true' each\n"
     "line '::output::KEY=VALUE' of its standard output is kept instead of logged; 'outputs' are\n"
     "texts that are computed when it has ended, and win over lines of the same key. A hook step\n"
-    "with 'output: NAME' keeps its lines as hooks.PHASE.outputs.NAME.KEY. All need 'restart: no'.\n"
-    "Dependents read them as deps.NAME.outputs.KEY.\n";
+    "with 'output: NAME' keeps its lines as hooks.PHASE.outputs.NAME.KEY. 'output: true' and\n"
+    "'outputs' need 'restart: no'. Dependents read them as deps.NAME.outputs.KEY.\n";
 
 static const char expressions_details[] =
     "${{ expression }}$ inside a text, and blocks behind the tag !lua that return a value, are Lua\n"

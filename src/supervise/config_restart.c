@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "lua/expr.h"
 #include "supervise/config_read.h"
+#include "supervise/pathglob.h"
 
 /* A day is a pause that nobody means. */
 #define DELAY_MAX (INT64_C(86400) * 1000000000)
@@ -74,6 +75,24 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
     return result;
 }
 
+/* Those that are written as they are; what is computed is told when the service starts. */
+static int check_patterns(const struct value *watch, struct diags *diags)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct pathglob_set set = { .arena = &arena };
+    struct err err;
+    int result = 0;
+
+    for (size_t i = 0; value_is(watch, VALUE_LIST) && i < watch->list->count; i++) {
+        const struct value *pattern = &watch->list->items[i];
+
+        if (value_is(pattern, VALUE_STR) && !expr_is_dynamic(pattern) &&
+            pathglob_add(&set, "/", pattern->s, &err) < 0)
+            result = value_diag(diags, pattern, "%s", err.text);
+    }
+    return result;
+}
+
 int config_restart_read(struct arena *arena, const struct value *v, const char *owner,
                         struct config_restart *ret, struct diags *warned, struct diags *diags)
 {
@@ -93,5 +112,5 @@ int config_restart_read(struct arena *arena, const struct value *v, const char *
         diag_hint(diags, "say 'policy: on-failure' or another");
         return -1;
     }
-    return 0;
+    return watch ? check_patterns(watch, diags) : 0;
 }

@@ -16,6 +16,9 @@
 
 _Static_assert(sizeof(json_int_t) == sizeof(int64_t), "integers of JSON are 64 bits wide");
 
+/* Beyond this a double does not hold every integer. */
+#define EXACT_MAX 9007199254740992.0
+
 /* --- reading -------------------------------------------------------------- */
 
 /* Where the text first nests deeper than the limit, or STR_NONE. The library has a limit of its
@@ -177,6 +180,39 @@ int json_parse(struct arena *arena, const char *file, struct str text, struct va
         return complain(file, text, &error, diags);
     *ret = convert(arena, new_source(arena, file), root);
     json_decref(root);
+    return 0;
+}
+
+/* Whole numbers again, as far as a double holds them all. Recursion is as deep as convert's. */
+static void restore_integers(struct value *v)
+{
+    if (v->kind == VALUE_DOUBLE && trunc(v->d) == v->d && fabs(v->d) <= EXACT_MAX)
+        *v = value_at(value_int((int64_t)v->d), v);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        restore_integers(&v->list->items[i]);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        restore_integers(&v->map->pairs[i].value);
+}
+
+int json_decode_lenient(struct arena *arena, struct str text, struct value *ret, struct err *err)
+{
+    const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    bool large;
+    json_error_t error;
+    json_t *root;
+
+    if (text.n > JSON_SIZE_MAX || find_too_deep(text) != STR_NONE)
+        return err_set(err, ERR_LIMIT, "JSON that is too large or too deep");
+    root = json_loadb(text.n > 0 ? text.p : "", text.n, flags, &error);
+    large = !root && json_error_code(&error) == json_error_numeric_overflow;
+    if (large)
+        root = json_loadb(text.p, text.n, flags | JSON_DECODE_INT_AS_REAL, &error);
+    if (!root)
+        return err_set(err, ERR_INVALID, "not JSON: %s", error.text);
+    *ret = convert(arena, NULL, root);
+    json_decref(root);
+    if (large)
+        restore_integers(ret);
     return 0;
 }
 

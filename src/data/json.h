@@ -51,6 +51,10 @@ int json_parse(struct arena *arena, const char *file, struct str text, struct va
 /* The same for messages of machines: ERR_INVALID with line and column in the text. */
 int json_decode(struct arena *arena, struct str text, struct value *ret, struct err *err);
 
+/* The same for what other programs wrote and nobody can change: of keys that are there twice the
+ * last counts, and integers that do not fit 64 bits become the nearest double. */
+int json_decode_lenient(struct arena *arena, struct str text, struct value *ret, struct err *err);
+
 /* Append `v`, in a sum of enum json_style. Fails with ERR_UNSUPPORTED when a value has no JSON
  * form, with ERR_LIMIT when it is too deep or `out` is full; `out` then holds a part. */
 int json_print(struct buf *out, const struct value *v, unsigned style, struct err *err);

@@ -170,7 +170,7 @@ bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret)
 
     if (line.n == 0 || line.p[0] != '{' || line.n > JSONLINE_MAX)
         return false;
-    if (json_decode(arena, line, &object, &err) < 0 || object.kind != VALUE_MAP)
+    if (json_decode_lenient(arena, line, &object, &err) < 0 || object.kind != VALUE_MAP)
         return false;
     message = find(&object, message_names, ARRAY_LEN(message_names), is_text);
     level = find(&object, level_names, ARRAY_LEN(level_names), is_text);

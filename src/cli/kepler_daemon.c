@@ -95,6 +95,7 @@ static int tell_why(struct arena *arena, const struct home *home, off_t begin, s
         if (at != STR_NONE && str_find(line, STR(" error daemon cannot "), 0) != STR_NONE)
             last = str_from_offset(line, at + strlen("error="));
     }
+    last = str_cut(&last, '\033'); /* the end of a colour, when there was one */
     if (last.p)
         return err_set(err, ERR_INVALID, "the daemon did not start: %s",
                        arena_strndup(arena, last.p, last.n));

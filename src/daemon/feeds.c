@@ -176,8 +176,10 @@ void feeds_init(struct feeds *feeds, struct loop *loop)
 void feeds_done(struct feeds *feeds)
 {
     read_pipes(feeds, NULL);
-    while (feeds->first)
-        feed_free(feeds->first);
+    for (struct feed *feed = feeds->first, *next; feed; feed = next) {
+        next = feed->next;
+        feed_free(feed);
+    }
     timer_clear(loop_timers(feeds->loop), &feeds->tick);
     timer_clear(loop_timers(feeds->loop), &feeds->clean);
     log_store_free(feeds->store);

@@ -21,6 +21,11 @@ static bool is_of(struct str line, struct str key)
     return line.n > key.n && line.p[key.n] == ':' && str_starts(line, key);
 }
 
+bool colons_is_name(struct str key)
+{
+    return key.n > 0 && str_find_char(STR("#+-"), key.p[0], 0) == STR_NONE;
+}
+
 struct str colons_find(struct str text, struct str key)
 {
     struct line line;

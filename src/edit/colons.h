@@ -18,6 +18,8 @@ struct buf;
 
 /* A field of a line, from 0; a NULL view when the line has fewer. */
 struct str colons_field(struct str line, size_t index);
+/* Is this key a name? Remarks and the lines of NIS ("+", "-") have none. */
+bool colons_is_name(struct str key);
 
 /* The first line with this key, without its end; a NULL view when there is none. */
 struct str colons_find(struct str text, struct str key);

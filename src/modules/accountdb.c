@@ -73,7 +73,7 @@ static void add_line(struct table *table, struct str text)
     const struct str name = colons_field(text, 0), id = colons_field(text, 2);
     struct str *line;
 
-    if (name.n == 0 || memchr("#+-", name.p[0], 3) || map_has(&table->lines, name))
+    if (!colons_is_name(name) || map_has(&table->lines, name))
         return;
     line = ARENA_NEW(&table->arena, struct str);
     *line = text;

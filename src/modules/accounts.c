@@ -393,7 +393,7 @@ int accounts_list(struct state_run *run, const char *path, struct value *ret, st
     while (text.p && lines_next(&text, &line)) {
         const struct str name = colons_field(line.text, 0);
 
-        if (name.n > 0 && !memchr("#+-", name.p[0], 3)) /* NIS has lines of its own */
+        if (colons_is_name(name))
             value_list_push(run->arena, ret->list, value_str(arena_str(run->arena, name)));
     }
     return 0;

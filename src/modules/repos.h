@@ -68,7 +68,7 @@ int repos_add_file(struct packages *packages, struct repos_files *files, const c
                    struct repos_file **ret, struct err *err);
 
 /* Of states whose arguments are a repos_wish. */
-int repos_validate(const void *args, const struct value *where, struct diags *diags);
+int repos_validate(const void *wish, const struct value *where, struct diags *diags);
 /* Say what differs. */
 int repos_check(struct state_run *run, const struct repos_wish *wish, repos_fn *find,
                 struct err *err);

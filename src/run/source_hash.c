@@ -47,7 +47,7 @@ static const struct hash_kind kinds[] = {
 static bool is_hex(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (!memchr("0123456789abcdefABCDEF", text.p[i], 22))
+        if (str_find_char(STR("0123456789abcdefABCDEF"), text.p[i], 0) == STR_NONE)
             return false;
     return text.n > 0;
 }

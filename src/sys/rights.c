@@ -76,13 +76,15 @@ static int keep_groups(struct rights_held *ret_held, struct err *err)
 
     if (count < 0)
         return err_sys(err, errno, "ask for our groups");
-    ret_held->groups = mem_alloc(mem_product((size_t)count + 1, sizeof(gid_t)));
-    count = getgroups(count, ret_held->groups);
-    if (count < 0) {
-        free(ret_held->groups);
+
+    AUTO_FREE gid_t *groups = mem_alloc(mem_product((size_t)count + 1, sizeof(gid_t)));
+
+    count = getgroups(count, groups);
+    if (count < 0)
         return err_sys(err, errno, "ask for our groups");
-    }
+    ret_held->groups = groups;
     ret_held->group_count = (size_t)count;
+    groups = NULL; /* is theirs now */
     return 0;
 }
 

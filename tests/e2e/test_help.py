@@ -135,10 +135,11 @@ def test_a_daemon_that_is_asked_to_tells_every_request_and_an_unknown_level_is_t
     assert "taken as info value=loud" in home.log()
 
 
-def test_a_daemon_that_cannot_start_in_the_background_tells_why(tmp_path):
-    far = tmp_path / ("x" * 120)
-    result = run(KEPLER, "daemon", "start", "-d", env=dict(os.environ, KEPLER_DAEMON_PATH=str(far)))
-    assert result.returncode == 1
+@pytest.mark.parametrize("color", ["auto", "true"])
+def test_a_daemon_that_cannot_start_in_the_background_tells_why(tmp_path, color):
+    env = dict(os.environ, KEPLER_DAEMON_PATH=str(tmp_path / ("x" * 120)), KEPLER_COLOR=color)
+    result = run(KEPLER, "daemon", "start", "-d", env=env)
+    assert result.returncode == 1 and "\033" not in result.stderr
     assert result.stderr.startswith("Error: the daemon did not start: the path of the socket ")
     assert "set KEPLER_SOCKET_PATH to a shorter one" in result.stderr
 

@@ -79,7 +79,8 @@ static bool on_begin(struct reader *reader, const struct value *record)
         .hidden = get_bool(record, "hidden"),
         .body = body ? *body : value_null(),
         .notes = value_map_new(reader->arena, 0),
-        .retry = { get_int(record, "attempts"), get_int(record, "interval") },
+        .retry = { .attempts = get_int(record, "attempts"),
+                   .interval = get_int(record, "interval") },
         .sequence = reader->sequence,
     };
 

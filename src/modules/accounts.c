@@ -125,6 +125,36 @@ int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, b
     return 0;
 }
 
+static void foresee(struct state_run *run, const char *what, int64_t id, const char *owner,
+                    const char *name)
+{
+    if (owner && strcmp(owner, name) != 0)
+        state_differs(run,
+                      "%s %lld belongs to '%s'; an earlier state must free it, or set unique: "
+                      "false (apply fails otherwise)",
+                      what, (long long)id, owner);
+}
+
+int accounts_foresee_uid(struct state_run *run, int64_t uid, const char *name, struct err *err)
+{
+    const struct account *owner;
+
+    if (account_find_uid(run->arena, (uid_t)uid, &owner, err) < 0)
+        return -1;
+    foresee(run, "uid", uid, owner ? owner->name : NULL, name);
+    return 0;
+}
+
+int accounts_foresee_gid(struct state_run *run, int64_t gid, const char *name, struct err *err)
+{
+    const struct account_group *owner;
+
+    if (account_find_gid(run->arena, (gid_t)gid, &owner, err) < 0)
+        return -1;
+    foresee(run, "gid", gid, owner ? owner->name : NULL, name);
+    return 0;
+}
+
 bool accounts_has(struct param_strs names, const char *name)
 {
     for (size_t i = 0; i < names.n; i++)

@@ -51,6 +51,10 @@ int accounts_find_group(struct state_run *run, const char *name, const struct ac
 int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, bool *ret_found,
                       struct err *err);
 
+/* For a check: says so when the number that `name` is to have belongs to somebody else. */
+int accounts_foresee_uid(struct state_run *run, int64_t uid, const char *name, struct err *err);
+int accounts_foresee_gid(struct state_run *run, int64_t gid, const char *name, struct err *err);
+
 bool accounts_has(struct param_strs names, const char *name);
 /* The same names, in any order. */
 bool accounts_same(struct param_strs a, struct param_strs b);

@@ -313,3 +313,18 @@ eve:
     assert "'expire' wants days or a date YYYY-MM-DD, got '2026-02-31'" in said
     assert "'mindays' wants days, got '2026-01-01'" in said
     assert ":6:15: 'groups' is no name of an account" in said
+
+
+def test_a_dry_run_foresees_numbers_that_others_have(machine):
+    machine.sh("groupadd -g 4200 one; useradd -M -u 4300 ada; useradd -M eve")
+    results = machine.apply("""
+two: {group.present: [{gid: 4200}]}
+bob: {user.present: [{uid: 4300}]}
+eve: {user.present: [{uid: 4300, createhome: false}]}
+cat: {user.present: [{uid: 4300, unique: false}]}
+one: {group.present: [{gid: 4200}]}
+""", "--test")
+    assert "gid 4200 belongs to 'one'" in results["group.present:two"]["text"]
+    for name in ("bob", "eve"):
+        assert "uid 4300 belongs to 'ada'" in results[f"user.present:{name}"]["text"]
+    assert "belongs" not in results["user.present:cat"]["text"] and not results["group.present:one"]["changed"]

@@ -445,12 +445,17 @@ const struct service *engine_get(const struct engine *engine, uint32_t index)
     return &engine->services[index];
 }
 
-const struct service *engine_find(const struct engine *engine, const char *name)
+static struct service *find(const struct engine *engine, const char *name)
 {
     for (uint32_t i = 0; i < engine->config->service_count; i++)
         if (strcmp(engine->config->services[i].name, name) == 0)
             return &engine->services[i];
     return NULL;
+}
+
+const struct service *engine_find(const struct engine *engine, const char *name)
+{
+    return find(engine, name);
 }
 
 const struct config *engine_config(const struct engine *engine)
@@ -480,12 +485,12 @@ static void take_links(struct engine *engine, struct history *history,
 void engine_restore_history(struct engine *engine, const struct history_book *book)
 {
     for (size_t i = 0; i < book->count; i++) {
-        const struct service *found = engine_find(engine, book->pages[i]->name);
+        struct service *service = find(engine, book->pages[i]->name);
 
-        if (!found)
+        if (!service)
             continue;
-        engine->services[found->index].history = *book->pages[i]->history;
-        take_links(engine, &engine->services[found->index].history, book);
+        service->history = *book->pages[i]->history;
+        take_links(engine, &service->history, book);
     }
 }
 

@@ -19,7 +19,7 @@ CONFIG_FILES = {"config.yaml", "source_path.txt", "state.json", "history.log", "
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 KEPLER = os.path.abspath(os.path.join(BUILD, "kepler"))
 DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))
-PATIENCE = 30  # seconds; only failures take that long
+PATIENCE = 60  # seconds; only failures take that long
 
 
 def alive(pid):

@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from kepler_home import DAEMON, KEPLER, Home, alive, wait_until
+from kepler_home import DAEMON, KEPLER, PATIENCE, Home, alive, wait_until
 
 
 TWO = """
@@ -106,7 +106,7 @@ def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
     (["ps", "--jsn"], "did you mean '--json'?"),
 ])
 def test_wrong_usage_is_told_and_returns_two(words, text):
-    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 2
     assert text in run.stderr
 
@@ -118,7 +118,7 @@ def test_wrong_usage_is_told_and_returns_two(words, text):
     (["-f", "kepler.yaml", "doc", "limits"], "max_fds"),
 ])
 def test_options_of_all_commands_may_stand_before_anything(words, text):
-    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0 and text in run.stdout, run
 
 
@@ -243,7 +243,7 @@ def test_ctrl_c_stops_what_the_foreground_started(home):
     assert command.stdout.readline() == "up\n"
     time.sleep(0.2)  # until the shell has set its trap
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=PATIENCE)
     assert command.returncode == 0, err
     assert "bye" in out
     assert home.status("a") == "stopped"
@@ -261,14 +261,14 @@ def test_ctrl_c_leaves_alone_what_ran_before_the_command(home):
         command = home.begin(*words, "--raw")
         wait_until(lambda: command.stdout.readline() == "b\n", "b runs")
         command.send_signal(signal.SIGINT)
-        err = command.communicate(timeout=30)[1]
+        err = command.communicate(timeout=PATIENCE)[1]
         assert command.returncode == 0
         assert [name for name, found in home.services().items() if found["status"] != "stopped"] == up
     assert err == "1 service ran before this command and runs on: see 'kepler stop'\n"
     command = home.begin("start", "a", "--raw")
     assert command.stdout.readline() == "a\n"
     command.send_signal(signal.SIGINT)
-    command.communicate(timeout=30)
+    command.communicate(timeout=PATIENCE)
     assert (command.returncode, home.status("a")) == (0, "running")
 
 
@@ -283,7 +283,7 @@ def test_a_second_ctrl_c_ends_the_command_alone(home):
     command.send_signal(signal.SIGINT)
     home.wait_for("a", "stopping")
     command.send_signal(signal.SIGINT)
-    command.communicate(timeout=30)
+    command.communicate(timeout=PATIENCE)
     assert command.returncode == 130
     home.run("stop", "-s", "KILL")
     home.wait_for("a", "stopped")
@@ -297,7 +297,7 @@ def test_a_stop_from_elsewhere_ends_the_foreground_but_a_restart_does_not(home):
     home.wait_for("web", "running")
     assert command.poll() is None
     home.run("stop", "--clean")
-    command.communicate(timeout=30)
+    command.communicate(timeout=PATIENCE)
     assert command.returncode == 0
 
 
@@ -543,7 +543,7 @@ def test_colour_is_for_terminals_unless_a_variable_says_otherwise(home, words, t
 
 @pytest.mark.parametrize("word, colored", [("true", True), ("auto", False)])
 def test_the_log_of_the_daemon_is_coloured_where_it_is_wanted(home, word, colored):
-    second = subprocess.run([DAEMON], env=dict(home.env, KEPLER_COLOR=word), capture_output=True, text=True, timeout=30)
+    second = subprocess.run([DAEMON], env=dict(home.env, KEPLER_COLOR=word), capture_output=True, text=True, timeout=PATIENCE)
     assert second.returncode == 1 and "daemon cannot" in second.stderr
     assert second.stderr.startswith(RED) == second.stderr.endswith(OFF + "\n") == colored, second.stderr
 
@@ -587,7 +587,7 @@ def test_logs_head_tail_raw_hooks_and_any_bytes(home):
     plain = home.run("logs", "a").stdout
     assert "[INFO] a.pre_start | hook\n" in plain and "[ERROR] a | no\n" in plain
     raw = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "logs", "--raw", "--no-hook", "a"],
-                         env=home.environment(), capture_output=True, timeout=30).stdout
+                         env=home.environment(), capture_output=True, timeout=PATIENCE).stdout
     assert b"line 1\nline 2\n" in raw and b"end \xff" in raw
     assert json.loads(home.run("logs", "--json", "--head", "1").stdout)["hook"] == "pre_start"
 
@@ -599,7 +599,7 @@ def test_logs_follow_goes_on_until_the_config_is_gone(home):
     first = [int(command.stdout.readline()) for _ in range(10)]
     assert first == list(range(1, 11))
     home.run("stop", "--clean")
-    command.communicate(timeout=30)
+    command.communicate(timeout=PATIENCE)
     assert command.returncode == 0
 
 
@@ -706,10 +706,10 @@ def test_the_manual_page_has_every_command_and_every_option_of_the_help():
 
 
 def test_completion_knows_the_commands():
-    run = subprocess.run([KEPLER, "completion", "bash"], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([KEPLER, "completion", "bash"], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0
     assert " recreate" in run.stdout and "--no-deps" in run.stdout
-    run = subprocess.run([KEPLER, "completion", "--help"], capture_output=True, text=True, timeout=30)
+    run = subprocess.run([KEPLER, "completion", "--help"], capture_output=True, text=True, timeout=PATIENCE)
     assert "source <(kepler completion bash)" in run.stdout and "zester" not in run.stdout
 
 

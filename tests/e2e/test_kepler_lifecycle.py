@@ -829,7 +829,7 @@ def test_a_timeout_of_wait_names_what_is_not_ready(home):
           web: {run: "true", depends_on: {db: {condition: service_healthy}}}
           fine: {run: "exec sleep 1000"}
         """)
-    run = home.start("--wait", "--timeout", "300ms", check=False)
+    run = home.start("--wait", "--timeout", "2s", check=False)
     assert run.returncode == 1
     assert run.stderr == "Error: timed out before all services were ready: db is running, web is waiting\n"
     assert home.status("fine") == "running"

@@ -126,11 +126,14 @@ static void print_bash(const struct program *program, struct buf *out)
                program->name, program->name);
 }
 
-/* zsh reads bash completions once it is told to. */
+/* zsh reads bash completions once it is told to. From a folder of functions the script is run by
+ * the first completion, which it has to answer as well. */
 static void print_zsh(const struct program *program, struct buf *out)
 {
     buf_printf(out, "#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", program->name);
     print_bash(program, out);
+    buf_printf(out, "[ \"${funcstack[1]}\" != _%s ] || _bash_complete -o filenames -F _%s\n",
+               program->name, program->name);
 }
 
 static int run(struct cli *cli, const void *args, struct param_strs operands)

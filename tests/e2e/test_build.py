@@ -174,6 +174,7 @@ def test_installed_programs_run_and_uninstall_leaves_nothing(tmp_path, version, 
     assert f".Os zester {version}" in page and "@" not in page
     assert (prefix / "share/doc/zester/README.md").exists()
     assert "_zester" in (prefix / "share/bash-completion/completions/zester").read_text()
+    assert (prefix / "share/zsh/site-functions/_kepler").read_text().startswith("#compdef kepler\n")
     mine = prefix / "bin/mine"
     mine.write_text("not ours")
     assert install_files(prefix, "uninstall", version).returncode == 0
@@ -239,7 +240,7 @@ def test_the_package_belongs_to_root_and_holds_only_usr(package):
         assert path == "./" or path.startswith("./usr/"), line
     paths = [line.split()[5] for line in lines]
     for path in ("./usr/bin/zester", "./usr/share/man/man1/zester.1.gz", "./usr/share/doc/zester/copyright",
-                 "./usr/lib/systemd/system/kepler-daemon.service"):
+                 "./usr/lib/systemd/system/kepler-daemon.service", "./usr/share/zsh/vendor-completions/_kepler"):
         assert path in paths
 
 

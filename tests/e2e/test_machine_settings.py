@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from machine import PROGRAM, Machine, skip_without
+from machine import PROGRAM, Machine, by_name, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
 
@@ -108,6 +108,76 @@ tool: {{alternatives.set: [{{path: {root}/bin/two, altdir: {root}/alt, admindir:
     machine.revert()
     assert os.readlink(root / "alt/tool") == f"{root}/bin/one"
     assert (root / "admin/tool").read_text().startswith("auto\n")
+
+
+class Alternatives:
+    """A name 'tool' with the programs 'one' and 'two', in folders of its own."""
+
+    def __init__(self, machine):
+        skip_without("update-alternatives")
+        self.machine, self.root = machine, machine.root
+        for folder in ("alt", "admin", "bin"):
+            (self.root / folder).mkdir()
+        for name in ("one", "two", "one.1", "two.1"):
+            (self.root / "bin" / name).write_text("")
+
+    def update(self, words):
+        self.machine.sh(f"update-alternatives --altdir {self.root}/alt --admindir {self.root}/admin --log {self.root}/log {words}")
+
+    def state(self, kind, **args):
+        args = {"name": "tool", "altdir": f"{self.root}/alt", "admindir": f"{self.root}/admin", **args}
+        return f"{args.get('path', 'tool')}: {{alternatives.{kind}: [{json.dumps(args)}]}}\n"
+
+    def install(self, name, priority):
+        return self.state("install", path=f"{self.root}/bin/{name}", link=f"{self.root}/bin/tool", priority=priority)
+
+    def chosen(self, link="tool"):
+        path = self.root / "alt" / link
+        return os.path.basename(os.readlink(path)) if path.is_symlink() else None
+
+    def known(self):
+        return (self.root / "admin/tool").read_text()
+
+
+def test_alternatives_are_added_and_the_best_is_chosen(machine):
+    tool = Alternatives(machine)
+    machine.settles(tool.install("one", 10) + tool.install("two", 5))
+    assert tool.chosen() == "one" and os.readlink(tool.root / "bin/tool") == f"{tool.root}/alt/tool"
+    machine.settles(tool.install("one", 10) + tool.install("two", 20))
+    assert tool.chosen() == "two"
+    machine.revert()
+    assert tool.chosen() is None and not (tool.root / "bin/tool").exists()
+
+
+def test_links_that_follow_an_alternative_stay_with_it(machine):
+    tool = Alternatives(machine)
+    for name, priority in (("one", 10), ("two", 5)):
+        tool.update(f"--install {tool.root}/bin/tool tool {tool.root}/bin/{name} {priority} "
+                    f"--slave {tool.root}/bin/tool.1 tool.1 {tool.root}/bin/{name}.1")
+    before = tool.known()
+    machine.settles(tool.install("two", 20))
+    assert (tool.chosen(), tool.chosen("tool.1")) == ("two", "two.1")
+    machine.revert()
+    assert tool.known() == before and tool.chosen("tool.1") == "one.1"
+    tool.update(f"--set tool {tool.root}/bin/two")
+    before = tool.known()
+    machine.settles(tool.state("remove", path=f"{tool.root}/bin/two"))
+    assert tool.chosen() == "one"
+    machine.revert()
+    assert tool.known() == before and (tool.chosen(), tool.chosen("tool.1")) == ("two", "two.1")
+
+
+def test_a_choice_by_hand_is_given_up_and_comes_back(machine):
+    tool = Alternatives(machine)
+    machine.apply(tool.install("one", 10) + tool.install("two", 5))
+    tool.update(f"--set tool {tool.root}/bin/two")
+    (machine.states / "other.sls").write_text(tool.state("auto"))
+    result = by_name(machine.zester("state.apply", "other")[0])["alternatives.auto:tool"]
+    assert result["diff"].endswith(f"tool is chosen by priority: {tool.root}/bin/one") and tool.chosen() == "one"
+    assert not by_name(machine.zester("state.apply", "other")[0])["alternatives.auto:tool"]["changed"]
+    machine.zester("state.revert", "other")
+    assert tool.chosen() == "two" and tool.known().startswith("manual\n")
+    assert "no alternatives for nope" in next(iter(machine.apply(tool.state("auto", name="nope")).values()))["error"]
 
 
 def test_variables_of_the_environment(machine):

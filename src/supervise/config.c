@@ -226,21 +226,57 @@ static int read_logs(struct loading *l, const struct value *v)
     return config_logs_read_global(r->arena, &evaluated, &l->config->logs, r->diags);
 }
 
+static bool is_key(const struct value_pair *pair, const char *name)
+{
+    return value_is(&pair->key, VALUE_STR) && str_is(pair->key.s, name);
+}
+
+/* What is computed of the settings is, once: but for the environment, which expressions see, and
+ * for logs, which have a reader of their own. */
+static int eval_settings(struct loading *l, const struct value *v, struct value *ret)
+{
+    struct config_reader *r = &l->reader;
+    struct value_map *map;
+    int result = 0;
+
+    *ret = v ? *v : value_null();
+    if (!v || v->kind != VALUE_MAP || !expr_is_dynamic(v))
+        return 0;
+    map = value_map_new(r->arena, v->map->count);
+    for (size_t i = 0; i < v->map->count; i++) {
+        const struct value_pair *pair = &v->map->pairs[i];
+        const bool later = is_key(pair, "autostart") || is_key(pair, "logs");
+        struct value evaluated = pair->value;
+
+        if (!later && script_eval(&l->script, &pair->value, r->arena, &evaluated, r->diags) < 0)
+            result = -1;
+        value_map_set(r->arena, map, pair->key, evaluated);
+    }
+    *ret = value_at(value_map(map), v);
+    return result;
+}
+
 static int read_kepler(struct loading *l, const struct value *v)
 {
     struct params_policy policy = config_policy("'kepler'");
     struct config_reader *r = &l->reader;
     struct kepler_args args = { 0 };
-    int result = params_decode(r->arena, config_kepler_params, &policy, v, &args, r->diags);
+    struct value settings;
+    int result = 0;
 
+    if (read_autostart(l, config_given(v ? value_get(v, "autostart") : NULL)) < 0)
+        result = -1;
+    capture(l);
+    if (eval_settings(l, v, &settings) < 0)
+        return -1;
+    if (params_decode(r->arena, config_kepler_params, &policy, v ? &settings : NULL, &args,
+                      r->diags) < 0)
+        result = -1;
     l->config->has_kepler = v != NULL;
     l->config->default_inherit_env = args.default_inherit_env;
     l->config->output_max_size = args.output_max_size;
     l->config->logs.sync = args.storage == STORAGE_NFS;
     r->edge_timeout = l->config->timeout = args.timeout;
-    if (read_autostart(l, config_given(args.autostart)) < 0)
-        result = -1;
-    capture(l);
     if (config_given(args.acl))
         result = refuse_later(args.acl, "acl", "access control", r->diags);
     if (config_given(args.monitor))

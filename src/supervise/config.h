@@ -114,8 +114,9 @@ struct config_service {
     const char *name;
     const struct value *condition; /* `if`; NULL: not given */
     struct config_program program;
-    bool output;                 /* capture ::output:: lines of the process */
-    const struct value *outputs; /* map name -> text, evaluated after the exit; or NULL */
+    bool output;                         /* capture ::output:: lines of the process */
+    const struct value *output_computed; /* whether to, when that is dynamic; else NULL */
+    const struct value *outputs;         /* map name -> text, evaluated after the exit; or NULL */
     struct config_edge *edges;
     size_t edge_count;
     struct config_restart restart; /* the policy itself is never dynamic */

@@ -300,7 +300,8 @@ struct value config_dump_service(struct arena *arena, const struct config *confi
     put(&d, "logs",
         service->logs_computed ? *service->logs_computed
                                : value_map(logs_dump(arena, &service->logs).map));
-    put(&d, "output", value_bool(service->output));
+    put(&d, "output",
+        service->output_computed ? *service->output_computed : value_bool(service->output));
     put_given(&d, "outputs", service->outputs);
     put_stopping(&d, service);
     return value_map(d.map);

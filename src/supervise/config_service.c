@@ -12,9 +12,9 @@
 
 struct service_args {
     struct config_program_args program;
-    const struct value *condition, *depends_on, *restart, *healthcheck, *hooks, *logs, *outputs,
-        *permissions, *stop_signal, *start_limit;
-    bool output, grace_given;
+    const struct value *condition, *depends_on, *restart, *healthcheck, *hooks, *logs, *output,
+        *outputs, *permissions, *stop_signal, *start_limit;
+    bool grace_given;
     int64_t stop_grace_period;
 };
 
@@ -45,7 +45,7 @@ const struct param config_service_params[] = {
     PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
     PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges,
           "no set-id programs (true)"),
-    PARAM("output", BOOL, ARGS, output, "keep its ::output:: lines"),
+    PARAM("output", ANY, ARGS, output, "keep its ::output:: lines (false)", .kind_text = "bool"),
     PARAM("outputs", ANY, ARGS, outputs, "texts for those who depend on it",
           .kind_text = "map of strings"),
     PARAM("stop_signal", ANY, ARGS, stop_signal, "how it is asked to stop (SIGTERM)",
@@ -147,16 +147,28 @@ static int check_one_shot(const struct config_service *service, const struct val
     return -1;
 }
 
-static int read_outputs(struct config_reader *r, const struct service_args *args,
-                        const struct value *v, struct config_service *service)
+static int read_output(const struct value *v, struct config_service *service, struct diags *diags)
 {
-    int result = 0;
+    if (!v)
+        return 0;
+    if (expr_is_dynamic(v))
+        service->output_computed = v;
+    else if (v->kind == VALUE_BOOL)
+        service->output = v->b;
+    else
+        return value_diag(diags, v, "'output' wants true or false, got %s", value_describe(v));
+    if (!service->output && !service->output_computed)
+        return 0;
+    return check_one_shot(service, v, "output", diags);
+}
 
-    service->output = args->output;
+static int read_outputs(struct config_reader *r, const struct service_args *args,
+                        struct config_service *service)
+{
+    int result = read_output(config_given(args->output), service, r->diags);
+
     service->outputs = config_given(args->outputs);
     if (service->outputs && check_outputs(service->outputs, r->diags) < 0)
-        result = -1;
-    if (service->output && check_one_shot(service, value_get(v, "output"), "output", r->diags) < 0)
         result = -1;
     if (service->outputs && check_one_shot(service, service->outputs, "outputs", r->diags) < 0)
         result = -1;
@@ -238,7 +250,7 @@ int config_service_read(struct config_reader *r, const struct value *v,
         result = -1;
     if (read_sections(r, &args, owner, service) < 0)
         result = -1;
-    if (read_outputs(r, &args, v, service) < 0)
+    if (read_outputs(r, &args, service) < 0)
         result = -1;
     if (config_edges_read(r, config_given(args.depends_on), service) < 0)
         result = -1;

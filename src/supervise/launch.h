@@ -50,6 +50,7 @@ struct launch {
     struct policy policy;
     struct param_strs watch; /* globs, relative ones against program.cwd */
     struct config_logs logs;
+    bool output; /* capture ::output:: lines */
 };
 
 /* One step of a hook, decided and ready. */

@@ -189,7 +189,7 @@ static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct e
 {
     struct real_service *own = get(world, service);
 
-    if (start_job(own, JOB_MAIN, HOOK_PHASES, &own->launch.program, own->config->output, err) < 0)
+    if (start_job(own, JOB_MAIN, HOOK_PHASES, &own->launch.program, own->launch.output, err) < 0)
         return -1;
     *ret_pid = own->jobs[JOB_MAIN].tree.process.pid;
     return 0;

@@ -230,6 +230,23 @@ static int resolve_logs(struct resolver *r, const struct config_service *service
     return config_logs_read_service(r->arena, &evaluated, owner, &launch->logs, r->diags);
 }
 
+static int resolve_output(struct resolver *r, const struct config_service *service,
+                          struct launch *launch)
+{
+    struct value evaluated;
+
+    launch->output = service->output;
+    if (!service->output_computed)
+        return 0;
+    if (resolve_scope_eval(r, service->output_computed, &evaluated) < 0)
+        return -1;
+    if (evaluated.kind != VALUE_BOOL && evaluated.kind != VALUE_NULL)
+        return value_diag(r->diags, service->output_computed,
+                          "'output' wants true or false, got %s", value_describe(&evaluated));
+    launch->output = value_is_true(&evaluated);
+    return 0;
+}
+
 /* --- a service
  * ------------------------------------------------------------------------------------------ */
 
@@ -275,6 +292,8 @@ static int resolve_all(struct resolver *r, const struct config_service *service,
     if (resolve_restart(r, service, launch) < 0)
         result = -1;
     if (resolve_logs(r, service, launch) < 0)
+        result = -1;
+    if (resolve_output(r, service, launch) < 0)
         result = -1;
     return result;
 }

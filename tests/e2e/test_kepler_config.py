@@ -709,3 +709,27 @@ def test_a_check_in_the_words_of_compose(home):
     found = {name: one["status"] for name, one in home.services().items()}
     assert found == dict.fromkeys(["list", "cmd", "shell", "text", "computed", "nothing"], "healthy") | {
         "sick": "unhealthy", "none": "running"}
+
+
+def test_settings_of_the_file_and_output_may_be_computed(home):
+    home.write("""
+        kepler: {output_max_size: '${{ kepler.env.MOST }}$', timeout: '${{ kepler.env.WAIT or "1h" }}$'}
+        services:
+          a: {run: "echo ::output::k=v", output: '${{ kepler.flags.keep == "yes" }}$'}
+          b: {run: "echo ::output::k=v", output: '${{ kepler.flags.keep == "no" }}$'}
+          c: {run: "true", output: '${{ "yes" }}$'}
+        """)
+    run = home.run("start", "-D", "keep=yes", env={"MOST": "2K"}, check=False)
+    assert run.returncode == 1 and "'output' wants true or false, got a string" in run.stderr
+    found = json.loads(home.run("inspect").stdout)
+    assert (found["kepler"]["output_max_size"], found["kepler"]["timeout"]) == (2048, "1h")
+    assert [found["services"][name]["outputs"]["process"] for name in "ab"] == [{"k": "v"}, {}]
+    assert home.lines("--no-hook") == [("b", "::output::k=v")]
+    run = home.run("validate", env={"MOST": "many"}, check=False)
+    assert run.returncode == 1 and "'output_max_size' wants a size such as \"10M\", got \"many\"" in run.stderr
+
+
+def test_output_that_is_computed_needs_a_service_that_ends_for_good(home):
+    home.write("services:\n  a: {run: 'true', restart: always, output: '${{ true }}$'}\n")
+    run = home.run("validate", check=False)
+    assert run.returncode == 1 and "'output' needs restart policy 'no'" in run.stderr

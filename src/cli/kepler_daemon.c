@@ -22,8 +22,9 @@
 #include "sys/process.h"
 
 #define PROGRAM "kepler-daemon"
-/* How long a daemon may take to listen, and to let go of its home. */
-#define START_MAX (5 * CLOCK_SECOND)
+/* How long a daemon may take to listen, before which it ends what an earlier one left; and to let
+ * go of its home. */
+#define START_MAX (30 * CLOCK_SECOND)
 #define STOP_MAX  (10 * CLOCK_SECOND)
 #define LOOK_MS   10
 /* Of the log of a daemon that did not start. */

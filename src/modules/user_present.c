@@ -341,17 +341,17 @@ static int restore_user(struct state_run *run, const struct user_wish *wish,
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct user_wish *wish = args;
+    const bool was_there = accounts_was_there(run);
     struct accounts_user now;
 
     if (accounts_find_user(run, wish->name, &now, err) < 0)
         return -1;
-    if (!state_noted(run, "account") || (!now.account && !accounts_was_there(run))) {
+    if (!state_noted(run, "account") || (!now.account && !was_there)) {
         state_unchanged(run);
         return 0;
     }
-    if (!accounts_was_there(run))
-        return delete_again(run, wish, now.account, err);
-    return restore_user(run, wish, now.account, err);
+    return was_there ? restore_user(run, wish, now.account, err)
+                     : delete_again(run, wish, now.account, err);
 }
 
 const struct module module_user_present = {

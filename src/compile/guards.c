@@ -86,7 +86,7 @@ static int gather(const struct reading *r, const struct module *function, const 
     const struct value *items = args;
     size_t n = args && args->kind != VALUE_NULL;
 
-    if (value_is(args, VALUE_LIST)) {
+    if (args && args->kind == VALUE_LIST) {
         items = args->list->items;
         n = args->list->count;
     }

@@ -229,10 +229,10 @@ static int read_target(struct requisites *requisites, uint32_t state,
         (void)value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
                          requisites->states[state].name, form->name,
                          text.p && text.n == 0 ? "an empty text" : value_describe(id));
-        if (value_is(key, VALUE_STR) && requisite_form_find(key->s))
+        if (key && key->kind == VALUE_STR && requisite_form_find(key->s))
             diag_hint(requisites->diags, "'%s' is a requisite of its own: it stands beside '%s'",
                       key->s.p, form->name);
-        else if (id->kind == VALUE_LIST)
+        else if (value_is(id, VALUE_LIST))
             diag_hint(requisites->diags, "give each ID an item of its own");
         return -1;
     }

@@ -51,11 +51,18 @@ static int read_policy(const struct value *v, unsigned *ret_flags, struct diags 
     return 0;
 }
 
+/* What is no number has been told already. */
+static bool is_below_one(const struct value *v)
+{
+    return v && ((value_is(v, VALUE_INT) && v->i < 1) || (value_is(v, VALUE_DOUBLE) && v->d < 1.0));
+}
+
 static int read_map(struct arena *arena, const struct value *v, const char *owner,
                     struct config_restart *ret, struct diags *warned, struct diags *diags)
 {
     struct params_policy policy = config_policy(arena_printf(arena, "'restart' of %s", owner));
     const struct value *raw = config_given(value_get(v, "policy"));
+    const struct value *factor = config_given(value_get(v, "backoff"));
     struct restart_args args = { 0 };
     int result = 0;
 
@@ -65,8 +72,8 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
         result = -1;
     if (raw && read_policy(raw, &ret->policy.flags, diags) < 0)
         result = -1;
-    if (args.backoff < 1.0)
-        result = value_diag(diags, value_get(v, "backoff"), "'backoff' wants at least 1.0");
+    if (is_below_one(factor))
+        result = value_diag(diags, factor, "'backoff' wants at least 1.0");
     ret->policy.delay = args.delay;
     ret->policy.backoff = args.backoff;
     ret->policy.max_delay = args.max_delay;

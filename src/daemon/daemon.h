@@ -3,10 +3,11 @@
  *
  *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
  *
- * One loop, and a thread for logs (daemon/scribe.h). Callbacks of processes, pipes and clients mark
- * what changed; after each turn daemon_step lets every engine settle, asks the calls that wait
- * (daemon/call.h), writes what clients are owed, and saves states. So a call never runs in the
- * middle of another one, and the engine is never changed from its own sink.
+ * One loop, a thread that writes logs (daemon/scribe.h), and workers that read them for clients
+ * (daemon/stream.h, sys/chore.h). Callbacks of processes, pipes and clients mark what changed;
+ * after each turn daemon_step lets every engine settle, asks the calls that wait (daemon/call.h),
+ * writes what clients are owed, and saves states. So a call never runs in the middle of another
+ * one, and the engine is never changed from its own sink.
  *
  * Memory: daemon_done frees. Threads: the loop's.
  */

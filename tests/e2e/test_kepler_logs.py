@@ -294,7 +294,7 @@ def test_a_slow_read_of_logs_holds_up_who_asked_for_it_and_nobody_else(home):
     home.write("services:\n  a: {run: 'seq 1 5; exec sleep 1000'}\n")
     home.start("--wait")
     wait_until(lambda: len(texts(home)) == 5, "the lines are there")
-    slow = 10  # seconds that each read takes
+    slow = 20  # seconds that each read takes
     with traced(home, "-e", "trace=pread64", "-e", f"inject=pread64:delay_enter={slow}000000"):
         begun = time.monotonic()
         reader = home.begin("logs", "--raw")

@@ -287,11 +287,6 @@ const struct value *value_path(const struct value *v, struct str path, char sepa
     return v;
 }
 
-bool value_is(const struct value *v, enum value_kind kind)
-{
-    return v && v->kind == kind;
-}
-
 bool value_is_textual(const struct value *v)
 {
     return v->kind == VALUE_STR || v->kind == VALUE_BYTES;

@@ -141,7 +141,11 @@ const struct value *value_get_str(const struct value *v, struct str key);
  * when it leads nowhere. A key that itself holds separators wins over its parts. */
 const struct value *value_path(const struct value *v, struct str path, char separator);
 
-bool value_is(const struct value *v, enum value_kind kind);
+/* NULL is of no kind. */
+static inline bool value_is(const struct value *v, enum value_kind kind)
+{
+    return v && v->kind == kind;
+}
 /* VALUE_STR or VALUE_BYTES. */
 bool value_is_textual(const struct value *v);
 /* Python's idea of true: not null, false, zero, empty. */

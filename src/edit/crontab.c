@@ -184,3 +184,45 @@ void crontab_put(struct str text, const struct crontab_block *block, struct str 
     buf_add_str(out, lines);
     buf_add_str(out, str_from_offset(text, block->at + block->size));
 }
+
+/* --- variables ------------------------------------------------------------------------ */
+
+/* NAME=value; blanks around the sign and quotes around the name are fine to cron. */
+static bool sets(struct str line, struct str name)
+{
+    const size_t equals = str_find_char(line, '=', 0);
+    struct str left = str_trim(str_slice(line, 0, equals == STR_NONE ? 0 : equals));
+
+    if (left.n >= 2 && (left.p[0] == '"' || left.p[0] == '\'') && left.p[left.n - 1] == left.p[0])
+        left = str_slice(left, 1, left.n - 2);
+    return str_eq(left, name);
+}
+
+struct str crontab_variable(struct str text, struct str name)
+{
+    struct line line;
+
+    while (lines_next(&text, &line))
+        if (sets(line.text, name))
+            return line.text;
+    return (struct str){ NULL, 0 };
+}
+
+void crontab_set_variable(struct str text, struct str name, struct str line, struct buf *out)
+{
+    bool placed = !line.p;
+    struct line now;
+
+    if (!placed && !crontab_variable(text, name).p) {
+        lines_add(out, line, lines_end_of(text));
+        placed = true;
+    }
+    while (lines_next(&text, &now)) {
+        if (!sets(now.text, name)) {
+            lines_add(out, now.text, now.end);
+        } else if (!placed) {
+            lines_add(out, line, now.end.n > 0 ? now.end : STR("\n"));
+            placed = true;
+        }
+    }
+}

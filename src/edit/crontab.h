@@ -61,6 +61,12 @@ bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block)
 bool crontab_find(struct str text, struct str label, struct str command,
                   struct crontab_block *ret_block);
 
+/* The first line that sets a variable, without its end; a NULL view when there is none. */
+struct str crontab_variable(struct str text, struct str name);
+/* The text in which `line` is the only one that sets the variable: in the place of the first one
+ * there was, else before everything, since it counts for what comes after it. A NULL view: none. */
+void crontab_set_variable(struct str text, struct str name, struct str line, struct buf *out);
+
 /* The lines of a block. A comment may have several lines. */
 void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
                    struct buf *out);

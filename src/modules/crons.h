@@ -11,8 +11,10 @@
 
 #include "base/str.h"
 
+struct diags;
 struct err;
 struct state_run;
+struct value;
 
 #define CRONS_LOCK "crontab"
 /* A larger crontab is an error. */
@@ -25,5 +27,19 @@ int crons_write(struct state_run *run, const char *user, struct str text, struct
 
 /* Put back what was noted as "before" (lines of the block with this label, empty: none). */
 int crons_revert(struct state_run *run, const char *user, const char *label, struct err *err);
+
+/* --- variables ------------------------------------------------------------------------ */
+
+/* A variable of a crontab: with this value, or not there at all. */
+struct crons_variable {
+    const char *name, *user;
+    const char *value; /* NULL: it is not to be set */
+};
+int crons_validate_variable(const struct crons_variable *want, const struct value *where,
+                            struct diags *diags);
+int crons_check_variable(struct state_run *run, const struct crons_variable *want, struct err *err);
+int crons_apply_variable(struct state_run *run, const struct crons_variable *want, struct err *err);
+int crons_revert_variable(struct state_run *run, const struct crons_variable *want,
+                          struct err *err);
 
 #endif

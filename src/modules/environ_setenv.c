@@ -31,20 +31,10 @@ static const struct param setenv_params[] = {
 };
 /* clang-format on */
 
-static bool is_name(struct str name)
-{
-    static const char letters[] = "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-
-    for (size_t i = 0; i < name.n; i++)
-        if (!memchr(letters, name.p[i], sizeof(letters) - 1))
-            return false;
-    return name.n > 0 && (name.p[0] < '0' || name.p[0] > '9');
-}
-
 static int validate_pair(struct str name, const struct value *v, const struct value *where,
                          struct diags *diags)
 {
-    if (!is_name(name))
+    if (!machine_is_variable(name))
         return value_diag(diags, where, "'%.*s' is no name of a variable", STR_ARG(name));
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
         return value_diag(diags, where, "'%.*s' wants a text, got %s", STR_ARG(name),

@@ -74,6 +74,14 @@ int machine_validate_all(const char *key, struct param_strs texts, enum machine_
     return result;
 }
 
+bool machine_is_variable(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!memchr(NAME_LETTERS, name.p[i], sizeof(NAME_LETTERS) - 1))
+            return false;
+    return name.n > 0 && (name.p[0] < '0' || name.p[0] > '9');
+}
+
 const char *machine_join(const struct state_run *run, struct param_strs words)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

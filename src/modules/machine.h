@@ -35,6 +35,9 @@ int machine_validate(const char *key, const char *text, enum machine_text kind,
 int machine_validate_all(const char *key, struct param_strs texts, enum machine_text kind,
                          const struct value *where, struct diags *diags);
 
+/* Letters, digits and _, no digit first: what a variable of the environment may be called. */
+bool machine_is_variable(struct str name);
+
 /* "a, b and c" for messages, in the arena; "none" for none. */
 const char *machine_join(const struct state_run *run, struct param_strs words);
 

@@ -279,6 +279,22 @@ b: {cron.present: [{name: /bin/b, identifier: B, special: '@reboot'}]}
     assert "control characters" in machine.mistakes('a: {cron.present: [{name: /bin/a, comment: "one\\rtwo"}]}')
 
 
+def test_variables_of_a_crontab_are_set_before_all_entries_and_come_back(machine):
+    skip_without("crontab")
+    before = "# mine\nMAILTO = x\n1 * * * * FOO=1 /bin/cmd\nMAILTO=y\n"
+    machine.run("sh", "-c", f"printf '{before}' | crontab -")
+    machine.settles("MAILTO: {cron.env_present: [{value: ''}]}\nTZ: {cron.env_present: [{value: UTC}]}")
+    assert machine.run("crontab", "-l") == 'TZ=UTC\n# mine\nMAILTO=""\n1 * * * * FOO=1 /bin/cmd\n'
+    machine.settles("MAILTO: {cron.env_absent: []}")
+    assert not machine.apply("FOO: {cron.env_absent: []}")["cron.env_absent:FOO"]["changed"]
+    results = machine.revert()
+    assert not any(state["failed"] for state in results.values()), results
+    assert machine.run("crontab", "-l") == before
+    said = machine.mistakes("a: {cron.env_present: [{name: A B, value: x}]}\n"
+                            'b: {cron.env_present: [{name: B, value: "x\\ny"}]}\n')
+    assert "'A B' is no name of a variable" in said and ":2:41: 'value' may not hold control characters" in said
+
+
 def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):
     skip_without("crontab")
     machine.settles("\n".join(f"job{i}: {{cron.present: [{{command: run {i}}}]}}" for i in range(8)))

@@ -60,6 +60,28 @@ TEST(fields_that_a_schedule_may_have)
         CHECK_INT(crontab_is_field(str_from(cases[i].text), cases[i].field), cases[i].good);
 }
 
+static const char *with_variable(const char *text, const char *name, const char *line)
+{
+    static struct buf out;
+
+    buf_done(&out);
+    out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    crontab_set_variable(str_from(text), str_from(name),
+                         line ? str_from(line) : (struct str){ NULL, 0 }, &out);
+    return buf_text(&out);
+}
+
+TEST(variables_stand_before_what_they_count_for)
+{
+    CHECK_STR(with_variable("", "A", "A=1"), "A=1\n");
+    CHECK_STR(with_variable("# x\n* * * * * B=2 c", "B", "B=1"), "B=1\n# x\n* * * * * B=2 c");
+    CHECK_STR(with_variable("x=1\r\n'A' = 2\r\nA=3\r\n", "A", "A=4"), "x=1\r\nA=4\r\n");
+    CHECK_STR(with_variable("AA=1\n\"A\"=2", "A", NULL), "AA=1\n");
+    CHECK_STR(with_variable("# A=1\n", "A", NULL), "# A=1\n");
+    CHECK_STR(with_variable("A=1", "A", "A=2"), "A=2\n");
+    CHECK(!crontab_variable(STR("=1\n* * * * * x\n"), STR("A")).p);
+}
+
 TEST(lines_that_are_entries)
 {
     struct crontab_entry entry;

@@ -1,0 +1,48 @@
+/* cron.env_present - a variable in the crontab of a user. */
+#include "modules/crons.h"
+#include "state/module.h"
+
+#define ARGS struct crons_variable
+
+/* clang-format off */
+static const struct param env_params[] = {
+    PARAM("name", STR, ARGS, name, "the variable", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("value", STR, ARGS, value, "its value", .flags = PARAM_REQUIRED),
+    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
+    { 0 },
+};
+/* clang-format on */
+
+static int env_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return crons_validate_variable(args, where, diags);
+}
+
+static int env_check(struct state_run *run, const void *args, struct err *err)
+{
+    return crons_check_variable(run, args, err);
+}
+
+static int env_apply(struct state_run *run, const void *args, struct err *err)
+{
+    return crons_apply_variable(run, args, err);
+}
+
+static int env_revert(struct state_run *run, const void *args, struct err *err)
+{
+    return crons_revert_variable(run, args, err);
+}
+
+const struct module module_cron_env_present = {
+    .name = "cron.env_present",
+    .summary = "a variable in the crontab of a user",
+    .details = "A new one stands before all entries, since it counts for those behind it.",
+    .example = "name: MAILTO\nvalue: root@example.org\nuser: root\n",
+    .params = env_params,
+    .args_size = sizeof(ARGS),
+    .lock = CRONS_LOCK,
+    .validate = env_validate,
+    .check = env_check,
+    .apply = env_apply,
+    .revert = env_revert,
+};

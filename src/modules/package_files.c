@@ -48,6 +48,47 @@ int package_files_wants(struct packages *packages, const struct value *sources,
     return 0;
 }
 
+/* The version that a file has; NULL: nobody can tell. */
+static int read_version(struct packages *packages, const struct packages_want *want,
+                        const char *path, const char **ret, struct err *err)
+{
+    const struct tool *tool = &packages->host.tool;
+    struct tool_words words = { 0 };
+    struct str text, name;
+
+    *ret = NULL;
+    if (!packages->manager->show_file)
+        return 0;
+    for (const char *const *word = packages->manager->show_file; *word; word++)
+        tool_add(tool, &words, *word);
+    tool_add(tool, &words, path);
+    if (package_manager_ask(packages->manager, &packages->host, tool_argv(tool, &words), NULL,
+                            &text, err) < 0)
+        return err_wrap(err, "package file of '%s'", want->name);
+    name = str_cut(&text, ' ');
+    if (!str_is(name, want->name))
+        return err_set(err, ERR_INVALID, "package file of '%s': '%s' holds '%.*s'", want->name,
+                       want->source, STR_ARG(name));
+    *ret = text.p ? arena_str(packages->run->arena, str_trim(text)).p : NULL;
+    return 0;
+}
+
+int package_files_aim(struct packages *packages, struct packages_want *want, struct err *err)
+{
+    const char *path, *version;
+
+    if (want->found.state != PACKAGE_INSTALLED)
+        return 0;
+    if (state_source_path(packages->run, want->source, &path, err) < 0)
+        return -1;
+    if (!path || access(path, R_OK) < 0)
+        return 0;
+    if (read_version(packages, want, path, &version, err) < 0)
+        return -1;
+    want->version = version;
+    return version ? wish_parse(str_from(version), &want->wish, err) : 0;
+}
+
 /* ".deb": managers tell a file from a name by it. */
 static const char *ending_of(const char *source)
 {
@@ -58,7 +99,7 @@ static const char *ending_of(const char *source)
 }
 
 int package_files_fetch(struct packages *packages, const struct packages_want *want,
-                        const char **ret_path, struct err *err)
+                        struct package_target *ret_target, struct err *err)
 {
     const struct scratch_options options = {
         .suffix = ending_of(want->source),
@@ -67,12 +108,20 @@ int package_files_fetch(struct packages *packages, const struct packages_want *w
         .gid = (gid_t)-1,
     };
     struct scratch scratch;
+    const char *version;
     struct str bytes;
 
     if (state_source(packages->run, want->source, NULL, &bytes, err) < 0 ||
         scratch_make(packages->run, &options, bytes, &scratch, err) < 0)
         return err_wrap(err, "package file of '%s'", want->name);
-    *ret_path = scratch.path;
+    *ret_target = (struct package_target){ .name = want->name, .file = scratch.path };
+    if (read_version(packages, want, scratch.path, &version, err) < 0) {
+        (void)unlink(scratch.path); /* what went wrong first is told */
+        return -1;
+    }
+    ret_target->older =
+        version && want->found.state == PACKAGE_INSTALLED &&
+        packages->manager->compare(str_from(version), str_from(want->found.version)) < 0;
     return 0;
 }
 

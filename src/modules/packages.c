@@ -43,6 +43,11 @@ struct reader {
     bool ignore_epoch;
 };
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static int add_want(struct reader *reader, const char *name, const char *version,
                     const struct value *where)
 {
@@ -54,6 +59,9 @@ static int add_want(struct reader *reader, const char *name, const char *version
     if (version && wish_parse(str_from(version), &want.wish, &err) < 0)
         return value_diag(reader->diags, where, "version of '%s': %s", name, err.text);
     want.wish.ignore_epoch = reader->ignore_epoch;
+    VEC_EACH (&reader->wants->list, known)
+        if (strcmp(known->name, name) == 0 && is_same_text(known->version, version))
+            return 0;
     if (reader->wants->list.n >= WANTS_MAX)
         return value_diag(reader->diags, where, "more than %d packages in one state", WANTS_MAX);
     VEC_PUSH_IN(reader->arena, &reader->wants->list, want);

@@ -26,7 +26,7 @@ struct installed_args {
 static const struct param installed_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PACKAGES_VERSION(ARGS, what),
-    PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source'; the source is a path or an URL", .flags = PARAM_FILLED),
+    PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source'; the source is a path or an URL. A file of this machine or of the state tree with another version replaces what is installed", .flags = PARAM_FILLED),
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before; without: only when it lacks a package"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
@@ -47,8 +47,11 @@ static int installed_validate(const void *args, const struct value *where, struc
 
     if (want->fromrepo && (want->fromrepo[0] == '-' || strpbrk(want->fromrepo, " \t\r\n")))
         return value_diag(diags, where, "'%s' is no name of a repository", want->fromrepo);
-    if (want->sources && want->sources->kind != VALUE_NULL)
+    if (want->sources && want->sources->kind != VALUE_NULL) {
+        if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
+            return value_diag(diags, want->what.pkgs, "'pkgs' and 'sources' exclude each other");
         return package_files_validate(want->sources, diags);
+    }
     return packages_validate(&want->what, where, diags);
 }
 
@@ -120,6 +123,9 @@ static int look(struct state_run *run, const struct installed_args *want, struct
     if (packages_look(&job->packages, &job->wants, err) < 0 ||
         packages_aim(&job->packages, &job->wants, &job->aims, err) < 0)
         return -1;
+    VEC_EACH (&job->wants.list, item)
+        if (item->source && package_files_aim(&job->packages, item, err) < 0)
+            return -1;
     return sort_out(job, want, err);
 }
 
@@ -195,7 +201,9 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     VEC_EACH (&job.holds.list, item)
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
-    if (!run->differs)
+    if (job.wants.list.n == 0)
+        state_say(run, "no package is named");
+    else if (!run->differs)
         state_say(run, "%s %s", packages_names(&job.packages, &job.wants),
                   job.wants.list.n == 1 ? "is already installed" : "are already installed");
     return 0;
@@ -253,11 +261,11 @@ static int fill_request(struct packages *packages, const struct installed_args *
                         struct package_request *request, struct err *err)
 {
     VEC_EACH (&unmet->list, item) {
-        struct package_target file = { .name = item->name };
+        struct package_target file;
         const char *version;
 
         if (item->source) {
-            if (package_files_fetch(packages, item, &file.file, err) < 0)
+            if (package_files_fetch(packages, item, &file, err) < 0)
                 return -1;
             VEC_PUSH_IN(packages->run->arena, &request->targets, file);
         } else {

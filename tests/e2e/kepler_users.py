@@ -6,13 +6,13 @@ import shutil
 from kepler_home import DAEMON, KEPLER, Home
 from machine import Machine, skip_without
 
-UIDS = {"alice": 4301, "bob": 4302, "mallory": 4303}
+UIDS = {"alice": 4501, "bob": 4502, "mallory": 4503}
 ACCOUNTS = """
-groupadd --gid 4300 kepler
-groupadd --gid 4310 project
-useradd --uid 4301 --create-home --shell /bin/bash --groups kepler,project alice
-useradd --uid 4302 --create-home --shell /bin/sh --groups kepler bob
-useradd --uid 4303 --create-home --shell /bin/sh mallory
+groupadd --gid 4500 kepler
+groupadd --gid 4510 project
+useradd --uid 4501 --create-home --shell /bin/bash --groups kepler,project alice
+useradd --uid 4502 --create-home --shell /bin/sh --groups kepler bob
+useradd --uid 4503 --create-home --shell /bin/sh mallory
 """
 
 

@@ -39,8 +39,8 @@ def test_a_service_of_a_member_runs_as_the_member_without_the_group_of_the_daemo
     home.start("--wait", file=file, user="alice")
     pid = home.wait_for("web", "running", file=file)["pid"]
     facts, variables = facts_of(home, pid), variables_of(pid)
-    assert facts["Uid"].split() == ["4301"] * 4 and facts["Gid"].split() == ["4301"] * 4
-    assert sorted(facts["Groups"].split()) == ["4301", "4310"]
+    assert facts["Uid"].split() == ["4501"] * 4 and facts["Gid"].split() == ["4501"] * 4
+    assert sorted(facts["Groups"].split()) == ["4501", "4510"]
     assert facts["NoNewPrivs"] == "1"
     assert {name: variables[name] for name in ("HOME", "USER", "LOGNAME", "SHELL")} == {
         "HOME": "/home/alice", "USER": "alice", "LOGNAME": "alice", "SHELL": "/bin/bash"}
@@ -51,14 +51,14 @@ def test_root_names_any_user_and_the_identity_can_be_left_alone(home):
     home.write("""
         services:
           a: {run: "exec sleep 1000", user: bob, no_new_privileges: false}
-          b: {run: "exec sleep 1000", user: "4302:4310", groups: [4301], user_identity: false}
+          b: {run: "exec sleep 1000", user: "4502:4510", groups: [4501], user_identity: false}
           c: {run: "exec sleep 1000"}
         """)
     home.start("--wait", env={"HOME": "/of/root"})
     found = {name: facts_of(home, home.wait_for(name, "running")["pid"]) for name in "abc"}
-    assert found["a"]["Uid"].split()[0] == "4302" and found["a"]["Groups"].split() == ["4302"]
+    assert found["a"]["Uid"].split()[0] == "4502" and found["a"]["Groups"].split() == ["4502"]
     assert found["a"]["NoNewPrivs"] == "0"
-    assert found["b"]["Gid"].split()[0] == "4310" and found["b"]["Groups"].split() == ["4301"]
+    assert found["b"]["Gid"].split()[0] == "4510" and found["b"]["Groups"].split() == ["4501"]
     assert variables_of(home.services()["b"]["pid"])["HOME"] == "/of/root"
     assert found["c"]["Uid"].split()[0] == "0"
 
@@ -91,7 +91,7 @@ def test_an_owner_may_choose_among_their_own_groups(home):
     file = home.give("alice", "services: {web: {run: 'exec sleep 1000', user: 'alice:project', groups: [alice, kepler]}}")
     home.start("--wait", file=file, user="alice")
     facts = facts_of(home, home.wait_for("web", "running", file=file)["pid"])
-    assert facts["Gid"].split()[0] == "4310" and facts["Groups"].split() == ["4301"]
+    assert facts["Gid"].split()[0] == "4510" and facts["Groups"].split() == ["4501"]
 
 
 def test_limits_hold_and_only_root_raises_them(home):
@@ -123,7 +123,7 @@ def test_an_env_file_that_its_owner_may_not_read_fails_the_service_and_shows_not
     home.start(file=file, user="alice")
     for name, named in (("direct", path), ("linked", home.path("alice/link.env")), ("hook", path)):
         reason = home.wait_for(name, "failed", file=file)["fail_reason"]
-        assert named in reason and "Permission denied" in reason and "as user 4301" in reason
+        assert named in reason and "Permission denied" in reason and "as user 4501" in reason
     shown = home.run("inspect", file=file, user="alice").stdout + home.run("logs", file=file, user="alice").stdout
     assert SECRET not in shown and SECRET.encode() not in home.everything_stored()
     assert "PASSWORD" not in shown
@@ -131,7 +131,7 @@ def test_an_env_file_that_its_owner_may_not_read_fails_the_service_and_shows_not
 
 def test_an_env_file_that_its_owner_may_read_through_a_group_is_read(home):
     path = home.secret("COLOR=green\n", mode=0o640)
-    os.chown(path, 0, 4310)
+    os.chown(path, 0, 4510)
     file = home.give("alice", f"services: {{web: {{run: 'echo $COLOR', env_file: {path}}}}}")
     home.start(file=file, user="alice")
     home.wait_for("web", "exited", file=file)
@@ -208,7 +208,7 @@ def test_words_of_a_user_do_nothing_to_the_terminal_of_root(home):
 def test_root_is_warned_of_a_file_that_somebody_else_can_change(home):
     file = home.give("bob", "services: {web: {run: 'exec sleep 1000'}}")
     run = home.start("--wait", file=file)
-    assert "can be changed by 'bob' (uid 4302)" in run.stderr and "run as root" in run.stderr
+    assert "can be changed by 'bob' (uid 4502)" in run.stderr and "run as root" in run.stderr
     assert facts_of(home, home.services(file)["web"]["pid"])["Uid"].split()[0] == "0"
     home.write("services: {web: {run: 'exec sleep 1000'}}")
     assert "can be changed" not in home.start("--wait").stderr
@@ -282,7 +282,7 @@ def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
     home.start("--wait", file=file, user="alice")
     for words in OTHERS:
         run = home.run(*words, file=file, user="bob", check=False)
-        assert run.returncode == 1 and "belongs to 'alice' (uid 4301)" in run.stderr, (words, run.stderr)
+        assert run.returncode == 1 and "belongs to 'alice' (uid 4501)" in run.stderr, (words, run.stderr)
     for words in (["ps", "--all"], ["daemon", "status"]):
         assert "web" not in (shown := home.run(*words, user="bob").stdout) and "alice" not in shown
     for user in ("alice", None):
@@ -295,7 +295,7 @@ def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
     home.run("restart", file=file)
     why = home.run("why", "web", file=file, user="alice").stdout
     assert "start was asked for by alice\n" in why and "restart was asked for by root\n" in why
-    assert facts_of(home, home.wait_for("web", "running", file=file)["pid"])["Uid"].split()[0] == "4301"
+    assert facts_of(home, home.wait_for("web", "running", file=file)["pid"])["Uid"].split()[0] == "4501"
 
 
 def test_who_may_not_read_a_config_does_not_learn_that_it_is_loaded(home):
@@ -331,7 +331,7 @@ def test_what_root_starts_again_runs_as_its_owner_without_roots_environment(home
         home.start_daemon()
     home.run(*words, file=file, env={"ROOTS_TOKEN": SECRET})
     pid = home.wait_for("web", "running", file=file)["pid"]
-    assert facts_of(home, pid)["Uid"].split()[0] == "4301"
+    assert facts_of(home, pid)["Uid"].split()[0] == "4501"
     variables = variables_of(pid)
     assert "ROOTS_TOKEN" not in variables and variables["USER"] == "alice" and "PATH" in variables
     assert ("OWN" in variables) == (words[0] != "start")
@@ -347,7 +347,7 @@ def test_autostart_brings_a_members_services_back_as_the_member(home):
     home.kill_daemon()
     home.start_daemon()
     pid = home.wait_for("web", "running", file=file)["pid"]
-    assert facts_of(home, pid)["Uid"].split()[0] == "4301" and facts_of(home, pid)["Groups"].split() == ["4301", "4310"]
+    assert facts_of(home, pid)["Uid"].split()[0] == "4501" and facts_of(home, pid)["Groups"].split() == ["4501", "4510"]
     assert json.loads(home.run("ps", "--json", file=file, user="alice").stdout)["web"]["pid"] == pid
 
 
@@ -387,7 +387,7 @@ def test_a_user_without_rights_has_a_daemon_of_their_own(home):
         wait_until(lambda: services()["web"]["status"] == "healthy" and services()["self"]["status"] == "exited", "they run")
         found = services()
         pid = found["web"]["pid"]
-        assert facts_of(home, pid)["Uid"].split() == ["4301"] * 4 and facts_of(home, pid)["NoNewPrivs"] == "1"
+        assert facts_of(home, pid)["Uid"].split() == ["4501"] * 4 and facts_of(home, pid)["NoNewPrivs"] == "1"
         assert variables_of(pid)["USER"] == "alice" and variables_of(pid)["HOME"] == "/home/alice"
         assert found["self"]["exit_code"] == 0
         assert "the daemon does not run as root" in found["root"]["fail_reason"]

@@ -1,6 +1,7 @@
 """service.*: init scripts for real, in a copy of /etc. systemd is in test_services_systemd.py, its systemctl and
 OpenRC are in test_transcripts.py, kepler is in test_services_kepler.py."""
 import json
+import os
 
 import pytest
 
@@ -142,13 +143,13 @@ def test_what_a_failing_script_says_is_in_the_error(machine):
 
 
 def test_a_text_of_its_command_line_tells_whether_a_service_runs_whose_script_does_not_know(machine):
-    write_script(machine, "sleep 61803 </dev/null >/dev/null 2>&1 & echo $! > $pid")
+    program = f"sleep 60{os.getpid()}"  # processes of other tests are seen here too
+    write_script(machine, program + " </dev/null >/dev/null 2>&1 & echo $! > $pid")
     script = machine.path("/etc/init.d/toy")
     script.write_text(script.read_text().replace("status) alive || exit 3", "status) exit 4"))
-    text = "toy: {service.running: [{provider: sysv, sig: 'sleep 61803', timeout: 20s}]}"
-    machine.settles(text)
+    machine.settles(f"toy: {{service.running: [{{provider: sysv, sig: '{program}', timeout: 20s}}]}}")
     assert calls(machine) == ["start"]
-    machine.settles("toy: {service.dead: [{provider: sysv, sig: 'sleep 61803', timeout: 20s}]}")
+    machine.settles(f"toy: {{service.dead: [{{provider: sysv, sig: '{program}', timeout: 20s}}]}}")
     assert calls(machine) == ["stop"]
 
 

@@ -87,10 +87,12 @@ int crons_revert(struct state_run *run, const char *user, const char *label, str
 int crons_validate_variable(const void *args, const struct value *where, struct diags *diags)
 {
     const struct crons_variable *want = args;
+    const struct value *name = where->kind == VALUE_MAP ? value_get(where, "name") : NULL;
     int result = machine_validate("user", want->user, MACHINE_USER, where, diags);
 
     if (!machine_is_variable(str_from(want->name)))
-        result = value_diag(diags, where, "'%s' is no name of a variable", want->name);
+        result =
+            value_diag(diags, name ? name : where, "'%s' is no name of a variable", want->name);
     return machine_validate("value", want->value, MACHINE_LINE, where, diags) < 0 ? -1 : result;
 }
 

@@ -119,9 +119,12 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     struct params_policy policy = config_policy(owner);
     struct edge_args args = { 0 };
     struct value evaluated;
+    int result;
 
-    if (script_eval(r->script, v, r->arena, &evaluated, r->diags) < 0 ||
-        params_decode(r->arena, config_edge_params, &policy, &evaluated, &args, r->diags) < 0)
+    if (script_eval(r->script, v, r->arena, &evaluated, r->diags) < 0)
+        return -1;
+    result = params_decode(r->arena, config_edge_params, &policy, &evaluated, &args, r->diags);
+    if (!args.condition)
         return -1;
     edge->restart = args.restart;
     edge->allow_skipped = args.allow_skipped;
@@ -130,7 +133,9 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     /* One that waits for a failure is no slow start. */
     if (args.timeout > 0 || condition_waits_for_trouble(edge->condition))
         edge->timeout = args.timeout;
-    return args.exit_code ? read_codes(e, args.exit_code, edge) : 0;
+    if (args.exit_code && read_codes(e, args.exit_code, edge) < 0)
+        result = -1;
+    return result;
 }
 
 /* The index of the service that `name` means. */
@@ -175,18 +180,20 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
     struct config_reader *r = e->reader;
     struct config_edge edge = { .timeout = r->edge_timeout, .at = value_place(name) };
     const char *owner;
+    int result = 0;
 
     if (name->kind != VALUE_STR || expr_is_dynamic(name))
         return value_diag(r->diags, name, "'depends_on' wants names of services, got %s",
                           name->kind == VALUE_STR ? "an expression" : value_describe(name));
     if (find_service(e, name, &edge.service) < 0 || check_new(e, name, edge.service) < 0)
-        return -1;
+        result = -1;
     owner = arena_printf(r->arena, "dependency '%.*s' of service '%s'", STR_ARG(name->s),
                          e->service->name);
     if (options && options->kind != VALUE_NULL && read_options(e, options, owner, &edge) < 0)
-        return -1;
-    VEC_PUSH_IN(r->arena, &e->list, edge);
-    return 0;
+        result = -1;
+    if (result == 0)
+        VEC_PUSH_IN(r->arena, &e->list, edge);
+    return result;
 }
 
 /* --- all forms

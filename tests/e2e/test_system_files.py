@@ -292,7 +292,7 @@ def test_variables_of_a_crontab_are_set_before_all_entries_and_come_back(machine
     assert machine.run("crontab", "-l") == before
     said = machine.mistakes("a: {cron.env_present: [{name: A B, value: x}]}\n"
                             'b: {cron.env_present: [{name: B, value: "x\\ny"}]}\n')
-    assert "'A B' is no name of a variable" in said and ":2:41: 'value' may not hold control characters" in said
+    assert ":1:31: 'A B' is no name of a variable" in said and ":2:41: 'value' may not hold control characters" in said
 
 
 def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):

@@ -91,34 +91,7 @@ static bool wait_for_job(struct pool *pool)
     return goes_on;
 }
 
-static void run_job(struct pool *pool, struct job *job)
-{
-    pool->running++;
-    (void)pthread_mutex_unlock(&pool->mutex);
-    job->fn(job->arg);
-    free(job);
-    (void)pthread_mutex_lock(&pool->mutex);
-    pool->running--;
-    if (pool->running == 0 && !pool->first)
-        (void)pthread_cond_broadcast(&pool->calm);
-}
-
-static void *work(void *arg)
-{
-    struct worker *self = arg;
-    struct pool *pool = self->pool;
-
-    own_pool = pool;
-    (void)pthread_mutex_lock(&pool->mutex);
-    while (wait_for_job(pool))
-        run_job(pool, take(pool));
-    pool->workers--;
-    self->next = pool->ended;
-    pool->ended = self;
-    (void)pthread_cond_broadcast(&pool->calm);
-    (void)pthread_mutex_unlock(&pool->mutex);
-    return NULL;
-}
+static void *work(void *arg);
 
 static void join_ended(struct pool *pool)
 {
@@ -164,6 +137,36 @@ static void find_worker(struct pool *pool)
         (void)pthread_cond_signal(&pool->work);
     else if (pool->workers < pool->limit)
         (void)start_worker(pool);
+}
+
+static void run_job(struct pool *pool, struct job *job)
+{
+    pool->running++;
+    find_worker(pool); /* for the next job: whoever was woken for it may have been this worker */
+    (void)pthread_mutex_unlock(&pool->mutex);
+    job->fn(job->arg);
+    free(job);
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->running--;
+    if (pool->running == 0 && !pool->first)
+        (void)pthread_cond_broadcast(&pool->calm);
+}
+
+static void *work(void *arg)
+{
+    struct worker *self = arg;
+    struct pool *pool = self->pool;
+
+    own_pool = pool;
+    (void)pthread_mutex_lock(&pool->mutex);
+    while (wait_for_job(pool))
+        run_job(pool, take(pool));
+    pool->workers--;
+    self->next = pool->ended;
+    pool->ended = self;
+    (void)pthread_cond_broadcast(&pool->calm);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return NULL;
 }
 
 /* --- public ------------------------------------------------------------------------------ */

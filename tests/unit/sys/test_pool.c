@@ -87,6 +87,30 @@ TEST(workers_that_block_make_room_for_others)
     pool_free(pool);
 }
 
+/* Passes only when both jobs run at the same time, though they do not say that they wait. */
+static void meet_unsaid(void *arg)
+{
+    (void)arg;
+    (void)pthread_barrier_wait(&barrier);
+    atomic_fetch_add(&count, 1);
+}
+
+TEST(jobs_that_come_before_an_idle_worker_wakes_run_side_by_side)
+{
+    const struct pool_options options = { .active = 2, .limit = 2 };
+
+    CHECK_INT(pthread_barrier_init(&barrier, NULL, 2), 0);
+    for (int round = 1; round <= 100; round++) {
+        pool = pool_new(&options, &err);
+        WAIT_FOR(pool_count(pool).idle == 1);
+        pool_submit(pool, meet_unsaid, NULL);
+        pool_submit(pool, meet_unsaid, NULL);
+        pool_drain(pool);
+        CHECK_INT(atomic_load(&count), 2 * round);
+        pool_free(pool);
+    }
+}
+
 static int gate;
 
 static void wait_at_gate(void *arg)

@@ -2,7 +2,6 @@
 
 #include "base/err.h"
 #include "modules/packages_share.h"
-#include "modules/packages_undo.h"
 #include "state/module.h"
 
 #define ARGS struct packages_gone_args
@@ -170,24 +169,6 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
     return 0;
 }
 
-static int change(struct job *job, const struct packages_gone_args *args, bool purge,
-                  const char **ret_remark, struct err *err)
-{
-    struct packages_party party;
-    struct packages_undo undo;
-    struct err after;
-    int rc;
-
-    packages_share_begin(&party, &job->packages, purge ? &purging : &removing, args, &job->there);
-    if (packages_undo_begin(&job->packages, &party.all, &undo, err) < 0)
-        return -1;
-    rc = packages_share_act(&party, err);
-    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
-        return *err = after, -1;
-    *ret_remark = party.remark;
-    return rc;
-}
-
 int packages_gone_apply(struct state_run *run, const struct packages_gone_args *args, bool purge,
                         struct err *err)
 {
@@ -197,7 +178,8 @@ int packages_gone_apply(struct state_run *run, const struct packages_gone_args *
     if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
     if (job.there.list.n > 0) {
-        if (change(&job, args, purge, &remark, err) < 0)
+        if (packages_share_change(&job.packages, purge ? &purging : &removing, args, &job.there,
+                                  &remark, err) < 0)
             return -1;
     } else if (!gift) {
         state_unchanged(run);
@@ -214,14 +196,4 @@ int packages_gone_apply(struct state_run *run, const struct packages_gone_args *
     state_detail(run, "package", "%s", packages_names(&job.packages, &job.wants));
     state_detail(run, "manager", "%s", job.packages.manager->name);
     return 0;
-}
-
-int packages_gone_revert(struct state_run *run, const void *args, struct err *err)
-{
-    struct packages packages;
-
-    (void)args;
-    if (packages_open(run, &packages, err) < 0)
-        return -1;
-    return packages_undo_revert(&packages, err);
 }

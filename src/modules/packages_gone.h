@@ -24,6 +24,5 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
                         struct err *err);
 int packages_gone_apply(struct state_run *run, const struct packages_gone_args *args, bool purge,
                         struct err *err);
-int packages_gone_revert(struct state_run *run, const void *args, struct err *err);
 
 #endif

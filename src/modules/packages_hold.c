@@ -140,12 +140,3 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
     state_detail(run, "manager", "%s", job.packages.manager->name);
     return 0;
 }
-
-int packages_hold_revert(struct state_run *run, struct err *err)
-{
-    struct packages packages;
-
-    if (packages_open(run, &packages, err) < 0)
-        return -1;
-    return packages_undo_revert(&packages, err);
-}

@@ -21,6 +21,5 @@ struct packages_hold {
 
 int packages_hold_check(struct state_run *run, const struct packages_hold *hold, struct err *err);
 int packages_hold_apply(struct state_run *run, const struct packages_hold *hold, struct err *err);
-int packages_hold_revert(struct state_run *run, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "modules/packages_undo.h"
 #include "provider/installed.h"
 #include "state/module.h"
 
@@ -228,4 +229,23 @@ int packages_share_act(struct packages_party *party, struct err *err)
     if (rc == 1)
         rc = act_alone(party, &offers, err);
     return rc < 0 ? -1 : verify(party, err);
+}
+
+int packages_share_change(struct packages *packages, const struct packages_share *share,
+                          const void *args, const struct packages_wants *own,
+                          const char **ret_remark, struct err *err)
+{
+    struct packages_party party;
+    struct packages_undo undo;
+    struct err after;
+    int rc;
+
+    packages_share_begin(&party, packages, share, args, own);
+    if (packages_undo_begin(packages, &party.all, &undo, err) < 0)
+        return -1;
+    rc = packages_share_act(&party, err);
+    if (packages_undo_end(packages, &undo, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    *ret_remark = party.remark;
+    return rc;
 }

@@ -8,7 +8,8 @@
  *
  *     packages_share_gift                                     in check and in apply
  *     packages_share_begin -> packages_share_act              in apply, between the two
- *                                                             calls of packages_undo
+ *                                                             calls of packages_undo;
+ *                                                             packages_share_change is both
  *
  * Memory: the arena of the run. Threads: under PACKAGES_LOCK.
  */
@@ -62,5 +63,9 @@ void packages_share_begin(struct packages_party *party, struct packages *package
                           const struct packages_wants *own);
 /* Fails when something of `own` is not done. */
 int packages_share_act(struct packages_party *party, struct err *err);
+/* All of it, with what a revert needs, for states that do nothing else. */
+int packages_share_change(struct packages *packages, const struct packages_share *share,
+                          const void *args, const struct packages_wants *own,
+                          const char **ret_remark, struct err *err);
 
 #endif

@@ -282,20 +282,22 @@ static int carry_out(struct packages *packages, const struct plan *plan, struct 
     return 0;
 }
 
-int packages_undo_revert(struct packages *packages, struct err *err)
+int packages_undo_revert(struct state_run *run, const void *args, struct err *err)
 {
+    struct packages packages;
     struct plan plan;
     struct map now;
 
-    if (snapshot(packages, &now, err) < 0)
+    (void)args;
+    if (packages_open(run, &packages, err) < 0 || snapshot(&packages, &now, err) < 0)
         return -1;
-    make_plan(packages, &now, true, &plan);
-    if (may_erase(packages, &plan, err) < 0) {
+    make_plan(&packages, &now, true, &plan);
+    if (may_erase(&packages, &plan, err) < 0) {
         /* What came along may be needed by others by now: it stays. What was asked for goes. */
-        make_plan(packages, &now, false, &plan);
-        if (may_erase(packages, &plan, err) < 0)
+        make_plan(&packages, &now, false, &plan);
+        if (may_erase(&packages, &plan, err) < 0)
             return err_wrap(err, "other packages need what would be removed");
-        state_say(packages->run, "dependencies stay: other packages need them");
+        state_say(run, "dependencies stay: other packages need them");
     }
-    return carry_out(packages, &plan, err);
+    return carry_out(&packages, &plan, err);
 }

@@ -20,6 +20,7 @@
 struct err;
 struct packages;
 struct packages_wants;
+struct state_run;
 struct value;
 
 /* All packages before an action: names, or name:arch, to struct package. */
@@ -37,7 +38,7 @@ int packages_undo_tell(struct packages *packages, const struct packages_undo *un
 /* Note and tell (as details) what changed; also after an action that failed. */
 int packages_undo_end(struct packages *packages, const struct packages_undo *undo, struct err *err);
 
-/* The whole revert of a package state. */
-int packages_undo_revert(struct packages *packages, struct err *err);
+/* The whole revert of a package state, whatever its arguments. */
+int packages_undo_revert(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* pkg.held - packages that stay at their version. */
 #include "modules/packages.h"
 #include "modules/packages_hold.h"
+#include "modules/packages_undo.h"
 #include "state/module.h"
 
 #define ARGS struct held_args
@@ -41,12 +42,6 @@ static int held_apply(struct state_run *run, const void *args, struct err *err)
     return packages_hold_apply(run, &hold, err);
 }
 
-static int held_revert(struct state_run *run, const void *args, struct err *err)
-{
-    (void)args;
-    return packages_hold_revert(run, err);
-}
-
 const struct module module_pkg_held = {
     .name = "pkg.held",
     .summary = "packages that stay at their version",
@@ -57,5 +52,5 @@ const struct module module_pkg_held = {
     .validate = held_validate,
     .check = held_check,
     .apply = held_apply,
-    .revert = held_revert,
+    .revert = packages_undo_revert,
 };

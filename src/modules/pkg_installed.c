@@ -1,10 +1,9 @@
 /* pkg.installed - packages that are there, in versions that will do. */
-#include <string.h>
-
 #include "base/err.h"
 #include "modules/package_files.h"
 #include "modules/packages.h"
 #include "modules/packages_index.h"
+#include "modules/packages_options.h"
 #include "modules/packages_share.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
@@ -16,10 +15,10 @@ extern const struct module module_pkg_installed;
 struct installed_args {
     struct packages_args what;
     const struct value *sources;
-    enum param_tristate refresh, hold, recommends, aggregate;
+    struct packages_options how;
+    enum param_tristate refresh, hold;
     int64_t cache_valid_time;
-    bool update_holds, skip_verify, only_upgrade, allow_updates;
-    const char *fromrepo;
+    bool allow_updates;
 };
 
 /* clang-format off */
@@ -30,13 +29,8 @@ static const struct param installed_params[] = {
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before; without: only when it lacks a package"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
-    PARAM("update_holds", BOOL, ARGS, update_holds, "also change packages that are held; they are held again"),
-    PARAM("fromrepo", STR, ARGS, fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),
-    PARAM("skip_verify", BOOL, ARGS, skip_verify, "do not check signatures"),
-    PARAM("install_recommends", TRISTATE, ARGS, recommends, "with packages that they recommend; without: as the manager is configured"),
-    PARAM("only_upgrade", BOOL, ARGS, only_upgrade, "packages that are not there stay away"),
     PARAM("allow_updates", BOOL, ARGS, allow_updates, "a newer version than that of 'version' will do"),
-    PACKAGES_AGGREGATE(ARGS, aggregate),
+    PACKAGES_OPTIONS(ARGS, how),
     { 0 },
 };
 /* clang-format on */
@@ -45,8 +39,8 @@ static int installed_validate(const void *args, const struct value *where, struc
 {
     const struct installed_args *want = args;
 
-    if (want->fromrepo && (want->fromrepo[0] == '-' || strpbrk(want->fromrepo, " \t\r\n")))
-        return value_diag(diags, where, "'%s' is no name of a repository", want->fromrepo);
+    if (packages_options_validate(&want->how, where, diags) < 0)
+        return -1;
     if (want->sources && want->sources->kind != VALUE_NULL) {
         if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
             return value_diag(diags, want->what.pkgs, "'pkgs' and 'sources' exclude each other");
@@ -93,9 +87,9 @@ static int sort_out(struct job *job, const struct installed_args *want, struct e
                 VEC_PUSH_IN(arena, &job->holds.list, *item);
             continue;
         }
-        if (want->only_upgrade && item->found.state < PACKAGE_BROKEN)
+        if (want->how.only_upgrade && item->found.state < PACKAGE_BROKEN)
             continue;
-        if (there && item->found.held && !want->update_holds)
+        if (there && item->found.held && !want->how.update_holds)
             return err_set(err, ERR_BUSY,
                            "%s is held at %s, and '%s' is wanted ('update_holds: true' changes it)",
                            item->name, item->found.version, item->version);
@@ -153,10 +147,7 @@ static bool can_share(const void *one, const void *other)
     const struct installed_args *a = one, *b = other;
 
     return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
-           a->cache_valid_time == b->cache_valid_time && a->aggregate != PARAM_IS_FALSE &&
-           b->aggregate != PARAM_IS_FALSE && a->recommends == b->recommends &&
-           a->update_holds == b->update_holds && a->skip_verify == b->skip_verify &&
-           !a->fromrepo == !b->fromrepo && (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
+           a->cache_valid_time == b->cache_valid_time && packages_options_fit(&a->how, &b->how);
 }
 
 static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
@@ -274,12 +265,7 @@ static int fill_request(struct packages *packages, const struct installed_args *
             packages_request_version(packages, request, item, version);
         }
     }
-    request->fromrepo = want->fromrepo;
-    request->skip_verify = want->skip_verify;
-    request->change_held = want->update_holds;
-    request->recommends = want->recommends == PARAM_IS_TRUE    ? 1
-                          : want->recommends == PARAM_IS_FALSE ? -1
-                                                               : 0;
+    packages_options_use(&want->how, request);
     return 0;
 }
 
@@ -378,16 +364,6 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-static int installed_revert(struct state_run *run, const void *args, struct err *err)
-{
-    struct packages packages;
-
-    (void)args;
-    if (packages_open(run, &packages, err) < 0)
-        return -1;
-    return packages_undo_revert(&packages, err);
-}
-
 const struct module module_pkg_installed = {
     .name = "pkg.installed",
     .summary = "packages that are there, in versions that will do",
@@ -404,5 +380,5 @@ const struct module module_pkg_installed = {
     .validate = installed_validate,
     .check = installed_check,
     .apply = installed_apply,
-    .revert = installed_revert,
+    .revert = packages_undo_revert,
 };

@@ -1,9 +1,8 @@
 /* pkg.latest - packages in the newest version that can be had. */
-#include <string.h>
-
 #include "base/err.h"
 #include "modules/packages.h"
 #include "modules/packages_index.h"
+#include "modules/packages_options.h"
 #include "modules/packages_share.h"
 #include "modules/packages_undo.h"
 #include "state/module.h"
@@ -14,10 +13,9 @@ extern const struct module module_pkg_latest;
 
 struct latest_args {
     struct packages_args what;
-    enum param_tristate refresh, recommends, aggregate;
+    struct packages_options how;
+    enum param_tristate refresh;
     int64_t cache_valid_time;
-    bool update_holds, skip_verify, only_upgrade;
-    const char *fromrepo;
 };
 
 /* clang-format off */
@@ -25,12 +23,7 @@ static const struct param latest_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before, never in a dry run; without: unless this was done a moment ago"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
-    PARAM("update_holds", BOOL, ARGS, update_holds, "also packages that are held; they are held again"),
-    PARAM("fromrepo", STR, ARGS, fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),
-    PARAM("skip_verify", BOOL, ARGS, skip_verify, "do not check signatures"),
-    PARAM("install_recommends", TRISTATE, ARGS, recommends, "with packages that they recommend; without: as the manager is configured"),
-    PARAM("only_upgrade", BOOL, ARGS, only_upgrade, "packages that are not there stay away"),
-    PACKAGES_AGGREGATE(ARGS, aggregate),
+    PACKAGES_OPTIONS(ARGS, how),
     { 0 },
 };
 /* clang-format on */
@@ -39,8 +32,8 @@ static int latest_validate(const void *args, const struct value *where, struct d
 {
     const struct latest_args *want = args;
 
-    if (want->fromrepo && (want->fromrepo[0] == '-' || strpbrk(want->fromrepo, " \t\r\n")))
-        return value_diag(diags, where, "'%s' is no name of a repository", want->fromrepo);
+    if (packages_options_validate(&want->how, where, diags) < 0)
+        return -1;
     return packages_validate(&want->what, where, diags);
 }
 
@@ -88,13 +81,14 @@ static enum verdict judge(const struct job *job, const struct latest_args *want,
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
 
     if (item->found.state != PACKAGE_INSTALLED)
-        return want->only_upgrade && item->found.state < PACKAGE_BROKEN ? MAY_BE_MISSING : MISSING;
+        return want->how.only_upgrade && item->found.state < PACKAGE_BROKEN ? MAY_BE_MISSING
+                                                                            : MISSING;
     if (!offer)
         return UNKNOWN;
     if (job->packages.manager->compare(str_from(offer->candidate), str_from(item->found.version)) <=
         0)
         return NEWEST;
-    return item->found.held && !want->update_holds ? HELD : OLD;
+    return item->found.held && !want->how.update_holds ? HELD : OLD;
 }
 
 static void add_unmet(struct job *job, const struct packages_want *item, enum verdict verdict)
@@ -185,10 +179,7 @@ static bool can_share(const void *one, const void *other)
 {
     const struct latest_args *a = one, *b = other;
 
-    return a->aggregate != PARAM_IS_FALSE && b->aggregate != PARAM_IS_FALSE &&
-           a->recommends == b->recommends && a->update_holds == b->update_holds &&
-           a->skip_verify == b->skip_verify && !a->fromrepo == !b->fromrepo &&
-           (!a->fromrepo || strcmp(a->fromrepo, b->fromrepo) == 0);
+    return packages_options_fit(&a->how, &b->how);
 }
 
 static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
@@ -215,16 +206,9 @@ static int upgrade(struct packages *packages, const void *args, const struct pac
                    const struct package_offers *offers, struct err *err)
 {
     const struct latest_args *want = args;
-    struct package_request request = {
-        .action = PACKAGE_INSTALL,
-        .fromrepo = want->fromrepo,
-        .skip_verify = want->skip_verify,
-        .change_held = want->update_holds,
-        .recommends = want->recommends == PARAM_IS_TRUE    ? 1
-                      : want->recommends == PARAM_IS_FALSE ? -1
-                                                           : 0,
-    };
+    struct package_request request = { .action = PACKAGE_INSTALL };
 
+    packages_options_use(&want->how, &request);
     VEC_EACH (&unmet->list, item) {
         const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
 
@@ -244,24 +228,6 @@ static const struct packages_share share = {
     .is_done = packages_is_met,
 };
 
-static int change(struct job *job, const struct latest_args *want, const char **ret_remark,
-                  struct err *err)
-{
-    struct packages_party party;
-    struct packages_undo undo;
-    struct err after;
-    int rc;
-
-    packages_share_begin(&party, &job->packages, &share, want, &job->unmet);
-    if (packages_undo_begin(&job->packages, &party.all, &undo, err) < 0)
-        return -1;
-    rc = packages_share_act(&party, err);
-    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
-        return *err = after, -1;
-    *ret_remark = party.remark;
-    return rc;
-}
-
 static int latest_apply(struct state_run *run, const void *args, struct err *err)
 {
     const char *gift = packages_share_gift(run), *remark = NULL;
@@ -270,7 +236,7 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     if ((run->forced && refresh(run, args, err) < 0) || look(run, args, &job, err) < 0)
         return -1;
     if (job.unmet.list.n > 0) {
-        if (change(&job, args, &remark, err) < 0)
+        if (packages_share_change(&job.packages, &share, args, &job.unmet, &remark, err) < 0)
             return -1;
     } else if (!gift) {
         buf_clear(&run->text);
@@ -291,16 +257,6 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-static int latest_revert(struct state_run *run, const void *args, struct err *err)
-{
-    struct packages packages;
-
-    (void)args;
-    if (packages_open(run, &packages, err) < 0)
-        return -1;
-    return packages_undo_revert(&packages, err);
-}
-
 const struct module module_pkg_latest = {
     .name = "pkg.latest",
     .summary = "packages in the newest version that can be had",
@@ -314,5 +270,5 @@ const struct module module_pkg_latest = {
     .validate = latest_validate,
     .check = latest_check,
     .apply = latest_apply,
-    .revert = latest_revert,
+    .revert = packages_undo_revert,
 };

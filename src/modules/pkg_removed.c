@@ -1,6 +1,7 @@
 /* pkg.removed - packages that are not there. */
 #include "modules/packages.h"
 #include "modules/packages_gone.h"
+#include "modules/packages_undo.h"
 #include "state/module.h"
 
 static int removed_check(struct state_run *run, const void *args, struct err *err)
@@ -26,5 +27,5 @@ const struct module module_pkg_removed = {
     .validate = packages_gone_validate,
     .check = removed_check,
     .apply = removed_apply,
-    .revert = packages_gone_revert,
+    .revert = packages_undo_revert,
 };

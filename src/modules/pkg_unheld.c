@@ -1,6 +1,7 @@
 /* pkg.unheld - packages that may change again. */
 #include "modules/packages.h"
 #include "modules/packages_hold.h"
+#include "modules/packages_undo.h"
 #include "state/module.h"
 
 #define ARGS struct unheld_args
@@ -39,12 +40,6 @@ static int unheld_apply(struct state_run *run, const void *args, struct err *err
     return packages_hold_apply(run, &hold, err);
 }
 
-static int unheld_revert(struct state_run *run, const void *args, struct err *err)
-{
-    (void)args;
-    return packages_hold_revert(run, err);
-}
-
 const struct module module_pkg_unheld = {
     .name = "pkg.unheld",
     .summary = "packages that may change again",
@@ -55,5 +50,5 @@ const struct module module_pkg_unheld = {
     .validate = unheld_validate,
     .check = unheld_check,
     .apply = unheld_apply,
-    .revert = unheld_revert,
+    .revert = packages_undo_revert,
 };

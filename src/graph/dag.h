@@ -10,9 +10,9 @@
  *
  * After dag_seal the graph never changes, and everything else reads it:
  * graph/levels.h (waves), graph/cycle.h (what is wrong when there are none),
- * graph/walk.h (what is ready next), graph/reach.h (all that depends on a set),
- * graph/critical.h (the longest path). All take time linear in nodes and edges,
- * recurse nowhere, and give the same answer for the same edges in any order.
+ * graph/walk.h (what is ready next), graph/reach.h (all that depends on a set).
+ * All take time linear in nodes and edges, recurse nowhere, and give the same
+ * answer for the same edges in any order.
  *
  * Memory: belongs to the arena. Threads: one until dag_seal, then any number.
  */

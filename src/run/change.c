@@ -1,6 +1,7 @@
 #include "state/change.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,8 @@
 #include "state/module.h"
 #include "undo/stall.h"
 #include "undo/undo.h"
+#include "sys/draft.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/tree.h"
@@ -122,23 +125,42 @@ int change_write(struct state_run *run, const char *path, struct str content,
     return rc;
 }
 
+/* The source may change while it is read: what counts is what was copied of it. */
+static int commit_copy(struct state_run *run, struct draft *draft, int from, const char *path,
+                       struct err *err)
+{
+    bool stalled = stall_begin();
+    int rc = draft_copy(draft, from, err);
+    const char *mark;
+
+    stall_end(stalled);
+    if (rc < 0 || image_mark_fd(run->arena, draft->fd, &mark, err) < 0 ||
+        keep(run, path, IMAGE_WHOLE, mark, err) < 0)
+        return -1;
+    stalled = stall_begin();
+    rc = draft_commit(draft, err);
+    stall_end(stalled);
+    return rc;
+}
+
 int change_copy(struct state_run *run, const char *from, const char *path,
                 const struct change_attr *attr, struct err *err)
 {
+    AUTO_FD int source = -1;
     struct fs_replace_options options;
-    const char *mark;
-    bool stalled;
+    struct draft draft;
     int rc;
 
-    if (resolve(run, &path, err) < 0 || options_for(path, attr, &options, err) < 0)
+    if (allow(run, path, err) < 0 || resolve(run, &path, err) < 0 ||
+        options_for(path, attr, &options, err) < 0)
         return -1;
-    if (resolve(run, &from, err) < 0 || image_mark(run->arena, from, &mark, err) < 0)
+    source = open(from, O_RDONLY | O_CLOEXEC);
+    if (source < 0)
+        return err_sys(err, errno, "copy '%s'", from);
+    if (draft_open(&draft, path, &options, err) < 0)
         return -1;
-    if (keep(run, path, IMAGE_WHOLE, mark, err) < 0)
-        return -1;
-    stalled = stall_begin();
-    rc = fs_copy(from, path, &options, err);
-    stall_end(stalled);
+    rc = commit_copy(run, &draft, source, path, err);
+    draft_done(&draft);
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "compile/plan.h"
 #include "run/run.h"
 #include "run/runlock.h"
+#include "run/trail.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
 #include "sys/cancel.h"
@@ -41,6 +42,7 @@ struct reverting {
     struct map ours;    /* "path\nmark": what any run of the reference found and kept an image of */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     const struct undo_run *run;
+    struct trail trail; /* of that run */
     struct undo *journal;
     VEC(struct full_folder) full; /* another state of the run may have things in it */
     bool complete;                /* every state of the run so far */
@@ -164,16 +166,6 @@ static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
 
 /* --- one path ---------------------------------------------------------------------------- */
 
-static bool is_ours(const struct undo_image *image, const char *mark)
-{
-    if (image->left.n == 0 || strcmp(mark, image->image.mark) == 0)
-        return true;
-    VEC_EACH (&image->left, left)
-        if (strcmp(*left, mark) == 0)
-            return true;
-    return false;
-}
-
 static int check_owner(const struct reverting *r, const struct undo_image *image,
                        struct arena *scratch, struct err *err)
 {
@@ -183,7 +175,8 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
         return 0;
     if (image_mark(scratch, image->image.path, &mark, err) < 0)
         return -1;
-    if (is_ours(image, mark) || map_has(&r->ours, image_key(scratch, image->image.path, mark)))
+    if (trail_knows(&r->trail, image->image.path, mark) ||
+        map_has(&r->ours, image_key(scratch, image->image.path, mark)))
         return 0;
     return err_set(err, ERR_BUSY,
                    "'%s' was changed by somebody else since run %s; it is left as it is "
@@ -222,11 +215,16 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
                         const struct undo_image *image, bool *changed, struct err *err)
 {
     AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    const struct undo_image *older = trail_attributes(&r->trail, image);
 
+    if (trail_is_past(&r->trail, image))
+        return 0;
     if (check_owner(r, image, run->arena, err) < 0)
         return -1;
     tell_content(run, &image->image);
     if (image_restore(&image->image, r->run->folder, &words, changed, err) < 0)
+        return -1;
+    if (older && image_restore(&older->image, r->run->folder, &words, changed, err) < 0)
         return -1;
     if (is_full_folder(&image->image)) {
         const struct full_folder full = { &image->image, entry };
@@ -373,7 +371,10 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     result->duration += clock_real() - began;
     emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
     r->complete &= rc == 0;
-    return rc < 0 ? 0 : undo_restored(r->journal, &scratch, number, err);
+    if (rc < 0)
+        return 0;
+    trail_restored(&r->trail, number);
+    return undo_restored(r->journal, &scratch, number, err);
 }
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -438,6 +439,7 @@ static int revert_states(struct reverting *r, struct err *err)
     struct place_in_run *order = ARENA_ARRAY(&scratch, struct place_in_run, r->run->states.n + 1);
     size_t count = 0;
 
+    trail_init(&r->trail, &scratch, r->run);
     for (uint32_t i = 0; i < r->run->states.n; i++) {
         const struct undo_entry *entry = &r->run->states.p[i];
 

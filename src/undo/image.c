@@ -34,24 +34,34 @@ const char *image_mark_content(struct arena *arena, struct str content)
     return arena_printf(arena, "file:%s", hex);
 }
 
-static int mark_file(struct arena *arena, const char *path, const char **ret, struct err *err)
+int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err *err)
 {
     AUTO_FREE char *chunk = mem_alloc(CHUNK);
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     char hex[SHA256_HEX_SIZE];
     struct sha256 sha;
     size_t n;
 
-    if (fd < 0)
-        return err_sys(err, errno, "open '%s'", path);
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "read from the beginning");
     sha256_init(&sha);
     do {
         if (fd_read(fd, chunk, CHUNK, &n, err) < 0)
-            return err_wrap(err, "'%s'", path);
+            return -1;
         sha256_add(&sha, chunk, n);
     } while (n > 0);
     sha256_end_hex(&sha, hex);
-    *ret = arena_printf(arena, "file:%s", hex);
+    *ret_mark = arena_printf(arena, "file:%s", hex);
+    return 0;
+}
+
+static int mark_file(struct arena *arena, const char *path, const char **ret, struct err *err)
+{
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return err_sys(err, errno, "open '%s'", path);
+    if (image_mark_fd(arena, fd, ret, err) < 0)
+        return err_wrap(err, "'%s'", path);
     return 0;
 }
 

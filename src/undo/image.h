@@ -58,8 +58,9 @@ int image_decode(const struct value *v, struct image *ret_image, struct err *err
 int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
                   struct err *err);
 
-/* The mark of what is at `path` now, and of a file with this content. */
+/* The mark of what is at `path` now, of an open file, and of a file with this content. */
 int image_mark(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
+int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err *err);
 const char *image_mark_content(struct arena *arena, struct str content);
 
 #endif

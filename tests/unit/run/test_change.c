@@ -262,3 +262,20 @@ TEST(extended_attributes_come_back_with_a_removed_file)
     }
     scene_done(&b.scene);
 }
+
+/* Whatever reads it finds something new. */
+TEST(a_copy_of_a_source_that_changes_meanwhile_is_known_for_ours)
+{
+    const struct change_attr attr = CHANGE_KEEP;
+    struct bench bench;
+    struct err err;
+
+    bench_begin(&bench);
+    put(&bench, "f", "old");
+    CHECK_INT(change_copy(&bench.run, "/proc/sys/kernel/random/uuid", at(&bench, "f"), &attr, &err),
+              0);
+    CHECK_INT(strlen(get(&bench, "f")), 37);
+    bench_revert(&bench);
+    CHECK_STR(get(&bench, "f"), "old");
+    scene_done(&bench.scene);
+}

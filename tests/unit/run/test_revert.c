@@ -147,6 +147,169 @@ TEST(an_unknown_run_is_an_error)
     scene_done(&scene);
 }
 
+/* --- states that change one path at the same time ------------------------------------------ */
+
+#define RACE_ID "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
+
+/* Two states of one level, `a` and `b`, in whatever order a test wants. */
+struct race {
+    struct scene scene;
+    struct undo *undo;
+    struct change changes[2];
+    struct state_run a, b;
+};
+
+static struct state_run race_enter(struct race *race, int number)
+{
+    const struct undo_state state = { .name = number == 0 ? "file.managed:a" : "file.managed:b",
+                                      .module = "file.managed",
+                                      .id = number == 0 ? "a" : "b" };
+    struct change *change = &race->changes[number];
+    struct err err;
+
+    change->undo = race->undo;
+    CHECK_INT(undo_begin(race->undo, &race->scene.arena, &state, &change->number, &err), 0);
+    return (struct state_run){
+        .arena = &race->scene.arena, .name = state.name, .host = &race->scene.host, .change = change
+    };
+}
+
+static void race_begin(struct race *race)
+{
+    static const char *const refs[] = { "case" };
+
+    memset(race, 0, sizeof(*race));
+    scene_init(&race->scene);
+    race->undo = undo_new(race->scene.host.data_dir, RACE_ID, (struct param_strs){ 1, refs });
+    race->a = race_enter(race, 0);
+    race->b = race_enter(race, 1);
+}
+
+static void race_write(struct race *race, struct state_run *run, const char *name, const char *text)
+{
+    struct err err;
+
+    CHECK_INT(change_write(run, scene_path(&race->scene, name), str_from(text), NULL, &err), 0);
+}
+
+/* The image is on disk; what the state writes then comes later. */
+static void race_keep(struct race *race, const struct state_run *run, const char *name,
+                      const char *text)
+{
+    struct arena *arena = &race->scene.arena;
+    struct err err;
+
+    CHECK_INT(undo_keep(race->undo, arena, run->change->number, scene_path(&race->scene, name),
+                        IMAGE_WHOLE, image_mark_content(arena, str_from(text)), &err),
+              0);
+    CHECK_INT(undo_sync(race->undo, &err), 0);
+}
+
+static void race_revert(struct race *race, const char *target)
+{
+    undo_free(race->undo);
+    revert(&race->scene, target, false);
+    VEC_EACH (&race->scene.result.states, state)
+        CHECK_STR(state->error ? state->error : "", "");
+}
+
+/* The last one to write is `a`, though its image came first. */
+static void race_for_one_path(const char *target)
+{
+    struct race race;
+
+    race_begin(&race);
+    scene_write(&race.scene, "f", "old");
+    race_keep(&race, &race.a, "f", "of a");
+    race_keep(&race, &race.b, "f", "of b");
+    scene_write(&race.scene, "f", "of b");
+    scene_write(&race.scene, "f", "of a");
+    race_revert(&race, target);
+    CHECK_STR(scene_read(&race.scene, "f"), "old");
+    scene_done(&race.scene);
+}
+
+TEST(what_another_state_of_the_level_left_is_not_taken_for_somebody_elses)
+{
+    race_for_one_path("case");
+}
+
+TEST(nor_is_it_when_the_run_is_named)
+{
+    race_for_one_path(RACE_ID);
+}
+
+/* Of a state that is taken back before: it has changed something else later. */
+TEST(a_path_stays_as_its_oldest_image_says)
+{
+    struct race race;
+
+    race_begin(&race);
+    scene_write(&race.scene, "f", "old");
+    race_write(&race, &race.a, "f", "of a");
+    race_write(&race, &race.b, "f", "of b");
+    race_write(&race, &race.a, "g", "of a");
+    race_revert(&race, "case");
+    CHECK_STR(scene_read(&race.scene, "f"), "old");
+    CHECK_STR(scene_read(&race.scene, "g"), "(none)");
+    scene_done(&race.scene);
+}
+
+TEST(a_folder_that_went_with_one_state_is_not_missed_by_the_other)
+{
+    struct race race;
+    struct err err;
+
+    race_begin(&race);
+    CHECK_INT(change_mkdir(&race.a, scene_path(&race.scene, "d"), NULL, &err), 0);
+    race_write(&race, &race.a, "d/f", "of a");
+    race_write(&race, &race.b, "d/f", "of b");
+    race_write(&race, &race.a, "d/g", "of a");
+    race_revert(&race, "case");
+    CHECK(access(scene_path(&race.scene, "d"), F_OK) < 0);
+    scene_done(&race.scene);
+}
+
+TEST(attributes_that_one_state_gave_back_stay_when_another_gives_back_the_content)
+{
+    const struct change_attr attr = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+    struct race race;
+    struct stat st;
+    struct err err;
+
+    race_begin(&race);
+    scene_write(&race.scene, "f", "old");
+    CHECK_INT(chmod(scene_path(&race.scene, "f"), 0640), 0);
+    CHECK_INT(change_attr(&race.a, scene_path(&race.scene, "f"), &attr, &err), 0);
+    race_write(&race, &race.b, "f", "of b");
+    race_write(&race, &race.a, "g", "of a");
+    race_revert(&race, "case");
+    CHECK_STR(scene_read(&race.scene, "f"), "old");
+    CHECK_INT(stat(scene_path(&race.scene, "f"), &st), 0);
+    CHECK_INT(st.st_mode & 07777, 0640);
+    scene_done(&race.scene);
+}
+
+TEST(a_revert_that_was_cut_off_between_two_states_of_one_path_goes_on)
+{
+    struct race race;
+    struct undo_run run;
+    struct err err;
+
+    race_begin(&race);
+    scene_write(&race.scene, "f", "old");
+    race_write(&race, &race.a, "f", "of a");
+    race_write(&race, &race.b, "f", "of b");
+    undo_free(race.undo);
+    CHECK_INT(undo_read(&race.scene.arena, race.scene.host.data_dir, RACE_ID, &run, &err), 0);
+    race.undo = undo_reopen(race.scene.host.data_dir, &run, &err);
+    scene_write(&race.scene, "f", "old");
+    CHECK_INT(undo_restored(race.undo, &race.scene.arena, race.a.change->number, &err), 0);
+    race_revert(&race, "case");
+    CHECK_STR(scene_read(&race.scene, "f"), "old");
+    scene_done(&race.scene);
+}
+
 /* --- killed at any moment ------------------------------------------------------------------ */
 
 #define KILL_FILES  40

@@ -75,6 +75,7 @@ static int print_record(struct local *local, struct value record)
 {
     struct value list = value_list(value_list_new(&local->session.arena, 1));
 
+    secrets_mask_value(local->session.host.secrets, &local->session.arena, &record);
     value_list_push(&local->session.arena, list.list, record);
     return local_print(local, &list);
 }
@@ -90,6 +91,7 @@ int local_refuse(struct local *local)
     AUTO_BUF struct buf text = BUF_INIT(LOCAL_OUTPUT_MAX);
 
     session_open_paths(&local->session, &local->diags);
+    session_mask_diags(&local->session, &local->diags);
     if (!local_wants_record(local))
         return cli_diags(local->cli, &local->diags);
     diags_print(&local->diags, &text);
@@ -119,6 +121,7 @@ static int print_result(struct local *local, const struct run_result *result)
         return printed == CLI_OK ? status : printed;
     }
     report_text(result, local->cli->color && !local->args->no_color, &out);
+    secrets_mask(local->session.host.secrets, &out);
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     return status;
 }
@@ -154,6 +157,7 @@ int local_compile(struct local *local, const struct plan **plan)
         return -1;
     told = *(*plan)->warnings;
     session_open_paths(&local->session, &told);
+    session_mask_diags(&local->session, &told);
     diags_print(&told, &warnings);
     (void)fputs(buf_text(&warnings), stderr);
     return 0;

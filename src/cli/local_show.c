@@ -132,6 +132,7 @@ int local_graph(struct local *local)
         drawing_print_dot(&drawing, &out);
     if (local->args->format == FORMAT_SVG)
         drawing_print_svg(&drawing, &out);
+    secrets_mask(local->session.host.secrets, &out);
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     return CLI_OK;
 }

@@ -117,6 +117,29 @@ void session_open_paths(const struct session *session, struct diags *diags)
         open_paths(diags, tree_root(session->tree));
 }
 
+/* --- secrets in mistakes --------------------------------------------------------------- */
+
+static const char *masked(struct secrets *secrets, struct arena *arena, const char *text)
+{
+    return text ? arena_str(arena, secrets_masked(secrets, arena, str_from(text))).p : NULL;
+}
+
+static void mask_diags(struct secrets *secrets, struct diags *diags)
+{
+    VEC_EACH (&diags->list, diag) {
+        diag->text = masked(secrets, diags->arena, diag->text);
+        diag->hint = masked(secrets, diags->arena, diag->hint);
+        diag->source = secrets_masked(secrets, diags->arena, diag->source);
+        VEC_EACH (&diag->notes, note)
+            note->text = masked(secrets, diags->arena, note->text);
+    }
+}
+
+void session_mask_diags(const struct session *session, struct diags *diags)
+{
+    mask_diags(session->host.secrets, diags);
+}
+
 static int open_tree(struct session *session, const struct session_options *options,
                      enum session_need need, struct diags *diags)
 {

@@ -45,5 +45,7 @@ void session_done(struct session *session);
 
 /* Mistakes in state files: name each file by a path that can be opened. */
 void session_open_paths(const struct session *session, struct diags *diags);
+/* Mistakes quote what they are about: hide what is secret in it. */
+void session_mask_diags(const struct session *session, struct diags *diags);
 
 #endif

@@ -16,7 +16,8 @@ struct value;
  * what is sealed, and for tags that mean nothing. */
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags);
 
-/* Of the diagnostics from number `from` on: take away source lines that may show a secret. */
+/* Of the diagnostics from number `from` on: take away source lines, and hints, that may show a
+ * secret. */
 void seal_hide(struct diags *diags, unsigned long from);
 
 #endif

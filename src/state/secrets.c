@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "data/params.h"
@@ -88,6 +89,18 @@ static void add_one(struct secrets *secrets, struct str text)
     atomic_store(&secrets->count, secrets->list.n);
 }
 
+/* Files of many programs want passwords like this. */
+static void add_encoded(struct secrets *secrets, struct str text)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    if (text.n < SECRETS_SHORTEST)
+        return;
+    base64_encode(text, BASE64_STANDARD, &out);
+    add_one(secrets, buf_view(&out));
+    explicit_bzero(out.p, out.n);
+}
+
 void secrets_add(struct secrets *secrets, struct str text)
 {
     if (!secrets || !text.p)
@@ -95,6 +108,7 @@ void secrets_add(struct secrets *secrets, struct str text)
     (void)pthread_rwlock_wrlock(&secrets->lock);
     add_one(secrets, text);
     add_one(secrets, str_trim(text)); /* a last line end is often lost on the way */
+    add_encoded(secrets, text);
     if (str_find_char(text, '\n', 0) != STR_NONE)
         for (struct str rest = text; rest.p;)
             add_one(secrets, str_trim(str_cut(&rest, '\n')));

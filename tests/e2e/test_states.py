@@ -439,6 +439,30 @@ shout: {cmd.run: [{name: 'echo {{ pillar.password }}; exit 3'}]}
     assert "hunter22" not in machine.run("state.show", "web").stdout
 
 
+@pytest.mark.parametrize("text", [
+    "a: {file.managed: [{name: ROOT/a, contents: x, mode: {{ pillar.password }}}]}",
+    "a: {test.nop: [{ {{ pillar.password }}: x}]}",
+    "a: {test.nop: [{require: [{{ pillar.password }}]}]}",
+    "{{ raise('no such key: ' ~ pillar.password) }}",
+    "a: {test.nop: []}\n{{ pillar.password }}",
+    "{{ pillar.password }}: {test.succeed_with_changes: []}",
+])
+def test_a_secret_is_masked_in_mistakes_and_names(machine, text):
+    machine.settings(db="password: !secret hunter22\n")
+    machine.state("web", text)
+    for words in (["state.apply"], ["state.apply", "--format", "json"], ["state.check"], ["state.graph"]):
+        result = machine.run(*words, "web")
+        assert "hunter22" not in result.stdout + result.stderr
+        assert "********" in result.stdout + result.stderr or words == ["state.check"]
+
+
+def test_a_mistake_in_settings_shows_no_secret(machine):
+    machine.state("web", "a: {test.nop: []}")
+    machine.settings(db="password: !secret hunter22: x\n")
+    result = machine.run("state.apply", "web", status=1)
+    assert "db.zy:1:27: ': ' inside a value" in result.stderr and "hunter22" not in result.stderr
+
+
 def test_the_top_file_decides_for_highstate(machine):
     machine.state("a", "a: {test.nop: []}")
     machine.state("b", "b: {test.nop: []}")

@@ -47,6 +47,17 @@ TEST(lines_of_a_secret_are_masked_one_by_one)
     secrets_free(secrets);
 }
 
+TEST(the_base64_of_a_secret_is_masked)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("hunter22"));
+    CHECK_STR(mask(secrets, &text, "Basic aHVudGVyMjI= and aHVudA=="),
+              "Basic ******** and aHVudA==");
+    secrets_free(secrets);
+}
+
 TEST(texts_inside_values_are_secret_too)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -33,6 +33,10 @@
 #define BOOT_SIZE 40
 /* Births are told in nanoseconds, starts in ticks. */
 #define BIRTH_SLACK CLOCK_SECOND
+/* On a busy machine a child may be slow to tell its birth. */
+#define BIRTH_LATE (60 * CLOCK_SECOND)
+/* How long a process may be on its way into a program. */
+#define HIDDEN_MAX (5 * CLOCK_SECOND)
 
 struct list_head {
     char boot[BOOT_SIZE];
@@ -127,7 +131,7 @@ static bool is_ours(const struct process_birth *birth)
     if (!read_stat((pid_t)birth->pid, &stat))
         return false;
     away = (int64_t)stat.start * tick - birth->time;
-    return away < BIRTH_SLACK && away > -BIRTH_SLACK;
+    return away < BIRTH_SLACK && away > -BIRTH_LATE;
 }
 
 /* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
@@ -217,14 +221,23 @@ static void add_descendants(struct members *members)
     }
 }
 
-/* Who left its session and lost its parents: forked twice, or its main process has ended. */
-static void add_marked(struct members *members, uint64_t mark)
+/* Who left its session and lost its parents: forked twice, or its main process has ended. Returns
+ * how many there are of whom nobody can tell yet. */
+static size_t add_marked(struct members *members, uint64_t mark)
 {
+    size_t hidden = 0;
     uint64_t tree;
 
-    VEC_EACH (&members->list, one)
-        if (!one->ours && one->pid != getpid() && treemark_find(one->pid, mark, &tree))
-            one->ours = true;
+    VEC_EACH (&members->list, one) {
+        if (one->ours || one->pid == getpid())
+            continue;
+        one->ours = treemark_find(one->pid, mark, &tree);
+        if (one->ours)
+            continue;
+        hidden += treemark_is_hidden(one->pid);
+        one->ours = treemark_find(one->pid, mark, &tree); /* may have come out of hiding */
+    }
+    return hidden;
 }
 
 /* Holding it before the second look makes sure that we kill whom we saw. */
@@ -238,13 +251,13 @@ static bool kill_member(const struct member *member)
 }
 
 /* Kill all that is ours; returns how many there were. */
-static size_t sweep(struct arena *arena, const struct sessions *sessions)
+static size_t sweep(struct arena *arena, const struct sessions *sessions, size_t *ret_hidden)
 {
     struct members members = { 0 };
     size_t count = 0;
 
     look(arena, sessions, &members);
-    add_marked(&members, sessions->mark);
+    *ret_hidden = add_marked(&members, sessions->mark);
     add_descendants(&members);
     VEC_EACH (&members.list, one)
         if (one->ours && kill_member(one))
@@ -262,21 +275,25 @@ static void pause_briefly(void)
 int leftover_kill(const char *path, size_t *ret_count, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    int64_t deadline = clock_after(clock_real(), WAIT_MAX);
+    int64_t begun = clock_real();
     struct sessions sessions = { 0 };
-    size_t left;
+    size_t left, hidden;
 
     *ret_count = 0;
     if (load(&arena, path, &sessions, err) < 0)
         return -1;
     if (sessions.mark == 0)
         return 0;
-    for (*ret_count = left = sweep(&arena, &sessions); left > 0; left = sweep(&arena, &sessions)) {
-        if (clock_real() > deadline)
+    for (;;) {
+        left = sweep(&arena, &sessions, &hidden);
+        if (left > *ret_count)
+            *ret_count = left;
+        if (left == 0 && (hidden == 0 || clock_real() - begun > HIDDEN_MAX))
+            return 0;
+        if (left > 0 && clock_real() - begun > WAIT_MAX)
             return err_set(err, ERR_TIMEOUT, "%zu processes of an earlier daemon do not end", left);
         pause_briefly();
     }
-    return 0;
 }
 
 /* Is anybody in the session? */

@@ -65,3 +65,18 @@ bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree)
     }
     return false;
 }
+
+/* Those that never were a program, and those that are dead, have no file that they run. */
+bool treemark_is_hidden(pid_t pid)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char words[PATH_SIZE], program[PATH_SIZE];
+    const char *target;
+    struct err ignored;
+    struct str text;
+
+    (void)snprintf(words, sizeof(words), "/proc/%d/cmdline", (int)pid);
+    (void)snprintf(program, sizeof(program), "/proc/%d/exe", (int)pid);
+    return fs_readlink(&arena, program, &target, &ignored) == 0 && target &&
+           fs_read(&arena, words, ENVIRON_MAX, &text, &ignored) == 0 && text.p && text.n == 0;
+}

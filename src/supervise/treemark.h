@@ -29,5 +29,8 @@ struct treemark {
 const char *const *treemark_add(struct arena *arena, const char *const *env, struct treemark mark);
 /* Is the process marked by this home, and for which tree? False as well when we may not look. */
 bool treemark_find(pid_t pid, uint64_t home, uint64_t *ret_tree);
+/* Is it between exec and its first instruction, where it shows neither its words nor its
+ * environment? Who looks for marks is to look at it again. */
+bool treemark_is_hidden(pid_t pid);
 
 #endif

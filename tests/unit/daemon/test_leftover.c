@@ -13,8 +13,30 @@
 #include "sys/path.h"
 #include "sys/process.h"
 #include "test.h"
+#include "wait.h"
 
-#define WAIT (20 * CLOCK_SECOND)
+/* Hides its words and its environment, as a process on its way into a program does, and shows them
+ * again after a while. Numbers are fields of /proc/PID/stat behind the name, and those of prctl. */
+#define HIDES                                                                                      \
+    "import ctypes, os, struct, sys, time\n"                                                       \
+    "libc = ctypes.CDLL(None)\n"                                                                   \
+    "libc.sbrk.restype = ctypes.c_void_p\n"                                                        \
+    "stat = [0, 0] + open('/proc/self/stat').read().rsplit(')', 1)[1].split()\n"                   \
+    "code, data, heap, stack, args, env = [int(stat[i]) for i in (25, 44, 46, 27, 47, 49)]\n"      \
+    "code_end, data_end, args_end, env_end = [int(stat[i]) for i in (26, 45, 48, 50)]\n"           \
+    "def show(args_end, env_end):\n"                                                               \
+    "    fields = (code, code_end, data, data_end, heap, libc.sbrk(0), stack, args, args_end, "    \
+    "env, env_end, 0, 0, -1)\n"                                                                    \
+    "    map = struct.pack('12QIi', *fields)\n"                                                    \
+    "    if libc.prctl(35, 14, map, ctypes.c_ulong(len(map)), 0) != 0:\n"                          \
+    "        sys.exit(1)\n"                                                                        \
+    "show(args, env)\n"                                                                            \
+    "os.write(1, b'x')\n"                                                                          \
+    "time.sleep(0.1)\n"                                                                            \
+    "show(args_end, env_end)\n"                                                                    \
+    "time.sleep(1000)\n"
+
+#define WAIT (60 * CLOCK_SECOND)
 
 /* A child that sleeps, in the list. */
 static struct process start(int births)
@@ -134,7 +156,7 @@ TEST(who_left_its_session_is_found_by_its_mark)
     struct process process;
     struct err err;
     size_t killed;
-    uint64_t mark, again;
+    uint64_t mark, again, tree;
     AUTO_FD int fd = -1, second = -1;
 
     CHECK(leftover_open(path, &fd, &mark, &err) == 0);
@@ -142,9 +164,41 @@ TEST(who_left_its_session_is_found_by_its_mark)
     CHECK(mark == again); /* also in a list that is written anew */
     spec.env = treemark_add(&arena, env, (struct treemark){ mark, 1 });
     CHECK(process_start(&spec, &process, &err) == 0);
+    /* Between exec and its first instruction a process shows no environment. */
+    WAIT_FOR(treemark_find(process.pid, mark, &tree));
     CHECK(leftover_kill(path, &killed, &err) == 0);
     CHECK_INT(killed, 1);
     CHECK(process_wait(&process, clock_after(clock_real(), WAIT), &status, &err) == 0);
     CHECK_INT(status.signo, 9);
+    process_done(&process);
+}
+
+TEST(who_shows_no_environment_yet_is_looked_at_again)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, test_folder(), "births");
+    const char *const argv[] = { "/usr/bin/python3", "-c", HIDES, NULL };
+    const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+    struct process_spec spec = { .argv = argv,
+                                 .group = PROCESS_GROUP_SESSION,
+                                 .out = { .kind = PROCESS_PIPE } };
+    struct process_status status;
+    struct process process;
+    struct err err;
+    size_t killed;
+    uint64_t mark;
+    AUTO_FD int fd = -1;
+    char byte;
+
+    CHECK(leftover_open(path, &fd, &mark, &err) == 0);
+    spec.env = treemark_add(&arena, env, (struct treemark){ mark, 1 });
+    CHECK(process_start(&spec, &process, &err) == 0);
+    if (read(process.out, &byte, 1) == 1) {
+        CHECK(leftover_kill(path, &killed, &err) == 0);
+        CHECK_INT(killed, 1);
+    } else {
+        print_message("skipped: hiding needs a right that we do not have\n");
+    }
+    CHECK(process_wait(&process, clock_after(clock_real(), WAIT), &status, &err) == 0);
     process_done(&process);
 }

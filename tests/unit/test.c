@@ -1,16 +1,26 @@
 #include "test.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 
-/* A test that takes longer is stuck. */
-#define TEST_SECONDS 120
-#define GOLDEN_MAX   ((size_t)16 << 20)
+/* A test that takes longer is stuck. Telling where has its own limit. */
+#ifndef TEST_SECONDS
+#define TEST_SECONDS 240
+#endif
+#define STACK_SECONDS 20
+#define STACK_SIGNAL  SIGUSR2
+#define GOLDEN_MAX    ((size_t)16 << 20)
 
 static struct test *tests;
 static char folder[64];
@@ -185,6 +195,73 @@ void test_golden(const char *path, int (*run)(const struct golden *golden, struc
     assert_true(ok);
 }
 
+/* --- a test that is stuck ------------------------------------------------------ */
+
+/* Of the runtime of the address sanitizer; NULL without one. */
+static void (*print_stack)(void);
+static volatile sig_atomic_t printed;
+
+static void on_stack_asked(int signo)
+{
+    (void)signo;
+    print_stack();
+    printed = 1;
+}
+
+/* One after the other; a thread that blocks all signals is left out after a second. */
+static void ask_thread(pid_t thread)
+{
+    const struct timespec step = { 0, 10000000 };
+
+    printed = 0;
+    (void)fprintf(stderr, "thread %d:\n", thread);
+    if (syscall(SYS_tgkill, getpid(), thread, STACK_SIGNAL) < 0)
+        return;
+    for (int i = 0; i < 100 && !printed; i++)
+        (void)nanosleep(&step, NULL);
+}
+
+/* In the stuck test itself, which is about to end: what may not be called in a handler can do no
+ * harm but to hang, and for that the next alarm comes. */
+static void on_stuck(int signo)
+{
+    const pid_t self = (pid_t)syscall(SYS_gettid);
+    const int errnum = errno;
+    const struct dirent *entry;
+    DIR *threads;
+
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)alarm(STACK_SECONDS);
+    (void)fprintf(stderr, "stuck: it took more than %d seconds\n", TEST_SECONDS);
+    threads = print_stack ? opendir("/proc/self/task") : NULL;
+    while (threads && (entry = readdir(threads))) {
+        const pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (thread > 0 && thread != self)
+            ask_thread(thread);
+    }
+    if (print_stack) {
+        (void)fprintf(stderr, "thread %d:\n", self);
+        print_stack();
+    }
+    (void)raise(signo); /* once this handler is left */
+    errno = errnum;
+}
+
+/* The thread sanitizer holds signals back, and takes a handler that does so much for a mistake.
+ * POSIX says how a function is made of what dlsym returns: by the bytes. */
+static void watch_over_test(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace");
+
+    if (!dlsym(RTLD_DEFAULT, "__tsan_init"))
+        memcpy(&print_stack, &symbol, sizeof(symbol));
+    if (print_stack)
+        (void)signal(STACK_SIGNAL, on_stack_asked);
+    (void)signal(SIGALRM, on_stuck);
+    (void)alarm(TEST_SECONDS);
+}
+
 /* --- running ------------------------------------------------------------------ */
 
 static void call(void **state)
@@ -199,7 +276,7 @@ static int run_here(struct test *test)
     const struct CMUnitTest unit = { test->name, call, NULL, NULL, test };
     int failed;
 
-    (void)alarm(TEST_SECONDS);
+    watch_over_test();
     failed = _cmocka_run_group_tests(test->name, &unit, 1, NULL, NULL);
     remove_folder();
     return failed;

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <time.h>
+
 #include "base/diag.h"
 #include "base/err.h"
 #include "data/yaml.h"
@@ -174,8 +176,17 @@ static const struct value *empty_map(struct arena *arena)
 
 #define SPEED_STATES     5000
 #define SPEED_REQUISITES 4
-/* A hundred times what it takes on a slow machine would still be below. */
+/* Of the processor, so that other work on the machine does not count. A hundred times what it takes
+ * on a slow machine would still be below. */
 #define SPEED_LIMIT (10 * CLOCK_SECOND)
+
+static int64_t processor_time(void)
+{
+    struct timespec now;
+
+    CHECK_INT(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+}
 
 TEST(five_thousand_states_with_twenty_thousand_requisites_compile_quickly)
 {
@@ -199,9 +210,9 @@ TEST(five_thousand_states_with_twenty_thousand_requisites_compile_quickly)
     tree_add(tree, "big.zy", buf_view(&text));
     host.facts = host.settings = empty_map(&arena);
 
-    const int64_t start = clock_real();
+    const int64_t start = processor_time();
     CHECK(compile_refs(&arena, &host, (struct param_strs){ 1, refs }, &plan, &diags) == 0);
-    CHECK(clock_real() - start < SPEED_LIMIT);
+    CHECK(processor_time() - start < SPEED_LIMIT);
     CHECK_INT(plan->count, SPEED_STATES);
     for (uint32_t i = 0; i < plan->count; i++)
         for (size_t kind = 0; kind < REQUISITES; kind++)

@@ -15,7 +15,6 @@
 #include "supervise/config.h"
 #include "supervise/hook_phase.h"
 #include "supervise/real_world.h"
-#include "sys/clock.h"
 #include "sys/path.h"
 #include "test.h"
 
@@ -227,7 +226,6 @@ TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
     AUTO_BUF struct buf want = BUF_INIT(BUF_NO_LIMIT);
     struct desk desk;
     uint64_t ticket;
-    int64_t begun;
     int fd, count;
 
     open_desk(&desk);
@@ -235,7 +233,6 @@ TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
     CHECK_INT(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
     flush(&desk);
     stall_begin(&desk);
-    begun = clock_real();
     count = fill_pipe(fd, 0); /* the pipe is all the room that there is */
     CHECK(count > 0);
     ticket = capture_flush(&desk.capture);
@@ -243,7 +240,6 @@ TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
     CHECK_INT(desk.capture.flushed, ticket - 1);
     loop_turn(desk.loop);
     CHECK(!capture_is_flushed(&desk.capture, ticket));
-    CHECK(clock_real() - begun < 20 * CLOCK_SECOND); /* nothing of it waited */
     stall_end();
     flush(&desk);
     for (int i = 0; i < count; i++)

@@ -381,7 +381,7 @@ TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
     unsigned seed = 7;
     int cut = 0;
 
-    for (int round = 0; round < KILL_ROUNDS; round++) {
+    for (int round = 0; round < KILL_ROUNDS || cut == 0; round++) {
         struct scene scene;
 
         scene_init(&scene);
@@ -398,7 +398,6 @@ TEST(a_run_killed_at_any_moment_leaves_files_old_or_new_and_can_be_reverted)
         CHECK(access(scene_path(&scene, "d0"), F_OK) < 0); /* drafts of killed runs and all */
         scene_done(&scene);
     }
-    CHECK(cut > 0);
 }
 
 TEST(a_revert_that_was_killed_is_finished_by_the_next)

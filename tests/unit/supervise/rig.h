@@ -29,7 +29,7 @@
 
 #define RIG __attribute__((unused)) static
 
-#define PATIENCE (20 * CLOCK_SECOND)
+#define PATIENCE (60 * CLOCK_SECOND) /* only failures take that long */
 #define TICK     (5 * CLOCK_MS)
 #define LOG_MAX  ((size_t)1 << 20)
 

@@ -89,7 +89,7 @@ TEST(many_senders_lose_nothing_and_keep_their_order)
     while (count < SENDERS * EACH) {
         int batch = 0;
 
-        CHECK(mailbox_wait(&box, clock_real() + 30 * CLOCK_SECOND));
+        CHECK(mailbox_wait(&box, clock_real() + 60 * CLOCK_SECOND));
         for (struct mail *mail = mailbox_take(&box), *after; mail; mail = after, batch++) {
             struct letter *letter = container_of(mail, struct letter, mail);
 

@@ -66,7 +66,8 @@ static bool is_dead(pid_t pid)
 
     if (kill(pid, 0) < 0)
         return errno == ESRCH;
-    CHECK_INT(fs_read(&arena, arena_printf(&arena, "/proc/%d/stat", pid), 10000, &text, &err), 0);
+    if (fs_read(&arena, arena_printf(&arena, "/proc/%d/stat", pid), 10000, &text, &err) < 0)
+        return err.errnum == ESRCH; /* gone between opening and reading */
     return !text.p || strstr(text.p, ") Z ") || strstr(text.p, ") X ");
 }
 
@@ -123,13 +124,12 @@ TEST(a_daemon_in_the_background_does_not_hold_the_run)
 {
     const char *path = path_join(&arena, test_folder(), "pid");
     struct process_result result =
-        run(arena_printf(&arena, "sleep 100 & echo $! > %s; echo started", path),
-            (struct process_bounds){ .timeout = 20 * CLOCK_SECOND });
+        run(arena_printf(&arena, "sleep 1000 & echo $! > %s; echo started", path),
+            (struct process_bounds){ .timeout = 60 * CLOCK_SECOND });
     pid_t pid = read_pid(path);
 
     CHECK_STR(result.out.p, "started\n");
     CHECK(!result.timed_out);
-    CHECK(result.duration < 10 * CLOCK_SECOND);
     CHECK(!is_dead(pid)); /* left alone */
     CHECK_INT(kill(pid, SIGKILL), 0);
 }
@@ -142,39 +142,51 @@ static enum fs_kind info_kind(const char *path)
     return info.kind;
 }
 
-/* The grandchild has left the session, lost its parents and tells its number. */
-static void check_timeout_kills(enum fence_kind fence)
+/* The grandchild has left the session, lost its parents and tells its number; false: it had no time
+ * to do so. */
+static bool check_timeout_kills(enum fence_kind fence, int64_t timeout)
 {
     const char *path = path_join(&arena, test_folder(), "pid");
     const char *mark = path_join(&arena, test_folder(), "inner");
     const char *command = arena_printf(
         &arena,
-        "trap '' TERM; (setsid sh -c 'sh -c \"echo \\$\\$ > %s; exec sleep 100\" & exit' &); "
-        "while ! test -s %s; do sleep 0.01; done; echo seen > %s; sleep 100",
+        "trap '' TERM; (setsid sh -c 'sh -c \"echo \\$\\$ > %s; exec sleep 1000\" & exit' &); "
+        "while ! test -s %s; do sleep 0.01; done; echo seen > %s; sleep 1000",
         path, path, mark);
     size_t before = count_fds();
     struct process_result result =
-        run(command, (struct process_bounds){ .timeout = 3 * CLOCK_SECOND, .fence = fence });
+        run(command, (struct process_bounds){ .timeout = timeout, .fence = fence });
 
     CHECK(result.timed_out);
     CHECK(!result.canceled);
     CHECK_INT(result.status.signo, SIGKILL);
-    CHECK_INT(info_kind(mark), FS_FILE);
-    CHECK(is_dead(read_pid(path)));
-    CHECK(result.duration >= 3 * CLOCK_SECOND);
+    CHECK(result.duration >= timeout);
     CHECK(count_fds() <=
           before + (fence == FENCE_CGROUP ? 4 : 0)); /* groups are kept for use again */
+    if (info_kind(mark) != FS_FILE)
+        return false;
+    CHECK(is_dead(read_pid(path)));
+    return true;
+}
+
+/* A busy machine is given more time. */
+static void check_timeouts_kill(enum fence_kind fence)
+{
+    int64_t timeout = CLOCK_SECOND;
+
+    while (!check_timeout_kills(fence, timeout))
+        timeout *= 2;
 }
 
 TEST(a_timeout_kills_a_grandchild_that_left_without_a_control_group)
 {
-    check_timeout_kills(FENCE_REAPER);
+    check_timeouts_kill(FENCE_REAPER);
 }
 
 TEST(a_timeout_kills_a_grandchild_that_left_with_a_control_group)
 {
     if (has_cgroups())
-        check_timeout_kills(FENCE_CGROUP);
+        check_timeouts_kill(FENCE_CGROUP);
 }
 
 TEST(groups_are_used_again_and_removed_at_the_end)

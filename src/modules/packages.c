@@ -301,6 +301,52 @@ int packages_act(struct packages *packages, const struct package_request *reques
     return rc;
 }
 
+/* Everything that is held. */
+static int find_held(struct packages *packages, struct packages_wants *ret, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    const struct package_db *db;
+
+    *ret = (struct packages_wants){ 0 };
+    if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
+        return -1;
+    VEC_EACH (&db->list, package)
+        if ((*package)->held)
+            VEC_PUSH_IN(arena, &ret->list,
+                        ((struct packages_want){ .name = package_db_key(arena, db, *package) }));
+    installed_unlock();
+    return 0;
+}
+
+/* Those of them that are still there, and are not held any more. */
+static int hold_again(struct packages *packages, struct packages_wants *held, struct err *err)
+{
+    struct package_request request = { .action = PACKAGE_HOLD };
+
+    if (packages_look(packages, held, err) < 0)
+        return -1;
+    VEC_EACH (&held->list, item)
+        if (item->found.state >= PACKAGE_BROKEN && !item->found.held)
+            packages_request_add(packages, &request, item->name, NULL);
+    return packages_act(packages, &request, err);
+}
+
+/* By a manager with a word for it, which forgets the hold of what it changes, dependencies too. */
+static int install_over_holds(struct packages *packages, const struct package_request *request,
+                              struct err *err)
+{
+    struct packages_wants held;
+    struct err after;
+    int rc;
+
+    if (find_held(packages, &held, err) < 0)
+        return -1;
+    rc = packages_act(packages, request, err);
+    if (hold_again(packages, &held, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    return rc;
+}
+
 static struct package_request held_of(struct packages *packages, enum package_action action,
                                       const struct packages_wants *unmet)
 {
@@ -312,9 +358,9 @@ static struct package_request held_of(struct packages *packages, enum package_ac
     return request;
 }
 
-/* Held ones that may change: managers without a word for it let go first. */
-static int install_held(struct packages *packages, const struct packages_wants *unmet,
-                        const struct package_request *request, struct err *err)
+/* By a manager without one: what is held is let go first. */
+static int install_let_go(struct packages *packages, const struct packages_wants *unmet,
+                          const struct package_request *request, struct err *err)
 {
     const struct package_request let_go = held_of(packages, PACKAGE_UNHOLD, unmet);
     const struct package_request hold = held_of(packages, PACKAGE_HOLD, unmet);
@@ -327,6 +373,14 @@ static int install_held(struct packages *packages, const struct packages_wants *
     if (packages_act(packages, &hold, &after) < 0 && rc == 0)
         return *err = after, -1;
     return rc;
+}
+
+/* What is held may change, and is held again afterwards. */
+static int install_held(struct packages *packages, const struct packages_wants *unmet,
+                        const struct package_request *request, struct err *err)
+{
+    return packages->manager->change_held ? install_over_holds(packages, request, err)
+                                          : install_let_go(packages, unmet, request, err);
 }
 
 /* What failed may have failed for a name that was not written right. */
@@ -359,9 +413,8 @@ int packages_install(struct packages *packages, const struct packages_wants *unm
                      const struct package_request *request, const struct package_offers *offers,
                      struct err *err)
 {
-    const int rc = request->change_held && !packages->manager->change_held
-                       ? install_held(packages, unmet, request, err)
-                       : packages_act(packages, request, err);
+    const int rc = request->change_held ? install_held(packages, unmet, request, err)
+                                        : packages_act(packages, request, err);
 
     return rc < 0 ? suggest_names(packages, unmet, offers, err) : 0;
 }

@@ -13,15 +13,6 @@
 
 /* --- noting -------------------------------------------------------------------------- */
 
-/* How a package is asked for: foreign ones with their architecture. */
-static const char *key_of(struct arena *arena, const struct package_db *db,
-                          const struct package *package)
-{
-    if (package_db_find(db, str_from(package->name)) == package)
-        return arena_strdup(arena, package->name);
-    return arena_printf(arena, "%s:%s", package->name, package->arch);
-}
-
 static int snapshot(struct packages *packages, struct map *ret, struct err *err)
 {
     struct arena *arena = packages->run->arena;
@@ -34,7 +25,7 @@ static int snapshot(struct packages *packages, struct map *ret, struct err *err)
         struct package *copy = ARENA_NEW(arena, struct package);
 
         *copy = **item;
-        copy->name = key_of(arena, db, *item);
+        copy->name = package_db_key(arena, db, *item);
         copy->version = arena_strdup(arena, (*item)->version);
         copy->arch = "";
         if (!map_has(ret, str_from(copy->name)))
@@ -177,19 +168,24 @@ static struct package read_noted(const struct value *v)
 static void plan_one(struct packages *packages, struct plan *plan, const char *name,
                      const struct package *was, const struct package *now)
 {
-    bool has = now->state >= PACKAGE_BROKEN, had = was->state >= PACKAGE_BROKEN;
+    const bool has = now->state >= PACKAGE_BROKEN, had = was->state >= PACKAGE_BROKEN;
+    const bool is_held = has && now->held, was_held = had && was->held;
+    const bool moves = has != had || strcmp(was->version, now->version) != 0;
 
     if (has && !had)
         packages_request_add(packages, was->state == PACKAGE_CONFIG ? &plan->remove : &plan->purge,
                              name, NULL);
     else if (!has && now->state == PACKAGE_CONFIG && was->state == PACKAGE_ABSENT)
         packages_request_add(packages, &plan->purge, name, NULL);
-    else if (had && (!has || strcmp(was->version, now->version) != 0))
+    else if (had && moves)
         packages_request_version(packages, &plan->install,
                                  &(struct packages_want){ .name = name, .found = *now },
                                  was->version);
-    if (had && was->held != (has && now->held))
-        packages_request_add(packages, was->held ? &plan->hold : &plan->unhold, name, NULL);
+    /* What is held cannot move, and what has moved is not held any more. */
+    if (is_held && (moves || !was_held))
+        packages_request_add(packages, &plan->unhold, name, NULL);
+    if (was_held && (moves || !is_held))
+        packages_request_add(packages, &plan->hold, name, NULL);
 }
 
 /* Only a run that did not come to its end leaves open what it changed. */

@@ -97,6 +97,14 @@ const struct package *package_db_find(const struct package_db *db, struct str na
     return map_find(&db->names, name);
 }
 
+const char *package_db_key(struct arena *arena, const struct package_db *db,
+                           const struct package *package)
+{
+    if (package_db_find(db, str_from(package->name)) == package)
+        return arena_strdup(arena, package->name);
+    return arena_printf(arena, "%s:%s", package->name, package->arch);
+}
+
 const struct package *package_db_find_installed(const struct package_db *db, struct str name)
 {
     const struct package *package = map_find(&db->names, name);

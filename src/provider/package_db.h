@@ -62,6 +62,9 @@ void package_db_provide(struct package_db *db, struct str name, struct package *
 const struct package *package_db_find(const struct package_db *db, struct str name);
 /* The same, installed and whole; also one that provides the name. */
 const struct package *package_db_find_installed(const struct package_db *db, struct str name);
+/* How a package is asked for, in the arena: a foreign one with its architecture. */
+const char *package_db_key(struct arena *arena, const struct package_db *db,
+                           const struct package *package);
 /* "installed", "half installed", ... */
 const char *package_state_word(enum package_state state);
 

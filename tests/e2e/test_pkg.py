@@ -162,11 +162,31 @@ def test_holds_are_set_respected_and_taken_back(machine):
     assert status != 0 and "zt-app is held at 1.2" in only(results)["error"]
     status, results = run(machine, f"{INSTALLED}    - version: '2.0'\n    - update_holds: true\n")
     assert status == 0 and machine.has("zt-app") == "2.0", results
+    assert machine.status("zt-app") == "hi"  # held again
     status, results = run(machine, "app:\n  pkg.unheld:\n    - name: zt-app\n")
     assert status == 0 and machine.status("zt-app") == "ii"
     status, results = run(machine, "app:\n  pkg.held:\n    - name: zt-app\n")
     assert status == 0 and machine.status("zt-app") == "hi"
     assert not only(apply(machine)[1])["changed"]
+
+
+def test_a_package_that_came_and_was_held_goes_with_a_revert(machine):
+    status, results = run(machine, f"{INSTALLED}    - hold: true\n")
+    assert status == 0 and machine.status("zt-app") == "hi", results
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.status("zt-app") == ""
+
+
+@pytest.mark.parametrize("state", ["pkg.latest:\n    - name: zt-app", "pkg.installed:\n    - name: zt-app\n    - version: '2.0'"])
+def test_a_held_package_that_is_updated_is_held_again_also_by_a_revert(machine, state):
+    machine.run("apt-get", "-qy", "install", "zt-app=1.0", check=True)
+    machine.run("apt-mark", "hold", "zt-app", check=True)
+    status, results = run(machine, f"app:\n  {state}\n    - update_holds: true\n")
+    assert status == 0 and machine.has("zt-app") == "2.0" and machine.status("zt-app") == "hi", results
+    assert "held" not in only(results)["details"]["changes"]["zt-app"]
+    assert not only(apply(machine)[1])["changed"]
+    assert machine.zester("state.revert", "t").returncode == 0
+    assert machine.has("zt-app") == "1.0" and machine.status("zt-app") == "hi"
 
 
 def test_a_hold_is_reverted(machine):

@@ -262,11 +262,13 @@ bool accounts_was_there(const struct state_run *run)
     return kept_lines(run, user ? IN_PASSWD : IN_GROUP).n > 0;
 }
 
-bool accounts_kept_uid(const struct state_run *run, int64_t *ret_uid)
+bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *ret_gid)
 {
+    const struct str line = kept_lines(run, IN_PASSWD);
     struct err ignored;
 
-    return number_parse_int(colons_field(kept_lines(run, IN_PASSWD), 2), ret_uid, &ignored) == 0;
+    return number_parse_int(colons_field(line, 2), ret_uid, &ignored) == 0 &&
+           number_parse_int(colons_field(line, 3), ret_gid, &ignored) == 0;
 }
 
 /* --- restoring ----------------------------------------------------------------------- */

@@ -75,8 +75,8 @@ int accounts_keep_user(struct state_run *run, const char *name, struct err *err)
 int accounts_keep_group(struct state_run *run, const char *name, struct err *err);
 /* Was there one when it was noted? */
 bool accounts_was_there(const struct state_run *run);
-/* The uid that was noted; false: none. */
-bool accounts_kept_uid(const struct state_run *run, int64_t *ret_uid);
+/* The numbers of the user that was noted, and of its login group; false: none. */
+bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *ret_gid);
 /* Put the lines back as they were; `ret_changed` is set when they were not. */
 int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
                           struct err *err);

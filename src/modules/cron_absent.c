@@ -53,7 +53,7 @@ static int look(struct state_run *run, const struct absent_args *want, struct st
     size_t kept = 0;
 
     *ret_count = 0;
-    if (crons_read(run, want->user, ret_text, err) < 0)
+    if (crons_read_gone(run, want->user, ret_text, err) < 0)
         return -1;
     for (size_t at = 0; crontab_next(*ret_text, at, &block); at = block.at + block.size)
         if (goes(want, &block)) {

@@ -20,8 +20,11 @@ struct value;
 /* A larger crontab is an error. */
 #define CRONS_TEXT_MAX ((size_t)16 << 20)
 
-/* Empty when the user has none. */
+/* Empty when the user has none. A user who does not exist is an error; in a dry run, where a state
+ * before this one may make the account, it is only told. */
 int crons_read(struct state_run *run, const char *user, struct str *ret, struct err *err);
+/* The same for those who want something not to be there: nobody has nothing. */
+int crons_read_gone(struct state_run *run, const char *user, struct str *ret, struct err *err);
 /* An empty text: the user has none. */
 int crons_write(struct state_run *run, const char *user, struct str text, struct err *err);
 

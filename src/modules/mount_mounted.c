@@ -165,7 +165,10 @@ static int mounted_check(struct state_run *run, const void *args, struct err *er
     if (want->persist && editor_check(run, &editor, args, err) < 0)
         return -1;
     if (!run->differs)
-        state_say(run, "%s already mounted with desired configuration", want->name);
+        state_say(run,
+                  want->mount ? "%s already mounted with desired configuration"
+                              : "%s is in fstab with desired configuration",
+                  want->name);
     return 0;
 }
 
@@ -198,7 +201,7 @@ static int replace(struct state_run *run, const struct mounts_entry *now,
         return -1;
     if (mounts_mount(run, entry, err) == 0)
         return 0;
-    (void)mounts_mount(run, now, &ignored);
+    (void)mounts_mount_again(run, now, &ignored);
     return -1;
 }
 
@@ -229,6 +232,7 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, con
                      struct err *err)
 {
     struct mounts_list list;
+    struct mounts_entry recipe = { 0 }; /* of what is there now */
     const struct mounts_entry *now;
     enum step step;
     const char *why;
@@ -240,8 +244,11 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, con
     *ret_done = NULL;
     if (step == STEP_NONE)
         return 0;
-    if (make_folder(run, want, err) < 0 || (now && mounts_note(run, &list, now, err) < 0) ||
-        take_step(run, want, step, now, err) < 0)
+    if (make_folder(run, want, err) < 0 || (now && mounts_note(run, &list, now, err) < 0))
+        return -1;
+    if (now)
+        recipe = mounts_recipe(run, &list, now);
+    if (take_step(run, want, step, &recipe, err) < 0)
         return -1;
     *ret_done =
         arena_printf(run->arena, "%s %s (%s) at %s", step == STEP_REMOUNT ? "remounted" : "mounted",
@@ -286,7 +293,7 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
     }
     if (step->i == STEP_REMOUNT) {
         state_say(run, "remounted %s as it was", want->name);
-        return mounts_remount(run, back.device, want->name, back.options, err);
+        return mounts_remount_again(run, &back, err);
     }
     if (mounts_read(run, &list, err) < 0)
         return -1;
@@ -298,7 +305,7 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
     if (mounts_unmount(run, want->name, err) < 0)
         return -1;
     state_say(run, "unmounted %s (revert)", want->name);
-    return step->i == STEP_REPLACE ? mounts_mount(run, &back, err) : 0;
+    return step->i == STEP_REPLACE ? mounts_mount_again(run, &back, err) : 0;
 }
 
 const struct module module_mount_mounted = {

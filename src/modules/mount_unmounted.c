@@ -18,7 +18,7 @@ struct unmounted_args {
 /* clang-format off */
 static const struct param unmounted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("device", STR, ARGS, device, "only when this is what is mounted there", .flags = PARAM_FILLED),
+    PARAM("device", STR, ARGS, device, "only when this is what is mounted there, and what fstab has for it", .flags = PARAM_FILLED),
     PARAM("persist", BOOL, ARGS, persist, "take it out of fstab too"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
     { 0 },
@@ -32,12 +32,26 @@ static int unmounted_validate(const void *args, const struct value *where, struc
     return machine_validate("name", want->name, MACHINE_LINE, where, diags);
 }
 
+/* Is the device of the entry, if there is one, the one that is meant? */
+static bool is_meant(struct state_run *run, const struct unmounted_args *want, struct str text)
+{
+    struct fstab_entry entry;
+
+    if (!want->device || !fstab_find(run->arena, text, want->name, &entry))
+        return true;
+    return mounts_is_device(
+        run, &(struct mounts_entry){ .folder = want->name, .device = entry.device }, want->device);
+}
+
 static int unmounted_plan(struct state_run *run, const void *args, const struct editor_file *file,
                           struct editor_plan *plan, struct err *err)
 {
     const struct unmounted_args *want = args;
 
-    fstab_remove(file->text, want->name, &plan->text);
+    if (is_meant(run, want, file->text))
+        fstab_remove(file->text, want->name, &plan->text);
+    else
+        buf_add_str(&plan->text, file->text);
     plan->pending = arena_printf(run->arena, "%s is in fstab", want->name);
     plan->done = "removed fstab entry";
     return edit_finish(&plan->text, err);
@@ -115,7 +129,7 @@ static int unmounted_revert(struct state_run *run, const void *args, struct err 
     }
     state_say(run, "mounted %s again (revert)", want->name);
     back = mounts_noted(run, want->name);
-    return mounts_mount(run, &back, err);
+    return mounts_mount_again(run, &back, err);
 }
 
 const struct module module_mount_unmounted = {

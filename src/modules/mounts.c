@@ -92,18 +92,20 @@ struct mounts_entry mounts_recipe(struct state_run *run, const struct mounts_lis
     recipe.device = source;
     recipe.type = "none";
     recipe.options = arena_printf(run->arena, "bind,%s", entry->options);
+    recipe.super_options = "";
     return recipe;
 }
 
 int mounts_note(struct state_run *run, const struct mounts_list *list,
                 const struct mounts_entry *entry, struct err *err)
 {
-    struct value_map *was = value_map_new(run->arena, 3);
+    struct value_map *was = value_map_new(run->arena, 4);
     const struct mounts_entry recipe = mounts_recipe(run, list, entry);
 
     value_map_set(run->arena, was, value_text("device"), value_text(recipe.device));
     value_map_set(run->arena, was, value_text("type"), value_text(recipe.type));
     value_map_set(run->arena, was, value_text("options"), value_text(recipe.options));
+    value_map_set(run->arena, was, value_text("super"), value_text(recipe.super_options));
     return state_note(run, "was", value_map(was), err);
 }
 
@@ -121,7 +123,8 @@ struct mounts_entry mounts_noted(struct state_run *run, const char *folder)
     return (struct mounts_entry){ .folder = folder,
                                   .device = text_of(was, "device"),
                                   .type = text_of(was, "type"),
-                                  .options = text_of(was, "options") };
+                                  .options = text_of(was, "options"),
+                                  .super_options = text_of(was, "super") };
 }
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -310,6 +313,29 @@ int mounts_remount(struct state_run *run, const char *device, const char *folder
         &tool,
         TOOL("mount", "-o", arena_printf(run->arena, "remount,%s", options), "--", device, folder),
         NULL, NULL, err);
+}
+
+static const char *all_options(struct state_run *run, const struct mounts_entry *entry)
+{
+    return arena_printf(run->arena, "%s,%s", entry->options, entry->super_options);
+}
+
+int mounts_mount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err)
+{
+    struct mounts_entry whole = *entry;
+
+    if (entry->super_options[0] == '\0')
+        return mounts_mount(run, entry, err);
+    whole.options = all_options(run, entry);
+    return mounts_mount(run, &whole, err) == 0 ? 0 : mounts_mount(run, entry, err);
+}
+
+int mounts_remount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err)
+{
+    if (entry->super_options[0] != '\0' &&
+        mounts_remount(run, entry->device, entry->folder, all_options(run, entry), err) == 0)
+        return 0;
+    return mounts_remount(run, entry->device, entry->folder, entry->options, err);
 }
 
 int mounts_unmount(struct state_run *run, const char *folder, struct err *err)

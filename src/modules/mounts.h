@@ -52,6 +52,10 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
 int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err);
 int mounts_remount(struct state_run *run, const char *device, const char *folder,
                    const char *options, struct err *err);
+/* A recipe, with the options of the file system too. Some file systems show options that they do
+ * not take: then without those. */
+int mounts_mount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err);
+int mounts_remount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err);
 int mounts_unmount(struct state_run *run, const char *folder, struct err *err);
 
 #endif

@@ -173,15 +173,16 @@ static int finish(struct state_run *run, const struct user_wish *wish, struct ac
     return set_ages(run, wish, &diff, err);
 }
 
+/* `ret_why` is what differed; NULL: nothing. */
 static int change_user(struct state_run *run, const struct user_wish *wish,
-                       struct accounts_user *now, bool *ret_changed, struct err *err)
+                       struct accounts_user *now, const char **ret_why, struct err *err)
 {
     struct user_diff diff;
 
     buf_clear(&run->text);
     if (user_wish_compare(run, wish, now, &diff, err) < 0)
         return -1;
-    *ret_changed = diff.any;
+    *ret_why = diff.any ? buf_copy(&run->text, run->arena).p : NULL;
     if (!diff.any)
         return 0;
     if (accounts_keep_user(run, wish->name, err) < 0 ||
@@ -248,22 +249,24 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 {
     const struct user_wish *wish = args;
     struct accounts_user now;
-    bool changed = true, fresh;
+    const char *why = "";
+    bool fresh;
 
     if (wish->password)
         state_secret(run, str_from(wish->password));
     if (accounts_find_user(run, wish->name, &now, err) < 0)
         return -1;
     fresh = !now.account;
-    if ((fresh ? create_user(run, wish, &now, err) : change_user(run, wish, &now, &changed, err)) <
-        0)
+    if ((fresh ? create_user(run, wish, &now, err) : change_user(run, wish, &now, &why, err)) < 0)
         return -1;
     buf_clear(&run->text);
-    if (!changed) {
+    if (!why) {
         state_say(run, "user %s is as it should be", wish->name);
         state_unchanged(run);
         return 0;
     }
+    if (why[0] != '\0')
+        state_say(run, "%s", why);
     state_say(run, "%s user %s", fresh ? "created" : "modified", wish->name);
     state_detail(run, "user", "%s", wish->name);
     state_detail(run, "action", "%s", fresh ? "created" : "modified");
@@ -277,9 +280,13 @@ static int delete_again(struct state_run *run, const struct user_wish *wish,
                         const struct account *now, struct err *err)
 {
     const struct value *made = state_noted(run, "made");
+    const struct account *first;
 
-    if (accounts_delete_user(run, wish->name, false, "end its processes, then revert again", err) <
-        0)
+    if (account_find_uid(run->arena, now->uid, &first, err) < 0)
+        return -1;
+    /* processes of a number that somebody else has too are not in the way */
+    if (accounts_delete_user(run, wish->name, first && strcmp(first->name, wish->name) != 0,
+                             "end its processes, then revert again", err) < 0)
         return -1;
     for (size_t i = 0; made && made->kind == VALUE_LIST && i < made->list->count; i++)
         if (accounts_remove_own(run, made->list->items[i].s.p, now->uid, err) < 0)
@@ -288,20 +295,34 @@ static int delete_again(struct state_run *run, const struct user_wish *wish,
     return 0;
 }
 
-/* usermod gives the files in the home to the new number; so does this for the old one. */
-static int restore_uid(struct state_run *run, const struct user_wish *wish,
+/* usermod gives the files in the home to the new numbers; so does this for the old ones. */
+static int restore_ids(struct state_run *run, const struct user_wish *wish,
                        const struct account *now, bool *ret_changed, struct err *err)
 {
     const struct tool tool = machine_tool(run);
-    int64_t uid;
+    const struct account_group *group;
+    struct tool_words words = { 0 };
+    int64_t uid, gid;
 
-    if (!accounts_kept_uid(run, &uid) || now->uid == (uid_t)uid)
+    if (!accounts_kept_ids(run, &uid, &gid))
+        return 0;
+    if (account_find_gid(run->arena, (gid_t)gid, &group, err) < 0)
+        return -1;
+    tool_add(&tool, &words, "usermod");
+    if (now->uid != (uid_t)uid) {
+        tool_add(&tool, &words, "-o");
+        tool_add(&tool, &words, "-u");
+        tool_add(&tool, &words, arena_printf(run->arena, "%lld", (long long)uid));
+    }
+    if (now->gid != (gid_t)gid && group) {
+        tool_add(&tool, &words, "-g");
+        tool_add(&tool, &words, arena_printf(run->arena, "%lld", (long long)gid));
+    }
+    if (words.list.n == 1)
         return 0;
     *ret_changed = true;
-    return tool_run(
-        &tool,
-        TOOL("usermod", "-o", "-u", arena_printf(run->arena, "%lld", (long long)uid), wish->name),
-        NULL, NULL, err);
+    tool_add(&tool, &words, wish->name);
+    return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
 /* The home went along with the account; it goes back unless something is there again. */
@@ -326,7 +347,7 @@ static int restore_user(struct state_run *run, const struct user_wish *wish,
 {
     bool changed = false;
 
-    if (now && (restore_uid(run, wish, now, &changed, err) < 0 ||
+    if (now && (restore_ids(run, wish, now, &changed, err) < 0 ||
                 restore_home(run, now, &changed, err) < 0))
         return -1;
     if (accounts_restore_user(run, wish->name, &changed, err) < 0)

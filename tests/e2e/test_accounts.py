@@ -212,6 +212,25 @@ def test_a_home_moves_along_with_what_is_in_it_and_back(machine):
     assert machine.path("/srv/ada/letter").read_text() == "dear" and not machine.path("/home/ada").exists()
 
 
+def test_files_of_the_home_get_their_old_group_back(machine):
+    machine.sh("groupadd -g 4400 old; groupadd -g 4401 other; useradd -m -g old ada; touch /home/ada/mine /home/ada/theirs; "
+               "chown ada:old /home/ada/mine; chown ada:other /home/ada/theirs")
+    owners = ["stat", "-c", "%u:%g", "/home/ada", "/home/ada/mine", "/home/ada/theirs"]
+    before = machine.run(*owners)
+    result = machine.settles("ada: {user.present: [{uid: 4500}, {gid: users}]}")["user.present:ada"]
+    assert result["diff"].splitlines()[1:] == ['primary group is not "users"', "modified user ada"], result["diff"]
+    assert machine.run(*owners) != before
+    machine.revert()
+    assert machine.run(*owners) == before
+
+
+def test_an_account_that_shares_the_number_of_one_in_use_goes_with_a_revert(machine):
+    before = account_files(machine)
+    machine.settles("twin: {user.present: [{uid: 0}, {unique: false}]}")
+    machine.revert()
+    assert account_files(machine) == before
+
+
 def test_a_uid_may_be_shared_only_when_told(machine):
     machine.sh("useradd -u 4300 ada")
     failed = machine.apply("bob: {user.present: [{uid: 4300}]}")["user.present:bob"]

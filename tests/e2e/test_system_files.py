@@ -246,11 +246,33 @@ off: {cron.present: [{command: /bin/off, user: ada, commented: true}]}
     assert machine.run("crontab", "-u", "ada", "-l") == before
 
 
+def test_comments_at_the_top_of_a_crontab_that_has_no_header_stay(machine):
+    skip_without("crontab")
+    top = "# one\n# two\n# three\n# four\n"
+    table = machine.path("/var/spool/cron/crontabs/root")
+    table.write_text(top + "1 2 * * * old\n")
+    machine.sh("chmod 600 /var/spool/cron/crontabs/root")
+    machine.settles("job: {cron.present: [{command: new}]}\nMAILTO: {cron.env_present: [{value: me}]}")
+    assert top + "1 2 * * * old\n# ZESTER_CRON_ID: job\n* * * * * new\n" in table.read_text()
+    machine.revert()
+    assert table.read_text().endswith(top + "1 2 * * * old\n")
+
+
+def test_nobody_has_no_crontab_to_take_something_from(machine):
+    skip_without("crontab")
+    for state in machine.apply("""
+job: {cron.absent: [{user: no-such-user-here}]}
+VAR: {cron.env_absent: [{user: no-such-user-here}]}
+""").values():
+        assert not state["changed"] and not state["failed"], state
+
+
 def test_a_dry_run_foresees_the_crontab_of_a_user_that_is_not_there_yet(machine):
     skip_without("crontab")
     text = "job: {cron.present: [{command: /bin/true}, {user: no-such-user-here}]}"
     state = machine.apply(text, "--test")["cron.present:job"]
     assert state["changed"] and not state["failed"], state
+    assert "user no-such-user-here does not exist; an earlier state must make it" in state["diff"]
     assert machine.apply(text)["cron.present:job"]["failed"]
 
 
@@ -350,6 +372,29 @@ def test_a_folder_is_bound_and_unbound(machine):
     assert "/srv/to" not in machine.path("/etc/fstab").read_text()
     machine.revert()
     assert machine.sh("findmnt /srv/to", check=False).returncode != 0
+
+
+def test_options_of_the_file_system_come_back_with_a_revert(machine):
+    machine.sh("mkdir /mnt/data; mount -t tmpfs -o size=1m,mode=0710,nosuid tmpfs /mnt/data")
+    before = options_at(machine, "/mnt/data")
+    assert "size=1024k" in before
+    machine.settles("/mnt/data: {mount.mounted: [{device: tmpfs, fstype: tmpfs, opts: 'size=2m,ro', persist: false}]}")
+    assert options_at(machine, "/mnt/data") != before
+    machine.revert()
+    assert options_at(machine, "/mnt/data") == before
+    machine.settles("/mnt/data: {mount.unmounted: []}")
+    machine.revert()
+    assert options_at(machine, "/mnt/data") == before
+
+
+def test_an_entry_of_another_device_stays_in_fstab(machine):
+    machine.path("/etc/fstab").write_text("/dev/sdz1 /mnt/data ext4 defaults 0 2\n")
+    text = "/mnt/data: {{mount.unmounted: [{{device: {}, persist: true}}]}}"
+    result = machine.apply(text.format("/dev/sdz2"))["mount.unmounted:/mnt/data"]
+    assert not result["changed"] and not result["failed"], result
+    assert "/mnt/data" in machine.path("/etc/fstab").read_text()
+    machine.settles(text.format("/dev/sdz1"))
+    assert machine.path("/etc/fstab").read_text() == ""
 
 
 def test_what_cannot_be_mounted_does_not_get_into_fstab(machine):

@@ -1,9 +1,9 @@
 /*
- * Two ways to be born. Without a cgroup: clone with CLONE_VM and CLONE_VFORK, on
- * a stack of its own; nothing is copied, so the cost does not grow with our
- * memory. Into a cgroup: clone3, which alone can do that, with memory copied on
- * write, because clone3 cannot give a C function a stack. In both the parent
- * stands still until exec or exit, and the report is in memory that both see.
+ * A child is born with CLONE_VM and CLONE_VFORK, on a stack of its own: nothing is
+ * copied, so the cost does not grow with our memory, and the parent stands still
+ * until exec or exit. Without a cgroup that is libc's clone. Only clone3 can give
+ * birth into a cgroup, and libc has no function for it: a few instructions for
+ * the processor that we know, and a copy of our memory on all others.
  *
  * All of the child is raw system calls: libc's setuid would reach for the
  * parent's other threads, and sanitizers watch libc's other wrappers.
@@ -228,23 +228,65 @@ static pid_t start_sharing(struct child *child, int *ret_pidfd)
     return __clone(live, stack + sizeof(stack), flags, child, ret_pidfd);
 }
 
-/* The child's copy of our stack is its own, so it may simply go on from here. */
-__attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
-start_in_cgroup(struct child *child, int *ret_pidfd)
+#ifdef __x86_64__
+/* The child never returns to our frames: it goes on with `live` on the stack that the kernel has
+ * given it, which is empty, as the ABI wants it before a call. */
+static pid_t clone_into(struct clone_args args, struct child *child)
 {
-    int pidfd = -1;
+    char stack[STACK_SIZE] __attribute__((aligned(16)));
+    long rc = SYS_clone3;
+
+    args.flags |= CLONE_VM;
+    args.stack = (uintptr_t)stack;
+    args.stack_size = sizeof(stack);
+    __asm__ volatile("syscall\n\t"
+                     "test %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "mov %[child], %%rdi\n\t"
+                     "call *%[live]\n\t"
+                     "hlt\n"
+                     "1:"
+                     : "+a"(rc)
+                     : "D"(&args), "S"(sizeof(args)), [live] "r"(live), [child] "r"(child)
+                     : "rcx", "r11", "cc", "memory");
+    if (rc >= 0)
+        return (pid_t)rc;
+    errno = (int)-rc;
+    return -1;
+}
+#else
+/* The child's copy of our stack is its own, so it may simply go on from here; what it reports is
+ * in memory that both see. */
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
+clone_into(struct clone_args args, struct child *child)
+{
+    struct child_report *const told = child->report;
+    pid_t pid;
+
+    child->report =
+        mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (child->report == MAP_FAILED)
+        return -1;
+    pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        (void)live(child);
+    *told = *child->report;
+    (void)munmap(child->report, sizeof(*told));
+    child->report = told;
+    return pid;
+}
+#endif
+
+static pid_t start_in_cgroup(struct child *child, int *ret_pidfd)
+{
     struct clone_args args = {
         .flags = (uint64_t)CLONE_VFORK | (uint64_t)CLONE_PIDFD | CLONE_INTO_CGROUP,
-        .pidfd = (uintptr_t)&pidfd,
+        .pidfd = (uintptr_t)ret_pidfd,
         .exit_signal = SIGCHLD,
         .cgroup = (__u64)(unsigned)child->spec->cgroup->fd,
     };
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
-    if (pid == 0)
-        (void)live(child);
-    *ret_pidfd = pidfd;
-    return pid;
+    return clone_into(args, child);
 }
 
 /* No handler of ours may run in the child: it could share our memory. */
@@ -288,14 +330,18 @@ static int tell(const struct child *child, struct err *err)
     }
 }
 
-static int start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err *err)
+int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err *err)
 {
+    struct child_report report = { 0 };
     int pidfd = -1;
-    pid_t pid = start_quietly(child, &pidfd);
+    pid_t pid;
 
+    child->report = &report;
+    child->parent = getpid();
+    pid = start_quietly(child, &pidfd);
     if (pid < 0)
         return err_sys(err, errno, "start '%s': make a process", child->argv[0]);
-    if (child->report->step != CHILD_NONE) {
+    if (report.step != CHILD_NONE) {
         (void)waitid(P_PIDFD, (id_t)pidfd, NULL, WEXITED);
         fd_close(&pidfd);
         return tell(child, err);
@@ -303,22 +349,4 @@ static int start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err
     *ret_pid = pid;
     *ret_pidfd = pidfd;
     return 0;
-}
-
-int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err *err)
-{
-    size_t size = sizeof(struct child_report);
-    struct child_report local = { 0 };
-    int rc;
-
-    child->report = &local;
-    child->parent = getpid();
-    if (!child->spec->cgroup)
-        return start(child, ret_pid, ret_pidfd, err);
-    child->report = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (child->report == MAP_FAILED)
-        return err_sys(err, errno, "start '%s': share memory", child->argv[0]);
-    rc = start(child, ret_pid, ret_pidfd, err);
-    (void)munmap(child->report, size);
-    return rc;
 }

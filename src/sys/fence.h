@@ -5,7 +5,7 @@
  * be found (sys/family.h): this costs nothing and works for any user. Or a control
  * group holds whatever the run starts; groups are made below our own group and
  * used again by later runs. That is exact even against programs that try to get
- * away, and makes starting a process about half again as expensive.
+ * away, and costs a little for each group.
  *
  *     fence_open -> fence_apply(spec) -> process_start -> [fence_kill] -> fence_close
  *

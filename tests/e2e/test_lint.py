@@ -141,6 +141,13 @@ def test_fields_and_longer_names_are_no_banned_calls(tree):
     assert lint(tree, "--only", "text").returncode == 0
 
 
+def test_one_file_may_ask_for_the_processor(tree):
+    for path in ("src/base/other.c", "src/sys/child.c"):
+        write(tree, path, "#ifdef __x86_64__\n#endif\n")
+    out = refused(tree, "--only", "text")
+    assert "src/base/other.c:1: conditional compilation" in out and "src/sys/child.c:1:" not in out
+
+
 GUARDS = {
     "another name": HEADER.replace("BASE_THING_H", "THING_H"),
     "none": "int thing_count(void);\n",

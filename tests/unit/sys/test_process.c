@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -298,26 +300,74 @@ TEST(waiting_ends_at_its_deadline)
     process_done(&process);
 }
 
-TEST(a_child_is_born_in_its_cgroup_and_errors_come_back_from_there)
+static bool open_group(struct cgroup *cgroup, const char *name)
 {
-    const char *const none[] = { "no-such-program", NULL };
-    const char *name = arena_printf(&arena, "zester-test-process-%d", getpid());
-    struct cgroup cgroup;
     const char *home;
     struct err err;
 
     CHECK_INT(cgroup_home(&arena, &home, &err), 0);
     if (!home) {
         print_message("skipped: no writable cgroup v2\n");
-        return;
+        return false;
     }
-    CHECK_INT(cgroup_create(&cgroup, home, name, &err), 0);
+    CHECK_INT(cgroup_create(cgroup, home, name, &err), 0);
+    return true;
+}
+
+static void close_group(struct cgroup *cgroup)
+{
+    struct err err;
+
+    CHECK_INT(cgroup_wait(cgroup, clock_real() + WAIT, &err), 0);
+    CHECK_INT(cgroup_remove(cgroup, &err), 0);
+    cgroup_done(cgroup);
+}
+
+TEST(a_child_is_born_in_its_cgroup_and_errors_come_back_from_there)
+{
+    const char *const none[] = { "no-such-program", NULL };
+    const char *name = arena_printf(&arena, "zester-test-process-%d", getpid());
+    struct cgroup cgroup;
+
+    if (!open_group(&cgroup, name))
+        return;
     CHECK_HAS(
         run(&(struct process_spec){ .command = "cat /proc/self/cgroup", .cgroup = &cgroup }).out.p,
         arena_printf(&arena, "%s\n", name));
     CHECK_STR(failure(&(struct process_spec){ .argv = none, .cgroup = &cgroup }),
               "start 'no-such-program': No such file or directory");
-    CHECK_INT(cgroup_wait(&cgroup, clock_real() + WAIT, &err), 0);
-    CHECK_INT(cgroup_remove(&cgroup, &err), 0);
-    cgroup_done(&cgroup);
+    close_group(&cgroup);
+}
+
+/* Pages that a child was given a copy of are copied when we write to them again. */
+static long faults_of_writing(char *pages, size_t size)
+{
+    struct rusage before, after;
+
+    CHECK_INT(getrusage(RUSAGE_SELF, &before), 0);
+    memset(pages, 1, size);
+    CHECK_INT(getrusage(RUSAGE_SELF, &after), 0);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+TEST(no_child_costs_a_copy_of_our_memory)
+{
+    const size_t pages = 2048, size = pages * 4096;
+    char *memory = arena_alloc(&arena, size);
+    struct utsname machine;
+    struct cgroup cgroup;
+
+    memset(memory, 1, size);
+    (void)run(&(struct process_spec){ .command = "true" });
+    CHECK(faults_of_writing(memory, size) < (long)pages / 2);
+    CHECK_INT(uname(&machine), 0);
+    if (strcmp(machine.machine, "x86_64") != 0) {
+        print_message("skipped: copied on this processor\n");
+        return;
+    }
+    if (!open_group(&cgroup, arena_printf(&arena, "zester-test-memory-%d", getpid())))
+        return;
+    (void)run(&(struct process_spec){ .command = "true", .cgroup = &cgroup });
+    CHECK(faults_of_writing(memory, size) < (long)pages / 2);
+    close_group(&cgroup);
 }

@@ -58,6 +58,11 @@ int output_store_put(const char *folder, const char *service, const struct value
     return put(arena_printf(&arena, "%s/%s/outputs" SUFFIX, folder, service), values, err);
 }
 
+static struct value no_values(struct arena *arena)
+{
+    return value_map(value_map_new(arena, 0));
+}
+
 /* No file is an empty map. */
 static int load(struct arena *arena, const char *path, struct value *ret, struct err *err)
 {
@@ -65,7 +70,7 @@ static int load(struct arena *arena, const char *path, struct value *ret, struct
 
     if (fs_read(arena, path, OUTPUT_STORE_FILE_MAX, &text, err) < 0)
         return -1;
-    *ret = value_map(value_map_new(arena, 0));
+    *ret = no_values(arena);
     if (!text.p)
         return 0;
     if (json_decode(arena, text, ret, err) < 0)
@@ -121,7 +126,15 @@ int output_store_load(struct arena *arena, const char *folder, const char *servi
                       struct value *ret_outputs, struct value *ret_hooks, struct err *err)
 {
     const char *own = path_join(arena, folder, service);
+    struct fs_info info;
 
+    if (fs_stat(own, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE) { /* as for most services: no need to look for each file */
+        *ret_outputs = no_values(arena);
+        *ret_hooks = no_values(arena);
+        return 0;
+    }
     if (load(arena, path_join(arena, own, "outputs" SUFFIX), ret_outputs, err) < 0)
         return -1;
     return load_hooks(arena, path_join(arena, own, "hooks"), ret_hooks, err);

@@ -20,6 +20,7 @@
 #include "sys/lock.h"
 #include "sys/path.h"
 #include "sys/process.h"
+#include "sys/program.h"
 
 #define PROGRAM "kepler-daemon"
 /* How long a daemon may take to listen, before which it ends what an earlier one left; and to let
@@ -52,17 +53,22 @@ static void wait_a_little(void)
 /* --- start ----------------------------------------------------------------------------------- */
 
 /* Beside us, else wherever PATH leads. */
-static const char *find_program(struct arena *arena)
+static int find_program(struct arena *arena, const char **ret_path, struct err *err)
 {
-    const char *self = NULL, *path;
+    const char *self = NULL, *folder = NULL;
     struct err ignored;
 
+    *ret_path = NULL;
     if (fs_readlink(arena, "/proc/self/exe", &self, &ignored) == 0 && self) {
-        path = path_join(arena, path_dirname(arena, self), PROGRAM);
-        if (access(path, X_OK) == 0)
-            return path;
+        folder = path_dirname(arena, self);
+        *ret_path = program_find(arena, path_join(arena, folder, PROGRAM));
     }
-    return PROGRAM;
+    if (!*ret_path)
+        *ret_path = program_find(arena, PROGRAM);
+    if (!*ret_path)
+        return err_set(err, ERR_NOT_FOUND, "no program '%s' in '%s', where kepler is, or in PATH",
+                       PROGRAM, folder ? folder : "the folder");
+    return 0;
 }
 
 static bool is_listening(const struct home *home)
@@ -125,9 +131,10 @@ static int wait_for_start(struct arena *arena, const struct process *process,
     return 0;
 }
 
-static int start_detached(struct arena *arena, const struct home *home, struct err *err)
+static int start_detached(struct arena *arena, const struct home *home, const char *program,
+                          struct err *err)
 {
-    const char *argv[] = { find_program(arena), NULL };
+    const char *argv[] = { program, NULL };
     AUTO_FD int log = -1;
     struct process_spec spec = { .argv = argv, .cwd = "/", .group = PROCESS_GROUP_SESSION };
     struct process process;
@@ -153,7 +160,7 @@ static void tell_home(const struct daemon_args *args, const struct home *home)
 
 static int start(struct cli *cli, const struct daemon_args *args)
 {
-    const char *program = find_program(cli->arena);
+    const char *program;
     struct home home;
     struct err err;
 
@@ -165,12 +172,14 @@ static int start(struct cli *cli, const struct daemon_args *args)
             puts("Daemon is already running");
         return KEPLER_OK;
     }
+    if (find_program(cli->arena, &program, &err) < 0)
+        return kepler_err(&err);
     if (!args->detach) {
-        (void)execlp(program, program, (char *)NULL);
+        (void)execl(program, program, (char *)NULL);
         (void)err_sys(&err, errno, "run '%s'", program);
         return kepler_err(&err);
     }
-    if (start_detached(cli->arena, &home, &err) < 0)
+    if (start_detached(cli->arena, &home, program, &err) < 0)
         return kepler_err(&err);
     if (!args->globals.quiet)
         puts("Daemon started");
@@ -226,8 +235,13 @@ static int stop(struct cli *cli, const struct daemon_args *args)
 
 static int restart(struct cli *cli, const struct daemon_args *args)
 {
-    int status = stop(cli, args);
+    const char *program;
+    struct err err;
+    int status;
 
+    if (find_program(cli->arena, &program, &err) < 0)
+        return kepler_err(&err); /* before anything is stopped that could not be started again */
+    status = stop(cli, args);
     return status == KEPLER_OK ? start(cli, args) : status;
 }
 

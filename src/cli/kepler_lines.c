@@ -21,6 +21,12 @@ enum {
 };
 enum { FLAG_LOST = 1, FLAG_CONTINUES = 2, FLAG_OPEN = 4 };
 
+/* One that a later daemon has may be anything: it is shown as an error is. */
+static enum segment_stream read_stream(int64_t number)
+{
+    return number >= 0 && number < SEGMENT_STREAMS ? (enum segment_stream)number : SEGMENT_STDERR;
+}
+
 static bool read_line(const struct value *v, struct log_line *ret)
 {
     static const enum value_kind kinds[LINE_PARTS] = { VALUE_INT, VALUE_INT, VALUE_STR,  VALUE_STR,
@@ -38,7 +44,7 @@ static bool read_line(const struct value *v, struct log_line *ret)
         .time = part[LINE_TIME].i,
         .service = part[LINE_SERVICE].s.p,
         .hook = part[LINE_HOOK].s.p,
-        .stream = part[LINE_STREAM].i == SEGMENT_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
+        .stream = read_stream(part[LINE_STREAM].i),
         .lost = part[LINE_FLAGS].i & FLAG_LOST,
         .continues = part[LINE_FLAGS].i & FLAG_CONTINUES,
         .open = part[LINE_FLAGS].i & FLAG_OPEN,

@@ -249,10 +249,12 @@ struct job_sink capture_sink(struct capture *capture)
         struct job_sink){ .self = capture, .take = sink_take, .add = sink_add, .ask = sink_ask };
 }
 
-void capture_note(void *self, const struct real_tag *tag, const char *text)
+void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text)
 {
     struct feed_origin origin = origin_of(self, tag, JOB_STDERR);
 
+    if (note == WORLD_WARNING)
+        origin.stream = SEGMENT_WARNINGS;
     send(task_new(self, &origin, str_from(text)), do_note);
 }
 

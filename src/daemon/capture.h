@@ -20,6 +20,7 @@
 
 #include "daemon/feeds.h"
 #include "supervise/job.h"
+#include "supervise/world.h"
 
 struct config_logs;
 struct err;
@@ -63,7 +64,7 @@ void capture_close(struct capture *capture);
 
 struct job_sink capture_sink(struct capture *capture);
 /* A line of our own in the log of a service or hook; for real_world_options.note. */
-void capture_note(void *self, const struct real_tag *tag, const char *text);
+void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text);
 
 /* Read what pipes hold now and write it all. Returns a ticket: when capture_is_flushed, readers of
  * the store see everything. */

@@ -273,7 +273,24 @@ static bool explain_after_quote(const struct fault *f)
     return true;
 }
 
+/* A key that begins at `offset` is the reason why its ':' means nothing. */
+static void complain_long_key(const struct fault *f, size_t offset)
+{
+    COMPLAIN(f, offset, "a key is longer than %d characters or more than one line", KEY_MAX);
+    diag_hint(f->diags, "write '? ' before it, and ': ' with its value on the next line");
+}
+
 /* --- brackets -------------------------------------------------------------------- */
+
+/* Where the item of a bracket begins whose ':' is at `offset`. */
+static size_t key_in_bracket(const struct fault *f, size_t offset)
+{
+    size_t at = offset;
+
+    while (at > 0 && !strchr(",{[\n", char_at(f, at - 1)))
+        at--;
+    return at + yaml_text_indent(str_from_offset(f->text, at));
+}
 
 static bool explain_open_bracket(const struct fault *f)
 {
@@ -287,6 +304,10 @@ static bool explain_open_bracket(const struct fault *f)
         diag_hint(f->diags, "close it with '%c'", close);
         if (f->at < f->text.n)
             diag_note(f->diags, place_at(f, f->at), "this cannot be a part of it");
+        return true;
+    }
+    if (char_at(f, f->at) == ':' && f->at > key_in_bracket(f, f->at) + KEY_MAX) {
+        complain_long_key(f, key_in_bracket(f, f->at));
         return true;
     }
     COMPLAIN(f, f->at, "expected ',' or '%c'", close);
@@ -353,6 +374,18 @@ static void complain_no_colon(const struct fault *f, size_t offset)
     diag_hint(f->diags, "a key is written 'key: value'");
 }
 
+/* Where the key of a line begins: behind its indentation, and "- " of lists. */
+static size_t key_of_line(struct str line)
+{
+    size_t at = yaml_text_indent(line);
+
+    while (str_starts(str_from_offset(line, at), STR("- "))) {
+        at += strlen("- ");
+        at += yaml_text_indent(str_from_offset(line, at));
+    }
+    return at;
+}
+
 /* A key and a value are expected, and a second colon comes. */
 static bool explain_second_colon(const struct fault *f)
 {
@@ -364,6 +397,10 @@ static bool explain_second_colon(const struct fault *f)
     if (colon != STR_NONE) {
         COMPLAIN(f, f->at, "': ' inside a value needs quotes");
         hint_quotes(f, rest_of_line(f, start + colon + 2));
+        return true;
+    }
+    if (f->at - start > key_of_line(line) + KEY_MAX) {
+        complain_long_key(f, start + key_of_line(line));
         return true;
     }
     if (!line_before(f, f->at, &above, &above_start))
@@ -389,7 +426,7 @@ static bool explain_no_colon(const struct fault *f)
     size_t colon = str_find_char(rest, ':', 0);
 
     if (has_colon(rest)) {
-        COMPLAIN(f, f->from, "a key is longer than %d characters or more than one line", KEY_MAX);
+        complain_long_key(f, f->from);
         return true;
     }
     if (colon == STR_NONE || str_starts(str_from_offset(rest, colon), STR("://"))) {

@@ -19,9 +19,14 @@ enum { TIME_TEXT_MAX = 32, LEVEL_MAX = 16 };
 
 static enum jsonline_level level_of_stream(const struct log_line *line)
 {
-    if (line->lost)
-        return JSONLINE_WARN;
-    return line->stream == SEGMENT_STDERR ? JSONLINE_ERROR : JSONLINE_INFO;
+    static const enum jsonline_level levels[] = {
+        [SEGMENT_STDOUT] = JSONLINE_INFO,
+        [SEGMENT_STDERR] = JSONLINE_ERROR,
+        [SEGMENT_WARNINGS] = JSONLINE_WARN,
+    };
+    _Static_assert(ARRAY_LEN(levels) == SEGMENT_STREAMS, "every stream has a level");
+
+    return line->lost ? JSONLINE_WARN : levels[line->stream];
 }
 
 void log_line_details(struct arena *arena, const struct log_line *line, struct jsonline *ret)

@@ -57,6 +57,7 @@ extern const char segment_block_magic[SEGMENT_MAGIC_SIZE];
 enum segment_stream {
     SEGMENT_STDOUT,
     SEGMENT_STDERR,
+    SEGMENT_WARNINGS, /* of whoever looks after the service */
     SEGMENT_STREAMS,
 };
 

@@ -1,6 +1,6 @@
 /* cmd.has_exec - whether a program is on the path. */
-#include "modules/program.h"
 #include "state/module.h"
+#include "sys/program.h"
 
 #define ARGS struct has_exec_args
 

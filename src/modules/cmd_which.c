@@ -1,6 +1,6 @@
 /* cmd.which - where a program is on the path; an empty text when it is not. */
-#include "modules/program.h"
 #include "state/module.h"
+#include "sys/program.h"
 
 #define ARGS struct which_args
 

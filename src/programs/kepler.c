@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/kepler.h"
@@ -24,12 +25,31 @@ static bool is_among(const char *word, const char *const *list)
     return false;
 }
 
+/* Options of all commands. */
+static const char *const with_value[] = { "-f", "--file", NULL };
+static const char *const flags[] = { "-v", "--verbose", "-q", "--quiet", NULL };
+
+/* Help is the same whatever they say. Returns how many words there are without them. */
+static int drop_options(int argc, char **argv)
+{
+    int n = 0;
+
+    for (int i = 0; i < argc; i++) {
+        const struct str word = str_from(argv[i]);
+
+        if (is_among(argv[i], with_value))
+            i++;
+        else if (!is_among(argv[i], flags) && !str_starts(word, STR("-f")) &&
+                 !str_starts(word, STR("--file=")))
+            argv[n++] = argv[i];
+    }
+    return n;
+}
+
 /* Options may stand before the command; behind it they mean the same. Returns how many words there
  * are then: options of all commands without a command are nothing to do. */
 static int put_command_first(int argc, char **argv)
 {
-    static const char *const with_value[] = { "-f", "--file", NULL };
-    static const char *const flags[] = { "-v", "--verbose", "-q", "--quiet", NULL };
     static const char *const instead[] = { "--help", "-h", "--version", "-V", NULL };
     int at = 1;
 
@@ -42,6 +62,8 @@ static int put_command_first(int argc, char **argv)
 
         memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(argv[0]));
         argv[1] = command;
+        if (strcmp(command, "help") == 0)
+            return drop_options(argc, argv);
     }
     return argc;
 }

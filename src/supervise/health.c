@@ -64,7 +64,7 @@ static void check(struct service *service)
         return;
     case WORLD_NOTHING: judge(service, true); return;
     case WORLD_FAILED:
-        world->ops->note(world, service->index, HOOK_PHASES, err.text);
+        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
         health->unstarted = true;
         judge(service, false);
         return;

@@ -22,7 +22,7 @@ static void fail_step(struct service *service, const char *why)
     AUTO_BUF struct buf text = BUF_INIT(HOOK_ERROR_MAX);
 
     buf_printf(&text, "hook %s: step %zu: %s", hook_phase_name(hook->phase), hook->step + 1, why);
-    world->ops->note(world, service->index, hook->phase, buf_text(&text));
+    world->ops->note(world, service->index, hook->phase, WORLD_ERROR, buf_text(&text));
     if (hook->failed)
         return; /* the first failure is the one that counts */
     hook->failed = true;
@@ -83,7 +83,7 @@ static bool try_step(struct service *service)
         return false;
     }
     if (step.warning)
-        world->ops->note(world, service->index, hook->phase, step.warning);
+        world->ops->note(world, service->index, hook->phase, WORLD_WARNING, step.warning);
     return step.run && start_step(service, &step);
 }
 

@@ -69,13 +69,14 @@ static int64_t wall(struct world *world)
     return clock_wall();
 }
 
-static void note(struct world *world, uint32_t service, enum hook_phase phase, const char *text)
+static void note(struct world *world, uint32_t service, enum hook_phase phase, enum world_note kind,
+                 const char *text)
 {
     struct real_world *real = real_of(world);
     struct real_tag tag = { service, real->services[service].config->name, phase };
 
     if (real->options.note)
-        real->options.note(real->options.sink.self, &tag, text);
+        real->options.note(real->options.sink.self, &tag, kind, text);
 }
 
 /* --- what expressions see ------------------------------------------------------------------ */
@@ -326,7 +327,7 @@ static void outputs_clear(struct world *world, uint32_t service)
 
     clear_memory(own);
     if (folder && output_store_clear(folder, own->config->name, &err) < 0)
-        note(world, service, HOOK_PHASES, err.text);
+        note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
 }
 
 static void warn_of(struct real_service *own, enum hook_phase phase, const struct output *output)
@@ -334,9 +335,11 @@ static void warn_of(struct real_service *own, enum hook_phase phase, const struc
     struct world *world = &own->real->world;
 
     if (output->dropped)
-        note(world, own->index, phase, "outputs were dropped: too large, or no text");
+        note(world, own->index, phase, WORLD_WARNING,
+             "outputs were dropped: too large, or no text");
     if (output->broken > 0)
-        note(world, own->index, phase, "a line that begins with ::output:: has no '='");
+        note(world, own->index, phase, WORLD_WARNING,
+             "a line that begins with ::output:: has no '='");
 }
 
 /* hooks.PHASE.outputs.STEP = values */
@@ -368,7 +371,7 @@ static void keep_step(struct real_service *own, const struct output *output)
     set_outputs(own, &own->outputs, &hooks);
     if (folder && output_store_put_step(folder, own->config->name, phase, own->step.output, &values,
                                         &err) < 0)
-        note(&own->real->world, own->index, phase, err.text);
+        note(&own->real->world, own->index, phase, WORLD_ERROR, err.text);
 }
 
 static int store_outputs(struct real_service *own, const struct value *process, struct err *err)
@@ -422,7 +425,7 @@ static void on_files_failed(struct filewatch *watch, const struct err *err)
 {
     const struct real_service *own = container_of(watch, struct real_service, files);
 
-    note(&own->real->world, own->index, HOOK_PHASES, err->text);
+    note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err->text);
 }
 
 static void watch_files(struct world *world, uint32_t service)
@@ -442,7 +445,7 @@ static void watch_files(struct world *world, uint32_t service)
 
     if (rights_load(&arena, owner->uid, owner->gid, &rights, &err) < 0 ||
         filewatch_start(&own->files, own->real->options.files, &wish, &err) < 0)
-        note(world, service, HOOK_PHASES, err.text);
+        note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
 }
 
 static void unwatch_files(struct world *world, uint32_t service)

@@ -44,7 +44,7 @@ struct real_world_options {
     const char *env_files; /* folder with copies of env files; NULL: none */
     struct job_sink sink;  /* tags are struct real_tag */
     /* Lines of the engine's own, with sink.self; NULL: not wanted. */
-    void (*note)(void *self, const struct real_tag *tag, const char *text);
+    void (*note)(void *self, const struct real_tag *tag, enum world_note note, const char *text);
 };
 
 struct real_world *real_world_new(const struct real_world_options *options);

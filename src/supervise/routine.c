@@ -326,7 +326,7 @@ static enum op_result spawn_failed(struct service *service, const char *why)
 
     if (service->routine != &routine_retry || !policy_restarts(&service->plan.policy, false))
         return fail(service, why);
-    world->ops->note(world, service->index, HOOK_PHASES, why);
+    world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, why);
     service_because(service, "%s", why);
     service->spawn_failed = true;
     return jump(service, &routine_retry);
@@ -488,7 +488,7 @@ static enum op_result op_judge_exit(struct service *service)
         return jump(service, &routine_retry);
     }
     if (world->ops->outputs_keep(world, service->index, &err) < 0)
-        world->ops->note(world, service->index, HOOK_PHASES, err.text);
+        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
     return settle(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
 }
 

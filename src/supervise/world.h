@@ -51,6 +51,12 @@ struct world_step {
     int64_t timeout;     /* 0: HOOK_TIMEOUT */
 };
 
+/* What a line of our own tells. */
+enum world_note {
+    WORLD_ERROR,   /* something did not happen */
+    WORLD_WARNING, /* something was passed over */
+};
+
 enum world_resolve {
     WORLD_IGNORE_IF = 1, /* asked for by name: `if` is not evaluated */
     WORLD_RESTART = 2,   /* not part of a request to start: nothing is shared */
@@ -113,7 +119,8 @@ struct world_ops {
     int (*outputs_keep)(struct world *world, uint32_t service, struct err *err);
 
     /* A line of our own for the log of a service; `phase` is HOOK_PHASES outside of hooks. */
-    void (*note)(struct world *world, uint32_t service, enum hook_phase phase, const char *text);
+    void (*note)(struct world *world, uint32_t service, enum hook_phase phase, enum world_note note,
+                 const char *text);
 };
 
 /* Embedded in the world that implements it. */

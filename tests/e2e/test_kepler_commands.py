@@ -3,6 +3,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -84,6 +85,25 @@ def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
         home.close()
 
 
+def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
+    home = Home()
+    alone = home.path("alone/kepler")
+    os.mkdir(home.path("alone"))
+    shutil.copy(KEPLER, alone)
+    env = dict(home.env, PATH="/usr/bin:/bin")
+    try:
+        home.start_daemon()
+        run = subprocess.run([alone, "daemon", "restart", "-d"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+        assert run.returncode == 1
+        assert run.stderr == f"Error: no program 'kepler-daemon' in '{home.path('alone')}', where kepler is, or in PATH\n"
+        assert home.is_up()
+        home.stop_daemon()
+        run = subprocess.run([alone, "daemon", "start", "-d"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+        assert run.returncode == 1 and "no program 'kepler-daemon'" in run.stderr
+    finally:
+        home.close()
+
+
 @pytest.mark.parametrize("words, text", [
     (["start", "--wait"], "--wait needs -d"),
     (["start", "-d", "--timeout", "3s"], "--timeout needs --wait"),
@@ -116,6 +136,9 @@ def test_wrong_usage_is_told_and_returns_two(words, text):
     (["-v", "--help"], "commands:"),
     (["-q", "--file=kepler.yaml", "ps", "--help"], "usage: kepler ps"),
     (["-f", "kepler.yaml", "doc", "limits"], "max_fds"),
+    (["-f", "kepler.yaml", "help"], "commands:"),
+    (["-v", "-fkepler.yaml", "help", "ps"], "usage: kepler ps"),
+    (["help", "--file", "kepler.yaml", "-q", "ps"], "usage: kepler ps"),
 ])
 def test_options_of_all_commands_may_stand_before_anything(words, text):
     run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=PATIENCE)

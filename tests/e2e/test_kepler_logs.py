@@ -28,6 +28,12 @@ def texts(home, *words):
     return [text for _, text in home.lines(*words)]
 
 
+def levels(home, *words):
+    """The level of each text."""
+    found = [json.loads(line) for line in home.run("logs", "--json", *words).stdout.splitlines()]
+    return {line["msg"]: line["level"] for line in found}
+
+
 def raw(home, *words):
     """The bytes of `kepler logs --raw`."""
     run = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "logs", "--raw", *words], env=home.environment(),
@@ -361,6 +367,19 @@ def test_output_max_size_bounds_what_a_service_may_hand_over(home):
     home.run("start")
     process = json.loads(home.run("inspect", "a").stdout)["services"]["a"]["outputs"]["process"]
     assert process["small"] == "1" and "large" not in process
+    assert levels(home, "a") == {"outputs were dropped: too large, or no text": "warn"}
+
+
+def test_a_marked_line_without_a_value_is_a_warning_and_a_step_that_fails_an_error(home):
+    home.write("""
+        services:
+          a:
+            output: true
+            command: [sh, -c, "echo ::output::nothing"]
+            hooks: {post_exit: {run: "exit 3"}}
+        """)
+    home.run("start")
+    assert levels(home, "a") == {"a line that begins with ::output:: has no '='": "warn", "hook post_exit: step 1: exit status 3": "error"}
 
 
 def test_timeout_is_that_of_dependencies_without_one_that_wait_for_a_start(home):

@@ -92,6 +92,7 @@ static const char *stored(const struct desk *desk)
     CHECK_INT(log_reader_open(desk->folder, NULL, &reader, &err), 0);
     while (log_reader_next(reader, &line, &err) == 0 && line) {
         buf_add_text(&out, line->hook[0] ? "(hook) " : "");
+        buf_add_text(&out, line->stream == SEGMENT_WARNINGS ? "(warning) " : "");
         buf_add_str(&out, line->text);
         buf_add_char(&out, '\n');
     }
@@ -157,16 +158,17 @@ TEST(pipes_notes_and_bytes_end_up_in_the_store)
     desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, STR("handed "));
     desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, STR("over\n"));
     desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, (struct str){ NULL, 0 });
-    capture_note(&desk.capture, &web, "a note");
+    capture_note(&desk.capture, &web, WORLD_WARNING, "a note");
     flush(&desk);
-    CHECK_STR(stored(&desk), "from the pipe\n(hook) handed over\na note\n");
+    CHECK_STR(stored(&desk), "from the pipe\n(hook) handed over\n(warning) a note\n");
     CHECK_INT(capture_next_line(&desk.capture), 4);
     CHECK(desk.news > 0);
     CHECK_INT(desk.flushes, 2);
     put(fd, "the end is not lost");
     (void)close(fd);
     close_desk(&desk);
-    CHECK_STR(stored(&desk), "from the pipe\n(hook) handed over\na note\nthe end is not lost\n");
+    CHECK_STR(stored(&desk),
+              "from the pipe\n(hook) handed over\n(warning) a note\nthe end is not lost\n");
 }
 
 TEST(what_is_not_to_be_stored_is_read_and_thrown_away)
@@ -236,7 +238,7 @@ TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
     count = fill_pipe(fd, 0); /* the pipe is all the room that there is */
     CHECK(count > 0);
     ticket = capture_flush(&desk.capture);
-    capture_note(&desk.capture, &web, "note");
+    capture_note(&desk.capture, &web, WORLD_ERROR, "note");
     CHECK_INT(desk.capture.flushed, ticket - 1);
     loop_turn(desk.loop);
     CHECK(!capture_is_flushed(&desk.capture, ticket));
@@ -305,7 +307,7 @@ TEST(configs_come_and_go_while_others_write)
         struct capture other;
 
         CHECK_INT(capture_open(&other, &desk.scribe, &options, &err), 0);
-        capture_note(&other, &web, "x");
+        capture_note(&other, &web, WORLD_ERROR, "x");
         put(fd, "line\n");
         capture_close(&other);
         loop_turn(desk.loop);

@@ -119,6 +119,36 @@ TEST(mistakes_are_told_with_their_line_and_a_way_out)
     test_golden("yaml/errors.txt", run_tree);
 }
 
+TEST(a_key_that_is_too_long_is_told_wherever_it_stands)
+{
+    static const struct {
+        const char *before, *after, *place;
+    } cases[] = {
+        { "a:\n  ", ": 1\n", "file.yaml:2:3: " },
+        { "a:\n  \"", "\": 1\n", "file.yaml:2:3: " },
+        { "a:\n  - ", ": 1\n", "file.yaml:2:5: " },
+        { "a:\n  b: 1\n  ", ": 1\n", "file.yaml:3:3: " },
+        { "a: {", ": 1}\n", "file.yaml:1:5: " },
+        { "a: [", ": 1]\n", "file.yaml:1:5: " },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char key[1100];
+    struct value v;
+
+    memset(key, 'k', sizeof(key));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT), out = BUF_INIT(BUF_NO_LIMIT);
+        struct diags diags = DIAGS_INIT(&arena);
+
+        buf_printf(&text, "%s%.*s%s", cases[i].before, (int)sizeof(key), key, cases[i].after);
+        CHECK_INT(yaml_parse(&arena, "file.yaml", buf_view(&text), NULL, &v, &diags), -1);
+        diags_print(&diags, &out);
+        CHECK(str_starts(buf_view(&out), str_from(cases[i].place)));
+        CHECK(strstr(buf_text(&out), "a key is longer than 1024 characters"));
+        CHECK(strstr(buf_text(&out), "write '? ' before it"));
+    }
+}
+
 /* --- places ----------------------------------------------------------------------- */
 
 static void show_places(struct buf *out, const struct value *v)

@@ -40,6 +40,9 @@ TEST(a_plain_line_has_local_time_level_and_source)
     line.hook = "pre_start";
     CHECK_STR(print(&out, line, LOG_LINE_PLAIN),
               "2023-11-14 23:13:20 [ERROR] web.pre_start | hello\n");
+    line.stream = SEGMENT_WARNINGS;
+    CHECK_STR(print(&out, line, LOG_LINE_PLAIN),
+              "2023-11-14 23:13:20 [WARN] web.pre_start | hello\n");
     line.lost = true;
     CHECK_STR(print(&out, line, LOG_LINE_PLAIN),
               "2023-11-14 23:13:20 [WARN] web.pre_start | hello\n");

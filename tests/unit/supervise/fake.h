@@ -397,13 +397,14 @@ FAKE int fake_outputs_keep(struct world *world, uint32_t service, struct err *er
     return 0;
 }
 
-FAKE void fake_note(struct world *world, uint32_t service, enum hook_phase phase, const char *text)
+FAKE void fake_note(struct world *world, uint32_t service, enum hook_phase phase,
+                    enum world_note note, const char *text)
 {
     struct fake *fake = fake_of(world);
 
-    buf_printf(&fake->acts, "note %s%s%s: %s; ", fake_name(fake, service),
-               phase < HOOK_PHASES ? "." : "", phase < HOOK_PHASES ? hook_phase_name(phase) : "",
-               text);
+    buf_printf(&fake->acts, "%s %s%s%s: %s; ", note == WORLD_WARNING ? "warning" : "note",
+               fake_name(fake, service), phase < HOOK_PHASES ? "." : "",
+               phase < HOOK_PHASES ? hook_phase_name(phase) : "", text);
 }
 
 static const struct world_ops fake_ops = {

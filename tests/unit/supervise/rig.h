@@ -64,11 +64,12 @@ RIG void on_add(void *self, const void *tag, enum job_stream stream, struct str 
                    STR_ARG(bytes));
 }
 
-RIG void on_note(void *self, const struct real_tag *tag, const char *text)
+RIG void on_note(void *self, const struct real_tag *tag, enum world_note note, const char *text)
 {
     struct rig *rig = self;
 
-    buf_printf(&rig->log, "%s note: %s\n", tag->name, text);
+    buf_printf(&rig->log, "%s %s: %s\n", tag->name, note == WORLD_WARNING ? "warning" : "note",
+               text);
 }
 
 RIG void on_step(void *self)

@@ -1,8 +1,8 @@
 /*
  * program - where a program is, as the shell would find it.
  */
-#ifndef MODULES_PROGRAM_H
-#define MODULES_PROGRAM_H
+#ifndef SYS_PROGRAM_H
+#define SYS_PROGRAM_H
 
 struct arena;
 

@@ -1,4 +1,4 @@
-#include "modules/program.h"
+#include "sys/program.h"
 
 #include <stdlib.h>
 #include <string.h>

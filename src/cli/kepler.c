@@ -70,6 +70,8 @@ int kepler_config_path(struct arena *arena, const struct kepler_globals *globals
 
     if (!folder)
         return err_sys(err, errno, "ask for the current folder");
+    if (globals->file && !globals->file[0])
+        return err_set(err, ERR_INVALID, "the name of the config after -f is empty");
     if (globals->file)
         path = path_normalise(arena, path_join(arena, folder, globals->file));
     else if (find_default(arena, folder, &path, err) < 0)

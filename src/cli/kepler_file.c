@@ -52,7 +52,8 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
         return kepler_error("'%s' is not there", source.path);
     if (config_load(cli->arena, &source, ret, &diags) < 0) {
         diags_print(&diags, &text);
-        return kepler_error("the config is not valid\n%s", buf_text(&text));
+        return kepler_error("the config is not valid\n%.*s",
+                            STR_ARG(str_trim_right(buf_view(&text))));
     }
     VEC_EACH (&(*ret)->warnings, warning)
         kepler_warn("%s", *warning);

@@ -104,7 +104,7 @@ static int read_long(struct reader *reader, struct str word)
     return take_word(reader, param);
 }
 
-/* "-x", "-xvalue", and "-xy" for options without a value. */
+/* "-x", "-xvalue", "-x=value", and "-xy" for options without a value. */
 static int read_short(struct reader *reader, const char *letters)
 {
     for (; *letters; letters++) {
@@ -113,7 +113,7 @@ static int read_short(struct reader *reader, const char *letters)
         if (!param)
             return diag_add(reader->diags, (struct place){ 0 }, "unknown option '-%c'", *letters);
         if (param->kind != PARAM_BOOL)
-            return letters[1] ? keep(reader, param, value_text(letters + 1))
+            return letters[1] ? keep(reader, param, value_text(letters + 1 + (letters[1] == '=')))
                               : take_word(reader, param);
         if (keep(reader, param, value_bool(true)) < 0)
             return -1;

@@ -24,7 +24,8 @@ static void refuse_diags(struct call *call, const struct diags *diags)
     AUTO_BUF struct buf text = BUF_INIT(DIAGS_TEXT_MAX);
 
     diags_print(diags, &text);
-    call_refuse(call, MESSAGE_ERROR, "the config is not valid\n%s", buf_text(&text));
+    call_refuse(call, MESSAGE_ERROR, "the config is not valid\n%.*s",
+                STR_ARG(str_trim_right(buf_view(&text))));
 }
 
 /* Refuses and returns -1 when it cannot be loaded. */
@@ -277,6 +278,8 @@ void handle_start(struct call *call)
     if (!call->project) {
         if (loading_read(call) < 0 || is_busy(call))
             return;
+        if (!call->project && args->services.n > 0 && check_source(call) < 0)
+            return; /* a wrong name loads nothing: the file may be what is wrong */
         if (!call->project && load(call) < 0)
             return;
     }

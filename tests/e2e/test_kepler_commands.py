@@ -59,6 +59,7 @@ def test_validate_tells_every_mistake_with_its_place():
         assert run.stderr.startswith("Error: the config is not valid\n")
         assert "kepler.yaml:2:" in run.stderr and "comand" in run.stderr
         assert "kepler.yaml:3:" in run.stderr and "nix" in run.stderr
+        assert not run.stderr.endswith("\n\n")
     finally:
         home.close()
 
@@ -163,6 +164,19 @@ def test_an_unknown_service_is_an_error_with_a_suggestion(home):
     run = home.start("wbe", check=False)
     assert run.returncode == 1
     assert "no service 'wbe'" in run.stderr and "did you mean 'web'?" in run.stderr
+
+
+def test_a_start_of_an_unknown_service_does_not_load_the_file_that_lacks_it(home):
+    home.write(TWO)
+    assert "no service 'late'" in home.start("late", check=False).stderr
+    assert home.services() == {}
+    home.write(TWO.rstrip() + "\n      late: {run: exec sleep 1000}\n")
+    assert home.start("late").stdout == "Started 1 service\n"
+
+
+def test_an_empty_name_of_a_config_is_no_config():
+    run = subprocess.run([KEPLER, "-f", "", "ps"], capture_output=True, text=True, timeout=PATIENCE)
+    assert (run.returncode, run.stderr) == (1, "Error: the name of the config after -f is empty\n")
 
 
 def test_the_foreground_shows_lines_until_nothing_will_happen(home):

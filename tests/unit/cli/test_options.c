@@ -45,14 +45,15 @@ TEST(options_stand_anywhere_and_the_rest_are_operands)
 
     CHECK_INT(parse(&arena,
                     WORDS("web", "--dir=/srv", "-t", "db", "--format", "json", "-sa", "-s", "b",
-                          "--timeout", "1m", "--", "--dir"),
+                          "-s=c=d", "--timeout", "1m", "--", "--dir"),
                     &line, &operands, &errors),
               0);
     CHECK_STR(line.dir, "/srv");
     CHECK(line.test);
     CHECK_INT(line.format, 1);
-    CHECK_INT(line.search.n, 2);
+    CHECK_INT(line.search.n, 3);
     CHECK_STR(line.search.p[1], "b");
+    CHECK_STR(line.search.p[2], "c=d");
     CHECK_INT(line.timeout, 60000000000);
     CHECK_INT(operands.n, 3);
     CHECK_STR(operands.p[2], "--dir");

@@ -25,12 +25,12 @@ struct crew {
     atomic_size_t next;
 };
 
-struct crew *crew_new(struct arena *arena, const struct crew_options *options, struct err *err)
+struct crew *crew_new(const struct crew_options *options, struct err *err)
 {
     struct crew *crew = mem_zalloc(sizeof(*crew));
 
     crew->options = *options;
-    lanes_init(&crew->lanes, arena);
+    lanes_init(&crew->lanes);
     if (options->tell && mailbox_init(&crew->box, 0, err) < 0) {
         crew_free(crew);
         return NULL;

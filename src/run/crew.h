@@ -18,7 +18,6 @@
 #include "run/lane.h"
 #include "sys/mailbox.h"
 
-struct arena;
 struct crew;
 struct crew_task;
 struct err;
@@ -43,8 +42,7 @@ struct crew_options {
     void *user;
 };
 
-/* Lanes live in the arena. */
-struct crew *crew_new(struct arena *arena, const struct crew_options *options, struct err *err);
+struct crew *crew_new(const struct crew_options *options, struct err *err);
 void crew_free(struct crew *crew);
 
 /* Run all of them; returns when all are done. Fails before the first one has begun. */

@@ -1,21 +1,20 @@
 #include "run/lane.h"
 
-#include "base/arena.h"
-
 struct lane {
     bool busy;
     struct lane_ticket *first, **last;
 };
 
-void lanes_init(struct lanes *lanes, struct arena *arena)
+void lanes_init(struct lanes *lanes)
 {
-    *lanes = (struct lanes){ .arena = arena, .lanes = MAP_INIT_IN(arena) };
+    *lanes = (struct lanes){ .arena = ARENA_INIT, .lanes = MAP_INIT_IN(&lanes->arena) };
     (void)pthread_mutex_init(&lanes->mutex, NULL);
 }
 
 void lanes_done(struct lanes *lanes)
 {
     (void)pthread_mutex_destroy(&lanes->mutex);
+    arena_done(&lanes->arena);
 }
 
 static struct lane *get(struct lanes *lanes, const char *name)
@@ -24,7 +23,7 @@ static struct lane *get(struct lanes *lanes, const char *name)
 
     if (lane)
         return lane;
-    lane = ARENA_NEW(lanes->arena, struct lane);
+    lane = ARENA_NEW(&lanes->arena, struct lane);
     lane->last = &lane->first;
     map_set(&lanes->lanes, str_from(name), lane);
     return lane;

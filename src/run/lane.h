@@ -8,7 +8,8 @@
  *     lane_enter(...) ? run it : leave it there
  *     after running: while ((next = lane_leave(...))) run next
  *
- * Memory: the arena of the lanes. Threads: any.
+ * Memory: the lanes are their own, since those who wait share nothing else; tickets are their
+ * owners'. Threads: any.
  */
 #ifndef RUN_LANE_H
 #define RUN_LANE_H
@@ -16,9 +17,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/map.h"
-
-struct arena;
 
 /* Embedded in what waits. */
 struct lane_ticket {
@@ -27,11 +27,11 @@ struct lane_ticket {
 
 struct lanes {
     pthread_mutex_t mutex;
-    struct arena *arena;
+    struct arena arena;
     struct map lanes; /* by name */
 };
 
-void lanes_init(struct lanes *lanes, struct arena *arena);
+void lanes_init(struct lanes *lanes);
 void lanes_done(struct lanes *lanes);
 
 /* True: go on, the lane is yours. False: the ticket is in the line. A NULL name is always free. */

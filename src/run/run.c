@@ -329,7 +329,7 @@ static int run_levels(struct runner *runner, struct err *err)
         .tell = runner->sink && !runner->sink->brief ? on_task : NULL,
         .user = runner,
     };
-    struct crew *crew = crew_new(runner->arena, &options, err);
+    struct crew *crew = crew_new(&options, err);
     const struct state_result *abort = NULL;
     struct err ignored;
     int rc = crew ? 0 : -1;

@@ -9,7 +9,7 @@
  *
  * ROOT in the text is the folder. The modules behave as their namesakes, with fewer
  * parameters; "note.set" keeps a text in a file by hand, for revert by notes; "slow.run"
- * has a lock.
+ * has a lock, and "lane.a" to "lane.h" have one each.
  */
 #ifndef TESTS_UNIT_RUN_SCENE_H
 #define TESTS_UNIT_RUN_SCENE_H
@@ -169,9 +169,31 @@ static const struct module scene_slow = {
     .apply = cmd_apply,
 };
 
-const struct module *const module_table[] = { &scene_cmd, &scene_file, &scene_note, &scene_slow,
-                                              NULL };
-const size_t module_count = 4;
+/* Each has a lock of its own. */
+#define SCENE_LANE(letter)                                                                         \
+    static const struct module scene_lane_##letter = {                                             \
+        .name = "lane." #letter,                                                                   \
+        .params = cmd_params,                                                                      \
+        .args_size = sizeof(struct cmd_args),                                                      \
+        .lock = "lane " #letter,                                                                   \
+        .check = cmd_check,                                                                        \
+        .apply = cmd_apply,                                                                        \
+    };
+SCENE_LANE(a)
+SCENE_LANE(b)
+SCENE_LANE(c)
+SCENE_LANE(d)
+SCENE_LANE(e)
+SCENE_LANE(f)
+SCENE_LANE(g)
+SCENE_LANE(h)
+
+const struct module *const module_table[] = {
+    &scene_cmd,    &scene_file,   &scene_lane_a, &scene_lane_b, &scene_lane_c,
+    &scene_lane_d, &scene_lane_e, &scene_lane_f, &scene_lane_g, &scene_lane_h,
+    &scene_note,   &scene_slow,   NULL,
+};
+const size_t module_count = 12;
 
 /* --- a machine ------------------------------------------------------------------------ */
 

@@ -290,6 +290,29 @@ TEST(states_of_a_level_run_at_once)
     scene_done(&scene);
 }
 
+/* The first state of a lock makes its lane while others write down what they have to say. */
+TEST(lanes_are_made_while_other_states_end)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (int i = 0; i < 80; i++)
+        buf_printf(&text,
+                   i % 5 ? "s%d: {file.managed: [{path: ROOT/f%d}, {content: 'x'}]}\n"
+                         : "s%d: {lane.%c: [{command: 'true'}]}\n",
+                   i, i % 5 ? i : 'a' + i / 5 % 8);
+    for (int round = 0; round < 100; round++) {
+        struct scene scene;
+
+        scene_init(&scene);
+        scene_load(&scene, buf_text(&text));
+        scene_run(&scene, RUN_TEST);
+        CHECK_INT(scene.result.states.n, 80);
+        VEC_EACH (&scene.result.states, state)
+            CHECK_HAS(state->diff.p, state->name[0] == 'f' ? "+x\n" : "would run true");
+        scene_done(&scene);
+    }
+}
+
 TEST(states_that_share_a_lock_run_one_after_the_other)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

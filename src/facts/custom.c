@@ -8,10 +8,13 @@
 #include "data/yaml_print.h"
 #include "facts/facts.h"
 #include "sys/fs.h"
+#include "sys/lock.h"
 #include "sys/path.h"
 
 #define FILE_MODE   0644
 #define FOLDER_MODE 0755
+/* Beside the file, as /etc/.pwd.lock is. */
+#define LOCK_NAME ".facts.lock"
 
 int custom_read(struct arena *arena, const char *root, struct value *ret_map, struct diags *diags)
 {
@@ -74,30 +77,45 @@ static int check_path(const struct value *map, struct str key, struct err *err)
     return 0;
 }
 
-static int write_file(struct arena *arena, const char *path, const struct value *map,
-                      struct err *err)
+static int write_file(const char *path, const struct value *map, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CUSTOM_FILE_MAX);
     struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP }, .follow = true };
 
     if (yaml_print(&text, map, err) < 0)
         return err_wrap(err, "write '%s'", path);
-    if (fs_mkdirs(path_dirname(arena, path), FOLDER_MODE, err) < 0)
-        return -1;
     return fs_replace(path, buf_view(&text), &options, err);
 }
 
+static int change_file(struct arena *arena, const char *root, struct str key,
+                       const struct value *value, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    struct value before, change, after;
+
+    if (custom_read(arena, root, &before, &diags) < 0)
+        return diags_to_err(&diags, err);
+    if (nest(arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
+        return -1;
+    after = value_merge(arena, &before, &change, VALUE_MERGE_REPLACE);
+    return write_file(arena_printf(arena, "%s%s", root, FACTS_FILE), &after, err);
+}
+
+/* Others, states of the same level among them, set facts at the same time. */
 int facts_set(const char *root, struct str key, const struct value *value, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct diags diags = DIAGS_INIT(&arena);
-    struct value before, change, after;
+    struct lock lock = LOCK_NONE;
+    const char *folder;
+    int rc;
 
     root = root ? root : "";
-    if (custom_read(&arena, root, &before, &diags) < 0)
-        return diags_to_err(&diags, err);
-    if (nest(&arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
+    folder = path_dirname(&arena, arena_printf(&arena, "%s%s", root, FACTS_FILE));
+    if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
+        lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_EXCLUSIVE, LOCK_FOREVER, NULL,
+                  err) < 0)
         return -1;
-    after = value_merge(&arena, &before, &change, VALUE_MERGE_REPLACE);
-    return write_file(&arena, arena_printf(&arena, "%s%s", root, FACTS_FILE), &after, err);
+    rc = change_file(&arena, root, key, value, err);
+    lock_drop(&lock);
+    return rc;
 }

@@ -1,5 +1,6 @@
 #include "facts/facts.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -193,6 +194,47 @@ TEST(facts_that_are_set_stay)
     CHECK(value_path(facts, STR("os.family"), '.') != NULL);
     CHECK_INT(fs_stat(arena_printf(&arena, "%s" FACTS_FILE, root), &info, &err), 0);
     CHECK_INT(info.mode, 0644);
+}
+
+#define SETTERS   8
+#define SETS_EACH 10
+
+/* A few facts of its own. */
+static void *set_some(void *arg)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err err;
+
+    for (int i = 0; i < SETS_EACH; i++) {
+        const struct value v = value_int(i);
+        const char *key = arena_printf(&arena, "%s%d", (const char *)arg, i);
+
+        if (facts_set(test_folder(), str_from(key), &v, &err) < 0)
+            return arg;
+    }
+    return NULL;
+}
+
+TEST(facts_that_are_set_at_the_same_time_are_all_there)
+{
+    static char names[SETTERS][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *root = test_folder();
+    pthread_t threads[SETTERS];
+    void *failed;
+
+    for (size_t i = 0; i < SETTERS; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, set_some, names[i]), 0);
+    for (size_t i = 0; i < SETTERS; i++) {
+        CHECK_INT(pthread_join(threads[i], &failed), 0);
+        CHECK(!failed);
+    }
+
+    const struct value *facts = collect(&arena, root, FACTS_CUSTOM);
+
+    for (size_t i = 0; i < SETTERS; i++)
+        for (int n = 0; n < SETS_EACH; n++)
+            CHECK(value_get(facts, arena_printf(&arena, "%s%d", names[i], n)) != NULL);
 }
 
 TEST(facts_are_not_set_over_what_would_be_lost)

@@ -72,7 +72,9 @@ static void flush(struct connection *connection)
     }
     if (connection->failed)
         return;
-    want(connection, connection->out.n > 0);
+    /* Who waits for `drained` is told by the watch, also when it is a message of another that
+     * took the rest along. */
+    want(connection, connection->out.n > 0 || connection->busy);
     if (connection->out.n == 0 && connection->closing)
         end(connection, "");
 }
@@ -143,6 +145,7 @@ static void on_ready(struct watch *watch, uint32_t events)
         receive(connection);
     if (!connection->failed && connection->busy && connection->out.n == 0) {
         connection->busy = false;
+        want(connection, false);
         if (connection->events.drained)
             connection->events.drained(connection->events.self);
     }

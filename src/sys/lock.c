@@ -24,6 +24,8 @@
 #define LOOK_LAST  (64 * CLOCK_MS)
 /* For a child of a holder that was killed: it has the file open until it runs its program. */
 #define HEIR_WAIT (2 * CLOCK_SECOND)
+/* For those who look whether somebody has it, for which they have to share it for a moment. */
+#define LOOKER_WAIT CLOCK_SECOND
 
 static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
 
@@ -100,6 +102,17 @@ static bool is_inherited(int fd)
     return pidfd < 0 ? errno == ESRCH : poll(&look, 1, 0) > 0;
 }
 
+/* Does nobody have it for himself? */
+static bool is_looked_at(int fd)
+{
+    struct err ignored;
+
+    if (try(fd, LOCK_SH | LOCK_NB, &ignored) != 1)
+        return false;
+    (void)flock(fd, LOCK_UN);
+    return true;
+}
+
 static int acquire(int fd, int operation, int64_t wait, const struct cancel *cancel,
                    struct err *err)
 {
@@ -109,6 +122,8 @@ static int acquire(int fd, int operation, int64_t wait, const struct cancel *can
         return rc < 0 ? -1 : 0;
     if (wait < HEIR_WAIT && is_inherited(fd))
         wait = HEIR_WAIT;
+    if (wait < LOOKER_WAIT && operation == LOCK_EX && is_looked_at(fd))
+        wait = LOOKER_WAIT;
     if (wait <= 0)
         return tell_busy(fd, err);
     pool_block_begin();

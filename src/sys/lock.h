@@ -5,7 +5,8 @@
  * lock_drop, and with the process however that ends. The file stays; it holds
  * the number of the process that has the exclusive lock, for messages. A process that
  * is killed while it starts a child leaves the lock to that child until it runs its
- * program; whoever comes then waits for that moment, also with LOCK_TRY.
+ * program; whoever comes then waits for that moment, also with LOCK_TRY. So it does when
+ * nobody has it exclusively: lock_holder shares it for a moment.
  *
  * Threads: any; two threads of one process exclude each other as well.
  */

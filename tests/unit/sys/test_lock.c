@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,35 @@ TEST(a_lock_excludes_other_processes_and_ends_with_its_holder)
     CHECK_INT(lock_take(&lock, path, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err), 0);
     lock_drop(&lock);
     lock_drop(&lock);
+}
+
+static atomic_bool looks;
+
+static void *look_all_the_time(void *arg)
+{
+    struct err ignored;
+    pid_t holder;
+
+    while (atomic_load(&looks))
+        (void)lock_holder(arg, &holder, &ignored);
+    return NULL;
+}
+
+TEST(who_looks_at_a_lock_is_not_in_the_way_of_who_takes_it)
+{
+    char *path = mem_strdup(lock_path());
+    struct lock lock = LOCK_NONE;
+    pthread_t thread;
+
+    atomic_store(&looks, true);
+    CHECK_INT(pthread_create(&thread, NULL, look_all_the_time, path), 0);
+    for (int i = 0; i < 2000; i++) {
+        CHECK_INT(lock_take(&lock, path, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err), 0);
+        lock_drop(&lock);
+    }
+    atomic_store(&looks, false);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    free(path);
 }
 
 TEST(shared_locks_exclude_only_exclusive_ones)

@@ -282,15 +282,45 @@ static int listen_to_signals(struct following *following)
     return 0;
 }
 
+/* In the foreground, of those that somebody wants to see: silence is no answer. */
+static void warn_of_skipped(const struct following *following)
+{
+    const struct param_strs names = following->follow->start.services;
+
+    for (size_t i = 0; i < names.n; i++) {
+        const char *reason = kepler_progress_find_skip(&following->progress, names.p[i]);
+
+        if (reason)
+            kepler_warn("service '%s' was skipped: %s", names.p[i], reason);
+    }
+}
+
 /* Nobody saw it happen. */
 static void tell_skipped(const struct following *following)
 {
     AUTO_BUF struct buf text = BUF_INIT(SKIPPED_MAX);
 
-    if (!following->follow->detached || following->follow->quiet || following->progress.on)
+    if (following->follow->quiet || following->progress.on)
         return;
+    if (!following->follow->detached) {
+        warn_of_skipped(following);
+        return;
+    }
     kepler_progress_print_skipped(&following->progress, &text);
     (void)fputs(buf_text(&text), stderr);
+}
+
+/* What the daemon said when it began, of those that came up since. */
+static void tell_end(const struct following *following)
+{
+    size_t up = 0;
+
+    for (size_t i = 0; i < following->started.n; i++)
+        up += kepler_progress_is_up(&following->progress, following->started.p[i]);
+    if (up == following->started.n)
+        puts(following->message);
+    else
+        printf("Started %zu service%s\n", up, up == 1 ? "" : "s");
 }
 
 static int run(struct following *following)
@@ -309,7 +339,7 @@ static int run(struct following *following)
     kepler_progress_stop(&following->progress);
     tell_skipped(following);
     if (following->ended && following->status == KEPLER_OK && following->message)
-        puts(following->message);
+        tell_end(following);
     if (!following->ended)
         return kepler_error("the daemon went away%s%s", following->client.why[0] ? ": " : "",
                             following->client.why);

@@ -187,6 +187,22 @@ bool kepler_progress_print_pending(const struct kepler_progress *progress, struc
     return comma[0] != '\0';
 }
 
+bool kepler_progress_is_up(const struct kepler_progress *progress, const char *service)
+{
+    const struct kepler_progress_line *line = map_find(&progress->lines, str_from(service));
+
+    return !line || (line->status != STATUS_SKIPPED && line->status != STATUS_FAILED);
+}
+
+const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service)
+{
+    const struct kepler_progress_line *line = map_find(&progress->lines, str_from(service));
+
+    if (!line || line->status != STATUS_SKIPPED)
+        return NULL;
+    return line->reason ? line->reason : "for no reason";
+}
+
 void kepler_progress_print_skipped(const struct kepler_progress *progress, struct buf *out)
 {
     MAP_EACH (&progress->lines, entry) {

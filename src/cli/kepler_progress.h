@@ -45,6 +45,10 @@ void kepler_progress_set(struct kepler_progress *progress, const struct value *b
 /* Those that are on their way, "db is running, web is waiting", also without a terminal: a service
  * whose health is not known yet counts. Returns whether there are any. */
 bool kepler_progress_print_pending(const struct kepler_progress *progress, struct buf *out);
+/* Did it come up, as far as is known? */
+bool kepler_progress_is_up(const struct kepler_progress *progress, const char *service);
+/* Why a service was skipped; NULL: it was not. */
+const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service);
 /* The lines of those that were skipped, for where nothing is drawn. */
 void kepler_progress_print_skipped(const struct kepler_progress *progress, struct buf *out);
 void kepler_progress_done(struct kepler_progress *progress);

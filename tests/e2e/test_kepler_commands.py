@@ -370,6 +370,25 @@ def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
     assert services["backend"]["fail_reason"] == late
 
 
+def test_a_service_that_was_skipped_is_told_where_it_was_asked_for_and_does_not_count(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000"}
+          web: {run: "exec sleep 1000", depends_on: [db]}
+          job: {run: "echo job"}
+          none: {command: [/nonexistent]}
+          medic: {run: "true", depends_on: {none: {condition: service_failed}}}
+        """)
+    why = "dependency was stopped, won't restart (policy: No)"
+    run = home.run("start", "web", "job", "--raw")
+    assert (run.stdout, run.stderr) == ("job\n", f"Warning: service 'web' was skipped: {why}\n")
+    run = home.start("--wait", "web", "job")
+    assert (run.stdout, run.stderr) == ("Started 1 service\n", f"  web  Skipped: {why}\n")
+    assert home.start("--wait", "-q", "web").stdout == ""
+    assert home.start("--wait").stdout == "Started 4 services\n"
+    assert home.status("none") == "failed"
+
+
 def test_without_a_terminal_wait_tells_at_the_end_what_was_skipped(home):
     home.write("""
         services:

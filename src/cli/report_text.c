@@ -90,7 +90,9 @@ static void print_failed(struct printer *printer, const struct state_result *sta
 
 static void print_changed(struct printer *printer, const struct state_result *state)
 {
-    const char *word = printer->test ? "would change" : printer->revert ? "reverted" : "changed";
+    const char *word = printer->test || state->would_change ? "would change"
+                       : printer->revert                    ? "reverted"
+                                                            : "changed";
 
     print_head(printer, word, COLOR_GREEN, state);
     if (state->cause)
@@ -99,10 +101,16 @@ static void print_changed(struct printer *printer, const struct state_result *st
     print_streams(printer, state);
 }
 
+static void print_would_change(struct printer *printer, const struct state_result *state)
+{
+    if (state->would_change)
+        print_changed(printer, state);
+}
+
 /* A single state that had nothing to do may still say why. */
 static void print_remark(struct printer *printer, const struct state_result *state)
 {
-    if (state->diff.n == 0)
+    if (state->diff.n == 0 || state->would_change)
         return;
     print_head(printer, "unchanged", COLOR_NONE, state);
     print_indented(printer, state->diff, false);
@@ -174,7 +182,8 @@ static void print_runs(struct printer *printer, const struct run_result *result)
 
 static void print_summary(struct printer *printer, const struct run_result *result)
 {
-    size_t other = result->states.n - result->changed - result->failed - result->skipped;
+    size_t other = result->states.n - result->changed - result->failed - result->skipped -
+                   result->would_change;
     enum color color = run_result_is_success(result) ? COLOR_GREEN : COLOR_RED;
 
     color_begin(printer->out, color, printer->color);
@@ -185,6 +194,8 @@ static void print_summary(struct printer *printer, const struct run_result *resu
                                  : "changed",
                result->failed, result->skipped, other,
                printer->revert ? "with nothing to take back" : "as they should be");
+    if (result->would_change > 0)
+        buf_printf(printer->out, ", %u would change", result->would_change);
     color_end(printer->out, color, printer->color);
     buf_add_text(printer->out, "; took ");
     number_print_duration(result->duration, printer->out);
@@ -198,6 +209,7 @@ void report_text(const struct run_result *result, bool color, struct buf *out)
 
     print_all(&printer, result, OUTCOME_FAILED, print_failed);
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);
+    print_all(&printer, result, OUTCOME_UNCHANGED, print_would_change);
     print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
     if (result->states.n == 1)
         print_all(&printer, result, OUTCOME_UNCHANGED, print_remark);

@@ -17,12 +17,15 @@
 #define RETRY_ATTEMPTS_MAX 100000
 #define RETRY_INTERVAL_MAX (INT64_C(86400) * 1000000000)
 #define ORDER_MAX          1000000000
+#define UMASK_MAX          0777
 
 struct generic_args {
     const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name;
     struct param_strs creates;
-    bool failhard, reload_modules;
+    bool failhard, reload_modules, has_umask;
     const char *runas;
+    mode_t umask;
+    enum param_tristate test;
     enum param_tristate parallel;
 };
 
@@ -36,7 +39,9 @@ static const struct param generic_params[] = {
     PARAM("retry", ANY, ARGS, retry, "tries after the first: N, or attempts and interval"),
     PARAM("failhard", BOOL, ARGS, failhard, "when it fails, end the run"),
     PARAM("runas", STR, ARGS, runas, "the user of its guards"),
-    PARAM("parallel", TRISTATE, ARGS, parallel, "true: states of a level always run in parallel"),
+    PARAM("umask", MODE, ARGS, umask, "what new files and folders, and commands, do not allow", PARAM_GIVEN(ARGS, has_umask)),
+    PARAM("test", TRISTATE, ARGS, test, "true: only say what would change"),
+    PARAM("parallel", TRISTATE, ARGS, parallel, "false: no other state of the level runs at the same time"),
     PARAM("reload_modules", BOOL, ARGS, reload_modules, "modules never have to be loaded again"),
     PARAM("name", ANY, ARGS, name, "what the state is about, when that is not its ID"),
     { 0 },
@@ -48,7 +53,7 @@ struct retry_args {
 
 static const struct param retry_params[] = {
     PARAM("attempts", INT, struct retry_args, attempts, "tries after the first",
-          .flags = PARAM_REQUIRED, PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
+          .default_text = "1", PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
     PARAM("interval", DURATION, struct retry_args, interval, "seconds between them",
           .default_text = "10", PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
     PARAM("splay", DURATION, struct retry_args, splay, "up to so many seconds more, by chance",
@@ -62,17 +67,15 @@ static const struct { const char *key, *hint; } refused[] = {
     { "fire_event", "every result is an event already" },
     { "reload_grains", "facts are read before a run" },
     { "reload_pillar", "settings are read before a run" },
-    { "test", "a dry run is asked for with --test" },
     { "require_sls", "write 'require: [{sls: ...}]'" },
     { "onfail_stop", "failures are always reported" },
-    { "umask", "give the file a mode" },
     { "saltenv", "there is one tree" },
 };
 
 /* Every key of the tables above, and every requisite. */
 static const char *const keys[] = {
-    "onlyif", "unless", "check_cmd", "creates", "order", "retry", "failhard", "runas", "parallel",
-    "reload_modules", "name", "names",
+    "onlyif", "unless", "check_cmd", "creates", "order", "retry", "failhard", "runas", "umask",
+    "test", "parallel", "reload_modules", "name", "names",
     "require", "watch", "onchanges", "onfail", "prereq", "listen", "use", "require_any",
     "watch_any", "onchanges_any", "onfail_any", "onfail_all", "require_in", "watch_in",
     "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in",
@@ -139,15 +142,17 @@ static int read_retry(struct arena *arena, const struct value *v, struct plan_re
     struct retry_args args = { 0 };
     struct value map = { 0 };
 
-    if (!v || v->kind == VALUE_NULL)
+    if (!v || v->kind == VALUE_NULL || (v->kind == VALUE_BOOL && !v->b))
         return 0;
     if (v->kind == VALUE_MAP) {
         map = *v;
+    } else if (v->kind == VALUE_BOOL) {
+        map = value_at(value_map(value_map_new(arena, 1)), v); /* once more, as Salt has it */
     } else if (v->kind == VALUE_INT || v->kind == VALUE_STR) {
         map = value_at(value_map(value_map_new(arena, 1)), v);
         value_map_set(arena, map.map, value_at(value_text("attempts"), v), *v);
     } else {
-        return value_diag(diags, v, "'retry' wants a number, or a map with 'attempts'");
+        return value_diag(diags, v, "'retry' wants true, a number, or a map with 'attempts'");
     }
     if (check_until(&map, diags) < 0 ||
         params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
@@ -223,9 +228,14 @@ static const char *module_user(const struct module *module, const struct value_m
 static int check_sense(const struct generic_args *args, const struct plan_state *state,
                        const struct value *where, struct diags *diags)
 {
-    if (args->parallel == PARAM_IS_FALSE) {
-        (void)value_diag(diags, where, "'parallel: false' would do nothing here");
-        diag_hint(diags, "states that must not run at the same time need a requisite");
+    if (args->test == PARAM_IS_FALSE) {
+        (void)value_diag(diags, where, "'test: false' would do nothing here");
+        diag_hint(diags, "a dry run never acts");
+        return -1;
+    }
+    if (args->has_umask && args->umask > UMASK_MAX) {
+        (void)value_diag(diags, where, "'umask' wants at most 0777, got %04o",
+                         (unsigned)args->umask);
         return -1;
     }
     if (args->runas && state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
@@ -256,6 +266,10 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     place_name(arena, state->module, got.name, ret_body);
     state->creates = got.creates;
     state->failhard = got.failhard;
+    state->dry = got.test == PARAM_IS_TRUE;
+    state->alone = got.parallel == PARAM_IS_FALSE;
+    state->has_umask = got.has_umask;
+    state->umask = got.umask;
     state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
     return result;
 }

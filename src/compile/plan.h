@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
 #include "data/params.h"
@@ -26,14 +27,15 @@ struct output_list;
 /* What a state may demand of others. The first four are the documented core; every other form is
  * rewritten to one of these by the compiler. */
 enum requisite {
-    REQUISITE_REQUIRE,     /* all of them succeeded */
-    REQUISITE_WATCH,       /* require; a change forces apply */
-    REQUISITE_ONCHANGES,   /* one of them changed */
-    REQUISITE_ONFAIL,      /* one of them failed */
-    REQUISITE_REQUIRE_ANY, /* one of them succeeded */
-    REQUISITE_WATCH_ANY,   /* require_any; a change forces apply */
-    REQUISITE_ONFAIL_ALL,  /* all of them failed */
-    REQUISITE_PREREQ,      /* one of them would change; they come later, not before */
+    REQUISITE_REQUIRE,       /* all of them succeeded */
+    REQUISITE_WATCH,         /* require; a change forces apply */
+    REQUISITE_ONCHANGES,     /* one of them changed, none failed */
+    REQUISITE_ONFAIL,        /* one of them failed */
+    REQUISITE_REQUIRE_ANY,   /* one of them succeeded */
+    REQUISITE_WATCH_ANY,     /* require_any; a change forces apply */
+    REQUISITE_ONCHANGES_ANY, /* one of them changed, whatever became of the others */
+    REQUISITE_ONFAIL_ALL,    /* all of them failed */
+    REQUISITE_PREREQ,        /* one of them would change; they come later, not before */
 };
 #define REQUISITES (REQUISITE_PREREQ + 1)
 /* As users write it: "require", "onfail_all". */
@@ -83,7 +85,11 @@ struct plan_state {
     int64_t order;
     struct plan_retry retry;
     bool failhard;
-    bool secret; /* nothing of its arguments may be shown */
+    bool dry;   /* looked at and never applied */
+    bool alone; /* no other state of its level runs at the same time */
+    bool has_umask;
+    mode_t umask; /* of what it makes and of its commands */
+    bool secret;  /* nothing of its arguments may be shown */
     uint32_t level;
 };
 

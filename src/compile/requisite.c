@@ -22,7 +22,7 @@ static const struct requisite_form forms[] = {
     { .name = "listen",           .kind = REQUISITE_WATCH },
     { .name = "require_any",      .kind = REQUISITE_REQUIRE_ANY },
     { .name = "watch_any",        .kind = REQUISITE_WATCH_ANY },
-    { .name = "onchanges_any",    .kind = REQUISITE_ONCHANGES },
+    { .name = "onchanges_any",    .kind = REQUISITE_ONCHANGES_ANY },
     { .name = "onfail_any",       .kind = REQUISITE_ONFAIL },
     { .name = "onfail_all",       .kind = REQUISITE_ONFAIL_ALL },
     { .name = "use",              .use = true },
@@ -34,7 +34,7 @@ static const struct requisite_form forms[] = {
     { .name = "listen_in",        .kind = REQUISITE_WATCH,       .inverse = true },
     { .name = "require_any_in",   .kind = REQUISITE_REQUIRE_ANY, .inverse = true },
     { .name = "watch_any_in",     .kind = REQUISITE_WATCH_ANY,   .inverse = true },
-    { .name = "onchanges_any_in", .kind = REQUISITE_ONCHANGES,   .inverse = true },
+    { .name = "onchanges_any_in", .kind = REQUISITE_ONCHANGES_ANY, .inverse = true },
     { .name = "onfail_any_in",    .kind = REQUISITE_ONFAIL,      .inverse = true },
     { .name = "onfail_all_in",    .kind = REQUISITE_ONFAIL_ALL,  .inverse = true },
     { .name = "use_in",           .use = true,                   .inverse = true },
@@ -57,6 +57,7 @@ static const char *const kind_names[] = {
     [REQUISITE_ONFAIL]      = "onfail",
     [REQUISITE_REQUIRE_ANY] = "require_any",
     [REQUISITE_WATCH_ANY]   = "watch_any",
+    [REQUISITE_ONCHANGES_ANY] = "onchanges_any",
     [REQUISITE_ONFAIL_ALL]  = "onfail_all",
     [REQUISITE_PREREQ]      = "prereq",
 };
@@ -312,7 +313,8 @@ static bool has(const struct plan_targets *targets, uint32_t number)
 static int needs_success(const struct plan_state *state, uint32_t target)
 {
     static const enum requisite all[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_ONCHANGES };
-    static const enum requisite any[] = { REQUISITE_REQUIRE_ANY, REQUISITE_WATCH_ANY };
+    static const enum requisite any[] = { REQUISITE_REQUIRE_ANY, REQUISITE_WATCH_ANY,
+                                          REQUISITE_ONCHANGES_ANY };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (has(&state->requisites[all[i]], target))

@@ -323,9 +323,9 @@ static bool has_octal_digits_only(int64_t n)
 }
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other three
- * octal digits may have been meant as a mode. Without a document only numbers that are no usual
- * mode are doubted: 420 is 0644 there. */
+ * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other two
+ * or more octal digits may have been meant as a mode. Without a document only numbers that are no
+ * usual mode are doubted: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     struct str token = words_written(v, r->cursor);
@@ -337,7 +337,7 @@ static bool is_doubtful_mode(const struct param_reader *r, const struct value *v
         return number_parse_mode(token, &octal, &err) == 0 && octal != v->i;
     if (!has_octal_digits_only(v->i))
         return is_known && v->i > MODE_PLAIN_MAX; /* 493 is 0755, and 999 no mode */
-    return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 100);
+    return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 10);
 }
 
 /* The owner may read, and nobody may more than those before him. */
@@ -349,7 +349,8 @@ static bool is_usual_mode(int64_t mode)
 }
 
 /* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or
- * its value when that is one (420, which a template printed for 0644). 511 may be both. */
+ * its value when that is one (420, which a template printed for 0644). When neither is, 604, nobody
+ * has computed it: the digits are meant. 511 may be both. */
 static bool settle_mode(int64_t number, mode_t *ret)
 {
     const int64_t everything = 0777;
@@ -362,6 +363,8 @@ static bool settle_mode(int64_t number, mode_t *ret)
         *ret = (mode_t)digits;
     else if (is_usual_mode(number) && !is_usual_mode(digits))
         *ret = (mode_t)number;
+    else if (digits > 0 && digits <= everything && !is_usual_mode(number))
+        *ret = (mode_t)digits;
     else
         return false;
     return true;

@@ -9,7 +9,7 @@
 
 struct expansion {
     const struct edit_replace *args;
-    const struct matcher_match *match;
+    const struct matcher_match *match; /* NULL: nothing matched, and groups are empty */
     struct str text;
     struct buf *out;
 };
@@ -48,7 +48,8 @@ static size_t digits_at(const struct edit_replace *args, size_t at)
 
 static void add_group(const struct expansion *x, struct str name)
 {
-    buf_add_str(x->out, matcher_text(x->match, x->text, group_of(x->args, name)));
+    if (x->match)
+        buf_add_str(x->out, matcher_text(x->match, x->text, group_of(x->args, name)));
 }
 
 /* A name between `open` at `at` and `close`: "{name}", "<name>"; 0 when no group is meant. */
@@ -183,14 +184,23 @@ static int replace_all(struct str text, const struct edit_replace *args, struct 
     return 0;
 }
 
-/* Nothing matched: add the text for that, as whole lines, unless it stands there already. */
+/* Nothing matched: add the text for that, as whole lines, unless it stands there already. A
+ * replacement means the same here as in the place of a match: what an earlier run has put there is
+ * found again. */
 static int add_not_found(struct str text, const struct edit_replace *args, struct buf *out,
                          struct err *err)
 {
-    const struct str content = args->not_found.p ? args->not_found : args->repl;
+    AUTO_BUF struct buf expanded = BUF_INIT(EDIT_SIZE_MAX);
+    const struct expansion x = { .args = args, .text = text, .out = &expanded };
+    struct str content = args->not_found;
     const struct edit_chunks chunk = { .p = &content, .n = 1 };
     size_t lines;
 
+    if (!content.p) {
+        expand(&x);
+        out->full |= expanded.full;
+        content = buf_view(&expanded);
+    }
     if (args->append)
         return edit_append(text, &chunk, out, &lines, err);
     return edit_prepend(text, &chunk, out, &lines, err);

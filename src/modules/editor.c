@@ -67,7 +67,7 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
         remark(run, &plan);
     } else if (result == 0) {
         if (!file.exists)
-            result = parent_check(run, editor->path, editor->makedirs, err);
+            result = parent_check_file(run, editor->path, editor->makedirs, err);
         state_differs(run, "%s", plan.pending);
         if (!editor->hide)
             state_diff_content(run, file.path, file.exists ? file.text : (struct str){ NULL, 0 },
@@ -81,7 +81,8 @@ static int write_plan(struct state_run *run, const struct editor *editor,
                       const struct editor_file *file, const struct editor_plan *plan,
                       struct err *err)
 {
-    if (!file->exists && parent_make(run, editor->path, editor->makedirs, editor->folder, err) < 0)
+    if (!file->exists &&
+        parent_make_file(run, editor->path, editor->makedirs, editor->folder, err) < 0)
         return -1;
     if (backup_make(run, editor->path, editor->backup, err) < 0 ||
         change_write(run, editor->path, buf_view(&plan->text), file->exists ? NULL : editor->fresh,

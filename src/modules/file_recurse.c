@@ -26,7 +26,7 @@ struct recurse_args {
     const struct value *file_mode, *dir_mode;
     const struct value *backup;
     struct param_strs include, exclude;
-    bool clean, makedirs, include_empty, keep_symlinks, show_changes, replace, has_depth;
+    bool clean, makedirs, include_empty, keep_symlinks, show_changes, replace, force, has_depth;
     int64_t max_depth;
 };
 
@@ -48,6 +48,7 @@ static const struct param recurse_params[] = {
     PARAM("keep_symlinks", BOOL, ARGS, keep_symlinks, "a link of the source becomes a link, not a file"),
     PARAM("maxdepth", INT, ARGS, max_depth, "how deep it goes; 0: only the files of the folder itself", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX), .aliases = "max_depth"),
     PARAM("replace", BOOL, ARGS, replace, "replace the content of files that are there", .default_text = "true"),
+    PARAM("force", BOOL, ARGS, force, "replace a file or link that has the name of the folder"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the files", .default_text = "true"),
@@ -312,8 +313,37 @@ static int say_item(const struct survey *survey, const struct item *item, struct
         state_say(survey->run, "%s is a %s, not a file", item->path, fs_kind_name(info.kind));
         return 0;
     }
-    wanted.makedirs = true; /* its folder is ours to make */
+    wanted.own_folder = true;
     return wanted_check(survey->run, &wanted, err);
+}
+
+/* Is there something of the folder's name that is none? */
+static int find_obstacle(const struct survey *survey, bool *ret, struct err *err)
+{
+    struct fs_info info;
+
+    if (fs_stat(survey->dest, &info, err) < 0)
+        return -1;
+    *ret = info.kind != FS_FOLDER;
+    if (info.kind == FS_NONE && fs_lstat(survey->dest, &info, err) < 0)
+        return -1;
+    *ret = *ret && info.kind != FS_NONE;
+    return 0;
+}
+
+static int check_folder(const struct survey *survey, struct err *err)
+{
+    bool obstacle;
+
+    if (find_obstacle(survey, &obstacle, err) < 0)
+        return -1;
+    if (!obstacle)
+        return parent_check(survey->run, survey->dest, survey->want->makedirs, err);
+    state_differs(survey->run, "%s exists but is not a directory%s", survey->dest,
+                  survey->want->force ? ""
+                                      : " — it must be removed by an earlier state in the run, or "
+                                        "set force: true (apply fails otherwise)");
+    return 0;
 }
 
 static int recurse_check(struct state_run *run, const void *args, struct err *err)
@@ -326,7 +356,7 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     if (survey_init(&survey, run, want, err) < 0 ||
         folder_differs(&survey, survey.dest, &differs, err) < 0)
         return -1;
-    if (differs && parent_check(run, survey.dest, want->makedirs, err) < 0)
+    if (differs && check_folder(&survey, err) < 0)
         return -1;
 
     size_t count = survey.extra.list.n + (differs ? 1 : 0);
@@ -378,6 +408,22 @@ static int apply_folder(const struct survey *survey, const char *path, struct ta
     if (strcmp(path, survey->dest) != 0 && clear_way(survey, path, FS_FOLDER, err) < 0)
         return -1;
     return change_mkdir(survey->run, path, &survey->folders.want, err);
+}
+
+/* The folder itself. What has its name is not ours to remove, unless we are told so. */
+static int apply_dest(const struct survey *survey, struct tally *tally, struct err *err)
+{
+    bool obstacle;
+
+    if (find_obstacle(survey, &obstacle, err) < 0)
+        return -1;
+    if (obstacle && !survey->want->force)
+        return err_set(err, ERR_INVALID,
+                       "%s exists but is not a directory (set force: true to replace it)",
+                       survey->dest);
+    if (obstacle && change_remove(survey->run, survey->dest, err) < 0)
+        return -1;
+    return apply_folder(survey, survey->dest, tally, err);
 }
 
 static int apply_link(const struct survey *survey, const struct item *item, struct tally *tally,
@@ -447,7 +493,7 @@ static int recurse_apply(struct state_run *run, const void *args, struct err *er
             return -1;
         tally.removed++;
     }
-    if (apply_folder(&survey, survey.dest, &tally, err) < 0)
+    if (apply_dest(&survey, &tally, err) < 0)
         return -1;
     VEC_EACH (&survey.items, item)
         if (apply_item(&survey, item, &tally, err) < 0)

@@ -112,7 +112,7 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
     if (look(want->name, &exists, &st, err) < 0)
         return -1;
     if (!exists) {
-        if (parent_check(run, want->name, want->makedirs, err) < 0)
+        if (parent_check_file(run, want->name, want->makedirs, err) < 0)
             return -1;
         state_differs(run, "file %s does not exist", want->name);
         return 0;
@@ -151,7 +151,7 @@ static int touch_apply(struct state_run *run, const void *args, struct err *err)
 
     if (look(want->name, &exists, &st, err) < 0)
         return -1;
-    if (!exists && parent_make(run, want->name, want->makedirs, NULL, err) < 0)
+    if (!exists && parent_make_file(run, want->name, want->makedirs, NULL, err) < 0)
         return -1;
     if (exists && fixed && is_time(want->atime, st.st_atim) && is_time(want->mtime, st.st_mtim)) {
         state_unchanged(run);

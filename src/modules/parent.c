@@ -70,6 +70,11 @@ int parent_check(struct state_run *run, const char *path, bool makedirs, struct 
     return 0;
 }
 
+int parent_check_file(struct state_run *run, const char *path, bool makedirs, struct err *err)
+{
+    return change_resolve(run, &path, err) < 0 ? -1 : parent_check(run, path, makedirs, err);
+}
+
 /* From the top down, with the attributes that were asked for. */
 static int make_each(struct state_run *run, const char *parent, const struct change_attr *attr,
                      struct err *err)
@@ -107,4 +112,10 @@ int parent_make(struct state_run *run, const char *path, bool makedirs,
                        "parent directory %s does not exist (set makedirs: true to create it)",
                        parent);
     return make_each(run, parent, attr, err);
+}
+
+int parent_make_file(struct state_run *run, const char *path, bool makedirs,
+                     const struct change_attr *attr, struct err *err)
+{
+    return change_resolve(run, &path, err) < 0 ? -1 : parent_make(run, path, makedirs, attr, err);
 }

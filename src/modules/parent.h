@@ -21,4 +21,10 @@ int parent_check(struct state_run *run, const char *path, bool makedirs, struct 
 int parent_make(struct state_run *run, const char *path, bool makedirs,
                 const struct change_attr *attr, struct err *err);
 
+/* The same for a file that is written through links: what matters is the folder in which the last
+ * of them ends. */
+int parent_check_file(struct state_run *run, const char *path, bool makedirs, struct err *err);
+int parent_make_file(struct state_run *run, const char *path, bool makedirs,
+                     const struct change_attr *attr, struct err *err);
+
 #endif

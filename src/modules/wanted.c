@@ -96,6 +96,14 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
     return 0;
 }
 
+static int check_parent(struct state_run *run, const struct wanted *wanted, struct err *err)
+{
+    if (wanted->own_folder)
+        return 0;
+    return wanted->replace_link ? parent_check(run, wanted->path, wanted->makedirs, err)
+                                : parent_check_file(run, wanted->path, wanted->makedirs, err);
+}
+
 int wanted_check(struct state_run *run, const struct wanted *wanted, struct err *err)
 {
     struct found found;
@@ -107,7 +115,7 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
         return 0;
     }
     if (!found.exists) {
-        if (parent_check(run, wanted->path, wanted->makedirs, err) < 0)
+        if (check_parent(run, wanted, err) < 0)
             return -1;
         state_differs(run, "file %s does not exist", wanted->path);
         return show_content(run, wanted, &found, err);
@@ -132,7 +140,12 @@ static int write_new(struct state_run *run, const struct wanted *wanted, const s
 {
     const struct str content = wanted->has_content ? wanted->content : STR("");
 
-    if (parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err) < 0)
+    const int made =
+        wanted->replace_link
+            ? parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err)
+            : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
+
+    if (made < 0)
         return -1;
     if (found->is_link && change_remove(run, wanted->path, err) < 0)
         return -1;

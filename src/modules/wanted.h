@@ -28,6 +28,7 @@ struct wanted {
     struct str content;
     struct attrs attrs;
     bool makedirs;
+    bool own_folder;                   /* who asks makes its folder: nothing is said of it */
     const struct change_attr *folders; /* of folders that are made; NULL: 0755 */
     bool keep_content;                 /* what is there already is content enough */
     bool keep_absence;                 /* do not create it */

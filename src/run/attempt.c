@@ -247,6 +247,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .secret = state->secret,
         .host = world->host,
         .managed = world->plan->managed,
+        .umask = state->has_umask ? &state->umask : NULL,
         .text = text,
     };
     attempt->changed = false;

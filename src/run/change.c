@@ -18,9 +18,8 @@
 #include "sys/tree.h"
 
 /* As many as the kernel follows. */
-#define LINKS_MAX       40
-#define NEW_MODE        0644
-#define NEW_FOLDER_MODE 0755
+#define LINKS_MAX   40
+#define USUAL_UMASK 022
 
 /* How much of a path is kept; the map of paths holds the address of one of these. */
 enum { KEPT_ATTRIBUTES, KEPT_WHOLE, KEPT_OPEN, KEPT_KINDS };
@@ -74,8 +73,7 @@ static int keep(struct state_run *run, const char *path, enum image_extent exten
     return settle(run, err);
 }
 
-/* Where a chain of links ends, there or not. */
-static int resolve(struct state_run *run, const char **path, struct err *err)
+int change_resolve(struct state_run *run, const char **path, struct err *err)
 {
     for (int i = 0; i < LINKS_MAX; i++) {
         const char *target;
@@ -91,8 +89,14 @@ static int resolve(struct state_run *run, const char **path, struct err *err)
 
 /* --- content ----------------------------------------------------------------------- */
 
-static int options_for(const char *path, const struct change_attr *attr,
-                       struct fs_replace_options *ret, struct err *err)
+static mode_t umask_of(const struct state_run *run)
+{
+    return run->umask ? *run->umask : USUAL_UMASK;
+}
+
+static int options_for(const struct state_run *run, const char *path,
+                       const struct change_attr *attr, struct fs_replace_options *ret,
+                       struct err *err)
 {
     struct fs_info info;
 
@@ -104,7 +108,7 @@ static int options_for(const char *path, const struct change_attr *attr,
     if (fs_lstat(path, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE)
-        ret->attr.mode = NEW_MODE;
+        ret->attr.mode = 0666 & ~umask_of(run);
     return 0;
 }
 
@@ -115,7 +119,7 @@ int change_write(struct state_run *run, const char *path, struct str content,
     bool stalled;
     int rc;
 
-    if (resolve(run, &path, err) < 0 || options_for(path, attr, &options, err) < 0)
+    if (change_resolve(run, &path, err) < 0 || options_for(run, path, attr, &options, err) < 0)
         return -1;
     if (keep(run, path, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
         return -1;
@@ -151,8 +155,8 @@ int change_copy(struct state_run *run, const char *from, const char *path,
     struct draft draft;
     int rc;
 
-    if (allow(run, path, err) < 0 || resolve(run, &path, err) < 0 ||
-        options_for(path, attr, &options, err) < 0)
+    if (allow(run, path, err) < 0 || change_resolve(run, &path, err) < 0 ||
+        options_for(run, path, attr, &options, err) < 0)
         return -1;
     source = open(from, O_RDONLY | O_CLOEXEC);
     if (source < 0)
@@ -176,7 +180,7 @@ static int set_owner(const char *path, const struct change_attr *attr, struct er
 int change_mkdir(struct state_run *run, const char *path, const struct change_attr *attr,
                  struct err *err)
 {
-    mode_t mode = attr && attr->mode != CHANGE_KEEP_MODE ? attr->mode : NEW_FOLDER_MODE;
+    mode_t mode = attr && attr->mode != CHANGE_KEEP_MODE ? attr->mode : 0777 & ~umask_of(run);
     struct fs_info info;
 
     if (fs_stat(path, &info, err) < 0)
@@ -195,7 +199,7 @@ int change_mkdir(struct state_run *run, const char *path, const struct change_at
     }
     if (set_owner(path, attr, err) < 0)
         return -1;
-    return fs_chmod(path, mode, err); /* whatever the umask says */
+    return fs_chmod(path, mode, err); /* whatever the umask of the process says */
 }
 
 int change_make_parents(struct state_run *run, const char *path, struct err *err)
@@ -291,7 +295,7 @@ int change_remove(struct state_run *run, const char *path, struct err *err)
 int change_attr(struct state_run *run, const char *path, const struct change_attr *attr,
                 struct err *err)
 {
-    if (attr->mode != CHANGE_KEEP_MODE && resolve(run, &path, err) < 0)
+    if (attr->mode != CHANGE_KEEP_MODE && change_resolve(run, &path, err) < 0)
         return -1;
     if (keep(run, path, IMAGE_ATTRIBUTES, NULL, err) < 0)
         return -1;
@@ -305,7 +309,7 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
 {
     struct fs_info info;
 
-    if (resolve(run, &path, err) < 0 || fs_lstat(path, &info, err) < 0)
+    if (change_resolve(run, &path, err) < 0 || fs_lstat(path, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE && change_write(run, path, STR(""), NULL, err) < 0)
         return -1;

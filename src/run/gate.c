@@ -123,18 +123,20 @@ static void note_change(struct asking *a, enum requisite kind, bool forces)
                                      a->view->test ? "would change" : "changed");
 }
 
-static bool ask_onchanges(struct asking *a)
+/* With onchanges a failure among the targets is in the way, with onchanges_any only if all failed.
+ */
+static bool ask_onchanges(struct asking *a, enum requisite kind)
 {
-    if (a->state->requisites[REQUISITE_ONCHANGES].n == 0)
+    if (a->state->requisites[kind].n == 0)
         return true;
-    if (!ask_all(a, REQUISITE_ONCHANGES))
+    if (!(kind == REQUISITE_ONCHANGES ? ask_all(a, kind) : ask_any(a, kind)))
         return false;
-    note_change(a, REQUISITE_ONCHANGES, false);
-    if (first(a, REQUISITE_ONCHANGES, has_changed) || a->debt)
+    note_change(a, kind, false);
+    if (first(a, kind, has_changed) || a->debt)
         return true;
-    return refuse(a, SKIP_ONCHANGES_NOT_MET,
-                  arena_printf(a->arena, "no change in %s%s", target_name(a, REQUISITE_ONCHANGES),
-                               others(a, REQUISITE_ONCHANGES)));
+    return refuse(
+        a, SKIP_ONCHANGES_NOT_MET,
+        arena_printf(a->arena, "no change in %s%s", target_name(a, kind), others(a, kind)));
 }
 
 static bool ask_onfail(struct asking *a)
@@ -189,7 +191,8 @@ struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t
     note_change(&a, REQUISITE_WATCH, true);
     note_change(&a, REQUISITE_WATCH_ANY, true);
     note_debt(&a);
-    if (ask_onchanges(&a) && ask_onfail(&a))
+    if (ask_onchanges(&a, REQUISITE_ONCHANGES) && ask_onchanges(&a, REQUISITE_ONCHANGES_ANY) &&
+        ask_onfail(&a))
         (void)ask_onfail_all(&a);
     if (a.gate.skip != SKIP_NONE)
         a.gate.forced = false;

@@ -101,7 +101,7 @@ static int on_apply(void *user, uint32_t state, struct err *err)
 /* --- preparing -------------------------------------------------------------------------- */
 
 static const enum requisite watching[] = { REQUISITE_WATCH, REQUISITE_WATCH_ANY,
-                                           REQUISITE_ONCHANGES };
+                                           REQUISITE_ONCHANGES, REQUISITE_ONCHANGES_ANY };
 
 static bool is_watching(const struct plan_state *state)
 {
@@ -243,8 +243,9 @@ static struct gate ask(struct runner *runner, uint32_t state, const struct state
 /* Will it run for sure, with the arguments that it has now? */
 static bool is_certain(const struct plan_state *state)
 {
-    return !state->deferred && state->onlyif.n == 0 && state->unless.n == 0 &&
-           state->creates.n == 0 && state->requisites[REQUISITE_PREREQ].n == 0;
+    return !state->deferred && !state->dry && !state->alone && state->onlyif.n == 0 &&
+           state->unless.n == 0 && state->creates.n == 0 &&
+           state->requisites[REQUISITE_PREREQ].n == 0;
 }
 
 static void make_groups(struct runner *runner, struct arena *arena, const struct runner_task *tasks,
@@ -276,6 +277,23 @@ static void drop_groups(struct runner *runner)
     runner->groups = (struct map)MAP_INIT;
 }
 
+/* All at once, but for those that want to be alone: they wait for those before them, and those
+ * behind wait for them. */
+static int run_tasks(struct runner *runner, struct crew *crew, struct crew_task *const *ready,
+                     const struct runner_task *tasks, size_t count, struct err *err)
+{
+    const struct plan_state *states = runner->plan->states;
+
+    for (size_t i = 0, n; i < count; i += n) {
+        n = 1;
+        while (!states[tasks[i].state].alone && i + n < count && !states[tasks[i + n].state].alone)
+            n++;
+        if (crew_run(crew, ready + i, n, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int run_level(struct runner *runner, struct crew *crew, const struct state_result *abort,
                      struct err *err)
 {
@@ -304,7 +322,7 @@ static int run_level(struct runner *runner, struct crew *crew, const struct stat
         count++;
     }
     make_groups(runner, &scratch, tasks, count);
-    rc = crew_run(crew, ready, count, err);
+    rc = run_tasks(runner, crew, ready, tasks, count, err);
     drop_groups(runner);
     return rc;
 }

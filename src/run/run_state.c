@@ -66,7 +66,7 @@ static void settle_debt(struct runner *runner, uint32_t state, const struct gate
         gate->due || (result->outcome == OUTCOME_SKIPPED && state_result_is_broken(result));
     struct err ignored;
 
-    if (runner->test || !runner->owed || (!ran && needed))
+    if (runner->test || !runner->owed || (!ran && needed) || result->dry)
         return;
     /* A debt that cannot be crossed out is paid twice, which is the safe side. */
     (void)owed_settle(runner->owed, runner->plan->states[state].name, &ignored);
@@ -133,7 +133,11 @@ static void finish(struct runner *runner, struct runner_task *task, struct attem
 {
     struct state_result *result = result_of(runner, task->state);
 
-    result->outcome = err ? OUTCOME_FAILED : attempt->changed ? OUTCOME_CHANGED : OUTCOME_UNCHANGED;
+    result->dry = runner->plan->states[task->state].dry && !runner->test;
+    result->would_change = result->dry && !err && attempt->changed;
+    result->outcome = err                                ? OUTCOME_FAILED
+                      : attempt->changed && !result->dry ? OUTCOME_CHANGED
+                                                         : OUTCOME_UNCHANGED;
     result->cause = task->gate.cause;
     result->diff = (struct str){ "", 0 };
     if (has_words(attempt, err)) {
@@ -212,13 +216,15 @@ static int64_t pause_of(const struct plan_retry *retry)
 static int try(struct runner *runner, const struct runner_task *task, struct attempt *attempt,
                struct err *err)
 {
-    const struct plan_retry *retry = &runner->plan->states[task->state].retry;
-    int rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
+    const struct plan_state *state = &runner->plan->states[task->state];
+    const struct attempt_world *world = state->dry ? &runner->ahead : &runner->world;
+    const int64_t more = runner->test || state->dry ? 0 : state->retry.attempts;
+    int rc = attempt_run(attempt, world, task->state, task->gate.forced, err);
 
-    for (int64_t i = 0; rc < 0 && !runner->test && i < retry->attempts; i++) {
-        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, pause_of(retry)))
+    for (int64_t i = 0; rc < 0 && i < more; i++) {
+        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, pause_of(&state->retry)))
             break;
-        rc = attempt_run(attempt, &runner->world, task->state, task->gate.forced, err);
+        rc = attempt_run(attempt, world, task->state, task->gate.forced, err);
     }
     return rc;
 }

@@ -128,8 +128,13 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
                   struct process_result *ret, struct err *err)
 {
     const struct process_bounds bounds = { .timeout = timeout_ns };
+    struct process_spec masked = *spec;
 
-    if (process_run(spec, &bounds, run->host->cancel, run->arena, ret, err) < 0)
+    if (run->umask && !spec->has_umask) {
+        masked.has_umask = true;
+        masked.umask = *run->umask;
+    }
+    if (process_run(&masked, &bounds, run->host->cancel, run->arena, ret, err) < 0)
         return -1;
     if (ret->canceled)
         return err_set(err, ERR_CANCELED, "canceled while the command ran");

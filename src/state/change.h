@@ -41,8 +41,12 @@ struct change_attr {
         CHANGE_KEEP_MODE, CHANGE_KEEP_ID, CHANGE_KEEP_ID                                           \
     }
 
+/* Where a chain of links ends, there or not: what writing `path` makes. */
+int change_resolve(struct state_run *run, const char **path, struct err *err);
+
 /* Give `path` this content in one step. Owner, mode and extended attributes of what is replaced
- * stay unless `attr` says otherwise; a new file is 0644. A link is followed to what it points to.
+ * stay unless `attr` says otherwise; a new file is 0644, or as `run->umask` says. A link is
+ * followed to what it points to.
  */
 int change_write(struct state_run *run, const char *path, struct str content,
                  const struct change_attr *attr, struct err *err);

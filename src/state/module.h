@@ -109,6 +109,7 @@ struct state_run {
     bool secret;               /* has secrets among its arguments: contents are not shown */
     struct state_host *host;   /* files, templates, commands: what the caller supplies */
     struct state_group *group; /* of its lock, itself included; NULL: it is alone, or a dry run */
+    const mode_t *umask; /* of new files and folders, and of commands; NULL: 022, and our own */
     const struct managed *managed; /* paths of all states of the run; NULL: nobody asks for them */
 
     /* What the module has said so far; read by the runner. */

@@ -45,11 +45,12 @@ enum outcome outcome_merge(enum outcome a, enum outcome b)
 
 void run_result_count(struct run_result *result)
 {
-    result->changed = result->failed = result->skipped = 0;
+    result->changed = result->failed = result->skipped = result->would_change = 0;
     VEC_EACH (&result->states, state) {
         result->changed += state->outcome == OUTCOME_CHANGED;
         result->failed += state->outcome == OUTCOME_FAILED;
         result->skipped += state->outcome == OUTCOME_SKIPPED;
+        result->would_change += state->would_change;
         result->canceled |= state->skip_reason == SKIP_CANCELED;
     }
 }

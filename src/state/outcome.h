@@ -41,7 +41,9 @@ struct state_result {
     uint32_t level;
     enum outcome outcome;
     enum skip_reason skip_reason;
-    int64_t duration; /* nanoseconds */
+    bool dry;          /* in a run that acts: it was only looked at */
+    bool would_change; /* and this was seen */
+    int64_t duration;  /* nanoseconds */
     struct str diff;
     const char *error;         /* NULL: none */
     const char *cause;         /* which requisite decided, in words; NULL */
@@ -61,6 +63,7 @@ struct run_result {
     bool revert;                /* it took back other runs; run_id is the newest of them */
     VEC(const char *) reverted; /* the ids of all of them, newest first */
     uint32_t changed, failed, skipped;
+    uint32_t would_change; /* in a run that acts: states with test: true */
     int64_t duration;
     VEC(struct state_result) states; /* in the order of execution: level, order, name */
 };

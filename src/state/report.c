@@ -23,6 +23,10 @@ struct value report_state(struct arena *arena, const struct state_result *result
         put(arena, map, "details", value_map(result->details));
     if (result->error)
         put(arena, map, "error", value_text(result->error));
+    if (result->dry)
+        put(arena, map, "test", value_bool(true));
+    if (result->would_change)
+        put(arena, map, "would_change", value_bool(true));
     if (skipped)
         put(arena, map, "skipped", value_bool(true));
     if (skipped && skip_reason_text(result->skip_reason)[0])
@@ -40,6 +44,8 @@ static struct value summary(struct arena *arena, const struct run_result *result
     put(arena, map, "changed", value_int(result->changed));
     put(arena, map, "failed", value_int(result->failed));
     put(arena, map, "skipped", value_int(result->skipped));
+    if (result->would_change > 0)
+        put(arena, map, "would_change", value_int(result->would_change));
     put(arena, map, "duration", value_int(result->duration));
     put(arena, map, "canceled", value_bool(result->canceled));
     if (result->run_id)

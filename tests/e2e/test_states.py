@@ -463,6 +463,116 @@ def test_a_mistake_in_settings_shows_no_secret(machine):
     assert "db.zy:1:27: ': ' inside a value" in result.stderr and "hunter22" not in result.stderr
 
 
+def test_a_umask_holds_for_what_a_state_makes_and_for_its_commands(machine):
+    machine.state("web", """
+file: {file.managed: [{name: ROOT/made/file, contents: x, makedirs: true, umask: '077'}]}
+given: {file.managed: [{name: ROOT/given, contents: x, mode: '0644', umask: '077'}]}
+folder: {file.directory: [{name: ROOT/folder, umask: '002'}]}
+line: {file.append: [{name: ROOT/line, text: x, umask: '027'}]}
+usual: {file.managed: [{name: ROOT/usual, contents: x}]}
+command: {cmd.run: [{name: 'umask', umask: '027'}]}
+""")
+    record = machine.record("state.apply", "web", status=0)
+    modes = {name: oct((machine.root / name).stat().st_mode & 0o777)
+             for name in ("made", "made/file", "given", "folder", "line", "usual")}
+    assert modes == {"made": "0o700", "made/file": "0o600", "given": "0o644", "folder": "0o775",
+                     "line": "0o640", "usual": "0o644"}
+    assert [r["details"]["stdout"] for r in record["results"] if r["name"] == "cmd.run:command"] == ["0027"]
+    again = machine.record("state.apply", "web", status=0)
+    assert [r["name"] for r in again["results"] if r["changed"]] == ["cmd.run:command"]
+
+
+def test_a_state_with_test_true_is_looked_at_and_never_applied(machine):
+    machine.state("web", """
+motd: {file.managed: [{name: ROOT/motd, contents: x, test: true}]}
+fine: {file.exists: [{name: ROOT, test: true}]}
+reload: {cmd.run: [{name: 'touch ROOT/reloaded', onchanges: [{file: motd}]}]}
+after: {cmd.run: [{name: 'touch ROOT/after', require: [{file: motd}]}]}
+""")
+    record = machine.record("state.apply", "web", status=0)
+    results = {r["name"]: r for r in record["results"]}
+    assert results["file.managed:motd"]["would_change"] and not results["file.managed:motd"]["changed"]
+    assert "+x" in results["file.managed:motd"]["diff"] and "would_change" not in results["file.exists:fine"]
+    assert results["cmd.run:reload"]["skip_reason"] == "onchanges_not_met"
+    assert results["cmd.run:after"]["changed"] and record["summary"]["would_change"] == 1
+    assert sorted(path.name for path in machine.root.iterdir()) == ["after"]
+    text = machine.run("state.apply", "web", status=0).stdout
+    assert "would change  file.managed:motd" in text and "1 as they should be, 1 would change" in text
+
+
+def test_a_state_that_is_not_parallel_has_its_level_for_itself(machine):
+    log = machine.root / "log"
+    command = "echo %s begins >> ROOT/log; sleep 0.2; echo %s ends >> ROOT/log"
+    machine.state("web", "\n".join(
+        "%s: {cmd.run: [{name: '%s'%s}]}" % (name, command % (name, name), more)
+        for name, more in (("a", ""), ("b", ", parallel: false"), ("c", ", parallel: false"), ("d", ""))))
+    machine.run("state.apply", "web", status=0)
+    assert log.read_text().split("\n")[:-1] == [
+        f"{name} {what}" for name in "abcd" for what in ("begins", "ends")]
+
+
+def test_onchanges_any_runs_beside_a_failure(machine):
+    machine.state("web", """
+good: {test.succeed_with_changes: []}
+same: {test.nop: []}
+bad: {test.fail_without_changes: []}
+one: {cmd.run: [{name: 'true', onchanges_any: [{test: good}, {test: bad}]}]}
+none: {cmd.run: [{name: 'true', onchanges_any: [{test: same}, {test: bad}]}]}
+broken: {cmd.run: [{name: 'true', onchanges_any: [{test: bad}]}]}
+strict: {cmd.run: [{name: 'true', onchanges: [{test: good}, {test: bad}]}]}
+""")
+    results = {r["name"]: r for r in machine.record("state.apply", "web", status=2)["results"]}
+    assert results["cmd.run:one"]["changed"]
+    assert results["cmd.run:none"]["skip_reason"] == "onchanges_not_met"
+    assert results["cmd.run:broken"]["skip_reason"] == "require_failed"
+    assert results["cmd.run:strict"]["skip_reason"] == "require_failed"
+
+
+def test_a_link_that_leads_nowhere_is_told_by_a_dry_run(machine):
+    machine.state("web", """
+file: {file.managed: [{name: ROOT/link, contents: x}]}
+line: {file.append: [{name: ROOT/link, text: x, require_any: [{file: file}, {file: tree}]}]}
+tree: {file.recurse: [{name: ROOT/tree, source: salt://web}]}
+""")
+    machine.state("web.some", "")
+    (machine.root / "link").symlink_to("nowhere/file")
+    (machine.root / "tree").symlink_to("nowhere/tree")
+    dry = {r["name"]: r for r in machine.record("state.apply", "web", "--test", status=0)["results"]}
+    for name in ("file.managed:file", "file.append:line"):
+        assert "parent directory %s/nowhere is missing" % machine.root in dry[name]["diff"]
+    assert "%s/tree exists but is not a directory — " % machine.root in dry["file.recurse:tree"]["diff"]
+    real = {r["name"]: r for r in machine.record("state.apply", "web", status=2)["results"]}
+    assert real["file.managed:file"]["error"].startswith("parent directory %s/nowhere does not" % machine.root)
+    assert real["file.recurse:tree"]["error"].endswith("(set force: true to replace it)")
+
+
+def test_what_is_in_the_way_of_a_tree_goes_with_force(machine):
+    machine.state("web", "tree: {file.recurse: [{name: ROOT/tree, source: salt://files, force: true}]}")
+    machine.state("files.sub.a", "A")
+    (machine.root / "tree").write_text("old")
+    dry = machine.record("state.apply", "web", "--test", status=0)["results"][0]["diff"]
+    assert "tree exists but is not a directory\n" in dry and "apply fails" not in dry
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("tree/sub/a.zy") == "A"
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+    machine.run("state.revert", "web", status=0)
+    assert machine.read("tree") == "old"
+
+
+def test_a_replacement_with_escapes_is_found_again(machine):
+    machine.state("web", r"""
+empty: {file.replace: [{name: ROOT/empty, pattern: '^$', repl: 'x\ty', append_if_not_found: true}]}
+added: {file.replace: [{name: ROOT/added, pattern: '^key\s.*', repl: 'key\tvalue', append_if_not_found: true}]}
+group: {file.replace: [{name: ROOT/group, pattern: '^(\s*)$', repl: '\1z', append_if_not_found: true}]}
+""")
+    for name in ("empty", "added", "group"):
+        (machine.root / name).write_text("a\n\nb\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("empty") == "a\nx\ty\nb\n"
+    assert machine.read("added") == "a\n\nb\nkey\tvalue\n"
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+
+
 def test_the_top_file_decides_for_highstate(machine):
     machine.state("a", "a: {test.nop: []}")
     machine.state("b", "b: {test.nop: []}")

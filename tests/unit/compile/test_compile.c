@@ -57,6 +57,12 @@ static void print_state(const struct plan *plan, const struct plan_state *state,
         buf_printf(out, "    creates %s\n", state->creates.p[i]);
     if (state->guard_user)
         buf_printf(out, "    guards as %s\n", state->guard_user);
+    if (state->has_umask)
+        buf_printf(out, "    umask %04o\n", (unsigned)state->umask);
+    if (state->dry)
+        buf_add_text(out, "    only looked at\n");
+    if (state->alone)
+        buf_add_text(out, "    alone\n");
     if (state->order != 0)
         buf_printf(out, "    order %lld\n", (long long)state->order);
     if (state->retry.attempts > 0)

@@ -54,9 +54,11 @@ enum jsonline_level log_line_level(const struct log_line *line)
 
 /* --- plain ---------------------------------------------------------------------------- */
 
-/* Text without what steers a terminal. */
+/* Text without what steers a terminal, and without the other half of a line end. */
 static void add_visible(struct buf *out, struct str text)
 {
+    if (str_ends(text, STR("\r")))
+        text.n--;
     while (text.n > 0) {
         struct str rest = text;
         const uint32_t c = utf8_next(&rest);

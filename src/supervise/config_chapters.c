@@ -20,8 +20,9 @@ static const char service_details[] =
     "'expressions'. They are computed anew at each start of the service.\n"
     "\n"
     "The environment of its process, later ones win: what the config has captured (if\n"
-    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of the\n"
-    "user it runs as (if user_identity). Nothing of the daemon's own is in it.\n"
+    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of\n"
+    "'user', or of an owner who is not root (if user_identity). Nothing of the daemon's own is\n"
+    "in it.\n"
     "\n"
     "To stop it, stop_signal goes to it and all that it started; what is left after\n"
     "stop_grace_period is killed. A stop is over when the whole tree is gone.\n";
@@ -295,7 +296,8 @@ const struct config_chapter config_chapters[] = {
         .params = config_retention_params,
         .details =
             "'clear' or 'retain' for each turn of a service's life; 'on_exit' stands for both "
-            "'on_success' and\n'on_failure'.\n",
+            "'on_success' and\n'on_failure'. Where nothing is said, 'on_stop' is 'clear' and all "
+            "others are 'retain'.\n",
         .example = "services:\n"
                    "  job:\n"
                    "    command: [\"./job\"]\n"

@@ -74,7 +74,7 @@ static int read_codes(struct edges *e, const struct value *v, struct config_edge
     struct condition_range *ranges;
     int result = 0;
 
-    if (!condition_has_codes(edge->condition)) {
+    if (!condition_has_codes(edge->condition) && v->list->count > 0) {
         (void)value_diag(e->reader->warned, v,
                          "'exit_code' means nothing with '%s', only with 'service_failed' and "
                          "'service_stopped'",

@@ -69,7 +69,7 @@ const struct param config_logs_params[] = {
     PARAM("batch_size", INT, ARGS, batch_size, "lines that are written at once",
           .default_text = "4096", PARAM_RANGE(1, 1000000)),
     PARAM("max_size", SIZE, ARGS, max_size, "bytes that are kept; older lines are dropped",
-          PARAM_RANGE(SIZE_MIN, INT64_MAX)),
+          .default_text = "1GB", PARAM_RANGE(SIZE_MIN, INT64_MAX)),
     { 0 },
 };
 #undef ARGS

@@ -48,6 +48,17 @@ TEST(a_plain_line_has_local_time_level_and_source)
               "2023-11-14 23:13:20 [WARN] web.pre_start | hello\n");
 }
 
+TEST(the_carriage_return_of_a_line_end_is_not_shown)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    CHECK_STR(print(&out, with_text("done\r"), LOG_LINE_PLAIN),
+              "2023-11-14 23:13:20 [INFO] web | done\n");
+    CHECK_STR(print(&out, with_text("10%\r20%\r"), LOG_LINE_PLAIN),
+              "2023-11-14 23:13:20 [INFO] web | 10%\\x0d20%\n");
+    CHECK_STR(print(&out, with_text("done\r"), LOG_LINE_RAW), "done\r\n");
+}
+
 TEST(a_json_line_shows_its_own_message_level_and_time)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

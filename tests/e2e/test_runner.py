@@ -1,11 +1,14 @@
 """tools/run-tests, on a tiny tree whose test programs are shell scripts."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+
+from kepler_home import alive, wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
@@ -40,6 +43,11 @@ class Tree:
                                 capture_output=True, check=False, env={"PATH": os.environ["PATH"]})
         assert result.stderr == ""
         return result.returncode, result.stdout, result.stdout.rstrip("\n").split("\n")[-1]
+
+
+def has_ended(pid):
+    """Gone, or about to be."""
+    return wait_until(lambda: not alive(pid), f"process {pid} has ended")
 
 
 @pytest.fixture
@@ -80,6 +88,74 @@ def test_a_program_that_does_not_count_its_tests_is_a_failure(tree, name):
 def test_a_bad_exit_status_behind_a_good_line_is_a_failure(tree):
     tree.unit("base/test_a", 'echo "2 passed, 0 failed"; exit 23')
     assert tree.run("--only", "unit")[2] == "2 passed, 1 failed"
+
+
+def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_tells_where_they_stood(tree):
+    tree.unit("base/test_a", "echo begun; setsid sleep 271828 & exec sleep 314159")
+    for seconds in (2, 8, 32):  # a busy machine may need longer to start them
+        status, out, last = tree.run("--only", "unit", "--seconds", str(seconds))
+        assert (status, last) == (1, "0 passed, 1 failed")
+        if out.count(": sleep ") == 2:
+            break
+    assert "begun\n" in out and f"stopped after {seconds} seconds" in out
+    for number in ("271828", "314159"):
+        pid, = re.findall(rf"^process (\d+): sleep {number} *$", out, re.M)
+        assert has_ended(pid)
+    assert len(re.findall(r"^  thread \d+ sleep \| ", out, re.M)) == 2
+
+
+def test_what_a_job_leaves_behind_is_ended_and_told(tree):
+    tree.unit("base/test_a", "setsid sh -c 'touch up; exec sleep 161803' & until [ -e up ]; do sleep 0.01; done; "
+              "echo '1 passed, 0 failed'")
+    status, out, last = tree.run("--only", "unit")
+    assert (status, last) == (0, "1 passed, 0 failed")
+    assert "unit base/test_a left behind" in out
+    pid, = re.findall(r"^process (\d+): sleep 161803 *$", out, re.M)
+    assert has_ended(pid)
+
+
+HANG = """
+#include "test.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *waits_for_the_mutex(void *arg)
+{
+    (void)pthread_mutex_lock(&mutex);
+    return arg;
+}
+
+TEST(this_never_ends)
+{
+    pthread_t thread;
+
+    CHECK_INT(pthread_mutex_lock(&mutex), 0);
+    CHECK_INT(pthread_create(&thread, NULL, waits_for_the_mutex, NULL), 0);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+}
+
+TEST(this_ends)
+{
+    CHECK_INT(1, 1);
+}
+"""
+
+
+def test_a_unit_test_that_is_stuck_tells_where_each_thread_stands(tmp_path):
+    build = TOP / os.environ.get("ZESTER_BUILD", "build/asan")
+    compiler = "clang" if build.name.endswith("-clang") else "gcc"
+    (tmp_path / "hang.c").write_text(HANG)
+    subprocess.run([compiler, "-std=gnu17", "-D_GNU_SOURCE", "-DTEST_SECONDS=1", "-g", "-fno-omit-frame-pointer",
+                    "-fsanitize=address,undefined", "-rdynamic", f"-I{TOP}/src", f"-I{TOP}/tests/unit", "-o", tmp_path / "hang",
+                    tmp_path / "hang.c", TOP / "tests/unit/test.c", build / "libcore.a", "-lcmocka", "-lpthread", "-lm"],
+                   check=True)
+    result = subprocess.run([tmp_path / "hang"], text=True, capture_output=True, check=False)
+    assert result.returncode == 1 and result.stdout.endswith("1 passed, 1 failed\n")
+    assert "FAIL this_never_ends" in result.stdout and "stuck: it took more than 1 second" in result.stdout
+    for function in ("waits_for_the_mutex", "this_never_ends"):
+        assert re.search(rf" in {function} .*hang\.c:\d+", result.stdout), result.stdout
 
 
 def test_a_test_that_was_not_built_is_a_failure(tree):

@@ -1,13 +1,12 @@
 """Templates made by chance, rendered by ours and by Jinja2: the same bytes, or both fail.
 
 The seed of a case is printed when it differs; ZESTER_SEED=N runs that one alone, ZESTER_CASES=N
-sets how many, ZESTER_SECONDS how long.
+sets how many. They are the same everywhere, also on a machine that is fast or slow.
 """
 import json
 import os
 import re
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jinja2
@@ -17,9 +16,7 @@ from template_maker import CONTEXT, Maker
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
 FIRST_SEED = 20260000
-CASES = int(os.environ.get("ZESTER_CASES", "4000"))
-SECONDS = float(os.environ.get("ZESTER_SECONDS", "90"))
-LEAST_CASES = 300
+CASES = int(os.environ.get("ZESTER_CASES", "1000"))
 
 
 def environment(settings):
@@ -73,15 +70,6 @@ def test_generated_templates_render_as_jinja2_renders_them(tmp_path):
         seeds = [int(os.environ["ZESTER_SEED"])]
     else:
         seeds = range(FIRST_SEED, FIRST_SEED + CASES)
-    end = time.monotonic() + SECONDS
-    found, done = [], 0
     with ThreadPoolExecutor(2) as pool:
-        for result in pool.map(lambda s: differs(s, context_file) if time.monotonic() < end else "late", seeds):
-            if result == "late":
-                break
-            done += 1
-            if result:
-                found.append(result)
-    print("%d cases, %d differ" % (done, len(found)))
-    assert not found, "%d of %d differ\n\n%s" % (len(found), done, "\n".join(found[:20]))
-    assert done >= min(LEAST_CASES, len(seeds)), "only %d cases in %g s" % (done, SECONDS)
+        found = [result for result in pool.map(lambda seed: differs(seed, context_file), seeds) if result]
+    assert not found, "%d of %d differ\n\n%s" % (len(found), len(seeds), "\n".join(found[:20]))

@@ -1,4 +1,5 @@
 """A daemon of its own for each test, in a folder of its own; nothing of it is left behind."""
+import contextlib
 import fcntl
 import json
 import os
@@ -40,6 +41,16 @@ def wait_until(condition, what, seconds=PATIENCE):
             return found
         assert time.monotonic() < deadline, f"in vain: {what}"
         time.sleep(0.01)
+
+
+def variables_of(pid):
+    """The environment of a process. Between exec and its first instruction it shows neither that nor its words."""
+    def words():
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    wait_until(words, f"process {pid} shows its words")
+    with open(f"/proc/{pid}/environ") as file:
+        return dict(pair.split("=", 1) for pair in file.read().split("\0") if pair)
 
 
 class Home:
@@ -105,13 +116,29 @@ class Home:
             except subprocess.TimeoutExpired:
                 self.daemon.send_signal(signal.SIGTERM)
                 self.daemon.wait(PATIENCE)
-        left = self.processes()
+        left = self.left()
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         text = self.log() if self.daemon else ""
         shutil.rmtree(self.folder, ignore_errors=True)
         assert not left, f"left behind: {left}"
         assert "AddressSanitizer" not in text and "runtime error" not in text, text
+
+    def left(self, seconds=10):
+        """Processes that stay; commands that have just lost their daemon are about to end."""
+        deadline = time.monotonic() + seconds
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.processes()
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """What happens meanwhile happens to the daemon all at once."""
+        self.daemon.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.daemon.send_signal(signal.SIGCONT)
 
     def processes(self):
         """All processes that stand in our folder or were started with it in their environment."""

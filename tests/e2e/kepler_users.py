@@ -67,7 +67,10 @@ class Users(Home):
         for folder, _, names in os.walk(self.state):
             for name in names:
                 path = os.path.join(folder, name)
-                if os.path.isfile(path):
-                    with open(path, "rb") as file:
-                        found += file.read()
+                try:
+                    if os.path.isfile(path):
+                        with open(path, "rb") as file:
+                            found += file.read()
+                except FileNotFoundError:
+                    pass  # it was replaced meanwhile
         return found

@@ -58,7 +58,7 @@ def test_a_second_build_does_nothing_and_is_quick(project):
         started = time.monotonic()
         assert make("-j2", cwd=project) == ""
         times.append(time.monotonic() - started)
-    assert min(times) < 5  # below one, unless other work shares the machine
+    assert min(times) < 15  # below one, unless other work shares the machine
 
 
 def test_a_changed_header_rebuilds_those_who_include_it(project):

@@ -47,7 +47,7 @@ def said(home):
 def start_old(home):
     home.write(OLD)
     home.start("--wait")
-    wait_until(lambda: os.path.exists(home.path("said")), "it runs")
+    wait_until(lambda: os.path.exists(home.path("said")) and said(home), "it runs")
     return pids(home)
 
 
@@ -126,7 +126,8 @@ def test_loading_anew_takes_the_new_file_and_ends_what_is_not_in_it(home, words)
     home.wait_for("c", "running")
     wait_until(lambda: said(home) == ["old", "new"], "it runs as the new file says")
     assert sorted(home.services()) == ["a", "c"]
-    assert before["b"] not in home.processes() and len(home.processes()) == 2
+    assert before["b"] not in home.processes()
+    wait_until(lambda: len(home.processes()) == 2, "a and c are left")
 
 
 class PlainHome(Home):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kepler_home import Home, wait_until
+from kepler_home import Home, variables_of, wait_until
 
 ROOT = os.geteuid() == 0
 
@@ -21,12 +21,15 @@ def home():
     home.close()
 
 
-def read_environ(path):
-    """Without the mark that the daemon gives where there are no control groups."""
-    with open(path) as file:
-        found = dict(item.split("=", 1) for item in file.read().split("\0") if item)
+def without_mark(found):
+    """Without what the daemon adds where there are no control groups."""
     found.pop("KEPLER_TREE", None)
     return found
+
+
+def read_environ(path):
+    with open(path) as file:
+        return without_mark(dict(item.split("=", 1) for item in file.read().split("\0") if item))
 
 
 def pairs(home, name):
@@ -35,7 +38,7 @@ def pairs(home, name):
 
 
 def environ(home, service, file="kepler.yaml"):
-    return read_environ(f"/proc/{home.services(file)[service]['pid']}/environ")
+    return without_mark(variables_of(home.services(file)[service]["pid"]))
 
 
 def identity(user=None):
@@ -295,8 +298,8 @@ def test_hooks_know_how_their_service_is(home):
     home.wait_for("killed", "killed")
     home.wait_for("stopped", "running")
     home.run("stop", "stopped")
-    assert [text for _, text in home.lines("ended")] == ["exited 3 post_exit"]
-    assert [text for _, text in home.lines("killed")] == ["killed nil"]
+    wait_until(lambda: [text for _, text in home.lines("ended")] == ["exited 3 post_exit"], "the hook knows the code")
+    wait_until(lambda: [text for _, text in home.lines("killed")] == ["killed nil"], "the hook knows that there is none")
     assert [text for _, text in home.lines("stopped")] == ["starting false", "running true", "stopped"]
     # pre_start of a restart by policy may fail
     wait_until(lambda: any("pre_start" in text for _, text in home.lines("again")), "the hook fails")
@@ -508,7 +511,7 @@ def test_changes_of_watched_files_restart(home):
     services = {name: {"run": "exec sleep 1000", "restart": {"policy": "on-failure", "watch": watch}} for name, watch in watches.items()}
     services["above"]["working_dir"] = "abs"
     home.write(json.dumps({"services": services}))
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     before = {name: one["pid"] for name, one in home.services().items()}
 
     def changed():
@@ -520,16 +523,19 @@ def test_changes_of_watched_files_restart(home):
         assert changed() == set(names)
         before.update({name: one["pid"] for name, one in home.services().items()})
 
-    home.write("x", "src/b.o")  # if anybody minds this, it is seen with the next
-    home.write("x", "src/deep/er/x.c")
+    with home.frozen():
+        home.write("x", "src/b.o")  # if anybody minds this, it is seen with the next
+        home.write("x", "src/deep/er/x.c")
     expect("deep", "without")
-    home.write("x", "src/a1.c")
-    home.write("x", "abs/x.txt")
+    with home.frozen():
+        home.write("x", "src/a1.c")
+        home.write("x", "abs/x.txt")
     expect("star", "deep", "without", "plain", "above", "absolute")
-    os.makedirs(home.path("gen/new"))
-    home.write("x", "gen/new/x.c")
-    os.makedirs(home.path("src/deep/new"))
-    home.write("x", "src/deep/new/y.c")
+    with home.frozen():
+        os.makedirs(home.path("gen/new"))
+        home.write("x", "gen/new/x.c")
+        os.makedirs(home.path("src/deep/new"))
+        home.write("x", "src/deep/new/y.c")
     expect("coming", "deep", "without", "computed")
     home.run("stop", "plain")
     os.utime(home.path("src/a1.c"))  # touch
@@ -547,8 +553,10 @@ def test_a_burst_is_one_restart_and_changes_during_it_count_for_nothing(home):
               pre_start: {run: "echo again > again.txt"}
         """)
     home.start("--wait")
-    for i in range(3):
-        home.write(str(i), f"{i}.txt")
+    wait_until(lambda: restarts(home, "a") == 1, "it is up")
+    with home.frozen():
+        for i in range(3):
+            home.write(str(i), f"{i}.txt")
     wait_until(lambda: home.services()["a"]["pid"] and restarts(home, "a") == 2, "a restart")
     home.wait_for("a", "running")
     deadline = time.monotonic() + 1.5  # three windows

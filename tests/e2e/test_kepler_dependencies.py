@@ -1,7 +1,6 @@
 """The rules of depends_on, each with real processes."""
 import json
 import os
-import time
 
 import pytest
 
@@ -18,7 +17,7 @@ def test_simple_extended_and_mixed_forms_wait_for_what_they_name(home):
           three: {run: "exec sleep 1000", depends_on: {two: {condition: service_started}}}
           four: {run: "exec sleep 1000", depends_on: [one, {three: {condition: service_started}}]}
         """)
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     services = home.services()
     assert {name: one["status"] for name, one in services.items()} == dict.fromkeys(["one", "two", "three", "four"], "running")
     text = home.log()
@@ -202,7 +201,7 @@ def test_a_restart_is_passed_on_through_a_chain(home, cause):
           web: {run: "exec sleep 1000", depends_on: {backend: {condition: service_started, restart: true}}}
           other: {run: "exec sleep 1000", depends_on: [database]}
         """)
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     before = {name: one["pid"] for name, one in home.services().items()}
     if cause == "crash":
         os.kill(before["database"], 9)
@@ -229,7 +228,7 @@ def test_skips_cascade_and_an_edge_may_allow_them(home):
           worker: {run: "exec sleep 1000", depends_on: [api]}
           brave: {run: "exec sleep 1000", depends_on: {web: {condition: service_started, allow_skipped: true}}}
         """)
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     services = home.services()
     assert services["web"]["skip_reason"].startswith("`if` condition evaluated to false")
     assert services["api"]["skip_reason"] == "dependency `web` was skipped"
@@ -310,12 +309,12 @@ def test_no_deps_ends_the_wait_of_a_service_that_was_started_before(home):
 def test_stop_goes_from_dependents_to_dependencies(home):
     home.write("""
         services:
-          db: {run: "trap 'echo db >> order; exit' TERM; while :; do sleep 0.05; done"}
-          api: {run: "trap 'sleep 0.2; echo api >> order; exit' TERM; while :; do sleep 0.05; done", depends_on: [db]}
-          web: {run: "trap 'sleep 0.2; echo web >> order; exit' TERM; while :; do sleep 0.05; done", depends_on: [api]}
+          db: {run: "trap 'echo db >> order; exit' TERM; echo up; while :; do sleep 0.05; done"}
+          api: {run: "trap 'sleep 0.2; echo api >> order; exit' TERM; echo up; while :; do sleep 0.05; done", depends_on: [db]}
+          web: {run: "trap 'sleep 0.2; echo web >> order; exit' TERM; echo up; while :; do sleep 0.05; done", depends_on: [api]}
         """)
-    home.start("--wait", "--timeout", "20s")
-    time.sleep(0.2)  # until the shells have set their traps
+    home.start("--wait", "--timeout", "100s")
+    wait_until(lambda: len(home.lines()) == 3, "all have set their traps")
     home.run("stop")
     assert home.read("order").split() == ["web", "api", "db"]
     assert {one["status"] for one in home.services().values()} == {"stopped"}
@@ -333,7 +332,7 @@ def test_service_started_holds_for_an_unhealthy_dependency_too(home):
     home.start("db")
     home.wait_for("db", "unhealthy")
     home.start("web")
-    assert home.status("web") == "running"
+    home.wait_for("web", "running")
 
 
 @pytest.mark.parametrize("condition", ["service_failed", "service_stopped"])
@@ -461,7 +460,7 @@ def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, 
     home.write("first", "watched")
     text = PROPAGATION.replace("exec sleep 1000", "while ! test -e leave; do sleep 0.05; done; rm leave; exit 3", 1)
     home.write(text.replace("on-failure|on-success", "on-unhealthy") if cause == "unhealthy" else text)
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     before = home.services()
     os.unlink(home.path("order"))
     if cause != "unhealthy":
@@ -493,7 +492,8 @@ def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, 
 def test_the_timeout_of_an_edge_holds_when_a_restart_is_passed_on(home):
     home.write("ok", "ok")
     home.write(PROPAGATION.replace("restart: true", "restart: true, timeout: 400ms").replace(", watch: [watched]", ""))
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s", "database")
+    home.start("--wait", "--timeout", "100s", "backend")
     os.unlink(home.path("ok"))
     home.run("restart", "database")
     assert home.wait_for("backend", "failed")["fail_reason"] == (
@@ -510,7 +510,7 @@ def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(ho
           ended: {run: "exit 0", depends_on: {db: {restart: true}}}
           down: {run: "exec sleep 1000", depends_on: {db: {restart: true}}}
         """)
-    home.start("--wait", "--timeout", "20s")
+    home.start("--wait", "--timeout", "100s")
     home.wait_for("ended", "exited")
     home.run("stop", "down")
     before = home.services()

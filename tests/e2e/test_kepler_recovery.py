@@ -1,4 +1,5 @@
 """What survives a daemon: crashes, restarts, snapshots."""
+import glob
 import json
 import os
 import random
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from kepler_home import CONFIG_FILES, CONTAINMENTS, DAEMON, alive, contained, wait_until
+from kepler_home import CONFIG_FILES, CONTAINMENTS, DAEMON, PATIENCE, alive, contained, wait_until
 
 
 @pytest.fixture(params=CONTAINMENTS)
@@ -25,6 +26,12 @@ AUTOSTART = """
     """
 
 
+def starts(home):
+    """Who has told that it was started."""
+    path = home.path("starts")
+    return sorted(line.split()[0] for line in home.read("starts").splitlines()) if os.path.exists(path) else []
+
+
 def state_files(home):
     root = os.path.join(home.state, "configs")
     return [os.path.join(root, name, "state.json") for name in os.listdir(root)
@@ -36,6 +43,7 @@ def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
     home.start()
     home.wait_for("web", "running")
     home.wait_for("job", "exited")
+    wait_until(lambda: starts(home) == ["db", "job", "web"], "all have told that they were started")
     before = home.services()
     home.kill_daemon()
     assert alive(before["web"]["pid"])
@@ -45,9 +53,8 @@ def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
     assert after["pid"] != before["web"]["pid"]
     services = home.services()
     assert services["job"]["status"] == "exited" and services["job"]["exit_code"] == 3
-    names = [line.split()[0] for line in home.read("starts").splitlines()]
-    assert sorted(names) == ["db", "db", "job", "web", "web"]
-    assert len(home.processes()) == 2
+    wait_until(lambda: starts(home) == ["db", "db", "job", "web", "web"], "they were started again, and job was not")
+    wait_until(lambda: len(home.processes()) == 2, "only they are there")
 
 
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
@@ -201,7 +208,7 @@ def test_a_state_file_that_is_broken_does_not_stop_the_daemon(home):
 
 
 def test_two_daemons_never_share_a_home(home):
-    run = subprocess.run([DAEMON], env=home.env, capture_output=True, text=True, timeout=30)
+    run = subprocess.run([DAEMON], env=home.env, capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 1
     assert "another daemon uses" in run.stderr
     assert home.run("daemon", "status").returncode == 0
@@ -212,7 +219,7 @@ def test_leaving_services_running_is_possible_and_the_next_daemon_ends_them(home
     home.start("--wait")
     pid = home.services()["a"]["pid"]
     home.run("daemon", "stop", "--leave-running")
-    home.daemon.wait(30)
+    home.daemon.wait(PATIENCE)
     assert alive(pid)
     home.start_daemon()
     assert not alive(pid)
@@ -221,7 +228,8 @@ def test_leaving_services_running_is_possible_and_the_next_daemon_ends_them(home
 def test_logs_are_whole_up_to_the_last_flush_after_a_crash(home):
     home.write("services:\n  a: {command: [sh, -c, 'i=0; while :; do i=$((i+1)); echo line $i; sleep 0.002; done']}\n")
     home.start("--wait")
-    time.sleep(0.5)
+    pattern = os.path.join(home.state, "configs", "*", "logs", "*.log")
+    wait_until(lambda: sum(os.path.getsize(path) for path in glob.glob(pattern)) > 4000, "lines are on disk")
     home.kill_daemon()
     home.start_daemon()
     numbers = [int(text.split()[1]) for _, text in home.lines()]
@@ -265,14 +273,14 @@ def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
         time.sleep(chance.random() * 0.3)
         home.kill_daemon()
         for action in actions:
-            action.communicate(timeout=60)
+            action.communicate(timeout=PATIENCE)
         for path in state_files(home):
             with open(path) as file:
                 json.load(file)
         if chance.random() < 0.5:
             kill_while_starting(home, chance)
         home.start_daemon()
-        home.start("--wait", "--timeout", "40s")
+        home.start("--wait", "--timeout", "100s")
     pids = {one["pid"] for one in home.services().values()}
     assert None not in pids and len(pids) == 9
     assert not os.path.exists(home.path("double"))

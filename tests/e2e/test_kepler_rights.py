@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from kepler_home import wait_until
+from kepler_home import variables_of, wait_until
 from kepler_users import UIDS, Users
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a daemon for many users needs root")
@@ -24,11 +24,6 @@ def facts_of(home, pid):
     """Uid, Gid, Groups, NoNewPrivs of a process."""
     with open(f"/proc/{pid}/status") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-
-
-def variables_of(pid):
-    with open(f"/proc/{pid}/environ") as file:
-        return dict(pair.split("=", 1) for pair in file.read().split("\0") if pair)
 
 
 # --- what a service runs as -----------------------------------------------------------------------

@@ -3,10 +3,10 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 
+from kepler_home import wait_until
 from machine import Machine, skip_without
 
 INSTALLED = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
@@ -46,32 +46,41 @@ class Host:
                 line = subprocess.run(["ssh-keygen", "-l", "-E", form, "-f", self.folder / f"{kind}.pub"], check=True,
                                       text=True, capture_output=True).stdout
                 self.fingerprints[kind, form] = line.split()[1]
+        self.choose_port()
+        for path in [self.folder, *self.folder.iterdir()]:
+            os.chown(path, 4700, 4700)
+        for path in [machine.root, *machine.root.parents][:3]:
+            path.chmod(path.stat().st_mode | 0o755)
+        argv = ["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/", "setpriv", "--reuid=4700", "--regid=4700",
+                "--clear-groups", *sshd, "-D", "-e", "-f", str(self.folder / "config")]
+        while not self.listens(argv):
+            self.choose_port()
+
+    def choose_port(self):
+        """One that is free now; somebody else may take it before sshd does."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         (self.folder / "config").write_text(
             f"ListenAddress 127.0.0.1:{self.port}\nHostKey {self.folder}/ed25519\nHostKey {self.folder}/rsa\n"
             "UsePAM no\nPidFile none\nStrictModes no\nPasswordAuthentication no\n")
-        for path in [self.folder, *self.folder.iterdir()]:
-            os.chown(path, 4700, 4700)
-        for path in [machine.root, *machine.root.parents][:3]:
-            path.chmod(path.stat().st_mode | 0o755)
-        self.process = subprocess.Popen(
-            ["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/", "setpriv", "--reuid=4700", "--regid=4700",
-             "--clear-groups", *sshd, "-D", "-e", "-f", str(self.folder / "config")], stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
-        while True:
-            assert self.process.poll() is None, self.process.stderr.read()
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    break
-            assert time.monotonic() < deadline, "sshd does not answer"
-            time.sleep(0.05)
+
+    def listens(self, argv):
+        """Start sshd; it says when it is there. False when the port was taken."""
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=log)
+        wait_until(lambda: self.process.poll() is not None or "listening on" in self.log(), "sshd listens")
+        ended = self.process.poll() is not None
+        assert not ended or "Address already in use" in self.log(), self.log()
+        return not ended
+
+    def log(self):
+        return (self.folder / "log").read_text()
 
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.process.wait(60)
 
 
 @pytest.fixture

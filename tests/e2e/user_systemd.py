@@ -2,11 +2,14 @@
 
 Units are in /srv/data/systemd/user, what is enabled and masked is in /srv/config/systemd/user."""
 import contextlib
+import errno
 import glob
 import os
 import pathlib
 
 import pytest
+
+from kepler_home import wait_until
 
 SYSTEMD = "/lib/systemd/systemd"
 SOCKET = "/run/user/0/systemd/private"
@@ -28,9 +31,20 @@ def make_groups():
 
 
 def remove_groups(groups):
+    """What has ended may be in them for a moment longer."""
     for group in groups:
         for folder in sorted(group.glob("**/"), reverse=True):
-            folder.rmdir()
+            wait_until(lambda: removed(folder), f"nobody is in {folder}")
+
+
+def removed(folder):
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
 
 
 def until(condition):

@@ -49,9 +49,10 @@ uint32_t map_hash(const void *bytes, size_t n)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
+/* What is in it is undefined. */
 static void *allocate(const struct map *map, size_t size)
 {
-    return map->arena ? arena_zalloc(map->arena, size) : mem_zalloc(size);
+    return map->arena ? arena_alloc(map->arena, size) : mem_alloc(size);
 }
 
 static void release(const struct map *map, void *p)
@@ -95,6 +96,7 @@ static void rebuild(struct map *map, size_t more)
     map->entries = entries;
     map->entry_cap = slot_cap / 2 + 1;
     map->slots = allocate(map, mem_product(slot_cap, sizeof(*map->slots)));
+    memset(map->slots, 0, slot_cap * sizeof(*map->slots));
     map->slot_cap = slot_cap;
     map->used = map->live = n;
     for (size_t i = 0; i < n; i++)
@@ -129,28 +131,32 @@ void map_reserve(struct map *map, size_t count)
         rebuild(map, count - map->live);
 }
 
-void *map_set(struct map *map, struct str key, void *value)
+void **map_place(struct map *map, struct str key)
 {
-    struct map_entry *entry = find(map, key);
-    uint32_t hash;
+    const uint32_t hash = map_hash(key.p, key.n);
+    uint32_t *slot = map->slot_cap > 0 ? find_slot(map, key, hash) : NULL;
 
-    if (entry) {
-        void *old = entry->value;
-
-        entry->value = value;
-        return old;
-    }
-    if (map->slot_cap == 0 || map->used + 1 > map->slot_cap / 2)
+    if (slot && *slot > 0)
+        return &map->entries[*slot - 1].value;
+    if (map->used + 1 > map->slot_cap / 2) {
         rebuild(map, 1);
-    assert(map->entries);
-    hash = map_hash(key.p, key.n);
+        slot = find_slot(map, key, hash);
+    }
+    assert(map->entries && slot);
     if (!key.p)
         key.p = ""; /* NULL marks a removed entry */
-    map->entries[map->used] = (struct map_entry){ key, hash, value };
-    *find_slot(map, key, hash) = (uint32_t)(map->used + 1);
-    map->used++;
+    map->entries[map->used] = (struct map_entry){ key, hash, NULL };
+    *slot = (uint32_t)(map->used + 1);
     map->live++;
-    return NULL;
+    return &map->entries[map->used++].value;
+}
+
+void *map_set(struct map *map, struct str key, void *value)
+{
+    void **place = map_place(map, key), *old = *place;
+
+    *place = value;
+    return old;
 }
 
 void *map_remove(struct map *map, struct str key)

@@ -63,7 +63,7 @@ static void drop_empty_primary(const struct module *module, struct value_map *bo
     for (size_t i = 0; primary && i < body->count; i++) {
         const struct value_pair pair = body->pairs[i];
 
-        if (params_find(module->params, pair.key.s) == primary && pair.value.kind == VALUE_STR &&
+        if (param_is_called(primary, pair.key.s) && pair.value.kind == VALUE_STR &&
             pair.value.s.n == 0) {
             (void)value_map_remove(body, &pair.key);
             return;
@@ -126,9 +126,13 @@ static void name_states(struct compiling *c)
 {
     c->names = ARENA_NEW(c->arena, struct map);
     *c->names = (struct map)MAP_INIT_IN(c->arena);
-    VEC_EACH (&c->states, state)
-        if (!map_has(c->names, str_from(state->name)))
-            (void)map_set(c->names, str_from(state->name), state);
+    map_reserve(c->names, c->states.n);
+    VEC_EACH (&c->states, state) {
+        void **place = map_place(c->names, str_from(state->name));
+
+        if (!*place)
+            *place = state;
+    }
 }
 
 static void index_states(struct compiling *c)
@@ -161,7 +165,7 @@ static void read_requisites(struct compiling *c, uint32_t number)
         if (!form || form->use)
             continue;
         lookup_index(&c->lookup);
-        if (output_has_mark(&args->pairs[i].value))
+        if (c->outputs->list.n > 0 && output_has_mark(&args->pairs[i].value))
             (void)value_diag(c->diags, &args->pairs[i].value,
                              "outputs() cannot be used in requisites");
         else

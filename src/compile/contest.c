@@ -72,14 +72,14 @@ static void meet(struct arena *arena, struct map *paths, const struct plan_state
     const bool whole = path && is_whole(state);
     const struct plan_state *rival;
     struct rivals *rivals;
+    void **place;
 
     if (!path)
         return;
-    rivals = map_find(paths, str_from(path));
-    if (!rivals) {
-        rivals = ARENA_NEW(arena, struct rivals);
-        map_set(paths, str_from(path), rivals);
-    }
+    place = map_place(paths, str_from(path));
+    if (!*place)
+        *place = ARENA_NEW(arena, struct rivals);
+    rivals = *place;
     rival = rivals->whole ? rivals->whole : whole ? rivals->other : NULL;
     if (rival && !agree(rival, state) && diags_count(warnings) < TOLD_MAX)
         tell(rival, state, path, warnings);

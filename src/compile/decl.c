@@ -205,6 +205,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
     struct decl_set *set = reader->set;
     struct decl *decl = ARENA_NEW(set->arena, struct decl);
     struct decl_ids *ids;
+    void **place;
 
     *decl = (struct decl){
         .name = name,
@@ -216,12 +217,10 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
         .file = reader->file->file,
     };
     VEC_PUSH_IN(set->arena, &set->list, decl);
-    (void)map_set(&set->names, str_from(decl->name), decl);
-    ids = map_find(&set->ids, str_from(decl->id));
-    if (!ids) {
-        ids = ARENA_NEW(set->arena, struct decl_ids);
-        (void)map_set(&set->ids, str_from(decl->id), ids);
-    }
+    place = map_place(&set->ids, str_from(decl->id));
+    if (!*place)
+        *place = ARENA_NEW(set->arena, struct decl_ids);
+    ids = *place;
     VEC_PUSH_IN(set->arena, &ids->list, decl);
     return decl;
 }
@@ -242,11 +241,12 @@ static const char *full_name(struct arena *arena, const char *module, const char
 static int add(const struct reader *reader, const struct module *module, struct value_map *args)
 {
     const char *name = full_name(reader->set->arena, module->name, reader->id_text);
-    struct decl *decl = map_find(&reader->set->names, str_from(name));
+    void **place = map_place(&reader->set->names, str_from(name));
+    struct decl *decl = *place;
 
     if (decl)
         return merge(reader, decl, args);
-    decl = new_decl(reader, module, name, args);
+    *place = decl = new_decl(reader, module, name, args);
     decl->broken = decl_is_broken(module);
     return decl->broken ? -1 : 0;
 }

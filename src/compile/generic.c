@@ -211,7 +211,7 @@ static void place_name(struct arena *arena, const struct module *module, const s
     if (!name || !primary || name->kind == VALUE_NULL)
         return;
     for (size_t i = 0; i < body->count; i++)
-        if (params_find(module->params, body->pairs[i].key.s) == primary)
+        if (param_is_called(primary, body->pairs[i].key.s))
             return;
     value_map_set(arena, body, value_at(value_text(primary->name), name), *name);
 }

@@ -18,6 +18,9 @@ enum key_kind {
     KEY_REF = 'r',
 };
 
+/* Of a state without a name of its own: by its ID. */
+#define KEYS_OF_MOST 3
+
 struct numbers {
     VEC(uint32_t) list;
 };
@@ -55,12 +58,11 @@ static void add(struct lookup *lookup, enum key_kind kind, struct str module, co
                 uint32_t number)
 {
     const struct str key = make_key(lookup->arena, kind, module, str_from(id));
-    struct numbers *numbers = map_find(&lookup->table, key);
+    void **place = map_place(&lookup->table, key);
+    struct numbers *numbers = *place;
 
-    if (!numbers) {
-        numbers = ARENA_NEW(lookup->arena, struct numbers);
-        (void)map_set(&lookup->table, key, numbers);
-    }
+    if (!numbers)
+        *place = numbers = ARENA_NEW(lookup->arena, struct numbers);
     if (numbers->list.n == 0 || numbers->list.p[numbers->list.n - 1] != number)
         VEC_PUSH_IN(lookup->arena, &numbers->list, number);
 }
@@ -101,6 +103,7 @@ void lookup_add(struct lookup *lookup, const struct lookup_names *names)
 
 void lookup_index(struct lookup *lookup)
 {
+    map_reserve(&lookup->table, lookup->states.n * KEYS_OF_MOST);
     for (; lookup->indexed < lookup->states.n; lookup->indexed++)
         index_state(lookup, (uint32_t)lookup->indexed);
 }

@@ -19,7 +19,7 @@ static bool is_primary(const struct module *module, struct str key)
 {
     const struct param *primary = params_find_primary(module->params);
 
-    return str_is(key, "name") || (primary && params_find(module->params, key) == primary);
+    return str_is(key, "name") || (primary && param_is_called(primary, key));
 }
 
 /* What the state is about, as far as it says so itself. */

@@ -119,7 +119,7 @@ static bool is_primary(const struct decl *decl, struct str key)
     const struct param *primary = params_find_primary(decl->module->params);
 
     return str_is(key, "name") || str_is(key, "names") ||
-           (primary && params_find(decl->module->params, key) == primary);
+           (primary && param_is_called(primary, key));
 }
 
 static void copy_arguments(struct arena *arena, const struct decl *from, struct decl *to)

@@ -41,12 +41,17 @@ static bool is_alias(const struct param *param, struct str name)
     return false;
 }
 
+bool param_is_called(const struct param *param, struct str name)
+{
+    return str_is(name, param->name) || is_alias(param, name);
+}
+
 const struct param params_none[] = { { 0 } };
 
 const struct param *params_find(const struct param *table, struct str name)
 {
     for (const struct param *p = table; p->name; p++)
-        if (str_is(name, p->name) || is_alias(p, name))
+        if (param_is_called(p, name))
             return p;
     return NULL;
 }

@@ -160,7 +160,9 @@ int params_decode_one(struct arena *arena, const struct param *param,
                       const struct params_policy *policy, const struct value *v, void *args,
                       struct diags *diags);
 
-/* By name or alias; NULL when there is none. */
+/* By its name or an alias. No two parameters of a table share one. */
+bool param_is_called(const struct param *param, struct str name);
+/* NULL when there is none. */
 const struct param *params_find(const struct param *table, struct str name);
 const struct param *params_find_primary(const struct param *table);
 /* The one at a place, for arguments without a name: the primary one first, then the others as the

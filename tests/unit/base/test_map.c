@@ -55,6 +55,30 @@ TEST(a_map_of_many_keys_in_an_arena_finds_each)
     }
 }
 
+TEST(the_place_of_a_key_is_looked_at_and_set_at_once)
+{
+    struct map map = MAP_INIT;
+    char keys[100][8];
+    int x;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        void **place;
+
+        (void)snprintf(keys[i], sizeof(keys[i]), "%zu", i);
+        place = map_place(&map, str_from(keys[i]));
+        CHECK(*place == NULL);
+        *place = &x;
+        CHECK(map_place(&map, str_from(keys[i])) == place);
+    }
+    CHECK_INT(map_count(&map), ARRAY_LEN(keys));
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        CHECK(map_find(&map, str_from(keys[i])) == &x);
+    (void)map_remove(&map, STR("7"));
+    CHECK(*map_place(&map, STR("7")) == NULL);
+    CHECK(map_has(&map, STR("7")));
+    map_done(&map);
+}
+
 TEST(the_empty_key_is_a_key)
 {
     struct map map = MAP_INIT;

@@ -421,11 +421,15 @@ static void on_files(struct filewatch *watch, const char *path)
     events->files_changed(events->self, own->index, path);
 }
 
+static void tell_unwatched(struct real_service *own, struct err err)
+{
+    (void)err_wrap(&err, "'restart.watch' does not see all changes");
+    note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err.text);
+}
+
 static void on_files_failed(struct filewatch *watch, const struct err *err)
 {
-    const struct real_service *own = container_of(watch, struct real_service, files);
-
-    note(&own->real->world, own->index, HOOK_PHASES, WORLD_ERROR, err->text);
+    tell_unwatched(container_of(watch, struct real_service, files), *err);
 }
 
 static void watch_files(struct world *world, uint32_t service)
@@ -445,7 +449,7 @@ static void watch_files(struct world *world, uint32_t service)
 
     if (rights_load(&arena, owner->uid, owner->gid, &rights, &err) < 0 ||
         filewatch_start(&own->files, own->real->options.files, &wish, &err) < 0)
-        note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
+        tell_unwatched(own, err);
 }
 
 static void unwatch_files(struct world *world, uint32_t service)

@@ -499,6 +499,13 @@ def restarts(home, service):
     return len([text for _, text in home.lines(service) if text == "up"])
 
 
+def test_a_folder_that_cannot_be_watched_is_told_in_the_log_of_the_service(home):
+    home.write(f"services: {{a: {{run: exec sleep 1000, restart: {{policy: always, watch: ['{home.path('gone')}/*.c']}}}}}}")
+    home.start("--wait")
+    assert home.lines("a") == [("a", f"'restart.watch' does not see all changes: look at '{home.path('gone')}': No such file or directory")]
+    assert home.status("a") == "running"
+
+
 def test_changes_of_watched_files_restart(home):
     """What patterns match is tested by itself; here it is who restarts."""
     os.makedirs(home.path("src/deep/er"))

@@ -164,7 +164,7 @@ def test_files_that_the_owner_may_not_see_are_not_watched_for_them(home):
         """)
     home.start("--wait", file=file, user="alice")
     pids = {name: home.services(file)[name]["pid"] for name in ("spy", "own")}
-    wait_until(lambda: any("Permission denied" in text for name, text in home.lines("spy", file=file)), "it is told")
+    wait_until(lambda: any("'restart.watch' does not see" in text and "Permission denied" in text for name, text in home.lines("spy", file=file)), "it is told")
     home.write("x", "closed/new")
     home.give("alice", "x", "a.conf")
     wait_until(lambda: home.services(file)["own"]["pid"] not in (None, pids["own"]), "own files are watched")

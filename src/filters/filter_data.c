@@ -6,12 +6,11 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/sha256.h"
-#include "base/sha512.h"
 #include "data/json.h"
 #include "data/yaml.h"
 #include "data/yaml_print.h"
 #include "jinja/argument.h"
+#include "jinja/container.h"
 #include "jinja/function.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
@@ -76,6 +75,29 @@ static int filter_yaml(struct render *render, const struct bound *bound, struct 
     while (out.n > 0 && out.p[out.n - 1] == '\n')
         buf_cut(&out, out.n - 1);
     return text_finish(render, &out, VALUE_SAFE, ret);
+}
+
+/* The arguments of a state: a list of maps with one key each. */
+static int filter_params(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value args[] = { value_null(), bound->args[1] };
+    const struct value_map *map;
+    struct value_list *list;
+
+    if (bound->args[0].kind != VALUE_MAP)
+        return render_fail(render, RENDER_TYPE, "%s wants a map, got '%s'", bound->name,
+                           op_type_name(&bound->args[0]));
+    map = container_map(render, &bound->args[0]);
+    list = container_new_list(render, map->count);
+    for (size_t i = 0; i < map->count; i++) {
+        struct value_map *one = container_new_map(render, 1);
+
+        value_map_set(render->arena, one, map->pairs[i].key, map->pairs[i].value);
+        value_list_push(render->arena, list, value_map(one));
+    }
+    args[0] = value_list(list);
+    return filter_yaml(render, &(struct bound){ .args = args, .count = 2, .name = bound->name },
+                       ret);
 }
 
 /* One scalar that YAML reads back as it is. */
@@ -186,30 +208,6 @@ static int filter_b64decode(struct render *render, const struct bound *bound, st
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_sha256(struct render *render, const struct bound *bound, struct value *ret)
-{
-    char hex[SHA256_HEX_SIZE];
-    struct str bytes;
-
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
-        return -1;
-    sha256_hex(bytes.p, bytes.n, hex);
-    *ret = op_new_str(render, str_from(hex));
-    return 0;
-}
-
-static int filter_sha512(struct render *render, const struct bound *bound, struct value *ret)
-{
-    char hex[SHA512_HEX_SIZE];
-    struct str bytes;
-
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
-        return -1;
-    sha512_hex(bytes.p, bytes.n, hex);
-    *ret = op_new_str(render, str_from(hex));
-    return 0;
-}
-
 /* --- words -------------------------------------------------------------------------------- */
 
 /* One word of a shell, whatever is in it. */
@@ -287,13 +285,12 @@ const struct function filter_data_functions[] = {
     { "b64encode",     "value", filter_b64encode, "as base64" },
     { "base64_decode", "value", filter_b64decode, "the text behind base64" },
     { "base64_encode", "value", filter_b64encode, "as base64" },
+    { "dict_to_sls_yaml_params", "value, flow_style=false", filter_params, "a map as the arguments of a state" },
     { "json",          "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
     { "load_json",     "value", filter_load_json, "the data behind JSON text" },
     { "load_yaml",     "value", filter_load_yaml, "the data behind YAML text" },
     { "path_join",     "value, *parts", filter_path_join, "parts of a path joined by slashes" },
     { "quote",         "value", filter_quote, "one word for a shell" },
-    { "sha256",        "value", filter_sha256, "SHA-256 as hexadecimal digits" },
-    { "sha512",        "value", filter_sha512, "SHA-512 as hexadecimal digits" },
     { "to_bool",       "value", filter_to_bool, "true for yes, true, 1 and numbers above zero" },
     { "to_json",       "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
     { "tojson",        "value, indent=none", filter_tojson, "as JSON that is safe inside HTML" },

@@ -278,6 +278,20 @@ static int filter_attr(struct render *render, const struct bound *bound, struct 
     return op_attribute_only(render, &bound->args[0], name, ret);
 }
 
+static int filter_method(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *args = container_list(render, &bound->args[2]);
+    const struct value_map *named = container_map(render, &bound->args[3]);
+    const struct call call = { args->items, args->count, named->pairs, named->count };
+    struct value method;
+    struct str name;
+
+    if (argument_text(render, &bound->args[1], &name) < 0 ||
+        op_attribute_only(render, &bound->args[0], name, &method) < 0)
+        return -1;
+    return op_call(render, &method, &call, ret);
+}
+
 /* clang-format off */
 const struct function filter_list_functions[] = {
     { "attr",    "obj, name", filter_attr, "an attribute of a value, never an item" },
@@ -291,6 +305,7 @@ const struct function filter_list_functions[] = {
     { "last",    "seq", filter_last, "the last item" },
     { "length",  "obj", filter_length, "how many items" },
     { "list",    "value", filter_list, "the items as a list; of a text its characters" },
+    { "method_call", "obj, name, *args, **kwargs", filter_method, "what a method of the value gives" },
     { "random",  "seq", filter_random, "any item" },
     { "reverse", "value", filter_reverse, "the other way round" },
     { "slice",   "value, slices, fill_with=none", filter_slice, "so many columns" },

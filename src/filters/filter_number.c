@@ -279,13 +279,108 @@ static int filter_filesize(struct render *render, const struct bound *bound, str
     return text_finish(render, &out, 0, ret);
 }
 
+static int filter_avg(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *list;
+    double sum = 0, number;
+
+    if (bound->args[0].kind == VALUE_INT || bound->args[0].kind == VALUE_DOUBLE) {
+        if (argument_double(render, &bound->args[0], &sum) < 0)
+            return -1;
+        *ret = value_double(sum);
+        return 0;
+    }
+    if (op_list(render, &bound->args[0], &list) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        if (argument_double(render, &list->items[i], &number) < 0)
+            return -1;
+        sum += number;
+    }
+    if (list->count == 0)
+        return render_fail(render, RENDER_TYPE, "there is no average of no numbers");
+    *ret = value_double(sum / (double)list->count);
+    return 0;
+}
+
+/* A number when the text is one, else the text. */
+static int filter_to_num(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct err ignored;
+    struct str text;
+    int64_t whole;
+    double number;
+
+    *ret = bound->args[0];
+    if (ret->kind != VALUE_STR)
+        return undefined_check(render, ret);
+    text = str_trim(ret->s);
+    if (number_parse_int(text, &whole, &ignored) == 0)
+        *ret = value_int(whole);
+    else if (number_parse_double(text, &number, &ignored) == 0)
+        *ret = value_double(number);
+    return 0;
+}
+
+/* The power of a unit such as K, KB and KiB; -1 when it is none. */
+static int unit_power(struct str unit)
+{
+    static const char letters[] = "bkmgtpe";
+    const char first = unit.n > 0 ? (char)(unit.p[0] | 0x20) : 'b';
+    const char *hit = strchr(letters, first);
+    struct str rest = str_from_offset(unit, unit.n > 0 ? 1 : 0);
+
+    if (!hit || first == '\0' || (first == 'b' && rest.n > 0))
+        return -1;
+    if (rest.n > 0 && (rest.p[0] | 0x20) == 'i')
+        rest = str_from_offset(rest, 1);
+    if (rest.n > 1 || (rest.n == 1 && (rest.p[0] | 0x20) != 'b'))
+        return -1;
+    return (int)(hit - letters);
+}
+
+/* Salt counts in steps of 1024, also for KB, unless it is told to mind the metric ones. What is no
+ * size is 0. */
+static int filter_human(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str text, unit, fallback;
+    struct err ignored;
+    size_t digits = 0;
+    double number;
+    bool metric;
+    int power;
+
+    *ret = value_int(0);
+    if (argument_text(render, &bound->args[0], &text) < 0 ||
+        argument_text(render, &bound->args[1], &fallback) < 0 ||
+        op_truth(render, &bound->args[2], &metric) < 0)
+        return -1;
+    text = str_trim(text);
+    while (digits < text.n && strchr("0123456789.", text.p[digits]))
+        digits++;
+    unit = str_trim(str_from_offset(text, digits));
+    unit = unit.n > 0 ? unit : fallback;
+    power = unit_power(unit);
+    if (power < 0 || number_parse_double(str_slice(text, 0, digits), &number, &ignored) < 0)
+        return 0;
+    metric = metric && !(unit.n > 1 && (unit.p[1] | 0x20) == 'i');
+    number = trunc(number * pow(metric ? 1000 : 1024, power));
+    if (number < (double)INT64_MAX)
+        *ret = value_int((int64_t)number);
+    return 0;
+}
+
 /* clang-format off */
 const struct function filter_number_functions[] = {
     { "abs",            "x", filter_abs, "without its sign" },
+    { "avg",            "value", filter_avg, "the average of numbers" },
     { "filesizeformat", "value, binary=false", filter_filesize, "bytes as people read them: 13 kB" },
     { "float",          "value, default=0.0", filter_float, "as a number with a point" },
+    { "human_to_bytes", "value, default_unit='B', handle_metric=false", filter_human, "how many bytes 32 GB or 64KiB are" },
     { "int",            "value, default=0, base=10", filter_int, "as a whole number" },
     { "round",          "value, precision=0, method='common'", filter_round, "rounded to so many digits" },
+    { "str_to_num",     "value", filter_to_num, "a number when the text is one" },
+    { "to_num",         "value", filter_to_num, "a number when the text is one" },
     { 0 },
 };
 /* clang-format on */

@@ -130,6 +130,7 @@ static int filter_pprint(struct render *render, const struct bound *bound, struc
 /* clang-format off */
 const struct function filter_pretty_functions[] = {
     { "pprint", "value", filter_pprint, "data for people to read" },
+    { "python", "value", filter_pprint, "the same, as Salt calls it" },
     { 0 },
 };
 /* clang-format on */

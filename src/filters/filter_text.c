@@ -251,6 +251,56 @@ static int filter_wordcount(struct render *render, const struct bound *bound, st
     return 0;
 }
 
+static bool is_large(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_small(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* A large letter begins a word behind a small one, and before a small one. */
+static int filter_snake(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+
+    if (argument_text(render, &bound->args[0], &text) < 0)
+        return -1;
+    for (size_t i = 0; i < text.n; i++) {
+        const bool begins = i > 0 && is_large(text.p[i]) && text.p[i - 1] != '_' &&
+                            (is_small(text.p[i - 1]) ||
+                             (i + 1 < text.n && text.p[i + 1] >= 'a' && text.p[i + 1] <= 'z'));
+
+        if (begins)
+            buf_add_char(&out, '_');
+        buf_add_char(&out, is_large(text.p[i]) ? (char)(text.p[i] | 0x20) : text.p[i]);
+    }
+    return text_finish(render, &out, 0, ret);
+}
+
+static int filter_camel(struct render *render, const struct bound *bound, struct value *ret)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct str text;
+    bool large;
+
+    if (argument_text(render, &bound->args[0], &text) < 0 ||
+        op_truth(render, &bound->args[1], &large) < 0)
+        return -1;
+    for (bool first = true; text.p; first = false) {
+        struct value word = op_new_str(render, str_cut(&text, '_'));
+
+        if ((!first || large) &&
+            filter_capitalize(render, &(struct bound){ .args = &word, .count = 1 }, &word) < 0)
+            return -1;
+        buf_add_str(&out, word.s);
+    }
+    return text_finish(render, &out, 0, ret);
+}
+
 /* clang-format off */
 const struct function filter_text_functions[] = {
     { "capitalize", "s", filter_capitalize, "the first letter large, the others small" },
@@ -261,6 +311,8 @@ const struct function filter_text_functions[] = {
     { "replace",    "s, old, new, count=none", filter_replace, "one text in place of another" },
     { "string",     "s", filter_string, "as text" },
     { "title",      "s", filter_title, "Words Begin With A Large Letter" },
+    { "to_camelcase", "s, uppercamel=false", filter_camel, "like_this as likeThis" },
+    { "to_snake_case", "s", filter_snake, "likeThis as like_this" },
     { "trim",       "value, chars=none", filter_trim, "without blanks, or other characters, at both ends" },
     { "truncate",   "s, length=255, killwords=false, end='...', leeway=none", filter_truncate, "cut to a length" },
     { "upper",      "s", filter_upper, "in upper case" },

@@ -82,6 +82,7 @@ static int filter_strftime(struct render *render, const struct bound *bound, str
 
 /* clang-format off */
 const struct function filter_time_functions[] = {
+    { "date_format", "value, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC" },
     { "strftime", "value, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC" },
     { 0 },
 };

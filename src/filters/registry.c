@@ -9,13 +9,12 @@
 #include "filters/test.h"
 
 static const struct function *const filter_tables[] = {
-    filter_list_functions,   filter_pick_functions,
-    filter_number_functions, filter_text_functions,
-    filter_wrap_functions,   filter_markup_functions,
-    filter_link_functions,   filter_data_functions,
-    filter_pretty_functions, filter_set_functions,
-    filter_time_functions,   filter_regex_functions,
-    filter_net_functions,    NULL,
+    filter_list_functions,    filter_pick_functions, filter_number_functions,
+    filter_text_functions,    filter_wrap_functions, filter_markup_functions,
+    filter_link_functions,    filter_data_functions, filter_pretty_functions,
+    filter_set_functions,     filter_time_functions, filter_regex_functions,
+    filter_net_functions,     filter_hash_functions, filter_combine_functions,
+    filter_compare_functions, filter_key_functions,  NULL,
 };
 static const struct function *const test_tables[] = { test_functions, NULL };
 static const struct function *const global_tables[] = { global_functions, NULL };

@@ -9,6 +9,7 @@
 #include "jinja/function.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
+#include "filters/regex.h"
 #include "jinja/render.h"
 
 static int answer(struct value *ret, bool yes)
@@ -259,6 +260,28 @@ static int is_in(struct render *render, const struct bound *bound, struct value 
     return compare(render, bound, OP_IN, ret);
 }
 
+/* Salt's: from the beginning, as re.match. */
+static int is_match(struct render *render, const struct bound *bound, struct value *ret)
+{
+    bool ignore, multi, found;
+    const struct matcher *regex;
+    struct matcher_match match;
+    struct str text, pattern;
+
+    if (argument_text(render, &bound->args[0], &text) < 0 ||
+        argument_text(render, &bound->args[1], &pattern) < 0 ||
+        op_truth(render, &bound->args[2], &ignore) < 0 ||
+        op_truth(render, &bound->args[3], &multi) < 0 ||
+        regex_new(render, pattern,
+                  MATCHER_ANCHORED | (ignore ? MATCHER_IGNORE_CASE : 0u) |
+                      (multi ? MATCHER_MULTILINE : 0u),
+                  &regex) < 0 ||
+        regex_find(render, regex, text, 0, &match, &found) < 0)
+        return -1;
+    *ret = value_bool(found);
+    return 0;
+}
+
 /* clang-format off */
 const struct function test_functions[] = {
     { "!=",          "value, other", is_ne, "the two differ" },
@@ -290,6 +313,7 @@ const struct function test_functions[] = {
     { "lower",       "value", is_lower, "text in lower case" },
     { "lt",          "value, other", is_lt, "the value is less" },
     { "mapping",     "value", is_mapping, "a map" },
+    { "match",       "value, rgx, ignorecase=false, multiline=false", is_match, "text that begins as the pattern says" },
     { "ne",          "value, other", is_ne, "the two differ" },
     { "none",        "value", is_none, "none" },
     { "number",      "value", is_number, "a number" },

@@ -258,8 +258,7 @@ static int eval_set_block(struct eval *eval, const struct node_set_block *node)
     if (node->filter && filter_text(eval, node->filter, value.s, &value) < 0)
         return -1;
     eval->render.at = node->node.at;
-    if (node->load &&
-        eval_decode(eval, (enum decode)node->decode, eval->now.template->name, &value, &value) < 0)
+    if (node->load && eval_decode(eval, (enum decode)node->decode, NULL, &value, &value) < 0)
         return -1;
     if (value.kind == VALUE_STR && eval->now.autoescape)
         value.flags |= VALUE_SAFE;

@@ -299,10 +299,12 @@ int eval_decode(struct eval *eval, enum decode decode, const char *source, const
     else
         rc = json_parse(eval->render.arena, source, text->s, &value, &diags);
     if (rc < 0) {
+        AUTO_BUF struct buf place = BUF_INIT(BUF_NO_LIMIT);
         const struct diag *first = &diags.list.p[0];
 
-        return render_fail(&eval->render, RENDER_TYPE, "cannot read the text as %s: line %u: %s",
-                           decode == DECODE_YAML ? "YAML" : "JSON", first->at.line, first->text);
+        place_print(first->at, &place);
+        return render_fail(&eval->render, RENDER_TYPE, "cannot read the text as %s: %s: %s",
+                           decode == DECODE_YAML ? "YAML" : "JSON", buf_text(&place), first->text);
     }
     *ret = value;
     return 0;

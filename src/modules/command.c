@@ -216,6 +216,43 @@ const char *const *command_words(struct state_run *run, const char *first, const
     return words;
 }
 
+/* The words of a command, by the quotes and backslashes of a shell and nothing else of it. */
+static int split_words(struct state_run *run, const char *text, const char *const **ret,
+                       struct err *err)
+{
+    AUTO_BUF struct buf word = BUF_INIT(BUF_NO_LIMIT);
+    VEC(const char *) words = VEC_INIT;
+    bool inside = false;
+    char quote = '\0';
+
+    for (const char *p = text; *p; p++) {
+        if (!quote && strchr(" \t\r\n", *p)) {
+            if (inside)
+                VEC_PUSH_IN(run->arena, &words, arena_strdup(run->arena, buf_text(&word)));
+            buf_clear(&word);
+            inside = false;
+            continue;
+        }
+        inside = true;
+        if (quote ? *p == quote : *p == '\'' || *p == '"') {
+            quote = quote ? '\0' : *p;
+            continue;
+        }
+        if (*p == '\\' && quote != '\'' && p[1] && (!quote || strchr("\"\\", p[1])))
+            p++;
+        buf_add_char(&word, *p);
+    }
+    if (quote)
+        return err_set(err, ERR_INVALID, "command \"%s\": a quote is never closed", text);
+    if (inside)
+        VEC_PUSH_IN(run->arena, &words, arena_strdup(run->arena, buf_text(&word)));
+    if (words.n == 0)
+        return err_set(err, ERR_INVALID, "the command is empty");
+    VEC_PUSH_IN(run->arena, &words, NULL);
+    *ret = words.p;
+    return 0;
+}
+
 /* --- running ------------------------------------------------------------------------------ */
 
 static int find_account(struct state_run *run, const struct command_args *args,
@@ -272,9 +309,7 @@ int command_run(struct state_run *run, const struct command_args *args,
                 const struct command *command, struct process_result *ret, struct err *err)
 {
     struct process_spec spec = {
-        .command = command->argv ? NULL : command->text,
         .argv = command->argv,
-        .shell = command->argv ? NULL : args->shell,
         .cwd = args->cwd,
         .has_umask = args->has_umask,
         .umask = args->umask,
@@ -284,6 +319,12 @@ int command_run(struct state_run *run, const struct command_args *args,
     AUTO_FD int input = -1;
     bool switches;
 
+    if (!spec.argv && !args->python_shell && split_words(run, command->text, &spec.argv, err) < 0)
+        return -1;
+    if (!spec.argv) {
+        spec.command = command->text;
+        spec.shell = args->shell;
+    }
     if (find_account(run, args, &account, err) < 0 ||
         find_user(run, args, account, &user, &switches, err) < 0)
         return -1;

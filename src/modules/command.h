@@ -29,7 +29,8 @@ struct command_args {
     mode_t umask;
     bool has_umask;
     const char *shell;
-    int64_t timeout; /* 0: none */
+    bool python_shell; /* a shell reads the command; else its words are run as they are */
+    int64_t timeout;   /* 0: none */
     struct str input;
     bool has_input;
     const char *prepend_path;
@@ -75,6 +76,7 @@ bool command_is_words(const struct value *list);
     PARAM("group", STR, type, in.group, "the group it runs as"),                                                      \
     PARAM("umask", MODE, type, in.umask, "its umask", PARAM_GIVEN(type, in.has_umask)),                               \
     PARAM("shell", STR, type, in.shell, "the shell that reads the command; without: /bin/sh"),                        \
+    PARAM("python_shell", BOOL, type, in.python_shell, "false: no shell reads the command; its words are a program and arguments", .default_text = "true"), \
     PARAM("timeout", DURATION, type, in.timeout, "how long it may take; then it is killed with all its children"),    \
     PARAM("stdin", TEXT, type, in.input, "what it reads on standard input", PARAM_GIVEN(type, in.has_input)),         \
     PARAM("prepend_path", STR, type, in.prepend_path, "folders to look for programs first"),                          \

@@ -576,6 +576,14 @@ group: {file.replace: [{name: ROOT/group, pattern: '^(\s*)$', repl: '\1z', appen
     assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
 
 
+def test_a_command_without_a_shell_is_its_words(machine):
+    words = "printf '%s|' 'a b' \"c d\" $HOME x\\ y ''"
+    assert machine.run("cmd.run", words, "python_shell=False", status=0).stdout == "a b|c d|$HOME|x y||\n"
+    assert machine.run("cmd.shell", "echo $((1 + 1)) | cat", "python_shell=True", status=0).stdout == "2\n"
+    unclosed = machine.record("cmd.run", "echo 'x", "python_shell=False", status=2)
+    assert "a quote is never closed" in unclosed["results"][0]["error"]
+
+
 def test_the_top_file_decides_for_highstate(machine):
     machine.state("a", "a: {test.nop: []}")
     machine.state("b", "b: {test.nop: []}")

@@ -135,6 +135,11 @@ TEST(data_is_loaded_by_salt_tags)
     test_golden("jinja/data.txt", run_golden);
 }
 
+TEST(filters_of_salt_do_as_in_salt)
+{
+    test_golden("jinja/salt.txt", run_golden);
+}
+
 TEST(undefined_values_fail_or_pass_as_asked)
 {
     test_golden("jinja/undefined.txt", run_golden);

@@ -1,0 +1,133 @@
+/* Filters that put something into a map by path: "a:b:c" goes through maps, which are made where
+ * they are missing. As in Salt the map itself changes, and is what the filter gives. */
+#include "filters/filter.h"
+
+#include "jinja/argument.h"
+#include "jinja/container.h"
+#include "jinja/function.h"
+#include "jinja/ops.h"
+#include "jinja/render.h"
+#include "jinja/text.h"
+
+struct spot {
+    struct value_map *map; /* the innermost one, to be changed */
+    struct value key;
+    const struct value *now; /* what is there; NULL */
+};
+
+static int find_spot(struct render *render, const struct bound *bound, struct spot *ret)
+{
+    struct value at = bound->args[0];
+    struct str path, delimiter;
+
+    if (argument_text(render, &bound->args[1], &path) < 0 ||
+        argument_text(render, &bound->args[3], &delimiter) < 0)
+        return -1;
+    if (delimiter.n != 1)
+        return render_fail(render, RENDER_TYPE, "a delimiter is one character");
+    for (;;) {
+        if (at.kind != VALUE_MAP)
+            return render_fail(render, RENDER_TYPE, "%s: wants a map, got '%s'", bound->name,
+                               op_type_name(&at));
+        ret->map = container_change_map(render, &at);
+        ret->key = op_new_str(render, str_cut(&path, delimiter.p[0]));
+        ret->now = value_map_find(ret->map, &ret->key);
+        if (!path.p)
+            return 0;
+        if (!ret->now) {
+            value_map_set(render->arena, ret->map, ret->key,
+                          value_map(container_new_map(render, 1)));
+            ret->now = value_map_find(ret->map, &ret->key);
+        }
+        at = *ret->now;
+    }
+}
+
+static int filter_set(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct spot spot;
+
+    if (find_spot(render, bound, &spot) < 0)
+        return -1;
+    value_map_set(render->arena, spot.map, spot.key, bound->args[2]);
+    *ret = bound->args[0];
+    return 0;
+}
+
+/* The list at the path, made when there is none. */
+static int find_list(struct render *render, const struct bound *bound, struct value_list **ret)
+{
+    struct spot spot;
+
+    if (find_spot(render, bound, &spot) < 0)
+        return -1;
+    if (spot.now && (spot.now->kind != VALUE_LIST || spot.now->flags & VALUE_TUPLE))
+        return render_fail(render, RENDER_TYPE, "%s: wants a list at the path, got '%s'",
+                           bound->name, op_type_name(spot.now));
+    if (spot.now) {
+        *ret = container_change_list(render, spot.now);
+        return 0;
+    }
+    *ret = container_new_list(render, 1);
+    value_map_set(render->arena, spot.map, spot.key, value_list(*ret));
+    return 0;
+}
+
+static int filter_append(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_list *list;
+
+    if (find_list(render, bound, &list) < 0 || text_expect_items(render, 1) < 0)
+        return -1;
+    value_list_push(render->arena, list, bound->args[2]);
+    *ret = bound->args[0];
+    return 0;
+}
+
+static int filter_extend(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *more;
+    struct value_list *list;
+
+    if (op_list(render, &bound->args[2], &more) < 0 || text_expect_items(render, more->count) < 0 ||
+        find_list(render, bound, &list) < 0)
+        return -1;
+    for (size_t i = 0, n = more->count; i < n; i++)
+        value_list_push(render->arena, list, more->items[i]);
+    *ret = bound->args[0];
+    return 0;
+}
+
+static int filter_update(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_map *more;
+    struct value_map *map;
+    struct spot spot;
+
+    if (bound->args[2].kind != VALUE_MAP)
+        return render_fail(render, RENDER_TYPE, "%s: wants a map as the value, got '%s'",
+                           bound->name, op_type_name(&bound->args[2]));
+    if (find_spot(render, bound, &spot) < 0)
+        return -1;
+    if (spot.now && spot.now->kind != VALUE_MAP)
+        return render_fail(render, RENDER_TYPE, "%s: wants a map at the path, got '%s'",
+                           bound->name, op_type_name(spot.now));
+    map = spot.now ? container_change_map(render, spot.now) : container_new_map(render, 1);
+    if (!spot.now)
+        value_map_set(render->arena, spot.map, spot.key, value_map(map));
+    more = container_map(render, &bound->args[2]);
+    for (size_t i = 0, n = more->count; i < n; i++)
+        value_map_set(render->arena, map, more->pairs[i].key, more->pairs[i].value);
+    *ret = bound->args[0];
+    return 0;
+}
+
+/* clang-format off */
+const struct function filter_key_functions[] = {
+    { "append_dict_key_value", "value, keys, item, delimiter=':'", filter_append, "append to the list at a path such as a:b" },
+    { "extend_dict_key_value", "value, keys, items, delimiter=':'", filter_extend, "append all items to the list at a path" },
+    { "set_dict_key_value",    "value, keys, item, delimiter=':'", filter_set, "set what is at a path such as a:b" },
+    { "update_dict_key_value", "value, keys, other, delimiter=':'", filter_update, "set keys of the map at a path" },
+    { 0 },
+};
+/* clang-format on */

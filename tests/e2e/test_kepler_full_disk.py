@@ -172,4 +172,5 @@ def test_no_file_is_half_written_when_the_daemon_is_killed_on_a_full_disk(home):
         home.start_daemon()
     home.free()
     for path in home.files("state.json"):
-        assert set(os.listdir(os.path.dirname(path))) <= CONFIG_FILES
+        # A file that is just being written has another name for a moment.
+        wait_until(lambda: set(os.listdir(os.path.dirname(path))) <= CONFIG_FILES, "there is nothing else")

@@ -289,7 +289,8 @@ def test_a_daemon_killed_at_any_moment_leaves_order_behind(home, seed):
         [pid for pid in home.processes() if pid != home.daemon.pid]), "the processes of nine services are left")
     assert pids < set(ours)
     for path in state_files(home):
-        assert set(os.listdir(os.path.dirname(path))) <= CONFIG_FILES
+        # A file that is just being written has another name for a moment.
+        wait_until(lambda: set(os.listdir(os.path.dirname(path))) <= CONFIG_FILES, "there is nothing else")
     said = {}
     for _, text in home.lines("talk"):
         run, number = text.split()

@@ -262,9 +262,9 @@ TEST(facts_are_collected_in_no_time)
     for (int i = 0; i < 20; i++) {
         double ms;
 
-        (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
         CHECK(collect(&arena, NULL, 0) != NULL);
-        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
         ms =
             (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6;
         best = ms < best ? ms : best;

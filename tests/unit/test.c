@@ -257,8 +257,8 @@ static void watch_over_test(void)
     if (!dlsym(RTLD_DEFAULT, "__tsan_init"))
         memcpy(&print_stack, &symbol, sizeof(symbol));
     if (print_stack)
-        (void)signal(STACK_SIGNAL, on_stack_asked);
-    (void)signal(SIGALRM, on_stuck);
+        (void)sigaction(STACK_SIGNAL, &(struct sigaction){ .sa_handler = on_stack_asked }, NULL);
+    (void)sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_stuck }, NULL);
     (void)alarm(TEST_SECONDS);
 }
 

@@ -157,7 +157,7 @@ TEST(no_bomb_gets_past_its_limit)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf nested = BUF_INIT(100000);
-    time_t begin = time(NULL);
+    clock_t begin = clock(); /* of the processor: others may need it too */
 
     buf_add_text(&nested, "return ");
     buf_fill(&nested, '(', 1000);
@@ -169,7 +169,7 @@ TEST(no_bomb_gets_past_its_limit)
             print_error("%s:\n", bombs[i].name);
         CHECK_HAS(got, bombs[i].error);
     }
-    CHECK(time(NULL) - begin < PATIENCE_SECONDS);
+    CHECK((clock() - begin) / CLOCKS_PER_SEC < PATIENCE_SECONDS);
 }
 
 TEST(a_limit_names_its_number)

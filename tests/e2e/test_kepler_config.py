@@ -502,7 +502,9 @@ def restarts(home, service):
 def test_a_folder_that_cannot_be_watched_is_told_in_the_log_of_the_service(home):
     home.write(f"services: {{a: {{run: exec sleep 1000, restart: {{policy: always, watch: ['{home.path('gone')}/*.c']}}}}}}")
     home.start("--wait")
-    assert home.lines("a") == [("a", f"'restart.watch' does not see all changes: look at '{home.path('gone')}': No such file or directory")]
+    assert wait_until(lambda: home.lines("a"), "it is told") == [
+        ("a", f"'restart.watch' does not see all changes: look at '{home.path('gone')}': No such file or directory"),
+    ]
     assert home.status("a") == "running"
 
 

@@ -500,10 +500,11 @@ def restarts(home, service):
 
 
 def test_a_folder_that_cannot_be_watched_is_told_in_the_log_of_the_service(home):
-    home.write(f"services: {{a: {{run: exec sleep 1000, restart: {{policy: always, watch: ['{home.path('gone')}/*.c']}}}}}}")
+    gone = home.folder + "-gone"  # below the folder of the service it might still come
+    home.write(f"services: {{a: {{run: exec sleep 1000, restart: {{policy: always, watch: ['{gone}/*.c']}}}}}}")
     home.start("--wait")
     assert wait_until(lambda: home.lines("a"), "it is told") == [
-        ("a", f"'restart.watch' does not see all changes: look at '{home.path('gone')}': No such file or directory"),
+        ("a", f"'restart.watch' does not see all changes: look at '{gone}': No such file or directory"),
     ]
     assert home.status("a") == "running"
 

@@ -46,7 +46,7 @@ struct table {
 
 /* Fields of /proc/PID/stat behind the name, which may hold anything but is followed by the last
  * ')'. */
-static bool read_stat(struct arena *arena, pid_t pid, char *ret_state, pid_t *ret_parent)
+static bool read_parent(struct arena *arena, pid_t pid, pid_t *ret_parent)
 {
     char path[PROC_PATH_MAX];
     struct str text;
@@ -59,7 +59,6 @@ static bool read_stat(struct arena *arena, pid_t pid, char *ret_state, pid_t *re
     at = strrchr(text.p, ')');
     if (!at || at[1] != ' ' || !at[2])
         return false;
-    *ret_state = at[2];
     *ret_parent = (pid_t)strtol(at + 3, NULL, 10);
     return true;
 }
@@ -85,9 +84,8 @@ static void load_table(struct arena *arena, struct table *table)
         return;
     VEC_EACH (&names.list, name) {
         struct kin kin = { .pid = (pid_t)strtol(*name, NULL, 10) };
-        char state;
 
-        if (kin.pid > 0 && read_stat(arena, kin.pid, &state, &kin.parent))
+        if (kin.pid > 0 && read_parent(arena, kin.pid, &kin.parent))
             VEC_PUSH_IN(arena, &table->all, kin);
     }
 }
@@ -152,18 +150,24 @@ static int wait_for_death(int pidfd, pid_t pid, struct err *err)
     return 0;
 }
 
-/* Holding the pidfd before the second look makes sure that we kill whom we saw. */
-static int kill_one(struct arena *arena, pid_t pid, bool *found, struct err *err)
+/* All of its threads: a process is shown as a zombie when its first thread has ended, though others
+ * may go on. */
+static bool has_ended(int pidfd)
+{
+    struct pollfd look = { .fd = pidfd, .events = POLLIN };
+
+    return poll(&look, 1, 0) > 0;
+}
+
+static int kill_one(pid_t pid, bool *found, struct err *err)
 {
     AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    pid_t parent;
-    char state;
 
     if (pidfd < 0 && errno == ESRCH)
         return 0;
     if (pidfd < 0)
         return err_sys(err, errno, "kill process %d", pid);
-    if (!read_stat(arena, pid, &state, &parent) || state == 'Z' || state == 'X')
+    if (has_ended(pidfd))
         return 0;
     *found = true;
     if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
@@ -179,7 +183,7 @@ static int kill_round(pid_t root, bool *ret_found, struct err *err)
 
     find_family(&arena, root, &pids);
     VEC_EACH (&pids.list, pid)
-        if (kill_one(&arena, *pid, &found, err) < 0)
+        if (kill_one(*pid, &found, err) < 0)
             return -1;
     *ret_found = found;
     return 0;

@@ -13,6 +13,7 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/pool.h"
 
 #define REQUEST_ID 1
 #define READ_SIZE  ((size_t)64 << 10)
@@ -114,6 +115,22 @@ static int converse(struct talk *talk, struct str said, struct message *ret, str
     return 0;
 }
 
+static int talk_to(const struct exchange *exchange, struct str said, struct message *ret,
+                   struct err *err)
+{
+    struct talk talk = { .exchange = exchange, .in = BUF_INIT(2 * FRAME_MAX) };
+    AUTO_FD int fd = -1;
+    int result;
+
+    if (home_connect(exchange->home, &fd, err) < 0)
+        return -1;
+    talk.fd = fd;
+    talk.deadline = clock_after(clock_real(), exchange->timeout);
+    result = converse(&talk, said, ret, err);
+    buf_done(&talk.in);
+    return result;
+}
+
 int exchange_ask(const struct exchange *exchange, enum request_kind kind, const void *args,
                  struct message *ret_answer, struct err *err)
 {
@@ -121,16 +138,12 @@ int exchange_ask(const struct exchange *exchange, enum request_kind kind, const 
     const struct message request = { MESSAGE_REQUEST, REQUEST_ID, request_get(kind)->name,
                                      request_encode(exchange->arena, kind, args) };
     AUTO_BUF struct buf out = BUF_INIT(2 * FRAME_MAX);
-    AUTO_FD int fd = -1;
-    struct talk talk = { .exchange = exchange, .in = BUF_INIT(2 * FRAME_MAX) };
     int result;
 
-    if (message_encode(&out, &hello, err) < 0 || message_encode(&out, &request, err) < 0 ||
-        home_connect(exchange->home, &fd, err) < 0)
+    if (message_encode(&out, &hello, err) < 0 || message_encode(&out, &request, err) < 0)
         return -1;
-    talk.fd = fd;
-    talk.deadline = clock_after(clock_real(), exchange->timeout);
-    result = converse(&talk, buf_view(&out), ret_answer, err);
-    buf_done(&talk.in);
+    pool_block_begin();
+    result = talk_to(exchange, buf_view(&out), ret_answer, err);
+    pool_block_end();
     return result;
 }

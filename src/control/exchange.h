@@ -3,7 +3,7 @@
  *
  * Has no loop and no callbacks: the thread that asks sleeps until the answer is there,
  * the time is over, or it is told to stop. Events that come before the answer are
- * passed over.
+ * passed over. A pool worker is marked as blocked meanwhile.
  *
  *     home_find_client -> exchange_ask
  *

@@ -109,6 +109,15 @@ static int tell_why(struct arena *arena, const struct home *home, off_t begin, s
     return err_set(err, ERR_INVALID, "the daemon did not start; '%s' tells why", home->log);
 }
 
+/* Was another one started at the same time? Then that is the one to wait for. */
+static bool has_other(const struct home *home)
+{
+    struct err ignored;
+    pid_t holder;
+
+    return lock_holder(home->lock, &holder, &ignored) == 0 && holder > 0;
+}
+
 /* Until it listens, ends, or the time is over. */
 static int wait_for_start(struct arena *arena, const struct process *process,
                           const struct home *home, off_t begin, struct err *err)
@@ -118,9 +127,9 @@ static int wait_for_start(struct arena *arena, const struct process *process,
     bool ended = false;
 
     while (!is_listening(home)) {
-        if (process_reap(process->pidfd, &ended, &status, err) < 0)
+        if (!ended && process_reap(process->pidfd, &ended, &status, err) < 0)
             return -1;
-        if (ended)
+        if (ended && !has_other(home))
             return tell_why(arena, home, begin, err);
         if (clock_real() > deadline)
             return err_set(err, ERR_TIMEOUT,

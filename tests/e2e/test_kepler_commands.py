@@ -1,10 +1,12 @@
 """The commands of `kepler`: what they print, what they return, what they leave."""
+import fcntl
 import json
 import os
 import pwd
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -83,6 +85,46 @@ def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
         assert not os.path.exists(os.path.join(home.state, "kepler.sock"))
     finally:
         home.run("daemon", "stop", check=False)
+        home.close()
+
+
+def has_child(pid):
+    """Ended or not, as long as it was not waited for."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                if int(file.read().rsplit(")", 1)[1].split()[1]) == pid:
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return False
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_daemon_that_another_start_has_begun_is_waited_for(listens):
+    home = Home()
+    os.mkdir(home.state, 0o700)
+    try:
+        with open(os.path.join(home.state, "kepler.lock"), "w") as lock, socket.socket(socket.AF_UNIX) as door:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # as the daemon of the other does, long before it listens
+            lock.write(f"{os.getpid()}\n")
+            lock.flush()
+            start = subprocess.Popen([KEPLER, "daemon", "start", "-d"], env=home.env, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+            log = os.path.join(home.state, "daemon.log")
+            wait_until(lambda: os.path.exists(log) and "another daemon uses" in open(log).read(), "ours has given up")
+            wait_until(lambda: not has_child(start.pid), "that is known")
+            if listens:
+                door.bind(os.path.join(home.state, "kepler.sock"))
+                door.listen()
+            else:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            said, error = start.communicate(timeout=PATIENCE)
+        if listens:
+            assert (start.returncode, said, error) == (0, "Daemon started\n", "")
+        else:
+            assert start.returncode == 1 and "the daemon did not start: another daemon uses" in error
+    finally:
         home.close()
 
 

@@ -462,6 +462,7 @@ def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, 
     home.write(text.replace("on-failure|on-success", "on-unhealthy") if cause == "unhealthy" else text)
     home.start("--wait", "--timeout", "100s")
     before = home.services()
+    wait_until(lambda: "+backend" in home.read("order"), "both have said that they are there")
     os.unlink(home.path("order"))
     if cause != "unhealthy":
         os.unlink(home.path("ok"))  # the condition does not hold again before it is there
@@ -483,6 +484,7 @@ def test_a_dependent_goes_down_waits_for_the_condition_again_and_comes_up(home, 
         os.unlink(home.path("sick"))
     now = home.wait_for("backend", "running")
     assert now["pid"] != before["backend"]["pid"]
+    wait_until(lambda: "+backend" in home.read("order"), "it says that it is there")
     order = home.read("order").split()
     assert max(order.index("-backend"), order.index("+database")) < order.index("+backend"), order
     if cause in ("manual", "watch", "unhealthy"):

@@ -20,6 +20,8 @@ enum key_kind {
 
 /* Of a state without a name of its own: by its ID. */
 #define KEYS_OF_MOST 3
+/* Enough for most keys. */
+#define FEW_BYTES 256
 
 struct numbers {
     VEC(uint32_t) list;
@@ -34,11 +36,14 @@ void lookup_init(struct lookup *lookup, struct arena *arena)
     };
 }
 
-/* "<kind><module>:<id>", without the colon when there is no module. */
-static struct str make_key(struct arena *arena, enum key_kind kind, struct str module,
-                           struct str id)
+static size_t key_size(struct str module, struct str id)
 {
-    char *key = arena_alloc(arena, module.n + id.n + 3);
+    return module.n + id.n + 3;
+}
+
+/* "<kind><module>:<id>", without the colon when there is no module; `key` has room for it. */
+static struct str make_key(char *key, enum key_kind kind, struct str module, struct str id)
+{
     size_t n = 0;
 
     key[n++] = (char)kind;
@@ -57,7 +62,8 @@ static struct str make_key(struct arena *arena, enum key_kind kind, struct str m
 static void add(struct lookup *lookup, enum key_kind kind, struct str module, const char *id,
                 uint32_t number)
 {
-    const struct str key = make_key(lookup->arena, kind, module, str_from(id));
+    char *room = arena_alloc(lookup->arena, key_size(module, str_from(id)));
+    const struct str key = make_key(room, kind, module, str_from(id));
     void **place = map_place(&lookup->table, key);
     struct numbers *numbers = *place;
 
@@ -116,8 +122,11 @@ void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first)
 static struct plan_targets find(const struct lookup *lookup, enum key_kind kind, struct str module,
                                 struct str id)
 {
-    AUTO_ARENA struct arena scratch = ARENA_INIT;
-    const struct numbers *numbers = map_find(&lookup->table, make_key(&scratch, kind, module, id));
+    AUTO_ARENA struct arena scratch = ARENA_INIT; /* seldom used: memory would cost most of it */
+    const size_t size = key_size(module, id);
+    char few[FEW_BYTES];
+    char *room = size <= sizeof(few) ? few : arena_alloc(&scratch, size);
+    const struct numbers *numbers = map_find(&lookup->table, make_key(room, kind, module, id));
 
     assert(lookup->indexed == lookup->states.n);
     return numbers ? (struct plan_targets){ numbers->list.p, numbers->list.n }

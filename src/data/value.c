@@ -529,6 +529,13 @@ struct place value_place(const struct value *v)
     return (struct place){ v->source ? v->source->file : NULL, v->line, v->column };
 }
 
+const struct value *value_point(const struct value *v, const char *key)
+{
+    const struct value *member = v->kind == VALUE_MAP ? value_get(v, key) : NULL;
+
+    return member ? member : v;
+}
+
 int value_diag(struct diags *diags, const struct value *v, const char *fmt, ...)
 {
     va_list args;

@@ -164,6 +164,9 @@ const char *value_describe(const struct value *v);
 
 /* Where it was written; no file and line 0 when it was not. */
 struct place value_place(const struct value *v);
+/* The value of this key of a map, else the value itself: what a diagnostic about a key points at.
+ */
+const struct value *value_point(const struct value *v, const char *key);
 /* diag_add at the value, with its source line. Returns -1. */
 int value_diag(struct diags *diags, const struct value *v, const char *fmt, ...) PRINTF_LIKE(3, 4);
 

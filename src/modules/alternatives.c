@@ -17,7 +17,7 @@ int alternatives_validate(const void *args, const struct value *where, struct di
     int result = machine_validate("name", ref->name, MACHINE_ARGUMENT, where, diags);
 
     if (result == 0 && strchr(ref->name, '/'))
-        result = value_diag(diags, where, "'name' may not hold a slash");
+        result = value_diag(diags, value_point(where, "name"), "'name' may not hold a slash");
     return result;
 }
 

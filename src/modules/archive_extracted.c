@@ -101,7 +101,7 @@ static int extracted_validate(const void *args, const struct value *where, struc
 
     if (want->options && !read_options(want->options, &strip))
         result =
-            value_diag(diags, where,
+            value_diag(diags, value_point(where, "options"),
                        "'options' knows '--strip-components=N' and what chooses a compression, "
                        "got '%s'",
                        want->options);

@@ -59,7 +59,7 @@ static int validate_key(const struct authkeys_args *args, const struct value *wh
     if (args->source || is_blob(name_of(args)))
         return 0;
     if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
-        return value_diag(diags, where,
+        return value_diag(diags, value_point(where, "name"),
                           "'name' is no public key: wants its base64, or a line of "
                           "authorized_keys");
     return 0;
@@ -73,7 +73,7 @@ int authkeys_validate(const struct authkeys_args *args, const struct value *wher
     if (!args->user && !args->config)
         result = value_diag(diags, where, "user or config path is required");
     else if (!args->user && (args->config[0] != '/' || strchr(args->config, '%')))
-        result = value_diag(diags, where,
+        result = value_diag(diags, value_point(where, "config"),
                             "'config' wants a path that begins with a slash, or a "
                             "'user' beside it");
     if (machine_validate("enc", args->enc, MACHINE_WORD, where, diags) < 0 ||

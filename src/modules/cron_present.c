@@ -70,12 +70,12 @@ static int validate_special(const struct present_args *want, const struct value 
         return 0;
     for (size_t i = 0; i < CRONTAB_FIELDS; i++)
         if (strcmp(want->fields[i], "*") != 0)
-            return value_diag(diags, where, "'special' and '%s' exclude each other",
-                              fields[i].name);
+            return value_diag(diags, value_point(where, "special"),
+                              "'special' and '%s' exclude each other", fields[i].name);
     for (size_t i = 0; i < ARRAY_LEN(specials); i++)
         if (strcmp(want->special, specials[i]) == 0)
             return 0;
-    return value_diag(diags, where,
+    return value_diag(diags, value_point(where, "special"),
                       "'special' wants @reboot, @yearly, @annually, @monthly, @weekly, "
                       "@daily, @midnight or @hourly, got '%s'",
                       want->special);
@@ -84,13 +84,11 @@ static int validate_special(const struct present_args *want, const struct value 
 static int validate_field(size_t i, const char *text, const struct value *where,
                           struct diags *diags)
 {
-    const struct value *value = where->kind == VALUE_MAP ? value_get(where, fields[i].name) : NULL;
-
     if (machine_validate(fields[i].name, text, MACHINE_WORD, where, diags) < 0)
         return -1;
     if (strcmp(text, "random") == 0 || crontab_is_field(str_from(text), (enum crontab_field)i))
         return 0;
-    return value_diag(diags, value ? value : where,
+    return value_diag(diags, value_point(where, fields[i].name),
                       "'%s' wants numbers from %u to %u, '*', ranges and steps, got '%s'",
                       fields[i].name, fields[i].low, fields[i].top, text);
 }
@@ -111,11 +109,13 @@ static int present_validate(const void *args, const struct value *where, struct 
             result = -1;
     for (const char *p = want->comment; p && *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
-            return value_diag(diags, where, "'comment' may not hold control characters");
+            return value_diag(diags, value_point(where, "comment"),
+                              "'comment' may not hold control characters");
     if (want->comment && strstr(want->comment, CRONTAB_MARKER))
-        result = value_diag(diags, where, "'comment' may not hold '" CRONTAB_MARKER "'");
+        result = value_diag(diags, value_point(where, "comment"),
+                            "'comment' may not hold '" CRONTAB_MARKER "'");
     if (str_trim(str_from(command_of(want))).n == 0)
-        result = value_diag(diags, where, "'command' may not be empty");
+        result = value_diag(diags, value_point(where, "command"), "'command' may not be empty");
     return validate_special(want, where, diags) < 0 ? -1 : result;
 }
 

@@ -61,7 +61,8 @@ static int blockreplace_validate(const void *args, const struct value *where, st
         compile(diags->arena, want->after, &matcher, &err) < 0)
         result = value_diag(diags, where, "invalid %s", err.text);
     if (str_eq(str_trim_right(want->start), str_trim_right(want->end)))
-        result = value_diag(diags, where, "'marker_start' and 'marker_end' are the same");
+        result = value_diag(diags, value_point(where, "marker_start"),
+                            "'marker_start' and 'marker_end' are the same");
     return result;
 }
 

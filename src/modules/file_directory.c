@@ -93,13 +93,14 @@ static int directory_validate(const void *args, const struct value *where, struc
         pathlist_validate(want->exclude, where, diags) < 0)
         result = -1;
     if (read_recurse(want->recurse, &bits, &bad) < 0)
-        result = value_diag(diags, where,
+        result = value_diag(diags, value_point(where, "recurse"),
                             "'recurse' knows user, group, mode, ignore_files and ignore_dirs, not "
                             "'%s'",
                             bad);
     if (want->mode && want->dir_mode && !value_equal(want->mode, want->dir_mode) &&
         !(want->recurse.n > 0))
-        result = value_diag(diags, where, "'mode' and 'dir_mode' say different things");
+        result = value_diag(diags, value_point(where, "mode"),
+                            "'mode' and 'dir_mode' say different things");
     return result;
 }
 

@@ -52,9 +52,9 @@ static int keyvalue_validate(const void *args, const struct value *where, struct
     if (want->has_key && !want->has_value)
         result = value_diag(diags, where, "key \"%.*s\" requires a value", STR_ARG(want->key));
     if (want->has_value && !want->has_key)
-        result = value_diag(diags, where, "'value' wants a 'key'");
+        result = value_diag(diags, value_point(where, "value"), "'value' wants a 'key'");
     if (want->separator.n == 0)
-        result = value_diag(diags, where, "'separator' may not be empty");
+        result = value_diag(diags, value_point(where, "separator"), "'separator' may not be empty");
     return result;
 }
 

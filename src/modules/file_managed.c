@@ -69,10 +69,10 @@ static int managed_validate(const void *args, const struct value *where, struct 
         result = -1;
     if (want->encoding && strcmp(want->encoding, "utf-8") != 0 &&
         strcmp(want->encoding, "utf8") != 0)
-        result =
-            value_diag(diags, where, "'encoding' knows 'utf-8' only, got '%s'", want->encoding);
+        result = value_diag(diags, value_point(where, "encoding"),
+                            "'encoding' knows 'utf-8' only, got '%s'", want->encoding);
     if (want->tmp_ext && strchr(want->tmp_ext, '/'))
-        result = value_diag(diags, where, "'tmp_ext' may not hold a slash");
+        result = value_diag(diags, value_point(where, "tmp_ext"), "'tmp_ext' may not hold a slash");
     return result;
 }
 

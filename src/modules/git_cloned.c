@@ -43,8 +43,8 @@ static int cloned_validate(const void *args, const struct value *where, struct d
     if (!want.url)
         return value_diag(diags, where, "git.cloned wants 'url', the repository");
     if (want.path[0] != '/')
-        return value_diag(diags, where, "'name' wants a path that begins with '/', got '%s'",
-                          want.path);
+        return value_diag(diags, value_point(where, "name"),
+                          "'name' wants a path that begins with '/', got '%s'", want.path);
     return repo_validate(&want, where, diags);
 }
 

@@ -41,7 +41,7 @@ static int group_validate(const void *args, const struct value *where, struct di
         machine_validate_all("delusers", want->delusers, MACHINE_USER, where, diags) < 0)
         result = -1;
     if (want->has_members && (want->addusers.n > 0 || want->delusers.n > 0))
-        result = value_diag(diags, where,
+        result = value_diag(diags, value_point(where, "members"),
                             "'members' says it all: 'addusers' and 'delusers' make no sense "
                             "beside it");
     for (size_t i = 0; i < want->addusers.n; i++)

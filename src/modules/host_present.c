@@ -33,7 +33,7 @@ static int validate_name(const char *key, const char *name, const struct value *
     if (machine_validate(key, name, MACHINE_WORD, where, diags) < 0)
         return -1;
     if (str_find_char(str_from(name), '#', 0) != STR_NONE)
-        return value_diag(diags, where, "'%s' may not hold '#'", key);
+        return value_diag(diags, value_point(where, key), "'%s' may not hold '#'", key);
     return 0;
 }
 
@@ -48,8 +48,8 @@ static int present_validate(const void *args, const struct value *where, struct 
     for (size_t i = 0; i < want->ip.n; i++)
         if (!hosts_is_address(str_from(want->ip.p[i])) ||
             machine_validate("ip", want->ip.p[i], MACHINE_WORD, where, diags) < 0)
-            result = value_diag(diags, where, "'ip' wants an IPv4 or IPv6 address, got '%s'",
-                                want->ip.p[i]);
+            result = value_diag(diags, value_point(where, "ip"),
+                                "'ip' wants an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
     return result;
 }
 

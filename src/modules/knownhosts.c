@@ -23,7 +23,7 @@ int knownhosts_validate(const char *user, const char *config, const struct value
     int result = machine_validate("user", user, MACHINE_USER, where, diags);
 
     if (config && config[0] != '/' && !user)
-        result = value_diag(diags, where,
+        result = value_diag(diags, value_point(where, "config"),
                             "'config' wants a path that begins with a slash, or a "
                             "'user' beside it");
     return result;

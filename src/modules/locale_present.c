@@ -176,9 +176,6 @@ static int generate(struct state_run *run, const char *name, struct err *err)
     const struct tool tool = machine_tool(run);
     const char *charset = arena_str(run->arena, charset_of(name)).p;
 
-    if (!tool_find(run->arena, "localedef"))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "locale %s cannot be made: there is no localedef (install 'locales')", name);
     return tool_run(&tool, TOOL("localedef", "-i", input_of(run, name), "-f", charset, "--", name),
                     NULL, NULL, err);
 }
@@ -190,8 +187,11 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     bool generated;
 
     buf_clear(&run->text);
-    if (is_generated(run, want->name, &generated, err) < 0 ||
-        editor_apply(run, &editor, args, err) < 0)
+    if (is_generated(run, want->name, &generated, err) < 0)
+        return -1;
+    if (!generated && !tool_find(run->arena, "localedef"))
+        return tool_missing("localedef", err);
+    if (editor_apply(run, &editor, args, err) < 0)
         return -1;
     run->unchanged &= generated;
     if (generated)

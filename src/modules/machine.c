@@ -56,11 +56,8 @@ int machine_validate(const char *key, const char *text, enum machine_text kind,
                      const struct value *where, struct diags *diags)
 {
     const char *why = text ? mistake(text, kind) : NULL;
-    const struct value *value = why && where->kind == VALUE_MAP ? value_get(where, key) : NULL;
 
-    if (!why)
-        return 0;
-    return value_diag(diags, value ? value : where, "'%s' %s", key, why);
+    return why ? value_diag(diags, value_point(where, key), "'%s' %s", key, why) : 0;
 }
 
 int machine_validate_all(const char *key, struct param_strs texts, enum machine_text kind,

@@ -51,7 +51,8 @@ static int mounted_validate(const void *args, const struct value *where, struct 
     if (machine_validate_all("opts", want->opts, MACHINE_WORD, where, diags) < 0)
         result = -1;
     if (!want->mount && !want->persist)
-        result = value_diag(diags, where, "'mount' and 'persist' are both false: nothing to do");
+        result = value_diag(diags, value_point(where, "mount"),
+                            "'mount' and 'persist' are both false: nothing to do");
     return result;
 }
 

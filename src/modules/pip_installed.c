@@ -72,7 +72,8 @@ static int installed_validate(const void *args, const struct value *where, struc
             0)
         result = -1;
     if (want->version && (want->pkgs.n > 0 || want->requirements))
-        result = value_diag(diags, where, "'version' is for one package by its name");
+        result = value_diag(diags, value_point(where, "version"),
+                            "'version' is for one package by its name");
     return result;
 }
 
@@ -148,12 +149,18 @@ static struct tool_options options_of(struct state_run *run, const struct instal
     return (struct tool_options){ .runas = want->user, .cwd = want->cwd, .env = env };
 }
 
+/* The pip of a virtual environment, or the program itself. */
+static const char *program_of(struct arena *arena, const struct installed_args *want)
+{
+    const char *inside = arena_printf(arena, "%s/bin/pip", want->bin);
+
+    return strchr(want->bin, '/') && access(inside, X_OK) == 0 ? inside : want->bin;
+}
+
 static void add_common(const struct tool *tool, struct tool_words *words,
                        const struct installed_args *want)
 {
-    const char *inside = arena_printf(tool->arena, "%s/bin/pip", want->bin);
-
-    tool_add(tool, words, strchr(want->bin, '/') && access(inside, X_OK) == 0 ? inside : want->bin);
+    tool_add(tool, words, program_of(tool->arena, want));
     tool_add(tool, words, "--disable-pip-version-check");
     tool_add(tool, words, "--no-input");
 }
@@ -324,12 +331,29 @@ static int check_requirements(struct state_run *run, const struct installed_args
     return 0;
 }
 
+static bool is_missing(struct state_run *run, const struct installed_args *want)
+{
+    const char *program = program_of(run->arena, want);
+
+    return strchr(program, '/') ? access(program, X_OK) < 0 : !tool_find(run->arena, program);
+}
+
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
     const struct param_strs all = packages(run, want);
     struct str installed;
 
+    if (run->test && is_missing(run, want)) {
+        state_differs(run, "%s is not installed",
+                      want->requirements ? want->requirements
+                      : want->editable   ? want->editable
+                                         : machine_join(run, all));
+        state_say(run,
+                  "there is no pip '%s'; an earlier state must bring it (apply fails otherwise)",
+                  want->bin);
+        return 0;
+    }
     if (want->editable) { /* what it is called is known when it is built */
         state_differs(run, "%s: cannot verify without installing", want->editable);
         return 0;

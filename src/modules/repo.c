@@ -1,6 +1,7 @@
 #include "modules/repo.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -33,11 +34,13 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
         machine_validate("https_pass", args->https_pass, MACHINE_LINE, where, diags) < 0)
         result = -1;
     if (args->https_pass && !args->https_user)
-        result = value_diag(diags, where, "'https_pass' wants an 'https_user'");
+        result = value_diag(diags, value_point(where, "https_pass"),
+                            "'https_pass' wants an 'https_user'");
     if (args->url && str_starts(str_from(args->url), STR("ext::")))
-        result = value_diag(diags, where, "'url' may not run a command");
+        result = value_diag(diags, value_point(where, "url"), "'url' may not run a command");
     if (args->identity && strpbrk(args->identity, "'\n"))
-        result = value_diag(diags, where, "'identity' may not hold quotes");
+        result =
+            value_diag(diags, value_point(where, "identity"), "'identity' may not hold quotes");
     return result;
 }
 
@@ -253,8 +256,10 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
 {
     const struct tool tool = machine_tool(run);
     struct tool_words words = { 0 };
+    struct fs_info before;
 
-    if (make_folder(run, args, err) < 0 || state_note(run, "cloned", value_bool(true), err) < 0)
+    if (fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, err) < 0 ||
+        state_note(run, "cloned", value_bool(true), err) < 0)
         return -1;
     tool_add(&tool, &words, "clone");
     tool_add(&tool, &words, "--quiet");
@@ -275,7 +280,11 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
     tool_add(&tool, &words, "--");
     tool_add(&tool, &words, args->url);
     tool_add(&tool, &words, args->path);
-    return repo_git(run, args, NULL, tool_argv(&tool, &words), NULL, err);
+    if (repo_git(run, args, NULL, tool_argv(&tool, &words), NULL, err) == 0)
+        return 0;
+    if (before.kind == FS_NONE)
+        (void)rmdir(args->path); /* git has emptied it */
+    return -1;
 }
 
 int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err)

@@ -97,9 +97,10 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
         result = value_diag(diags, where,
                             "a ppa wants its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
-        result = value_diag(diags, where, "'signedby' is an absolute path");
+        result =
+            value_diag(diags, value_point(where, "signedby"), "'signedby' is an absolute path");
     if (args->aptkey == PARAM_IS_TRUE) {
-        result = value_diag(diags, where, "'aptkey' can only be false");
+        result = value_diag(diags, value_point(where, "aptkey"), "'aptkey' can only be false");
         diag_hint(diags, "keys are files beside the sources, and 'signed-by' names them");
     }
     return result;
@@ -546,6 +547,9 @@ int repos_check(struct state_run *run, const struct repos_wish *wish, repos_fn *
     if (packages_open(run, &packages, err) < 0 || find(&packages, &wish->repo, &files, err) < 0)
         return -1;
     tell(run, &files);
+    if (!run->differs)
+        state_say(run, "repo %s is %s", wish->repo.name,
+                  find == repos_resolve ? "as it should be" : "not there");
     return 0;
 }
 

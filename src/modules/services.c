@@ -47,11 +47,12 @@ int services_validate(const void *args, const struct value *where, struct diags 
     int result = machine_validate("name", ref->name, MACHINE_ARGUMENT, where, diags);
 
     if (result == 0 && str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
-        result = value_diag(diags, where, "'name' may not hold a slash");
+        result = value_diag(diags, value_point(where, "name"), "'name' may not hold a slash");
     if (machine_validate("config", ref->config, MACHINE_LINE, where, diags) < 0)
         result = -1;
     if (ref->config && ref->provider != PROVIDER_AUTO && ref->provider != PROVIDER_KEPLER)
-        result = value_diag(diags, where, "'config' is for services of kepler");
+        result =
+            value_diag(diags, value_point(where, "config"), "'config' is for services of kepler");
     return result;
 }
 

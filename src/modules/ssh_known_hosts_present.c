@@ -1,4 +1,5 @@
 /* ssh_known_hosts.present - the key of a host that ssh trusts. */
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "state/module.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/process.h"
 
 #define ARGS struct present_args
 
@@ -51,6 +53,27 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
+#define MD5_DIGITS    32
+#define SHA256_DIGITS 64
+#define SHA256_BASE64 43 /* without the sign that fills it up */
+
+/* Digits, maybe with colons between them, or base64. */
+static bool looks_like_fingerprint(struct str text)
+{
+    size_t digits = 0, others = 0;
+
+    if (str_starts(text, STR("SHA256:")) || str_starts(text, STR("MD5:")))
+        text = str_from_offset(text, str_find_char(text, ':', 0) + 1);
+    while (text.n > 0 && text.p[text.n - 1] == '=')
+        text.n--;
+    for (size_t i = 0; i < text.n; i++) {
+        digits += isxdigit((unsigned char)text.p[i]) != 0;
+        others += !isxdigit((unsigned char)text.p[i]) && text.p[i] != ':';
+    }
+    return (others == 0 && (digits == MD5_DIGITS || digits == SHA256_DIGITS)) ||
+           text.n == SHA256_BASE64;
+}
+
 static int present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct present_args *want = args;
@@ -61,6 +84,10 @@ static int present_validate(const void *args, const struct value *where, struct 
     if (machine_validate("enc", want->enc, MACHINE_ARGUMENT, where, diags) < 0 ||
         machine_validate("key", want->key, MACHINE_LINE, where, diags) < 0)
         result = -1;
+    if (want->fingerprint && !looks_like_fingerprint(str_from(want->fingerprint)))
+        result = value_diag(diags, value_point(where, "fingerprint"),
+                            "'fingerprint' wants SHA256:..., or hexadecimal digits, got '%s'",
+                            want->fingerprint);
     if (!want->key && !want->fingerprint) {
         result = value_diag(diags, where, "wants a 'key' or a 'fingerprint'");
         diag_hint(diags, "ssh-keyscan HOST | ssh-keygen -lf - shows fingerprints");
@@ -153,13 +180,18 @@ static int scan(struct state_run *run, const struct present_args *want, struct k
     const char *port = arena_printf(run->arena, "%lld", (long long)want->port);
     const char *seconds = arena_printf(
         run->arena, "%lld", (long long)((want->timeout + CLOCK_SECOND - 1) / CLOCK_SECOND));
-    struct str text;
+    struct process_result result;
 
-    if (tool_run(&tool, TOOL("ssh-keyscan", "-p", port, "-T", seconds, "--", want->name), NULL,
-                 &text, err) < 0)
+    if (tool_try(&tool, TOOL("ssh-keyscan", "-p", port, "-T", seconds, "--", want->name), NULL,
+                 &result, err) < 0)
         return -1;
-    if (pick_key(want, text, ret))
+    if (pick_key(want, result.out, ret))
         return 0;
+    if (str_trim(result.out).n == 0)
+        return err_set(err, ERR_NOT_FOUND,
+                       "%s told no key at port %s within %s s (ssh-keyscan asked): is it up, and "
+                       "does sshd listen there?",
+                       want->name, port, seconds);
     return err_set(err, ERR_INVALID, "no key of %s has the fingerprint %s", want->name,
                    want->fingerprint);
 }

@@ -45,12 +45,15 @@ static int present_validate(const void *args, const struct value *where, struct 
 
     if (want->name[0] == '\0' || want->name[strspn(want->name, letters)] != '\0' ||
         want->name[0] == '/' || want->name[0] == '.' || strstr(want->name, ".."))
-        result = value_diag(diags, where, "'name' is no kernel parameter: '%s'", want->name);
+        result = value_diag(diags, value_point(where, "name"),
+                            "'name' is no kernel parameter: '%s'", want->name);
     for (const char *p = want->value; *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\t')
-            return value_diag(diags, where, "'value' may not hold control characters");
+            return value_diag(diags, value_point(where, "value"),
+                              "'value' may not hold control characters");
     if (!want->live && !want->persist)
-        result = value_diag(diags, where, "'live' and 'persist' are both false: nothing to do");
+        result = value_diag(diags, value_point(where, "live"),
+                            "'live' and 'persist' are both false: nothing to do");
     return result;
 }
 

@@ -37,7 +37,8 @@ static int system_validate(const void *args, const struct value *where, struct d
     if (machine_validate("name", want->name, MACHINE_WORD, where, diags) < 0)
         return -1;
     if (path_escapes(want->name))
-        return value_diag(diags, where, "'name' is no time zone: '%s'", want->name);
+        return value_diag(diags, value_point(where, "name"), "'name' is no time zone: '%s'",
+                          want->name);
     return 0;
 }
 

@@ -69,8 +69,9 @@ static int validate_ages(const struct user_wish *wish, const struct value *where
 
     for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++)
         if (wish->age[i] && !read_days(i, wish->age[i], &days))
-            result = value_diag(diags, where, "'%s' wants days%s, got '%s'", age_names[i],
-                                is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
+            result =
+                value_diag(diags, value_point(where, age_names[i]), "'%s' wants days%s, got '%s'",
+                           age_names[i], is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
     return result;
 }
 
@@ -87,7 +88,8 @@ static int validate_gecos(const struct user_wish *wish, const struct value *wher
         if (machine_validate(gecos_names[i], text, MACHINE_FIELD, where, diags) < 0)
             result = -1;
         else if (i + 1 < USER_WISH_GECOS && strchr(text, ','))
-            result = value_diag(diags, where, "'%s' may not hold commas", gecos_names[i]);
+            result = value_diag(diags, value_point(where, gecos_names[i]),
+                                "'%s' may not hold commas", gecos_names[i]);
     }
     return result;
 }
@@ -107,13 +109,15 @@ int user_wish_validate(const struct user_wish *wish, const struct value *where, 
         machine_validate("shell", wish->shell, MACHINE_FIELD, where, diags) < 0)
         result = -1;
     if (wish->hash_password && (!wish->password || wish->password[0] == '\0'))
-        result = value_diag(diags, where, "'hash_password' wants a 'password'");
+        result = value_diag(diags, value_point(where, "hash_password"),
+                            "'hash_password' wants a 'password'");
     if (wish->password && !wish->hash_password && strpbrk(wish->password, ":\n\r"))
-        result = value_diag(diags, where,
+        result = value_diag(diags, value_point(where, "password"),
                             "'password' is no crypt hash: it holds a colon or a line "
                             "end");
     if (wish->password && wish->empty_password)
-        result = value_diag(diags, where, "'password' and 'empty_password' exclude each other");
+        result = value_diag(diags, value_point(where, "password"),
+                            "'password' and 'empty_password' exclude each other");
     if (validate_gecos(wish, where, diags) < 0)
         result = -1;
     return validate_ages(wish, where, diags) < 0 ? -1 : result;

@@ -89,6 +89,38 @@ static const char *const *make_env(const struct tool *tool, const struct account
 
 /* --- running ------------------------------------------------------------------------- */
 
+/* Where Debian and its relatives have programs that need not be there. */
+static const struct {
+    const char *program, *package;
+} packages[] = {
+    { "chage", "passwd" },      { "chpasswd", "passwd" },
+    { "crontab", "cron" },      { "git", "git" },
+    { "gpasswd", "passwd" },    { "groupadd", "passwd" },
+    { "localedef", "locales" }, { "mount", "mount" },
+    { "pip3", "python3-pip" },  { "ssh-keyscan", "openssh-client" },
+    { "swapoff", "mount" },     { "swapon", "mount" },
+    { "umount", "mount" },      { "update-alternatives", "dpkg" },
+    { "useradd", "passwd" },    { "usermod", "passwd" },
+};
+
+int tool_missing(const char *program, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(packages); i++)
+        if (strcmp(packages[i].program, program) == 0)
+            return err_set(
+                err, ERR_NOT_FOUND,
+                "there is no program '%s' on this machine: it comes with the package '%s', "
+                "or one like it",
+                program, packages[i].package);
+    return err_set(err, ERR_NOT_FOUND, "there is no program '%s' on this machine", program);
+}
+
+/* Not found, or something else of the start, such as the folder to run in? */
+static bool is_missing(const struct tool *tool, const char *program)
+{
+    return strchr(program, '/') ? access(program, F_OK) < 0 : !tool_find(tool->arena, program);
+}
+
 static int find_account(const struct tool *tool, const char *name, const struct account **ret,
                         struct process_user *user, struct err *err)
 {
@@ -123,7 +155,8 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
         spec.user = &user;
     spec.env = make_env(tool, account, how);
     if (process_run(&spec, &bounds, tool->cancel, tool->arena, ret_result, err) < 0)
-        return err_wrap(err, "%s", argv[0]);
+        return is_missing(tool, argv[0]) ? tool_missing(argv[0], err)
+                                         : err_wrap(err, "%s", argv[0]);
     if (ret_result->canceled)
         return err_set(err, ERR_CANCELED, "canceled while %s ran", argv[0]);
     if (ret_result->timed_out)
@@ -131,18 +164,18 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
     return 0;
 }
 
-/* What it was told to do: the first word that is not about how to do it. */
+/* What it was told to do: the first word that is not about how to do it; NULL: there is none. */
 static const char *verb_of(const char *const *argv)
 {
     static const char *const manners[] = { "-q", "-y", "-o", "-C", "--" };
 
     for (const char *const *word = argv + 1; *argv && *word; word++) {
-        bool manner = strncmp(*word, "--", 2) == 0 || strchr(*word, '=');
+        bool manner = strncmp(*word, "--", 2) == 0 || strchr(*word, '=') || **word == '/';
 
         for (size_t i = 0; i < ARRAY_LEN(manners); i++)
             manner |= strcmp(*word, manners[i]) == 0;
         if (!manner)
-            return *word;
+            return **word == '-' ? NULL : *word;
     }
     return NULL;
 }

@@ -59,6 +59,10 @@ int tool_run(const struct tool *tool, const char *const *argv, const struct tool
 /* The error of a program that ended so. Returns -1. */
 int tool_fail(const char *const *argv, const struct process_result *result, struct err *err);
 
+/* The error of a program that is not there, with the package that brings it where that is known.
+ * Returns -1. */
+int tool_missing(const char *program, struct err *err);
+
 /* The folders that programs are looked for in: those of PATH, and those of system programs. */
 const char *tool_path(struct arena *arena);
 /* Where a program is; NULL when there is none of this name. */

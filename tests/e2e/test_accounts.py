@@ -178,6 +178,7 @@ b:
     for words in ("'name' is no name of an account", "'fullname' may not hold colons", "'expire' wants days",
                   "'members' says it all"):
         assert words in said
+    assert "case.sls:6:15: 'expire' wants days" in said and "case.sls:9:16: 'members' says it all" in said, said
 
 
 def test_info_of_users_and_groups(machine):

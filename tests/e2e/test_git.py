@@ -272,9 +272,16 @@ c: {git.cloned: [{name: /x, url: u, branch: --orphan}]}
     assert said.count("case.sls:") >= 3, said
 
 
+@pytest.mark.parametrize("state", ["git.cloned: [{url: file:///nowhere.git}]", "git.latest: [{name: file:///nowhere.git}, {target: /srv/app}]"])
+def test_a_clone_that_fails_leaves_no_folder(machine, state):
+    assert machine.apply(f"/srv/app: {{{state}}}").popitem()[1]["failed"]
+    assert not machine.path("/srv/app").exists()
+
+
 def test_what_came_after_a_clone_that_failed_outlives_its_revert(machine, repo):
     failed = machine.apply(latest(machine, machine.root / "nowhere"))["git.latest:copy"]
     assert "does not exist" in failed["error"]
+    (machine.root / "copy").mkdir()
     (machine.root / "copy" / "mine").write_text("data")
     machine.revert()
     assert (machine.root / "copy" / "mine").read_text() == "data"

@@ -207,6 +207,22 @@ guard: {cmd.run: [{name: 'true', onlyif: 'test "$ZESTER_WORD" = "hello there"', 
 
 
 
+def test_a_host_that_does_not_answer_is_told_and_a_wrong_fingerprint_is_a_mistake(machine):
+    skip_without("ssh-keyscan")
+    text = "127.0.0.1: {ssh_known_hosts.present: [{port: 1}, {timeout: 1}, {fingerprint: '%s'}]}"
+    failed = machine.apply(text % ("SHA256:" + "A" * 43))["ssh_known_hosts.present:127.0.0.1"]
+    assert failed["error"].startswith("127.0.0.1 told no key at port 1 within 1 s"), failed
+    assert "'fingerprint' wants SHA256:..., or hexadecimal digits, got 'xx'" in machine.mistakes(text % "xx")
+    machine.apply(text % ":".join(["ab"] * 16))
+
+
+def test_a_dry_run_foresees_a_pip_that_is_not_there_yet(machine):
+    state = machine.apply("x: {pip.installed: [{bin_env: /srv/venv}]}", "--test")["pip.installed:x"]
+    assert state["changed"] and not state["failed"] and "there is no pip '/srv/venv'" in state["diff"], state
+    failed = machine.apply("x: {pip.installed: [{bin_env: /srv/venv}]}")["pip.installed:x"]
+    assert failed["error"] == "there is no program '/srv/venv' on this machine", failed
+
+
 def test_keys_of_hosts_plain_and_hidden(machine):
     skip_without("ssh-keygen")
     path = machine.root / "known"

@@ -32,11 +32,42 @@ TEST(a_failure_has_the_status_and_the_words)
 
     CHECK_INT(tool_run(&tool, TOOL("sh", "-c", "echo no; echo why >&2; exit 3"), NULL, NULL, &err),
               -1);
-    CHECK_STR(err.text, "sh -c: exit status 3: why");
+    CHECK_STR(err.text, "sh: exit status 3: why");
     CHECK_INT(tool_try(&tool, TOOL("sh", "-c", "exit 3"), NULL, &result, &err), 0);
     CHECK_INT(result.status.code, 3);
     CHECK_INT(tool_run(&tool, TOOL("no-such-program-here"), NULL, NULL, &err), -1);
-    CHECK_HAS(err.text, "no-such-program-here");
+    CHECK_STR(err.text, "there is no program 'no-such-program-here' on this machine");
+}
+
+TEST(an_error_names_what_the_tool_was_told_to_do)
+{
+    const struct {
+        const char *const *argv;
+        const char *text;
+    } cases[] = {
+        { TOOL("apt-get", "-q", "-o", "A=b", "install", "x"), "apt-get install: exit status 1" },
+        { TOOL("git", "-C", "/srv", "fetch"), "git fetch: exit status 1" },
+        { TOOL("usermod", "-u", "5", "ada"), "usermod: exit status 1" },
+        { TOOL("update-alternatives", "--altdir", "/etc", "--auto", "x"),
+          "update-alternatives x: exit status 1" },
+    };
+    const struct process_result failed = { .status = { .code = 1 } };
+    struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(tool_fail(cases[i].argv, &failed, &err), -1);
+        CHECK_STR(err.text, cases[i].text);
+    }
+}
+
+TEST(a_tool_that_is_not_there_is_told_with_its_package)
+{
+    struct err err;
+
+    CHECK_INT(tool_missing("crontab", &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_STR(err.text, "there is no program 'crontab' on this machine: it comes with the package "
+                        "'cron', or one like it");
 }
 
 TEST(a_tool_that_takes_too_long_is_an_error)

@@ -252,3 +252,64 @@ void hosts_remove(struct str text, const struct hosts_want *want, struct buf *ou
 {
     drop(text, want, true, out);
 }
+
+/* Are these the names of a line, in this order? */
+static bool are_names(struct str text, const struct str *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!str_eq(lines_word(&text), names[i]))
+            return false;
+    return lines_word(&text).n == 0;
+}
+
+static void add_names(struct buf *out, const struct str *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        buf_add_text(out, i > 0 ? " " : "");
+        buf_add_str(out, names[i]);
+    }
+}
+
+/* The line with other names: what is before and behind them stays. */
+static void add_renamed(struct buf *out, const struct line *line, const struct str *names, size_t n)
+{
+    const struct entry entry = split(line->text);
+    const struct str old = up_to_last_word(entry.names);
+    const size_t blanks = old.n - str_trim_left(old).n;
+
+    buf_add_str(out, entry.head);
+    buf_add_str(out, blanks > 0 ? str_slice(old, 0, blanks) : STR("\t"));
+    add_names(out, names, n);
+    buf_add_str(out, str_from_offset(entry.names, old.n));
+    buf_add_str(out, entry.comment);
+    buf_add_str(out, line->end);
+}
+
+void hosts_only(struct str text, struct str address, const struct str *names, size_t n,
+                struct buf *out)
+{
+    const struct str end = lines_end_of(text);
+    bool placed = n == 0;
+    struct line line;
+
+    while (lines_next(&text, &line)) {
+        const struct entry entry = split(line.text);
+
+        if (entry.address.n == 0 || !same_address(entry.address, address)) {
+            lines_add(out, line.text, line.end);
+            continue;
+        }
+        if (!placed && are_names(entry.names, names, n))
+            lines_add(out, line.text, line.end);
+        else if (!placed)
+            add_renamed(out, &line, names, n);
+        placed = true;
+    }
+    if (placed)
+        return;
+    lines_finish(out, end);
+    buf_add_str(out, address);
+    buf_add_char(out, '\t');
+    add_names(out, names, n);
+    buf_add_str(out, end);
+}

@@ -35,6 +35,10 @@ bool hosts_is_address(struct str text);
 
 /* The text in which the name is at each of the addresses. */
 void hosts_set(struct str text, const struct hosts_want *want, struct buf *out);
+/* The text in which an address has these names, in this order, and no others: in its first line,
+ * the others go. No names: it has no line at all. */
+void hosts_only(struct str text, struct str address, const struct str *names, size_t n,
+                struct buf *out);
 /* The text in which it is at none of them; no addresses: nowhere. */
 void hosts_remove(struct str text, const struct hosts_want *want, struct buf *out);
 

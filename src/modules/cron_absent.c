@@ -94,9 +94,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
         state_unchanged(run);
         return 0;
     }
-    if (state_note(run, "text", value_str(arena_str(run->arena, text)), err) < 0 ||
-        state_note(run, "left", value_str(buf_copy(&out, run->arena)), err) < 0 ||
-        crons_write(run, want->user, buf_view(&out), err) < 0)
+    if (crons_replace(run, want->user, text, buf_view(&out), err) < 0)
         return -1;
     state_say(run, "removed cron entry \"%s\" for user %s", want->name, want->user);
     state_detail(run, "user", "%s", want->user);
@@ -107,21 +105,9 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 static int absent_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
-    const struct value *before = state_noted(run, "text"), *left = state_noted(run, "left");
-    struct str now;
 
-    if (!before || !left) {
-        state_unchanged(run);
-        return 0;
-    }
-    if (crons_read(run, want->user, &now, err) < 0)
-        return -1;
-    if (!str_eq(now, left->s))
-        return err_set(err, ERR_BUSY,
-                       "the crontab of %s was changed by somebody else since; it is left as it is",
-                       want->user);
-    state_say(run, "cron entry \"%s\" is back", want->name);
-    return crons_write(run, want->user, before->s, err);
+    return crons_revert_whole(
+        run, want->user, arena_printf(run->arena, "cron entry \"%s\" is back", want->name), err);
 }
 
 const struct module module_cron_absent = {

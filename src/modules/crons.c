@@ -97,6 +97,38 @@ int crons_write(struct state_run *run, const char *user, struct str text, struct
     return tool_run(&tool, TOOL("crontab", "-u", user, "-"), &options, NULL, err);
 }
 
+int crons_replace(struct state_run *run, const char *user, struct str before, struct str after,
+                  struct err *err)
+{
+    if (state_note(run, "text", value_str(arena_str(run->arena, before)), err) < 0 ||
+        state_note(run, "left", value_str(arena_str(run->arena, after)), err) < 0)
+        return -1;
+    return crons_write(run, user, after, err);
+}
+
+int crons_revert_whole(struct state_run *run, const char *user, const char *done, struct err *err)
+{
+    const struct value *before = state_noted(run, "text"), *left = state_noted(run, "left");
+    struct str now;
+
+    if (!before || before->kind != VALUE_STR || !left || left->kind != VALUE_STR) {
+        state_unchanged(run);
+        return 0;
+    }
+    if (crons_read(run, user, &now, err) < 0)
+        return -1;
+    if (str_eq(now, before->s)) {
+        state_unchanged(run); /* it could not be written */
+        return 0;
+    }
+    if (!str_eq(now, left->s))
+        return err_set(err, ERR_BUSY,
+                       "the crontab of %s was changed by somebody else since; it is left as it is",
+                       user);
+    state_say(run, "%s", done);
+    return crons_write(run, user, before->s, err);
+}
+
 int crons_revert(struct state_run *run, const char *user, const char *label, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(CRONS_TEXT_MAX);
@@ -190,9 +222,7 @@ int crons_apply_variable(struct state_run *run, const void *args, struct err *er
         state_unchanged(run);
         return 0;
     }
-    if (state_note(run, "text", value_str(arena_str(run->arena, text)), err) < 0 ||
-        state_note(run, "left", value_str(buf_copy(&out, run->arena)), err) < 0 ||
-        crons_write(run, want->user, buf_view(&out), err) < 0)
+    if (crons_replace(run, want->user, text, buf_view(&out), err) < 0)
         return -1;
     state_say(run,
               want->value ? "set %s in the crontab of %s" : "removed %s from the crontab of %s",

@@ -28,6 +28,12 @@ int crons_read_gone(struct state_run *run, const char *user, struct str *ret, st
 /* An empty text: the user has none. */
 int crons_write(struct state_run *run, const char *user, struct str text, struct err *err);
 
+/* Write a whole crontab, and note how it was and how it was left; back to how it was, unless
+ * somebody has changed it since: that is ERR_BUSY. */
+int crons_replace(struct state_run *run, const char *user, struct str before, struct str after,
+                  struct err *err);
+int crons_revert_whole(struct state_run *run, const char *user, const char *done, struct err *err);
+
 /* Put back what was noted as "before" (lines of the block with this label, empty: none). */
 int crons_revert(struct state_run *run, const char *user, const char *label, struct err *err);
 

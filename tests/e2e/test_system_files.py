@@ -246,6 +246,49 @@ off: {cron.present: [{command: /bin/off, user: ada, commented: true}]}
     assert machine.run("crontab", "-u", "ada", "-l") == before
 
 
+def test_an_address_has_the_names_of_host_only_and_no_others(machine):
+    hosts = machine.path("/etc/hosts")
+    hosts.write_text("127.0.0.1 localhost\n127.0.1.1\told old.example.org # me\n127.0.1.1 more\n10.0.0.1 old\n")
+    before = hosts.read_text()
+    machine.settles("127.0.1.1: {host.only: [{hostnames: [web1.example.org, web1]}]}\n10.0.0.1: {host.only: [{hostnames: []}]}")
+    assert hosts.read_text() == "127.0.0.1 localhost\n127.0.1.1\tweb1.example.org web1 # me\n"
+    machine.revert()
+    assert hosts.read_text() == before
+    said = machine.mistakes("a: {host.only: [{name: web1, hostnames: x}]}\nb: {host.only: [{name: 10.0.0.1, hostnames: ['a b', 'c#d']}]}")
+    assert "'name' wants an IPv4 or IPv6 address, got 'web1'" in said and "'hostnames' may not hold blanks" in said
+
+
+def test_a_whole_crontab_comes_from_a_template_and_goes_again(machine):
+    skip_without("crontab")
+    machine.sh("useradd ada; printf '# mine\\n1 2 * * * old\\n' | crontab -u ada -")
+    table = ["crontab", "-u", "ada", "-l"]
+    before = machine.run(*table)
+    (machine.states / "ada.cron").write_text("MAILTO={{ who }}\n5 * * * * echo 50\\%")
+    text = "salt://ada.cron: {cron.file: [{user: ada}, {template: jinja}, {context: {who: me}}%s]}"
+    result = machine.settles(text % "")["cron.file:salt://ada.cron"]
+    assert "-1 2 * * * old" in result["diff"] and "+MAILTO=me" in result["diff"], result["diff"]
+    assert machine.run(*table) == "MAILTO=me\n5 * * * * echo 50\\%\n"
+    machine.revert()
+    assert machine.run(*table) == before
+    kept = machine.apply(text % ", {replace: false}")["cron.file:salt://ada.cron"]
+    assert not kept["changed"] and machine.run(*table) == before, kept
+
+
+def test_a_crontab_that_cron_cannot_read_is_refused_and_the_old_one_stays(machine):
+    skip_without("crontab")
+    machine.sh("useradd ada; printf '1 2 * * * old\\n' | crontab -u ada -")
+    (machine.states / "ada.cron").write_text("61 * * * * never\n")
+    failed = machine.apply("salt://ada.cron: {cron.file: [{user: ada}]}")["cron.file:salt://ada.cron"]
+    assert "bad minute" in failed["error"], failed
+    assert machine.run("crontab", "-u", "ada", "-l") == "1 2 * * * old\n"
+    assert not machine.revert()["cron.file:salt://ada.cron"]["failed"]
+    (machine.states / "ada.cron").write_text("")
+    machine.settles("salt://ada.cron: {cron.file: [{user: ada}]}")
+    assert "no crontab for ada" in machine.run("crontab", "-u", "ada", "-l", check=False).stderr
+    machine.revert()
+    assert machine.run("crontab", "-u", "ada", "-l") == "1 2 * * * old\n"
+
+
 def test_comments_at_the_top_of_a_crontab_that_has_no_header_stay(machine):
     skip_without("crontab")
     top = "# one\n# two\n# three\n# four\n"

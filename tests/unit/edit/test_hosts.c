@@ -86,3 +86,33 @@ TEST(addresses_are_known_by_their_form)
     CHECK(!hosts_is_address(STR("10.0.0")));
     CHECK(!hosts_is_address(STR("")));
 }
+
+static const char *only(const char *text, const char *address, const char *a, const char *b)
+{
+    static struct buf out;
+    const struct str names[] = { str_from(a ? a : ""), str_from(b ? b : "") };
+
+    buf_done(&out);
+    out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    hosts_only(str_from(text), str_from(address), names, a ? (b ? 2 : 1) : 0, &out);
+    return buf_text(&out);
+}
+
+TEST(an_address_has_only_these_names_in_this_order)
+{
+    CHECK_STR(only(before, "10.0.0.1", "x", "a"),
+              "127.0.0.1\tlocalhost # loop\n\n# the rest\n10.0.0.1  x a # three\n"
+              "10.0.0.2 web\nfd00::1 web\n");
+    CHECK_STR(only("10.0.0.1 a  b # c\n", "10.0.0.1", "a", "b"), "10.0.0.1 a  b # c\n");
+    CHECK_STR(only("10.0.0.1 b a\n", "10.0.0.1", "a", "b"), "10.0.0.1 a b\n");
+    CHECK_STR(only("fd00:0::1 a\nx\nfd00::1 b\n", "fd00::1", "a", "b"), "fd00:0::1 a b\nx\n");
+    CHECK_STR(only("10.0.0.1", "10.0.0.1", "a", NULL), "10.0.0.1\ta");
+}
+
+TEST(an_address_without_names_goes_and_a_new_one_comes_at_the_end)
+{
+    CHECK_STR(only("10.0.0.1 a\n::1 b # c\n10.0.0.1 d\n", "10.0.0.1", NULL, NULL), "::1 b # c\n");
+    CHECK_STR(only("::1 b", "10.0.0.1", "a", "b"), "::1 b\n10.0.0.1\ta b\n");
+    CHECK_STR(only("::1 b\r\n", "10.0.0.1", "a", NULL), "::1 b\r\n10.0.0.1\ta\r\n");
+    CHECK_STR(only("", "10.0.0.1", NULL, NULL), "");
+}

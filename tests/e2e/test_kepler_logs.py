@@ -617,7 +617,11 @@ def test_a_daemon_with_200_idle_services_sleeps_without_a_timer(home):
         calls = [call for call, _ in threads(home.daemon.pid).values()]
         return all(len(call) > 4 and int(call[4], 16) == (0 if call[0] in FUTEX else 0xFFFFFFFF) for call in calls)
 
+    def sleeps_on():
+        before = threads(home.daemon.pid)
+        time.sleep(2)
+        return threads(home.daemon.pid) == before
+
     wait_until(sleeps, "no timer is set")
-    before = threads(home.daemon.pid)
-    time.sleep(2)
-    assert threads(home.daemon.pid) == before, "nobody woke"
+    wait_until(sleeps_on, "nobody wakes for two seconds")
+    assert sleeps()

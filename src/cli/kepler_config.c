@@ -86,6 +86,8 @@ static int run_validate(struct cli *cli, const void *raw, struct param_strs oper
     int status = kepler_file_load(cli, &args->globals, args->flags, &config);
 
     (void)operands;
+    if (status == 0)
+        status = kepler_file_check(cli, config);
     if (status != 0)
         return status;
     if (!args->globals.quiet)

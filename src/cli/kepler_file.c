@@ -35,6 +35,14 @@ static const struct value *read_flags(struct arena *arena, struct param_strs giv
     return flags;
 }
 
+static int tell_mistakes(const struct diags *diags)
+{
+    AUTO_BUF struct buf text = BUF_INIT(MISTAKES_MAX);
+
+    diags_print(diags, &text);
+    return kepler_error("the config is not valid\n%.*s", STR_ARG(str_trim_right(buf_view(&text))));
+}
+
 int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, struct param_strs flags,
                      const struct config **ret)
 {
@@ -42,7 +50,6 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
     struct config_source source = { .cli_env = own_environment(cli->arena),
                                     .flags = read_flags(cli->arena, flags),
                                     .owner = { getuid(), getgid() } };
-    AUTO_BUF struct buf text = BUF_INIT(MISTAKES_MAX);
     struct err err;
 
     if (kepler_config_path(cli->arena, globals, &source.path, &err) < 0 ||
@@ -50,12 +57,16 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
         return kepler_err(&err);
     if (!source.text.p)
         return kepler_error("'%s' is not there", source.path);
-    if (config_load(cli->arena, &source, ret, &diags) < 0) {
-        diags_print(&diags, &text);
-        return kepler_error("the config is not valid\n%.*s",
-                            STR_ARG(str_trim_right(buf_view(&text))));
-    }
+    if (config_load(cli->arena, &source, ret, &diags) < 0)
+        return tell_mistakes(&diags);
     VEC_EACH (&(*ret)->warnings, warning)
         kepler_warn("%s", *warning);
     return 0;
+}
+
+int kepler_file_check(struct cli *cli, const struct config *config)
+{
+    struct diags diags = DIAGS_INIT(cli->arena);
+
+    return config_check_code(cli->arena, config, &diags) < 0 ? tell_mistakes(&diags) : 0;
 }

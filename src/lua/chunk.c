@@ -147,7 +147,14 @@ static int run_inside(lua_State *L)
     return 1;
 }
 
-int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags)
+static int check_inside(lua_State *L)
+{
+    push_function(L, lua_touserdata(L, 1));
+    return 1;
+}
+
+static int call(struct sandbox *sandbox, lua_CFunction inside, const struct chunk_code *code,
+                struct diags *diags)
 {
     lua_State *L = sandbox->L;
     int status;
@@ -161,7 +168,7 @@ int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct dia
     sandbox->miss.key[0] = '\0';
     lua_settop(L, 0);
     lua_pushcfunction(L, fault_on_error);
-    lua_pushcfunction(L, run_inside);
+    lua_pushcfunction(L, inside);
     lua_pushlightuserdata(L, (void *)(uintptr_t)code);
     status = lua_pcall(L, 1, 1, 1);
     if (status == LUA_OK)
@@ -169,4 +176,17 @@ int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct dia
     fault_report(sandbox, code, status, diags);
     lua_settop(L, 0);
     return -1;
+}
+
+int chunk_check(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags)
+{
+    if (call(sandbox, check_inside, code, diags) < 0)
+        return -1;
+    lua_settop(sandbox->L, 0);
+    return 0;
+}
+
+int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags)
+{
+    return call(sandbox, run_inside, code, diags);
 }

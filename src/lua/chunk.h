@@ -32,6 +32,9 @@ struct chunk_code {
     size_t offset, n;           /* the code in it */
 };
 
+/* Could it be run? Only its syntax is looked at. */
+int chunk_check(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags);
+
 /* Run it. The one result is left on the Lua stack, which the caller clears. */
 int chunk_run(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags);
 

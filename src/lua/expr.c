@@ -291,6 +291,53 @@ int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena
     return 0;
 }
 
+/* --- checking ------------------------------------------------------------------------- */
+
+/* Each has a budget of its own, as when it is evaluated. */
+static int check_code(struct sandbox *sandbox, struct chunk_code code, struct diags *diags)
+{
+    limits_begin(&sandbox->limits, sandbox->L);
+    return chunk_check(sandbox, &code, diags);
+}
+
+static int check_text(struct sandbox *sandbox, const struct value *v, struct diags *diags)
+{
+    struct mark mark;
+    int result = 0;
+
+    for (size_t at = 0; find_mark(v->s, at, &mark); at = mark.end) {
+        struct chunk_code code = { CHUNK_EXPRESSION, v, mark.code, mark.n };
+
+        if (check_code(sandbox, code, diags) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+static int check(struct sandbox *sandbox, const struct value *v, int depth, struct diags *diags)
+{
+    int result = 0;
+
+    if (depth > EXPR_DEPTH_MAX)
+        return 0; /* evaluating it says what is wrong */
+    if (is_block(v) && v->kind == VALUE_STR)
+        return check_code(sandbox, (struct chunk_code){ CHUNK_BLOCK, v, 0, v->s.n }, diags);
+    if (v->kind == VALUE_STR)
+        return check_text(sandbox, v, diags);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        if (check(sandbox, &v->list->items[i], depth + 1, diags) < 0)
+            result = -1;
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        if (check(sandbox, &v->map->pairs[i].value, depth + 1, diags) < 0)
+            result = -1;
+    return result;
+}
+
+int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags)
+{
+    return check(sandbox, v, 0, diags);
+}
+
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags)
 {
     struct chunk_code code = { CHUNK_SCRIPT, script, 0, script->s.n };

@@ -43,6 +43,9 @@ bool expr_is_whole(const struct value *v);
 /* Run the top-level chunk: what it defines is known to all expressions after it. */
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags);
 
+/* Is everything dynamic in `v` Lua? Nothing is evaluated: names and kinds may still be wrong. */
+int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags);
+
 /* `v` with everything dynamic in it evaluated. A secret that was read makes its result secret. */
 int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena *arena,
                     struct value *ret, struct diags *diags);

@@ -403,13 +403,13 @@ static int read_root(struct loading *l, const struct value *document)
     return result;
 }
 
-static int parse(struct loading *l, struct value *ret)
+static int parse(struct arena *arena, const struct config *config, struct value *ret,
+                 struct diags *diags)
 {
     static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
                                                  .size_max = CONFIG_FILE_MAX };
-    struct config *config = l->config;
 
-    return yaml_parse(l->reader.arena, config->path, config->text, &options, ret, l->reader.diags);
+    return yaml_parse(arena, config->path, config->text, &options, ret, diags);
 }
 
 static struct config *new_config(struct arena *arena, const struct config_source *source)
@@ -485,7 +485,7 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     l.reader.names = config->names = l.names;
     if (source->kepler_env)
         environment_merge(l.kepler_env, source->kepler_env);
-    result = parse(&l, &document);
+    result = parse(arena, config, &document, diags);
     if (result == 0)
         result = read_root(&l, &document);
     script_done(&l.script);
@@ -493,6 +493,24 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     keep_warnings(arena, &warned, config);
     if (result == 0)
         *ret = config;
+    return result;
+}
+
+int config_check_code(struct arena *arena, const struct config *config, struct diags *diags)
+{
+    struct sandbox *sandbox;
+    const struct value *services;
+    struct value document;
+    int result;
+
+    if (parse(arena, config, &document, diags) < 0)
+        return -1;
+    services = value_get(&document, "services");
+    if (!services || !expr_is_dynamic(services))
+        return 0;
+    sandbox = sandbox_new(NULL);
+    result = expr_check(sandbox, services, diags);
+    sandbox_free(sandbox);
     return result;
 }
 

@@ -177,6 +177,10 @@ struct config_source {
 int config_load(struct arena *arena, const struct config_source *source, const struct config **ret,
                 struct diags *diags);
 
+/* Is all that services compute Lua? What a service may compute is evaluated when it starts, and a
+ * mistake in it is the failure of that service; this finds those of syntax before. */
+int config_check_code(struct arena *arena, const struct config *config, struct diags *diags);
+
 /* `kepler.env` as scripts see it: what is declared and not set is there, as null. */
 struct value config_vars(const struct config *config, const struct environment *env,
                          struct arena *arena);

@@ -66,6 +66,25 @@ def test_validate_tells_every_mistake_with_its_place():
         home.close()
 
 
+def test_validate_tells_what_is_no_lua_before_a_service_fails_for_it():
+    home = Home()
+    home.write("""
+        lua: 'function f(x) return "${{ not code }}$" end'
+        services:
+          a: {run: "echo ${{ 1 + }}$ ${{ f(1) }}$ ${{ }}$"}
+          b: {run: "exec ./b", environment: !lua "return {"}
+          c: {run: "echo ${{ service.nothing.at.all }}$", if: "${{ never_called() }}$"}
+        """)
+    try:
+        run = home.run("validate", check=False)
+        assert run.returncode == 1
+        places = [line.split(home.path("kepler.yaml"))[1] for line in run.stderr.splitlines() if line.startswith(home.folder)]
+        assert [place.split(": ")[0] for place in places] == [":4:22", ":4:12", ":5:43"], run.stderr
+        assert "the expression is empty" in run.stderr
+    finally:
+        home.close()
+
+
 def test_the_daemon_starts_in_the_background_and_stops_with_its_services():
     home = Home()
     home.write(TWO)

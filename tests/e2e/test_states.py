@@ -584,6 +584,75 @@ def test_a_command_without_a_shell_is_its_words(machine):
     assert "a quote is never closed" in unclosed["results"][0]["error"]
 
 
+PATCH = """--- a/conf
++++ b/conf
+@@ -1,3 +1,3 @@
+ one
+-two
++TWO
+ three
+"""
+
+
+def put_source(machine, name, text):
+    (machine.folder / "states" / name).write_text(text)
+
+
+def test_a_patch_is_applied_once_and_taken_back(machine):
+    put_source(machine, "fix.patch", PATCH)
+    machine.state("web", "fix: {file.patch: [{name: ROOT/conf, source: salt://fix.patch}]}")
+    (machine.root / "conf").write_text("zero\none\ntwo\nthree\n")
+    dry = machine.record("state.apply", "web", "--test", status=0)["results"][0]
+    assert dry["changed"] and "-two\n+TWO" in dry["diff"] and machine.read("conf") == "zero\none\ntwo\nthree\n"
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("conf") == "zero\none\nTWO\nthree\n"
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+    machine.run("state.revert", "web", status=0)
+    assert machine.read("conf") == "zero\none\ntwo\nthree\n"
+
+
+def test_a_patch_that_does_not_fit_changes_nothing(machine):
+    more = PATCH.replace("conf", "other")
+    put_source(machine, "fix.patch", PATCH + more)
+    machine.state("web", "fix: {file.patch: [{name: ROOT, source: salt://fix.patch, reject_file: ROOT/rej}]}")
+    machine.state("one", "fix: {file.patch: [{name: ROOT/conf, source: salt://fix.patch}]}")
+    (machine.root / "conf").write_text("one\ntwo\nthree\n")
+    (machine.root / "other").write_text("something\nelse\n")
+    assert machine.record("state.apply", "web", "--test", status=2)["summary"]["failed"] == 1
+    assert not (machine.root / "rej").exists()
+    error = machine.record("state.apply", "web", status=2)["results"][0]["error"]
+    assert error == "hunk 1 of 1 (line 10 of the patch) does not fit %s/other; nothing was patched" % machine.root
+    assert machine.read("conf") == "one\ntwo\nthree\n" and machine.read("rej") == more
+    several = machine.record("state.apply", "one", status=2)["results"][0]["error"]
+    assert several.startswith("the patch is for 2 files, and ")
+
+
+def test_a_patch_makes_edits_and_removes_the_files_of_a_folder(machine):
+    put_source(machine, "fix.patch", PATCH.replace("conf", "sub/conf")
+               + "--- /dev/null\n+++ b/made/new\n@@ -0,0 +1 @@\n+new\n"
+               + "--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n")
+    machine.state("web", "fix: {file.patch: [{name: ROOT, source: salt://fix.patch}]}")
+    (machine.root / "sub").mkdir()
+    (machine.root / "sub" / "conf").write_text("one\ntwo\nthree\n")
+    (machine.root / "old").write_text("old\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("sub/conf") == "one\nTWO\nthree\n" and machine.read("made/new") == "new\n"
+    assert not (machine.root / "old").exists()
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
+    machine.run("state.revert", "web", status=0)
+    assert machine.read("sub/conf") == "one\ntwo\nthree\n" and machine.read("old") == "old\n"
+    assert not (machine.root / "made").exists()
+
+
+def test_a_patch_never_leaves_its_folder(machine):
+    put_source(machine, "fix.patch", PATCH.replace("b/conf", "b/../../conf"))
+    machine.state("web", "fix: {file.patch: [{name: ROOT, source: salt://fix.patch}]}")
+    (machine.folder / "conf").write_text("one\ntwo\nthree\n")
+    error = machine.record("state.apply", "web", status=2)["results"][0]["error"]
+    assert "the patch names '../../conf', which is not below" in error
+    assert (machine.folder / "conf").read_text() == "one\ntwo\nthree\n"
+
+
 def test_the_top_file_decides_for_highstate(machine):
     machine.state("a", "a: {test.nop: []}")
     machine.state("b", "b: {test.nop: []}")

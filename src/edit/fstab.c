@@ -78,15 +78,24 @@ static bool parse(struct arena *arena, struct str line, struct fstab_entry *ret)
     return true;
 }
 
+bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_entry)
+{
+    struct line line;
+
+    while (lines_next(text, &line))
+        if (parse(arena, line.text, ret_entry))
+            return true;
+    return false;
+}
+
 bool fstab_find(struct arena *arena, struct str text, const char *folder,
                 struct fstab_entry *ret_entry)
 {
     struct fstab_entry entry;
-    struct line line;
     bool found = false;
 
-    while (lines_next(&text, &line))
-        if (parse(arena, line.text, &entry) && strcmp(entry.folder, folder) == 0) {
+    while (fstab_next(arena, &text, &entry))
+        if (strcmp(entry.folder, folder) == 0) {
             *ret_entry = entry;
             found = true;
         }
@@ -103,7 +112,7 @@ static bool is_same(const struct fstab_entry *a, const struct fstab_entry *b)
 static bool is_for(const struct fstab_entry *entry, const struct fstab_entry *want)
 {
     if (strcmp(want->folder, NO_FOLDER) == 0)
-        return strcmp(entry->device, want->device) == 0;
+        return strcmp(entry->device, want->device) == 0 && strcmp(entry->type, want->type) == 0;
     return strcmp(entry->folder, want->folder) == 0;
 }
 

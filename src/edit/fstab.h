@@ -1,7 +1,7 @@
 /*
  * fstab - the text of /etc/fstab, and the way in which it and the kernel write blanks.
  *
- * An entry is known by its mount point; those without one (swap) by their device.
+ * An entry is known by its mount point; those without one (swap) by their device and kind.
  * Other lines stay byte for byte.
  *
  * Memory: decoded fields are in the arena. Threads: any.
@@ -26,6 +26,8 @@ struct fstab_entry {
 const char *fstab_decode(struct arena *arena, struct str field);
 void fstab_encode(struct str text, struct buf *out);
 
+/* The next entry of the text, which is cut off it; false when there is none. */
+bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_entry);
 /* The last entry of a mount point; false when there is none. */
 bool fstab_find(struct arena *arena, struct str text, const char *folder,
                 struct fstab_entry *ret_entry);

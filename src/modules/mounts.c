@@ -16,6 +16,7 @@
 #include "sys/fs.h"
 
 #define MOUNTINFO     "/proc/self/mountinfo"
+#define SWAPS         "/proc/swaps"
 #define MOUNTINFO_MAX ((size_t)64 << 20)
 
 /* --- what is there -------------------------------------------------------------------------- */
@@ -278,6 +279,34 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
     /* a folder that is bound to another place is the same folder there */
     return S_ISDIR(wanted.st_mode) && stat(entry->folder, &mounted) == 0 &&
            wanted.st_dev == mounted.st_dev && wanted.st_ino == mounted.st_ino;
+}
+
+/* --- swap --------------------------------------------------------------------------------------
+ */
+
+int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct err *err)
+{
+    const char *real = real_device(run, device);
+    struct line line;
+    struct str text;
+
+    *ret = false;
+    if (fs_read(run->arena, SWAPS, MOUNTINFO_MAX, &text, err) < 0)
+        return -1;
+    while (text.p && lines_next(&text, &line)) /* a kernel without swap has no such file */
+        *ret |= strcmp(fstab_decode(run->arena, lines_word(&line.text)), real) == 0;
+    return 0;
+}
+
+bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device)
+{
+    const char *real = real_device(run, device);
+    struct fstab_entry entry;
+
+    while (fstab_next(run->arena, &fstab, &entry))
+        if (strcmp(entry.type, "swap") == 0 && strcmp(real_device(run, entry.device), real) == 0)
+            return true;
+    return false;
 }
 
 /* --- doing -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 
 struct arena;
@@ -48,6 +49,11 @@ bool mounts_has_option(const char *options, const char *option);
 /* Is the device of the mount the one that is meant? Knows UUID=, LABEL=, links, and folders that
  * are bound elsewhere. */
 bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, const char *device);
+
+/* Does the machine swap to this device or file now? */
+int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct err *err);
+/* Does this text of fstab have an entry for swapping to it? */
+bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device);
 
 int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err);
 int mounts_remount(struct state_run *run, const char *device, const char *folder,

@@ -440,6 +440,60 @@ def test_an_entry_of_another_device_stays_in_fstab(machine):
     assert machine.path("/etc/fstab").read_text() == ""
 
 
+@pytest.fixture
+def swap(machine):
+    """A file to swap to; the machine does not swap to it afterwards."""
+    skip_without("mkswap", "swapon", "swapoff")
+    path = machine.root / "a swap"
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 1 << 20)
+    path.chmod(0o600)
+    machine.run("mkswap", path)
+    if machine.run("swapon", path, check=False).returncode != 0:
+        pytest.skip("this kernel does not swap to files here")
+    machine.run("swapoff", path)
+    yield path
+    machine.run("swapoff", path, check=False)
+
+
+def active(machine):
+    return machine.run("cat", "/proc/swaps").replace("\\040", " ")
+
+
+def test_a_file_is_swapped_to_kept_in_fstab_and_left_alone_again(machine, swap):
+    machine.path("/etc/fstab").write_text("# mine\n/dev/sdz1 none swap sw 0 0\n")
+    machine.settles(f"'{swap}': {{mount.swap: []}}")
+    assert str(swap) in active(machine)
+    line = str(swap).replace(" ", "\\040") + "\tnone\tswap\tdefaults\t0 0\n"
+    assert machine.path("/etc/fstab").read_text() == "# mine\n/dev/sdz1 none swap sw 0 0\n" + line
+    machine.run("swapoff", swap)
+    again = machine.apply(f"'{swap}': {{mount.swap: []}}")[f"mount.swap:{swap}"]
+    assert again["changed"] and again["diff"].endswith(f"activated swap {swap}"), again
+    machine.revert()
+    assert str(swap) not in active(machine)
+    assert machine.path("/etc/fstab").read_text() == "# mine\n/dev/sdz1 none swap sw 0 0\n"
+
+
+def test_swap_that_was_there_stays_with_its_entry(machine, swap):
+    before = str(swap).replace(" ", "\\040") + " swap swap sw,pri=5 0 0\n"
+    machine.path("/etc/fstab").write_text(before)
+    machine.run("swapon", swap)
+    result = machine.apply(f"'{swap}': {{mount.swap: []}}")[f"mount.swap:{swap}"]
+    assert not result["changed"] and not result["failed"], result
+    machine.revert()
+    assert machine.path("/etc/fstab").read_text() == before and str(swap) in active(machine)
+
+
+def test_what_cannot_be_swapped_to_does_not_get_into_fstab(machine):
+    skip_without("swapon")
+    machine.path("/etc/fstab").write_text("# mine\n")
+    text = "/srv/nowhere: {mount.swap: []}"
+    state = machine.apply(text, "--test")["mount.swap:/srv/nowhere"]
+    assert state["changed"] and "/srv/nowhere does not exist; an earlier state must make it" in state["diff"], state
+    assert "swapon" in machine.apply(text)["mount.swap:/srv/nowhere"]["error"]
+    assert machine.path("/etc/fstab").read_text() == "# mine\n"
+
+
 def test_what_cannot_be_mounted_does_not_get_into_fstab(machine):
     """A broken line there keeps the machine from starting."""
     machine.sh("mkdir /mnt/data")

@@ -56,6 +56,9 @@ TEST(a_new_entry_goes_to_the_end_with_its_blanks_written)
 
 TEST(swap_is_known_by_its_device)
 {
+    CHECK_STR(set("/dev/b /data ext4 defaults 0 2\n",
+                  (struct fstab_entry){ "/dev/b", "none", "swap", "defaults", 0, 0 }),
+              "/dev/b /data ext4 defaults 0 2\n/dev/b\tnone\tswap\tdefaults\t0 0\n");
     CHECK_STR(set("/dev/a none swap sw 0 0\n/dev/b none swap sw 0 0\n",
                   (struct fstab_entry){ "/dev/b", "none", "swap", "sw,pri=5", 0, 0 }),
               "/dev/a none swap sw 0 0\n/dev/b\tnone\tswap\tsw,pri=5\t0 0\n");

@@ -53,10 +53,11 @@ static unsigned active(const struct pool *pool)
 
 /* --- workers ---------------------------------------------------------------------------- */
 
+/* Nothing begins any more when the pool ends, also not what jobs submit that still run. */
 static bool may_take(const struct pool *pool)
 {
     /* an idle worker is about to ask: it counts as active when it goes on */
-    return pool->first && active(pool) < pool->active_max;
+    return pool->first && !pool->closing && active(pool) < pool->active_max;
 }
 
 static struct job *take(struct pool *pool)

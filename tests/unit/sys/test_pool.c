@@ -111,6 +111,24 @@ TEST(jobs_that_come_before_an_idle_worker_wakes_run_side_by_side)
     }
 }
 
+#define AGAIN_MAX 2000
+
+static void go_on(void *arg)
+{
+    wait_a_little(); /* the pool begins to end meanwhile */
+    if (atomic_fetch_add(&count, 1) < AGAIN_MAX)
+        pool_submit(arg, go_on, arg);
+}
+
+TEST(a_pool_ends_though_its_jobs_always_submit_another)
+{
+    pool = pool_new(NULL, &err);
+    pool_submit(pool, go_on, pool);
+    WAIT_FOR(atomic_load(&count) > 2);
+    pool_free(pool);
+    CHECK(atomic_load(&count) < AGAIN_MAX);
+}
+
 static int gate;
 
 static void wait_at_gate(void *arg)

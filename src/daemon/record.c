@@ -10,9 +10,9 @@
 #include "sys/path.h"
 #include "sys/signals.h"
 
-static void set(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void add(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
-    value_map_set(arena, map, value_text(key), v);
+    value_map_append(arena, map, value_text(key), v);
 }
 
 static struct value seconds(int64_t ns)
@@ -34,21 +34,21 @@ struct value record_service_value(struct arena *arena, const struct service_reco
     struct value_map *map = value_map_new(arena, 16);
     const char *signal = record->signal > 0 ? signal_name(record->signal) : NULL;
 
-    set(arena, map, "status", value_text(status_name(record->status)));
-    set(arena, map, "pid", record->pid > 0 ? value_int(record->pid) : value_null());
-    set(arena, map, "started_at", seconds(record->started_at));
-    set(arena, map, "stopped_at", seconds(record->stopped_at));
-    set(arena, map, "health_check_failures", value_int(record->check_failures));
-    set(arena, map, "exit_code",
+    add(arena, map, "status", value_text(status_name(record->status)));
+    add(arena, map, "pid", record->pid > 0 ? value_int(record->pid) : value_null());
+    add(arena, map, "started_at", seconds(record->started_at));
+    add(arena, map, "stopped_at", seconds(record->stopped_at));
+    add(arena, map, "health_check_failures", value_int(record->check_failures));
+    add(arena, map, "exit_code",
         record->has_exit_code ? value_int(record->exit_code) : value_null());
-    set(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
-    set(arena, map, "signal_name", signal ? value_text(signal) : value_null());
-    set(arena, map, "initialized", value_bool(record->initialized));
-    set(arena, map, "skip_reason", reason_for(STATUS_SKIPPED, record, reason));
-    set(arena, map, "fail_reason", reason_for(STATUS_FAILED, record, reason));
-    set(arena, map, "restart_count", value_int(record->restarts));
-    set(arena, map, "restart_count_since_healthy", value_int(record->restarts_since_healthy));
-    set(arena, map, "was_healthy", value_bool(record->was_healthy));
+    add(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
+    add(arena, map, "signal_name", signal ? value_text(signal) : value_null());
+    add(arena, map, "initialized", value_bool(record->initialized));
+    add(arena, map, "skip_reason", reason_for(STATUS_SKIPPED, record, reason));
+    add(arena, map, "fail_reason", reason_for(STATUS_FAILED, record, reason));
+    add(arena, map, "restart_count", value_int(record->restarts));
+    add(arena, map, "restart_count_since_healthy", value_int(record->restarts_since_healthy));
+    add(arena, map, "was_healthy", value_bool(record->was_healthy));
     return value_map(map);
 }
 
@@ -70,14 +70,14 @@ int record_print(struct buf *out, const struct record *record, struct err *err)
     struct value v;
 
     VEC_EACH (&record->services, service)
-        set(&arena, services, service->name,
+        add(&arena, services, service->name,
             record_service_value(&arena, &service->record, service->reason));
-    set(&arena, whole, "services", value_map(services));
-    set(&arena, whole, "config_initialized", value_bool(record->config_initialized));
-    set(&arena, whole, "snapshot_time",
+    add(&arena, whole, "services", value_map(services));
+    add(&arena, whole, "config_initialized", value_bool(record->config_initialized));
+    add(&arena, whole, "snapshot_time",
         record->snapshot_time > 0 ? value_int(record->snapshot_time) : value_null());
-    set(&arena, whole, "owner_uid", value_int(record->owner_uid));
-    set(&arena, whole, "owner_gid", value_int(record->owner_gid));
+    add(&arena, whole, "owner_uid", value_int(record->owner_uid));
+    add(&arena, whole, "owner_gid", value_int(record->owner_gid));
     v = value_map(whole);
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
 }

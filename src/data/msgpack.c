@@ -311,7 +311,7 @@ static int decode_map(struct decoder *d, uint64_t count, unsigned depth, struct 
             return broken(d, "a map key that is there twice");
         if (decode_value(d, depth + 1, &value) < 0)
             return -1;
-        value_map_set(d->arena, map, key, value);
+        value_map_append(d->arena, map, key, value);
     }
     *ret = value_map(map);
     return 0;

@@ -152,15 +152,10 @@ const struct value_pair *value_map_find_pair(const struct value_map *map, const 
     return slot > 0 ? &map->pairs[slot - 1] : NULL;
 }
 
-void value_map_set(struct arena *arena, struct value_map *map, struct value key, struct value value)
+void value_map_append(struct arena *arena, struct value_map *map, struct value key,
+                      struct value value)
 {
-    const struct value_pair *known = value_map_find_pair(map, &key);
-
     assert(map->pairs || map->cap == 0);
-    if (known) {
-        map->pairs[known - map->pairs].value = value;
-        return;
-    }
     if (map->count == map->cap)
         map->pairs = vec_grow(arena, map->pairs, &map->cap, sizeof(*map->pairs));
     map->pairs[map->count++] = (struct value_pair){ key, value };
@@ -170,6 +165,16 @@ void value_map_set(struct arena *arena, struct value_map *map, struct value key,
         grow_slots(arena, map);
     else
         *find_slot(map, &key) = (uint32_t)map->count;
+}
+
+void value_map_set(struct arena *arena, struct value_map *map, struct value key, struct value value)
+{
+    const struct value_pair *known = value_map_find_pair(map, &key);
+
+    if (known)
+        map->pairs[known - map->pairs].value = value;
+    else
+        value_map_append(arena, map, key, value);
 }
 
 bool value_map_remove(struct value_map *map, const struct value *key)
@@ -203,8 +208,8 @@ static struct value copy(struct arena *arena, const struct value *v, unsigned de
     if (v->kind == VALUE_MAP) {
         made.map = value_map_new(arena, v->map->count);
         for (size_t i = 0; i < v->map->count; i++)
-            value_map_set(arena, made.map, copy(arena, &v->map->pairs[i].key, depth + 1),
-                          copy(arena, &v->map->pairs[i].value, depth + 1));
+            value_map_append(arena, made.map, copy(arena, &v->map->pairs[i].key, depth + 1),
+                             copy(arena, &v->map->pairs[i].value, depth + 1));
     }
     return made;
 }

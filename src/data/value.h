@@ -123,6 +123,9 @@ struct value_map *value_map_new(struct arena *arena, size_t expected);
 /* Add, or replace in its place. */
 void value_map_set(struct arena *arena, struct value_map *map, struct value key,
                    struct value value);
+/* Add a key that is known not to be there: without a search. */
+void value_map_append(struct arena *arena, struct value_map *map, struct value key,
+                      struct value value);
 /* Later pairs move up. False when there was none. */
 bool value_map_remove(struct value_map *map, const struct value *key);
 

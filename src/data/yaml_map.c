@@ -50,7 +50,7 @@ void yaml_map_add(struct yaml_map *map, const struct value *key, const struct va
     if (known)
         complain_duplicate(map->diags, key, &known->key);
     else
-        value_map_set(map->arena, map->own, *key, *value);
+        value_map_append(map->arena, map->own, *key, *value);
 }
 
 static void complain_merge(struct diags *diags, const struct value *key, const struct value *item)
@@ -96,7 +96,7 @@ struct value_map *yaml_map_finish(const struct yaml_map *map)
         if (known) /* the key too: it tells the place */
             all->pairs[known - all->pairs] = *pair;
         else
-            value_map_set(map->arena, all, pair->key, pair->value);
+            value_map_append(map->arena, all, pair->key, pair->value);
     }
     return all;
 }

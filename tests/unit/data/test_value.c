@@ -18,6 +18,22 @@ static void set(struct arena *arena, struct value *map, const char *key, struct 
     value_map_set(arena, map->map, value_text(key), v);
 }
 
+TEST(a_key_that_was_appended_is_found_among_few_and_many)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 0);
+
+    for (int64_t i = 0; i < 100; i++) {
+        value_map_append(&arena, map, value_int(i), value_int(2 * i));
+        for (int64_t k = 0; k <= i; k++) {
+            const struct value key = value_int(k), *found = value_map_find(map, &key);
+
+            CHECK(found && found->i == 2 * k);
+        }
+    }
+    CHECK_INT(map->count, 100);
+}
+
 TEST(numbers_are_equal_across_kinds_and_hash_alike)
 {
     struct value one = value_int(1), yes = value_bool(true), real = value_double(1.0);

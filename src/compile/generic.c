@@ -174,6 +174,24 @@ static int check_key(const struct value_pair *pair, struct diags *diags)
     return 0;
 }
 
+/* Salt calls a function where such a text stands, when the state starts. Here it would be text. */
+static int check_slots(const struct value *v, struct diags *diags)
+{
+    int result = 0;
+
+    if (v->kind == VALUE_STR && str_starts(v->s, STR("__slot__:"))) {
+        (void)value_diag(diags, v, "there are no slots here");
+        diag_hint(diags, "outputs('cmd.run:id').stdout hands on what an earlier state found out, "
+                         "and {{ salt['mod.fun'](...) }} asks before the run");
+        return -1;
+    }
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        result |= check_slots(&v->list->items[i], diags);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        result |= check_slots(&v->map->pairs[i].value, diags);
+    return result;
+}
+
 static int split(struct arena *arena, const struct value_map *args, const struct module *module,
                  struct value_map *generic, struct value_map *body, struct diags *diags)
 {
@@ -185,6 +203,7 @@ static int split(struct arena *arena, const struct value_map *args, const struct
 
         if (requisite_form_find(key) || str_is(key, "names"))
             continue;
+        result |= check_slots(&pair->value, diags);
         if (params_find(module->params, key)) {
             value_map_set(arena, body, pair->key, pair->value);
         } else if (params_find(generic_params, key)) {

@@ -37,7 +37,9 @@ int commenting_plan(struct state_run *run, const struct commenting *how,
     if (found == 0 && args->ignore_missing == PARAM_IS_FALSE)
         return err_set(err, ERR_NOT_FOUND, "no line of %s matches \"%.*s\"", args->name,
                        STR_ARG(args->regex));
-    if (found == 0 && args->ignore_missing == PARAM_IS_UNSET)
+    if (!file->exists)
+        plan->remark = arena_printf(run->arena, "file %s does not exist", args->name);
+    else if (found == 0 && args->ignore_missing == PARAM_IS_UNSET)
         plan->remark = arena_printf(run->arena, "no line of %s matches \"%.*s\"", args->name,
                                     STR_ARG(args->regex));
     plan->pending = arena_printf(run->arena, "%s lines matching \"%.*s\" in %s", how->module,

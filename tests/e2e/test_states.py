@@ -653,6 +653,12 @@ def test_a_patch_never_leaves_its_folder(machine):
     assert (machine.folder / "conf").read_text() == "one\ntwo\nthree\n"
 
 
+def test_comments_in_a_file_that_is_not_there_say_so(machine):
+    for function in ("file.comment", "file.uncomment"):
+        answer = machine.run(function, str(machine.root / "none"), "regex=^x", status=0).stdout
+        assert "file %s/none does not exist" % machine.root in answer
+
+
 def test_the_top_file_decides_for_highstate(machine):
     machine.state("a", "a: {test.nop: []}")
     machine.state("b", "b: {test.nop: []}")

@@ -43,6 +43,11 @@ static int validate_pair(struct str name, const struct value *v, const struct va
                                  memchr(v->s.p, '\r', v->s.n)))
         return value_diag(diags, where, "the value of '%.*s' may not hold a line end",
                           STR_ARG(name));
+    if (v->kind == VALUE_STR && memchr(v->s.p, '#', v->s.n))
+        return value_diag(diags, v,
+                          "the value of '%.*s' may not hold '#': sessions would get what is before "
+                          "it, since the file has no way to write it",
+                          STR_ARG(name));
     return 0;
 }
 
@@ -79,18 +84,27 @@ static bool removes(const struct setenv_args *want, const struct value *v)
     return v->kind == VALUE_NULL || (want->false_unsets && v->kind == VALUE_BOOL && !v->b);
 }
 
+/* What reads the file takes a quote at the beginning away, and one at the end with it. */
+static void add_value(struct buf *line, const char *value)
+{
+    const char *quote = value[0] == '"' || value[0] == '\'' ? "\"" : "";
+
+    buf_printf(line, "%s%s%s", quote, value, quote);
+}
+
 static void put_pair(struct state_run *run, const struct setenv_args *want, struct str name,
                      const struct value *v, struct str *text, struct buf *out)
 {
-    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT), value = BUF_INIT(BUF_NO_LIMIT);
 
     if (!removes(want, v)) {
+        content_add_scalar(&value, v);
         buf_add_str(&line, name);
         buf_add_char(&line, '=');
-        content_add_scalar(&line, v);
+        add_value(&line, buf_text(&value));
     }
     variables_set(run->host->variables, arena_str(run->arena, name).p,
-                  removes(want, v) ? NULL : buf_text(&line) + name.n + 1);
+                  removes(want, v) ? NULL : buf_text(&value));
     buf_clear(out);
     lines_put(out, *text, is_line_of, name, buf_view(&line));
     *text = buf_copy(out, run->arena);

@@ -92,6 +92,44 @@ static int write_live(struct state_run *run, const struct present_args *want, co
     return 0;
 }
 
+/* The name with dots between its parts. */
+static const char *dotted(struct state_run *run, struct str name)
+{
+    char *text = arena_printf(run->arena, "%.*s", STR_ARG(name));
+    const char first = text[strcspn(text, "./")];
+
+    for (char *p = text; first == '/' && *p; p++)
+        *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
+    return text;
+}
+
+/* Does a line give the parameter another value, spelt in another way: net/ipv4/ip_forward, or with
+ * the dash of those that may fail? */
+static bool contradicts(struct state_run *run, struct str line, const struct present_args *want)
+{
+    struct str value = line, key = str_trim(str_cut(&value, '='));
+    const bool dash = key.n > 0 && key.p[0] == '-';
+
+    if (!value.p || key.n == 0 || key.p[0] == '#' || key.p[0] == ';' || str_is(key, want->name))
+        return false;
+    if (dash)
+        key = str_trim_left(str_from_offset(key, 1));
+    return strcmp(dotted(run, key), dotted(run, str_from(want->name))) == 0 &&
+           !lines_equal(str_trim(value), str_from(want->value), true);
+}
+
+static struct str without_others(struct state_run *run, struct str text,
+                                 const struct present_args *want)
+{
+    AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
+    struct line line;
+
+    while (lines_next(&text, &line))
+        if (!contradicts(run, line.text, want))
+            lines_add(&out, line.text, line.end);
+    return buf_copy(&out, run->arena);
+}
+
 static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
                         struct editor_plan *plan, struct err *err)
 {
@@ -105,7 +143,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     plan->pending = arena_printf(run->arena, "%s: not persisted as \"%s\" in %s", want->name,
                                  want->value, file->path);
     plan->done = arena_printf(run->arena, "%s = %s in %s", want->name, want->value, file->path);
-    return edit_keyvalue(file->text, &edit, &plan->text, &found, err);
+    return edit_keyvalue(without_others(run, file->text, want), &edit, &plan->text, &found, err);
 }
 
 static struct editor editor_of(const struct present_args *want)

@@ -191,6 +191,19 @@ def test_variables_of_the_environment(machine):
     assert "may not hold a line end" in said and "is no name of a variable" in said
 
 
+def test_sessions_get_the_variables_as_they_were_written(machine):
+    skip_without("su")
+    if "pam_env" not in machine.path("/etc/pam.d/su").read_text():
+        pytest.skip("su does not read /etc/environment here")
+    machine.path("/etc/environment").write_text("")
+    values = {"ONE": "'a'", "TWO": '"open', "THREE": "it's b", "FOUR": "  blanks ", "FIVE": 'x"y"'}
+    machine.settles(f"many: {{environ.setenv: [{{value: {json.dumps(values)}}}]}}")
+    lines = machine.run("su", "root", "-s", "/bin/sh", "-c", "env").splitlines()
+    assert {name: value for name, _, value in (line.partition("=") for line in lines) if name in values} == values
+    said = machine.mistakes("A: {environ.setenv: [{value: 'b#c'}]}")
+    assert "case.sls:1:30: the value of 'A' may not hold '#'" in said, said
+
+
 def test_commands_that_come_later_have_the_variables(machine):
     machine.env["ZESTER_GONE"] = "still here"
     text = """

@@ -612,3 +612,13 @@ def test_contents_that_are_null_are_no_wish(machine):
         result = machine.apply(f"/srv/file:\n  file.managed:\n    - {key}:\n    - mode: '0600'\n")["file.managed:/srv/file"]
         assert not result["failed"], result
         assert machine.path("/srv/file").read_text() == "data\n"
+
+
+def test_a_parameter_of_the_kernel_that_stands_there_twice_has_one_value(machine):
+    config = machine.path("/etc/sysctl.conf")
+    config.write_text("# c\nnet.ipv4.ip_forward = 1\nnet/ipv4/ip_forward=0\n-net.ipv4.ip_forward = 2\nnet.ipv4.tcp_sack=1\n")
+    before = config.read_text()
+    machine.settles("net.ipv4.ip_forward: {sysctl.present: [{value: 1}, {live: false}, {config: /etc/sysctl.conf}]}")
+    assert config.read_text() == "# c\nnet.ipv4.ip_forward = 1\nnet.ipv4.tcp_sack=1\n"
+    machine.revert()
+    assert config.read_text() == before

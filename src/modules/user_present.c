@@ -70,12 +70,16 @@ static int present_check(struct state_run *run, const void *args, struct err *er
         return -1;
     if (!now.account) {
         state_differs(run, "user %s does not exist", wish->name);
+        if (run->test && user_wish_foresee(run, wish, true, err) < 0)
+            return -1;
         return wish->has_uid && wish->unique ? accounts_foresee_uid(run, wish->uid, wish->name, err)
                                              : 0;
     }
     if (user_wish_compare(run, wish, &now, &diff, err) < 0 ||
         (diff.uid && wish->unique && accounts_foresee_uid(run, wish->uid, wish->name, err) < 0))
         return -1;
+    if (diff.any && run->test)
+        return user_wish_foresee(run, wish, false, err);
     if (!diff.any)
         state_say(run, "user %s is as it should be", wish->name);
     return 0;

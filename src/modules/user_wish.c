@@ -172,6 +172,33 @@ static int find_login_group(struct state_run *run, const char *group, gid_t *ret
     return accounts_find_gid(run, group, ret, ret_found, err);
 }
 
+static void foresee_group(struct state_run *run, const char *kind, const char *name)
+{
+    state_say(run,
+              "%s \"%s\" does not exist; an earlier state must make it (apply fails otherwise)",
+              kind, name);
+}
+
+int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool fresh,
+                      struct err *err)
+{
+    const char *login = fresh ? login_group(wish) : NULL;
+    bool found = true;
+    gid_t gid;
+
+    if (login && find_login_group(run, login, &gid, &found, err) < 0)
+        return -1;
+    if (!found)
+        foresee_group(run, "primary group", login);
+    for (size_t i = 0; i < wish->groups.n; i++) {
+        if (accounts_find_gid(run, wish->groups.p[i], &gid, &found, err) < 0)
+            return -1;
+        if (!found)
+            foresee_group(run, "group", wish->groups.p[i]);
+    }
+    return 0;
+}
+
 struct names {
     VEC(const char *) list;
 };

@@ -70,6 +70,11 @@ struct user_diff {
 int user_wish_validate(const struct user_wish *wish, const struct value *where,
                        struct diags *diags);
 
+/* For a dry run: says which groups are not there yet. The login group of an account that is there
+ * is told by user_wish_compare. */
+int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool fresh,
+                      struct err *err);
+
 /* Says each difference as a sentence of check. */
 int user_wish_compare(struct state_run *run, const struct user_wish *wish,
                       const struct accounts_user *now, struct user_diff *ret_diff, struct err *err);

@@ -116,6 +116,16 @@ def test_a_missing_group_fails_with_its_name(machine):
     assert machine.sh("getent passwd eve", check=False).returncode != 0
 
 
+def test_a_dry_run_tells_of_groups_that_are_not_there(machine):
+    machine.sh("useradd -M bob")
+    text = "{}: {{user.present: [{{gid: nowhere}}, {{groups: [daemon, nothing]}}]}}"
+    missing = '"{}" does not exist; an earlier state must make it (apply fails otherwise)'
+    new = machine.apply(text.format("ada"), "--test")["user.present:ada"]["diff"].splitlines()
+    assert new == ["user ada does not exist", "primary group " + missing.format("nowhere"), "group " + missing.format("nothing")]
+    old = machine.apply(text.format("bob"), "--test")["user.present:bob"]["diff"]
+    assert 'primary group "nowhere" does not exist\n' in old and "group " + missing.format("nothing") in old, old
+
+
 def test_a_uid_that_may_not_change_is_an_error(machine):
     machine.sh("useradd -u 4301 eve")
     result = machine.apply("eve: {user.present: [{uid: 4302, allow_uid_change: false}]}")

@@ -57,13 +57,13 @@ static const struct param present_params[] = {
 #define SHA256_DIGITS 64
 #define SHA256_BASE64 43 /* without the sign that fills it up */
 
-/* Digits, maybe with colons between them, or base64. */
+/* With the name of its hash in front; else digits, maybe with colons between them, or base64. */
 static bool looks_like_fingerprint(struct str text)
 {
     size_t digits = 0, others = 0;
 
     if (str_starts(text, STR("SHA256:")) || str_starts(text, STR("MD5:")))
-        text = str_from_offset(text, str_find_char(text, ':', 0) + 1);
+        return true;
     while (text.n > 0 && text.p[text.n - 1] == '=')
         text.n--;
     for (size_t i = 0; i < text.n; i++) {

@@ -113,6 +113,18 @@ static void on_reply(void *self, struct kepler_client *client, const struct mess
     kepler_client_stop(client);
 }
 
+void kepler_tell(bool quiet, FILE *where, const struct value *body)
+{
+    const struct value *text = value_get(body, "message"), *warnings = value_get(body, "warnings");
+
+    if (quiet)
+        return;
+    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
+        kepler_warn("%s", warnings->list->items[i].s.p);
+    if (text && value_is_textual(text) && text->s.n > 0)
+        (void)fprintf(where, "%s\n", text->s.p);
+}
+
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
                struct value *ret_body)
 {

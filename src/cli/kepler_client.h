@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "control/connection.h"
 #include "control/home.h"
@@ -52,6 +53,9 @@ void kepler_client_done(struct kepler_client *client);
 
 /* Tell the error of a reply; returns the exit status. 0 for one that is fine. */
 int kepler_client_check(const struct message *reply);
+
+/* The warnings of a reply that is fine, and its message to `where`. */
+void kepler_tell(bool quiet, FILE *where, const struct value *body);
 
 /* One request and its reply. Returns 0, or an exit status; the reason has been told. */
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,

@@ -101,18 +101,6 @@ static int make_request(struct cli *cli, const struct start_args *args, struct p
     return 0;
 }
 
-static void tell(const struct start_args *args, const struct value *body)
-{
-    const struct value *text = value_get(body, "message"), *warnings = value_get(body, "warnings");
-
-    if (args->globals.quiet)
-        return;
-    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
-        kepler_warn("%s", warnings->list->items[i].s.p);
-    if (text && value_is_textual(text))
-        puts(text->s.p);
-}
-
 static int start(struct cli *cli, const struct start_args *args, struct param_strs names,
                  enum request_kind kind)
 {
@@ -146,7 +134,7 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
     status = kepler_ask_with(cli->arena, kind, &follow.start, &progress, &body);
     kepler_progress_done(&progress);
     if (status == 0)
-        tell(args, &body);
+        kepler_tell(args->globals.quiet, stdout, &body);
     return status;
 }
 

@@ -27,14 +27,6 @@ static const struct param stop_options[] = {
 };
 #undef ARGS
 
-static void tell(bool quiet, FILE *where, const struct value *body)
-{
-    const struct value *text = value_get(body, "message");
-
-    if (!quiet && text && value_is_textual(text) && text->s.n > 0)
-        (void)fprintf(where, "%s\n", text->s.p);
-}
-
 static int run_stop(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct stop_args *args = raw;
@@ -53,7 +45,7 @@ static int run_stop(struct cli *cli, const void *raw, struct param_strs operands
     status = kepler_ask_with(cli->arena, REQUEST_STOP, &stop, &progress, &body);
     kepler_progress_done(&progress);
     if (status == 0)
-        tell(args->globals.quiet, stderr, &body);
+        kepler_tell(args->globals.quiet, stderr, &body);
     return status;
 }
 
@@ -150,7 +142,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
     status = kepler_ask_with(cli->arena, REQUEST_RESTART, &request, &progress, &body);
     kepler_progress_done(&progress);
     if (status == 0)
-        tell(args->globals.quiet, stdout, &body);
+        kepler_tell(args->globals.quiet, stdout, &body);
     return status;
 }
 

@@ -104,6 +104,18 @@ static const char *start_words(struct call *call, size_t started)
     return arena_printf(&call->arena, "Started %zu service%s", started, started == 1 ? "" : "s");
 }
 
+/* Whoever edits a file and starts something may think that it was read. */
+static void warn_if_stale(struct call *call, struct value *body)
+{
+    if (loading_is_stale(call))
+        value_list_push(
+            &call->arena, value_get(body, "warnings")->list,
+            value_text(arena_printf(&call->arena,
+                                    "'%s' has changed since it was loaded: 'kepler run' "
+                                    "and 'kepler recreate' read it again",
+                                    call->project->path)));
+}
+
 /* All that are to be started count as started: nobody waits for them. */
 static struct value start_body(struct call *call)
 {
@@ -114,13 +126,7 @@ static struct value start_body(struct call *call)
         value_list_push(&call->arena, warnings, value_text(call->warning));
     VEC_EACH (&call->project->config->warnings, text)
         value_list_push(&call->arena, warnings, value_text(*text));
-    if (loading_is_stale(call))
-        value_list_push(
-            &call->arena, warnings,
-            value_text(arena_printf(&call->arena,
-                                    "'%s' has changed since it was loaded: 'kepler run' "
-                                    "and 'kepler recreate' read it again",
-                                    call->project->path)));
+    warn_if_stale(call, &body);
     return body;
 }
 
@@ -404,7 +410,7 @@ static const char *fall_words(const struct service *fallen)
 }
 
 /* They are up again; whoever follows has heard of failures, and stays until all is ready. */
-static void go_on(struct call *call, const char *words)
+static void go_on(struct call *call, struct value body)
 {
     const struct request_start *args = call->args;
 
@@ -414,7 +420,7 @@ static void go_on(struct call *call, const char *words)
         call->concerned = NULL;
     }
     call->project->settled = true;
-    call_answer(call, answer_body(call, words));
+    call_answer(call, body);
     if (!call->client)
         call_free(call);
 }
@@ -423,7 +429,7 @@ static void step_restart(struct call *call)
 {
     const struct request_start *args = call->args;
     const struct service *fallen;
-    const char *words;
+    struct value body;
 
     if (!call->project) {
         call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
@@ -431,16 +437,17 @@ static void step_restart(struct call *call)
     }
     if (!engine_is_settled(call->project->engine, call->set))
         return;
-    words = arena_printf(&call->arena, "Restarted %zu service%s", call->count,
-                         call->count == 1 ? "" : "s");
+    body = answer_body(call, arena_printf(&call->arena, "Restarted %zu service%s", call->count,
+                                          call->count == 1 ? "" : "s"));
+    warn_if_stale(call, &body);
     fallen = find_fallen(call);
     if (args->follow)
-        go_on(call, words);
+        go_on(call, body);
     else if (fallen)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
                     fallen->config->name, fall_words(fallen));
     else
-        call_say(call, "%s", words);
+        call_finish(call, body);
 }
 
 /* The services are found among those that run, and restart. */

@@ -268,7 +268,7 @@ def test_detached_without_wait_ignores_failures_and_handled_ones_count_nowhere(h
     assert home.status("c") == "running"
 
 
-def test_a_start_of_a_file_that_has_changed_since_says_so(home):
+def test_a_start_or_restart_of_a_file_that_has_changed_since_says_so(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     assert home.start("--wait").stderr == ""
     assert home.start().stderr == ""
@@ -277,7 +277,11 @@ def test_a_start_of_a_file_that_has_changed_since_says_so(home):
     assert home.start().stderr == note
     assert home.start("--wait").stderr == note
     assert home.start("-q").stderr == ""
+    for words in ([], ["--wait"]):
+        run = home.run("restart", *words)
+        assert (run.stdout, run.stderr) == ("Restarted 1 service\n", note)
     assert home.run("recreate").stderr == ""
+    assert home.run("restart").stderr == ""
     assert home.start().stderr == ""
 
 

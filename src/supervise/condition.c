@@ -166,6 +166,8 @@ static void print_unsatisfied(const struct condition_facts *facts, struct buf *o
     buf_add_text(out, "dependency ");
     if (facts->status == STATUS_EXITED && facts->has_exit_code) {
         buf_printf(out, "exited with exit code Some(%d)", facts->exit_code);
+    } else if (facts->status == STATUS_FAILED && facts->has_exit_code) {
+        buf_printf(out, "failed with exit code Some(%d)", facts->exit_code);
     } else if (facts->status == STATUS_KILLED && facts->signal > 0) {
         buf_add_text(out, "was killed by ");
         signal_print(facts->signal, out);

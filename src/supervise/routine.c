@@ -142,6 +142,7 @@ static enum op_result give_up(struct service *service)
     buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %.*s",
                (long long)service->config->start_limit_count,
                (long long)(service->config->start_limit_interval / CLOCK_SECOND), STR_ARG(cause));
+    service_recall_run(service); /* whoever waits for its failure may ask for the code */
     return fail(service, buf_text(&why));
 }
 

@@ -136,9 +136,22 @@ void service_forget_run(struct service *service)
 {
     struct service_record *record = &service->record;
 
+    service->last_end =
+        (struct service_end){ record->has_exit_code, record->exit_code, record->signal };
     record->has_exit_code = record->was_healthy = false;
     record->exit_code = record->signal = 0;
     record->check_failures = 0;
+}
+
+void service_recall_run(struct service *service)
+{
+    const struct service_end *end = &service->last_end;
+
+    if (service->record.has_exit_code || service->record.signal)
+        return;
+    service->record.has_exit_code = end->has_exit_code;
+    service->record.exit_code = end->exit_code;
+    service->record.signal = end->signal;
 }
 
 /* Skipped and failed keep the words that were set for them; all others have none. */

@@ -98,12 +98,20 @@ struct service_record {
     bool initialized, was_healthy;
 };
 
+/* How a process ended. */
+struct service_end {
+    bool has_exit_code;
+    int exit_code;
+    int signal;
+};
+
 struct service {
     struct engine *engine;
     uint32_t index;
     const struct config_service *config;
 
     struct service_record record; /* record.status has one writer: service_enter */
+    struct service_end last_end;  /* of the run that was forgotten last */
     struct buf reason;            /* of skipped and failed */
     struct buf cause;             /* of what is going on */
     struct history_link by;       /* the change of another service that is the cause of it */
@@ -155,6 +163,8 @@ void service_enter(struct service *service, enum status status);
 
 /* What was known of the process before: how it ended, how healthy it was. */
 void service_forget_run(struct service *service);
+/* How the run ended that was forgotten last, unless another one has ended since. */
+void service_recall_run(struct service *service);
 
 /* Why the next change happens, in words; kept until the next cause. */
 void service_because(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);

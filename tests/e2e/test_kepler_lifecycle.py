@@ -611,6 +611,20 @@ def test_a_crash_loop_goes_on_slowly_and_dependents_never_take_it_for_an_end(hom
     assert not os.path.exists(home.path("wrong"))
 
 
+def test_a_service_that_its_start_limit_ends_has_the_exit_code_of_its_last_run(home):
+    home.write("""
+        services:
+          a: {run: "exit 2", restart: always, start_limit: {count: 2, interval: 1m}}
+          two: {run: "exit 0", depends_on: {a: {condition: service_failed, exit_code: [2]}}}
+          nine: {run: "exit 0", depends_on: {a: {condition: service_failed, exit_code: [9]}}}
+        """)
+    home.start("--wait")
+    assert home.wait_for("a", "failed")["exit_code"] == 2
+    assert home.wait_for("two", "exited")["exit_code"] == 0
+    reason = "dependency failed with exit code Some(2), won't restart (policy: Always)"
+    assert home.wait_for("nine", "skipped")["skip_reason"] == reason
+
+
 def test_a_start_limit_ends_a_crash_loop_visibly_and_a_start_begins_anew(home):
     home.write("""
         services:

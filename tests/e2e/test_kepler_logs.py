@@ -283,7 +283,7 @@ def test_a_slow_disk_holds_up_those_who_write_and_nobody_else(home):
           a: {command: [sh, -c, "seq 1 300000; echo done > done; exec sleep 1000"]}
           b: {run: "echo $$ > pid; exec sleep 1000", restart: always}
         """)
-    slow = 100  # seconds that each write takes
+    slow = 30  # seconds that each write takes; one of them is waited for
     with traced(home, "-e", "trace=pwrite64", "-e", f"inject=pwrite64:delay_enter={slow}000000"):
         home.start("--wait")
         begun = time.monotonic()

@@ -137,10 +137,11 @@ static enum op_result give_up(struct service *service)
 {
     AUTO_BUF struct buf why = BUF_INIT(SERVICE_REASON_MAX);
     struct str rest = buf_view(&service->cause), cause = str_cut(&rest, ';');
+    const int64_t count = service->config->start_limit_count;
 
     /* without what came of it */
-    buf_printf(&why, "start limit reached: restarted %lld times within %lld s, last because %.*s",
-               (long long)service->config->start_limit_count,
+    buf_printf(&why, "start limit reached: restarted %lld time%s within %lld s, last because %.*s",
+               (long long)count, count == 1 ? "" : "s",
                (long long)(service->config->start_limit_interval / CLOCK_SECOND), STR_ARG(cause));
     service_recall_run(service); /* whoever waits for its failure may ask for the code */
     return fail(service, buf_text(&why));

@@ -614,12 +614,13 @@ def test_a_crash_loop_goes_on_slowly_and_dependents_never_take_it_for_an_end(hom
 def test_a_service_that_its_start_limit_ends_has_the_exit_code_of_its_last_run(home):
     home.write("""
         services:
-          a: {run: "exit 2", restart: always, start_limit: {count: 2, interval: 1m}}
+          a: {run: "exit 2", restart: always, start_limit: {count: 1, interval: 1m}}
           two: {run: "exit 0", depends_on: {a: {condition: service_failed, exit_code: [2]}}}
           nine: {run: "exit 0", depends_on: {a: {condition: service_failed, exit_code: [9]}}}
         """)
     home.start("--wait")
-    assert home.wait_for("a", "failed")["exit_code"] == 2
+    last = home.wait_for("a", "failed")
+    assert last["exit_code"] == 2 and "restarted 1 time within 60 s" in last["fail_reason"]
     assert home.wait_for("two", "exited")["exit_code"] == 0
     reason = "dependency failed with exit code Some(2), won't restart (policy: Always)"
     assert home.wait_for("nine", "skipped")["skip_reason"] == reason

@@ -213,8 +213,7 @@ TEST(an_idle_loop_does_not_turn)
     loop_on_step(loop, on_turn, NULL);
     timer_set(loop_timers(loop), &timer, clock_now() + 200 * CLOCK_MS, on_stop);
     loop_run(loop);
-    CHECK(
-        turns <=
-        20); /* who is stopped and goes on turns once more; who does not wait, thousands of times */
+    /* who is stopped and goes on turns once more; who does not wait, thousands of times */
+    CHECK(turns <= 20);
     loop_free(loop);
 }

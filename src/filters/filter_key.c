@@ -18,19 +18,18 @@ struct spot {
 static int find_spot(struct render *render, const struct bound *bound, struct spot *ret)
 {
     struct value at = bound->args[0];
-    struct str path, delimiter;
+    struct str path;
+    char delimiter;
 
     if (argument_text(render, &bound->args[1], &path) < 0 ||
-        argument_text(render, &bound->args[3], &delimiter) < 0)
+        argument_delimiter(render, &bound->args[3], &delimiter) < 0)
         return -1;
-    if (delimiter.n != 1)
-        return render_fail(render, RENDER_TYPE, "a delimiter is one character");
     for (;;) {
         if (at.kind != VALUE_MAP)
             return render_fail(render, RENDER_TYPE, "%s: wants a map, got '%s'", bound->name,
                                op_type_name(&at));
         ret->map = container_change_map(render, &at);
-        ret->key = op_new_str(render, str_cut(&path, delimiter.p[0]));
+        ret->key = op_new_str(render, str_cut(&path, delimiter));
         ret->now = value_map_find(ret->map, &ret->key);
         if (!path.p)
             return 0;

@@ -120,16 +120,15 @@ static int filter_sequence(struct render *render, const struct bound *bound, str
 static int filter_traverse(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct value at = bound->args[0];
-    struct str path, delimiter;
+    struct str path;
+    char delimiter;
 
     if (argument_text(render, &bound->args[1], &path) < 0 ||
-        argument_text(render, &bound->args[3], &delimiter) < 0)
+        argument_delimiter(render, &bound->args[3], &delimiter) < 0)
         return -1;
-    if (delimiter.n != 1)
-        return render_fail(render, RENDER_TYPE, "a delimiter is one character");
     *ret = bound->args[2];
     while (path.p) {
-        struct value key = op_new_str(render, str_cut(&path, delimiter.p[0]));
+        struct value key = op_new_str(render, str_cut(&path, delimiter));
         struct value next;
 
         if (at.kind != VALUE_MAP && at.kind != VALUE_LIST)

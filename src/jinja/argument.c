@@ -15,6 +15,18 @@ int argument_text(struct render *render, const struct value *v, struct str *ret)
     return op_text(render, v, ret);
 }
 
+int argument_delimiter(struct render *render, const struct value *v, char *ret)
+{
+    struct str text;
+
+    if (argument_text(render, v, &text) < 0)
+        return -1;
+    if (text.n != 1)
+        return render_fail(render, RENDER_TYPE, "a delimiter is one character");
+    *ret = text.p[0];
+    return 0;
+}
+
 int argument_int(struct render *render, const struct value *v, int64_t *ret)
 {
     if (v->kind == VALUE_INT)

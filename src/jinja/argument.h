@@ -13,6 +13,8 @@ struct render;
 
 /* The text of any value, as str() gives it. */
 int argument_text(struct render *render, const struct value *v, struct str *ret);
+/* One character: what a path is cut at. */
+int argument_delimiter(struct render *render, const struct value *v, char *ret);
 /* A whole number: an int or a bool. */
 int argument_int(struct render *render, const struct value *v, int64_t *ret);
 /* Any number. */

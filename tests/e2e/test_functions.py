@@ -159,6 +159,7 @@ def test_the_manual_tells_parameters_defaults_and_an_example(machine):
 EXAMPLE_FILES = """
 cd /mnt && find . -mindepth 1 -delete
 echo here > present
+printf -- '--- present\\n+++ present\\n@@ -1 +1 @@\\n-here\\n+there\\n' > here.patch
 printf 'setting=1\\n#hidden=1\\n' > hosts.conf
 echo 'PermitRootLogin yes' > sshd_config
 echo 'port=80' > app.conf

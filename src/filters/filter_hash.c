@@ -27,52 +27,39 @@ static int bytes_of(struct render *render, const struct value *v, struct str *re
 
 /* --- plain -------------------------------------------------------------------------------- */
 
-static int filter_md5(struct render *render, const struct bound *bound, struct value *ret)
+typedef void digest_fn(const void *bytes, size_t n, char *text);
+
+static int digest(struct render *render, const struct bound *bound, digest_fn *fn,
+                  struct value *ret)
 {
-    char hex[MD5_HEX_SIZE];
+    char hex[SHA512_HEX_SIZE]; /* the longest */
     struct str bytes;
 
     if (bytes_of(render, &bound->args[0], &bytes) < 0)
         return -1;
-    md5_hex(bytes.p, bytes.n, hex);
+    fn(bytes.p, bytes.n, hex);
     *ret = op_new_str(render, str_from(hex));
     return 0;
+}
+
+static int filter_md5(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return digest(render, bound, md5_hex, ret);
 }
 
 static int filter_sha1(struct render *render, const struct bound *bound, struct value *ret)
 {
-    char hex[SHA1_HEX_SIZE];
-    struct str bytes;
-
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
-        return -1;
-    sha1_hex(bytes.p, bytes.n, hex);
-    *ret = op_new_str(render, str_from(hex));
-    return 0;
+    return digest(render, bound, sha1_hex, ret);
 }
 
 static int filter_sha256(struct render *render, const struct bound *bound, struct value *ret)
 {
-    char hex[SHA256_HEX_SIZE];
-    struct str bytes;
-
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
-        return -1;
-    sha256_hex(bytes.p, bytes.n, hex);
-    *ret = op_new_str(render, str_from(hex));
-    return 0;
+    return digest(render, bound, sha256_hex, ret);
 }
 
 static int filter_sha512(struct render *render, const struct bound *bound, struct value *ret)
 {
-    char hex[SHA512_HEX_SIZE];
-    struct str bytes;
-
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
-        return -1;
-    sha512_hex(bytes.p, bytes.n, hex);
-    *ret = op_new_str(render, str_from(hex));
-    return 0;
+    return digest(render, bound, sha512_hex, ret);
 }
 
 /* --- with a key --------------------------------------------------------------------------- */

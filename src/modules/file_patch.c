@@ -110,17 +110,16 @@ static int place_part(struct state_run *run, const struct patch_args *want,
                       const struct patch_part *part, const char **ret, struct err *err)
 {
     const struct str name = patch_name(part, strip_of(want, part));
-    const char *root = path_normalise(run->arena, want->name), *path;
+    const char *below;
 
     if (!name.p)
         return err_set(err, ERR_INVALID, "nothing is left of the name '%.*s' in the patch",
                        STR_ARG(part->new_name));
-    path = path_normalise(run->arena, arena_printf(run->arena, "%s/%.*s", root, STR_ARG(name)));
-    if (name.p[0] == '/' || !str_starts(str_from(path), str_from(root)) ||
-        path[strlen(root)] != '/')
+    below = path_normalise(run->arena, arena_printf(run->arena, "%.*s", STR_ARG(name)));
+    if (path_escapes(below) || strcmp(below, ".") == 0)
         return err_set(err, ERR_INVALID, "the patch names '%.*s', which is not below %s",
                        STR_ARG(name), want->name);
-    *ret = path;
+    *ret = path_normalise(run->arena, arena_printf(run->arena, "%s/%s", want->name, below));
     return 0;
 }
 

@@ -51,10 +51,15 @@ static int only_plan(struct state_run *run, const void *args, const struct edito
     for (size_t i = 0; i < want->hostnames.n; i++)
         names[i] = str_from(want->hostnames.p[i]);
     hosts_only(file->text, str_from(want->name), names, want->hostnames.n, &plan->text);
-    plan->pending = arena_printf(run->arena, "the names of %s in %s should be: %s", want->name,
-                                 file->path, joined);
-    plan->done =
-        arena_printf(run->arena, "the names of %s in %s are: %s", want->name, file->path, joined);
+    if (want->hostnames.n == 0) {
+        plan->pending = arena_printf(run->arena, "%s should not be in %s", want->name, file->path);
+        plan->done = arena_printf(run->arena, "%s is not in %s", want->name, file->path);
+    } else {
+        plan->pending = arena_printf(run->arena, "the names of %s in %s should be: %s", want->name,
+                                     file->path, joined);
+        plan->done = arena_printf(run->arena, "the names of %s in %s are: %s", want->name,
+                                  file->path, joined);
+    }
     plan->remark = plan->done;
     plan->detail = "ip";
     plan->word = want->name;

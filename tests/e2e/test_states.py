@@ -653,6 +653,14 @@ def test_a_patch_never_leaves_its_folder(machine):
     assert (machine.folder / "conf").read_text() == "one\ntwo\nthree\n"
 
 
+def test_a_patch_may_be_for_the_root_of_the_file_system(machine):
+    put_source(machine, "fix.patch", PATCH.replace("/conf", f"{machine.root}/conf"))
+    machine.state("web", "fix: {file.patch: [{name: /, source: salt://fix.patch}]}")
+    (machine.root / "conf").write_text("one\ntwo\nthree\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("conf") == "one\nTWO\nthree\n"
+
+
 def test_comments_in_a_file_that_is_not_there_say_so(machine):
     for function in ("file.comment", "file.uncomment"):
         answer = machine.run(function, str(machine.root / "none"), "regex=^x", status=0).stdout

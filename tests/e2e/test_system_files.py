@@ -250,7 +250,8 @@ def test_an_address_has_the_names_of_host_only_and_no_others(machine):
     hosts = machine.path("/etc/hosts")
     hosts.write_text("127.0.0.1 localhost\n127.0.1.1\told old.example.org # me\n127.0.1.1 more\n10.0.0.1 old\n")
     before = hosts.read_text()
-    machine.settles("127.0.1.1: {host.only: [{hostnames: [web1.example.org, web1]}]}\n10.0.0.1: {host.only: [{hostnames: []}]}")
+    results = machine.settles("127.0.1.1: {host.only: [{hostnames: [web1.example.org, web1]}]}\n10.0.0.1: {host.only: [{hostnames: []}]}")
+    assert "10.0.0.1 is not in /etc/hosts" in results["host.only:10.0.0.1"]["diff"]
     assert hosts.read_text() == "127.0.0.1 localhost\n127.0.1.1\tweb1.example.org web1 # me\n"
     machine.revert()
     assert hosts.read_text() == before

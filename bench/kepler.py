@@ -119,6 +119,16 @@ def end_earlier():
         clean(folder)
 
 
+def remove_groups(group):
+    """True when they are gone: who was just killed may still be in one, though it shows nothing any more."""
+    for path, _, _ in os.walk(group, topdown=False):
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass
+    return not os.path.exists(group)
+
+
 def clean(folder):
     """Remove the folder of a run, and the control groups of a daemon that could not do that."""
     try:
@@ -127,11 +137,7 @@ def clean(folder):
     except OSError:
         group = ""
     if group:
-        for path, _, _ in os.walk(group, topdown=False):
-            try:
-                os.rmdir(path)
-            except OSError:
-                pass
+        until(lambda: remove_groups(group), "control groups of a run are empty")
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -28,6 +28,7 @@ DOORS = {
     "sqlite3.h": {"supervise"},
     "systemd/": {"provider"},
     "uv.h": {"sys"},
+    "xxhash.h": {"base"},
     "yaml.h": {"data"},
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "logs/checksum.h"
+#include "base/checksum.h"
 #include "logs/segment.h"
 #include "sys/fd.h"
 #include "sys/fs.h"

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "logs/checksum.h"
+#include "base/checksum.h"
 
 const char segment_block_magic[SEGMENT_MAGIC_SIZE] = { '\x89', 'k',  'l',    'b',
                                                        '\r',   '\n', '\x1a', '1' };

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "logs/checksum.h"
+#include "base/checksum.h"
 
 enum { CHECK_AT = SEGMENT_INDEX_ENTRY - 8, WORDS = SEGMENT_INDEX_ENTRY / 8 };
 

@@ -2,12 +2,12 @@
  * checksum - a number of 64 bits that shows whether bytes are as they were written.
  *
  * This is XXH64: as fast as memory, the same on every machine. It finds accidents,
- * not forgers; who must not be able to guess it keeps the seed to himself.
+ * not forgers; to keep others from guessing it, keep the seed secret.
  *
  * Threads: any.
  */
-#ifndef LOGS_CHECKSUM_H
-#define LOGS_CHECKSUM_H
+#ifndef BASE_CHECKSUM_H
+#define BASE_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

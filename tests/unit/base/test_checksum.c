@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "logs/checksum.h"
+#include "base/checksum.h"
 
 /* Published values of XXH64. */
 static const struct {

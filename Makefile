@@ -46,7 +46,7 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 
 # --- what there is ------------------------------------------------------------
 
-SOURCES  := $(sort $(wildcard src/*/*.c))
+SOURCES  := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) build/generated/modules.c)
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
@@ -74,13 +74,13 @@ $(B)/flags: FORCE
 $(B)/sources: FORCE
 	$(call keep,$(CORE))
 
-# The table of modules, from the files in src/modules.
+# The table of modules, from the families in src/modules.
 build/generated/modules.c: FORCE
 	@tools/gen-modules $@ src/modules
 
 $(B)/libcore.a: $(CORE) $(B)/sources
 	@rm -f $@
-	@$(AR) rcs $@ $(CORE)
+	@$(AR) qcs $@ $(CORE)
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)

@@ -16,7 +16,7 @@ import pytest
 
 from machine import PROGRAM, skip_without
 
-# What the program loads when it needs it; see src/modules/unpack.c and src/sys/fetch.c.
+# What the program loads when it needs it; see src/modules/archive/unpack.c and src/sys/fetch.c.
 LOADED = ["libarchive.so.13", "libcurl.so.4"]
 REACH_SECONDS = 15
 BUILD_SECONDS = 900

@@ -41,7 +41,7 @@ def project(tmp_path):
              "src/base/b.h": "int b(void);\n", "src/base/b.c": '#include "base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
              "src/state/module.h": "#include <stddef.h>\n\nstruct module {\n    const char *name;\n};\n"
                                    "extern const struct module *const module_table[];\nextern const size_t module_count;\n",
-             "src/modules/m_n.c": '#include "state/module.h"\n\nextern const struct module module_m_n;\n'
+             "src/modules/m/n.c": '#include "state/module.h"\n\nextern const struct module module_m_n;\n'
                                   'const struct module module_m_n = {\n    .name = "m.n",\n};\n',
              "src/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n\nint main(void)\n{\n'
                                  '    return puts(ZESTER_VERSION) < 0 ? 1 : a();\n}\n'}
@@ -74,7 +74,7 @@ def test_a_deleted_source_leaves_the_library_and_breaks_nothing(project):
     (project / "src/base/b.h").unlink()
     make(cwd=project)
     members = run("ar", "t", "build/release/libcore.a", cwd=project).stdout.split()
-    assert sorted(members) == ["a.o", "m_n.o", "modules.o"]
+    assert sorted(members) == ["a.o", "modules.o", "n.o"]
     assert make(cwd=project) == ""
 
 
@@ -108,7 +108,7 @@ def test_the_version_is_in_one_place_and_reaches_the_program(project):
 def test_the_compilation_database_is_json_with_the_flags_of_the_release_build(project, version):
     make("-j2", "V=asan", cwd=project)
     entries = json.loads((project / "compile_commands.json").read_text())
-    assert [entry["file"] for entry in entries] == ["src/base/a.c", "src/base/b.c", "src/modules/m_n.c", "src/programs/p.c"]
+    assert [entry["file"] for entry in entries] == ["src/base/a.c", "src/base/b.c", "src/modules/m/n.c", "src/programs/p.c"]
     arguments = entries[0]["arguments"]
     assert f'-DZESTER_VERSION="{version}"' in arguments and "-O2" in arguments
     assert not any("sanitize" in word for word in arguments)
@@ -138,7 +138,7 @@ def test_a_clean_clone_installs_packages_before_anything_is_built(tmp_path, targ
 
 
 def test_every_header_can_be_included_first():
-    headers = sorted(str(path.relative_to(TOP)) for path in TOP.glob("src/*/*.h"))
+    headers = sorted(str(path.relative_to(TOP)) for path in TOP.glob("src/**/*.h"))
     assert len(headers) > 200
     libraries = run("pkg-config", "--cflags", "yaml-0.1", "jansson", "msgpack", "libuv", "libpcre2-8", "lua5.4").stdout.split()
     result = run("gcc", "-std=gnu17", "-D_GNU_SOURCE", "-Isrc", *libraries, "-fsyntax-only", "-x", "c", *headers)

@@ -1,0 +1,249 @@
+/* archive.extracted - what is in an archive, in a folder. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "base/sha256.h"
+#include "modules/file/attrs.h"
+#include "modules/archive/unpacked.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+
+#define ARGS struct extracted_args
+
+#define STRIP_MAX 64
+/* Of an archive that comes over the network without a hash. */
+
+struct extracted_args {
+    const char *name, *source, *if_missing, *options, *user, *group, *password;
+    int format;
+    int64_t strip;
+    struct source_trust trust;
+    bool makedirs, clean, enforce_toplevel, overwrite;
+};
+
+/* clang-format off */
+static const struct param extracted_params[] = {
+    PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("source", STR, ARGS, source, "the archive: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("source_hash", STR, ARGS, trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums", .flags = PARAM_FILLED),
+    PARAM("source_hash_name", STR, ARGS, trust.name, "its name in a file of checksums; without: that of the source"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "take an archive from the network without a hash"),
+    PARAM("archive_format", CHOICE, ARGS, format, "its kind; without: whatever it is", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
+    PARAM("if_missing", PATH, ARGS, if_missing, "nothing is done when this path is there; nothing else is looked at"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above the folder", .default_text = "true"),
+    PARAM("strip_components", INT, ARGS, strip, "leave out so many parts at the beginning of each path", PARAM_RANGE(0, STRIP_MAX)),
+    PARAM("options", STR, ARGS, options, "as for tar: '--strip-components=N'; words that choose a compression are not needed", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "owner of what is extracted"),
+    PARAM("group", STR, ARGS, group, "group of what is extracted"),
+    PARAM("password", STR, ARGS, password, "of an encrypted zip", .flags = PARAM_SECRET),
+    PARAM("clean", BOOL, ARGS, clean, "remove what else is in the folder, but not what other states of the run manage"),
+    PARAM("overwrite", BOOL, ARGS, overwrite, "extract it every time, whatever is there"),
+    PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one entry at the top"),
+    { 0 },
+};
+/* clang-format on */
+
+/* Words of tar that choose a compression or tell more: the archive itself says what it is. */
+static const char *const needless[] = {
+    "-z", "--gzip",    "-j", "--bzip2",         "-J", "--xz", "--zstd",
+    "-v", "--verbose", "-a", "--auto-compress",
+};
+
+static struct str next_word(struct str *rest)
+{
+    *rest = str_trim(*rest);
+    return str_cut(rest, ' ');
+}
+
+/* "=N", or N as the next word. */
+static bool read_number(struct str word, struct str *rest, int64_t *ret)
+{
+    struct err ignored;
+    const size_t equals = str_find_char(word, '=', 0);
+    struct str digits = equals != STR_NONE ? str_slice(word, equals + 1, word.n) : next_word(rest);
+
+    return number_parse_int(digits, ret, &ignored) == 0 && *ret >= 0 && *ret <= STRIP_MAX;
+}
+
+/* The number of "--strip-components=1"; false when there is something else in it. */
+static bool read_options(const char *options, int64_t *ret)
+{
+    struct str rest = str_from(options), word;
+
+    while (rest.p && (word = next_word(&rest)).n > 0) {
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(needless); i++)
+            known |= str_is(word, needless[i]) || str_is(word, needless[i] + 1);
+        if (!known && (!str_starts(word, STR("--strip")) || !read_number(word, &rest, ret)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_remote(const char *source)
+{
+    return strstr(source, "://") && !str_starts(str_from(source), STR("salt://")) &&
+           !str_starts(str_from(source), STR("zester://")) &&
+           !str_starts(str_from(source), STR("file://"));
+}
+
+static int extracted_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct extracted_args *want = args;
+    int64_t strip;
+    int result = 0;
+
+    if (want->options && !read_options(want->options, &strip))
+        result =
+            value_diag(diags, value_point(where, "options"),
+                       "'options' knows '--strip-components=N' and what chooses a compression, "
+                       "got '%s'",
+                       want->options);
+    if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
+        result = value_diag(diags, where, "an archive from the network wants a 'source_hash'");
+        diag_hint(diags, "skip_verify: true takes it as it comes");
+    }
+    return result;
+}
+
+/* --- the wish -----------------------------------------------------------------------------------
+ */
+
+static int find_options(struct state_run *run, const struct extracted_args *want,
+                        struct unpack_options *ret, struct err *err)
+{
+    int64_t strip = want->strip;
+
+    if (want->options)
+        (void)read_options(want->options, &strip);
+    *ret = (struct unpack_options){
+        .name = want->source,
+        .format = (enum unpack_format)want->format,
+        .strip = (unsigned)strip,
+        .password = want->password,
+        .uid = FS_KEEP,
+        .gid = FS_KEEP,
+    };
+    if (want->user && attrs_find_user(run, want->user, &ret->uid, err) < 0)
+        return -1;
+    return want->group ? attrs_find_group(run, want->group, &ret->gid, err) : 0;
+}
+
+/* What the archive is known by: the declared hash, else its own, else where it is from. */
+static int find_mark(struct state_run *run, const struct extracted_args *want, const char **ret,
+                     struct str *ret_bytes, struct err *err)
+{
+    char hex[SHA256_HEX_SIZE];
+
+    *ret_bytes = (struct str){ NULL, 0 };
+    *ret = want->trust.hash;
+    if (*ret || is_remote(want->source)) {
+        *ret = *ret ? *ret : want->source;
+        return 0;
+    }
+    if (state_source(run, want->source, NULL, ret_bytes, err) < 0)
+        return -1;
+    sha256_hex(ret_bytes->p, ret_bytes->n, hex);
+    *ret = arena_printf(run->arena, "sha256=%s", hex);
+    return 0;
+}
+
+static int extracted_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct extracted_args *want = args;
+    struct unpacked_wish wish = { .folder = want->name, .source = want->source };
+    struct fs_info info;
+
+    if (want->overwrite) {
+        state_differs(run, "%s is extracted every time (overwrite)", want->source);
+        return 0;
+    }
+    if (want->if_missing) {
+        if (fs_stat(want->if_missing, &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE)
+            state_differs(run, "if_missing path %s does not exist", want->if_missing);
+        else
+            state_say(run, "if_missing path %s exists; already extracted", want->if_missing);
+        return 0;
+    }
+    if (find_options(run, want, &wish.options, err) < 0 ||
+        find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
+        return -1;
+    return unpacked_check(run, &wish, err);
+}
+
+static int is_done(struct state_run *run, const struct extracted_args *want, bool *ret,
+                   struct err *err)
+{
+    struct state_run look = *run;
+    int result;
+
+    look.differs = false;
+    look.text = (struct buf)BUF_INIT(run->text.max);
+    result = extracted_check(&look, want, err);
+    *ret = !look.differs;
+    buf_done(&look.text);
+    return result;
+}
+
+static int extracted_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct extracted_args *want = args;
+    struct unpacked_wish wish = { .folder = want->name,
+                                  .source = want->source,
+                                  .clean = want->clean,
+                                  .makedirs = want->makedirs,
+                                  .one_top = want->enforce_toplevel };
+    bool done;
+
+    if (is_done(run, want, &done, err) < 0)
+        return -1;
+    if (done) {
+        state_unchanged(run);
+        return 0;
+    }
+    if (find_options(run, want, &wish.options, err) < 0 ||
+        find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
+        return -1;
+    if (!wish.bytes.p &&
+        state_source_trusted(run, want->source, &want->trust, &wish.bytes, err) < 0)
+        return -1;
+    if (unpacked_apply(run, &wish, err) < 0)
+        return -1;
+    state_detail(run, "source", "%s", want->source);
+    state_detail(run, "target", "%s", want->name);
+    return 0;
+}
+
+static int extracted_revert(struct state_run *run, const void *args, struct err *err)
+{
+    const struct extracted_args *want = args;
+
+    return unpacked_revert(run, want->name, err);
+}
+
+const struct module module_archive_extracted = {
+    .name = "archive.extracted",
+    .summary = "what is in an archive, in a folder",
+    .details = "Reads tar, zip, 7z, cpio and rar with any compression. What was extracted is "
+               "remembered in a file in the folder: another archive, another hash, or a path that "
+               "has gone, extract it again. A revert takes away what was extracted and nothing "
+               "else, and brings "
+               "back what it replaced.",
+    .example = "name: /opt/app\nsource: https://example.org/app-1.2.tar.gz\nsource_hash: "
+               "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
+    .params = extracted_params,
+    .flags = MODULE_TREE,
+    .args_size = sizeof(struct extracted_args),
+    .validate = extracted_validate,
+    .check = extracted_check,
+    .apply = extracted_apply,
+    .revert = extracted_revert,
+};

@@ -1,0 +1,60 @@
+/*
+ * unpack - archives of every kind that libarchive reads: tar, zip, 7z, cpio, with any
+ * compression.
+ *
+ * The library is loaded when the first archive is opened, so that programs start
+ * without it. An archive can never write outside of its folder: a path that climbs
+ * out, or that goes through a link of the archive, is an error.
+ *
+ * Memory: the arena of the call. Threads: any.
+ */
+#ifndef MODULES_ARCHIVE_UNPACK_H
+#define MODULES_ARCHIVE_UNPACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "sys/fs.h"
+
+struct arena;
+struct cancel;
+struct err;
+
+/* What an archive may hold. */
+#define UNPACK_ENTRIES_MAX ((size_t)2000000)
+#define UNPACK_BYTES_MAX   ((uint64_t)256 << 30)
+
+enum unpack_format { UNPACK_ANY, UNPACK_TAR, UNPACK_ZIP, UNPACK_7ZIP, UNPACK_RAR, UNPACK_CPIO };
+
+struct unpack_options {
+    const char *name; /* of the archive, for messages */
+    const char *folder;
+    enum unpack_format format;
+    unsigned strip; /* so many parts of each path are left out */
+    const char *password;
+    uid_t uid; /* FS_KEEP: ours */
+    gid_t gid;
+    const struct cancel *cancel; /* NULL: nobody cancels */
+};
+
+struct unpack_entry {
+    const char *path; /* below the folder, without parts that were left out */
+    enum fs_kind kind;
+};
+
+struct unpack_entries {
+    const char *format; /* what it turned out to be: "tar" */
+    VEC(struct unpack_entry) list;
+};
+
+/* What is in the archive. */
+int unpack_list(struct arena *arena, struct str archive, const struct unpack_options *options,
+                struct unpack_entries *ret, struct err *err);
+/* All of it into the folder, which is there. What was written is left there when it fails. */
+int unpack(struct arena *arena, struct str archive, const struct unpack_options *options,
+           struct unpack_entries *ret, struct err *err);
+
+#endif

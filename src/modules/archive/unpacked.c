@@ -1,0 +1,380 @@
+#include "modules/archive/unpacked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/sha256.h"
+#include "edit/lines.h"
+#include "modules/file/leftovers.h"
+#include "modules/file/parent.h"
+#include "state/change.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "sys/path.h"
+#include "sys/tree.h"
+
+#define MARK_FILE_MAX ((size_t)256 << 20)
+#define MARK_DIGITS   16
+
+/* .zester-archive-<16 hex>.hash, by the source: two archives may share a folder. */
+static const char *mark_name(struct state_run *run, const struct unpacked_wish *wish)
+{
+    char hex[SHA256_HEX_SIZE];
+
+    sha256_hex(wish->source, strlen(wish->source), hex);
+    return arena_printf(run->arena, ".zester-archive-%.*s.hash", MARK_DIGITS, hex);
+}
+
+/* --- looking -------------------------------------------------------------------------------- */
+
+static int check_paths(struct state_run *run, const struct unpacked_wish *wish, struct str paths,
+                       struct err *err)
+{
+    struct fs_info info;
+    struct line line;
+
+    while (lines_next(&paths, &line)) {
+        const char *path = path_join(run->arena, wish->folder, arena_str(run->arena, line.text).p);
+
+        if (fs_lstat(path, &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE) {
+            state_differs(run, "%s is missing", path);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Nothing remembers: when all of an archive that is at hand is there, it was extracted. */
+static int check_unmarked(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+{
+    struct unpack_entries entries;
+    struct fs_info info;
+
+    if (!wish->bytes.p) {
+        state_differs(run, "nothing remembers that %s was extracted into %s", wish->source,
+                      wish->folder);
+        return 0;
+    }
+    if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
+        return -1;
+    VEC_EACH (&entries.list, entry) {
+        const char *path = path_join(run->arena, wish->folder, entry->path);
+
+        if (fs_lstat(path, &info, err) < 0)
+            return -1;
+        if (info.kind != entry->kind) {
+            state_differs(run, "%s is missing", path);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+{
+    struct fs_info info;
+    struct str text, mark;
+
+    if (fs_stat(wish->folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER) {
+        state_differs(run, "target %s does not exist", wish->folder);
+        return 0;
+    }
+    if (fs_read(run->arena, path_join(run->arena, wish->folder, mark_name(run, wish)),
+                MARK_FILE_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return check_unmarked(run, wish, err);
+    mark = str_cut(&text, '\n');
+    if (!str_is(mark, wish->mark))
+        state_differs(run, "source_hash changed (recorded \"%.*s\", declared \"%s\")",
+                      STR_ARG(mark), wish->mark);
+    else if (text.p && check_paths(run, wish, text, err) < 0)
+        return -1;
+    if (!run->differs)
+        state_say(run, "%s is extracted in %s", wish->source, wish->folder);
+    return 0;
+}
+
+/* --- extracting ------------------------------------------------------------------------------ */
+
+static int check_top(struct state_run *run, const struct unpacked_wish *wish,
+                     const struct unpack_entries *entries, struct err *err)
+{
+    struct map tops = MAP_INIT_IN(run->arena);
+
+    VEC_EACH (&entries->list, entry)
+        map_set(&tops, str_slice(str_from(entry->path), 0, strcspn(entry->path, "/")), &tops);
+    if (!wish->one_top || map_count(&tops) <= 1)
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "archive '%s' has %zu entries at the top, and enforce_toplevel is true",
+                   wish->source, map_count(&tops));
+}
+
+static struct str mark_text(struct state_run *run, const struct unpacked_wish *wish,
+                            const struct unpack_entries *entries)
+{
+    AUTO_BUF struct buf out = BUF_INIT(MARK_FILE_MAX);
+
+    buf_printf(&out, "%s\n", wish->mark);
+    VEC_EACH (&entries->list, entry)
+        if (!strchr(entry->path, '\n')) /* could not be read back */
+            buf_printf(&out, "%s\n", entry->path);
+    return buf_copy(&out, run->arena);
+}
+
+/* An empty folder beside the target, on the same file system, with a path without links. */
+static int make_stage(struct state_run *run, const struct unpacked_wish *wish, const char **ret,
+                      struct err *err)
+{
+    char name[FS_TEMP_NAME_SIZE], real[PATH_MAX];
+    const char *parent = path_dirname(run->arena, wish->folder);
+
+    if (parent_make(run, wish->folder, wish->makedirs, NULL, err) < 0)
+        return -1;
+    if (!realpath(parent, real))
+        return err_set(err, ERR_NOT_FOUND, "folder '%s' does not exist", parent);
+    fs_temp_name(name);
+    *ret = path_join(run->arena, real, name);
+    return fs_mkdirs(*ret, 0700, err);
+}
+
+static int move_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
+                      struct str mark, struct err *err)
+{
+    if (state_note(run, "made", value_text(mark_name(run, wish)), err) < 0 ||
+        fs_write(path_join(run->arena, stage, mark_name(run, wish)), mark, 0644, err) < 0 ||
+        fs_chmod(stage, 0755, err) < 0)
+        return -1;
+    if ((wish->options.uid != FS_KEEP || wish->options.gid != FS_KEEP) &&
+        fs_chown(stage, wish->options.uid, wish->options.gid, err) < 0)
+        return -1;
+    return fs_rename(stage, wish->folder, err);
+}
+
+/* --- into a folder that is there ----------------------------------------------------------------
+ */
+
+struct merge {
+    struct state_run *run;
+    const char *stage, *folder;
+};
+
+/* A link where the archive has a folder is followed inside of the target only: an earlier archive
+ * may have put it there to have the next one write somewhere else. */
+static int refuse_way_out(const struct merge *m, const char *path, struct err *err)
+{
+    AUTO_FREE char *to = realpath(path, NULL), *root = realpath(m->folder, NULL);
+
+    if (!to || !root || path_is_below(to, root))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "'%s' is a link to '%s', out of '%s': nothing is extracted through it; remove "
+                   "the link, or extract there",
+                   path, to, m->folder);
+}
+
+static int merge_folder(struct merge *m, const char *path, const struct fs_info *from,
+                        struct err *err)
+{
+    const struct change_attr attr = { from->mode, from->uid, from->gid };
+    struct fs_info info;
+
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_LINK && (refuse_way_out(m, path, err) < 0 || fs_stat(path, &info, err) < 0))
+        return -1;
+    if (info.kind == FS_FOLDER)
+        return 0;
+    if (info.kind != FS_NONE && change_remove(m->run, path, err) < 0)
+        return -1;
+    return change_mkdir(m->run, path, &attr, err);
+}
+
+static int merge_file(struct merge *m, const struct tree_entry *entry, const char *path,
+                      struct err *err)
+{
+    const struct change_attr attr = { entry->info.mode, entry->info.uid, entry->info.gid };
+    const char *target;
+    struct fs_info info;
+
+    if (fs_lstat(path, &info, err) < 0)
+        return -1;
+    if ((info.kind == FS_FOLDER || info.kind == FS_LINK) && change_remove(m->run, path, err) < 0)
+        return -1;
+    if (entry->info.kind != FS_LINK)
+        return change_copy(m->run, entry->path, path, &attr, err);
+    if (fs_readlink(m->run->arena, entry->path, &target, err) < 0)
+        return -1;
+    return change_symlink(m->run, target, path, err);
+}
+
+static int on_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                    struct err *err)
+{
+    struct merge *m = self;
+    const char *path;
+
+    if (step == TREE_LEAVE || entry->depth == 0)
+        return 0;
+    path = path_join(m->run->arena, m->folder, entry->path + strlen(m->stage) + 1);
+    return step == TREE_ENTER ? merge_folder(m, path, &entry->info, err)
+                              : merge_file(m, entry, path, err);
+}
+
+static int keep_none(void *self, const char *relative, bool *ret_kept, struct err *err)
+{
+    (void)self;
+    (void)relative;
+    (void)err;
+    *ret_kept = false;
+    return 0;
+}
+
+static int remove_others(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+{
+    struct leftovers others;
+
+    if (!wish->clean)
+        return 0;
+    if (leftovers_find(run, path_normalise(run->arena, wish->folder), keep_none, NULL, &others,
+                       err) < 0)
+        return -1;
+    VEC_EACH (&others.list, path)
+        if (change_remove(run, *path, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
+                       struct str mark, struct err *err)
+{
+    struct merge merge = { run, stage, wish->folder };
+
+    if (remove_others(run, wish, err) < 0 || tree_walk(stage, on_entry, &merge, err) < 0)
+        return -1;
+    return change_write(run, path_join(run->arena, wish->folder, mark_name(run, wish)), mark, NULL,
+                        err);
+}
+
+/* --- all of it ----------------------------------------------------------------------- */
+
+static int extract(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
+                   struct unpack_entries *ret, struct err *err)
+{
+    struct unpack_options options = wish->options;
+    struct fs_info info;
+    struct str mark;
+
+    options.folder = stage;
+    options.cancel = run->host->cancel;
+    if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
+        check_top(run, wish, ret, err) < 0 || fs_stat(wish->folder, &info, err) < 0)
+        return -1;
+    mark = mark_text(run, wish, ret);
+    if (info.kind == FS_NONE)
+        return move_stage(run, wish, stage, mark, err);
+    if (info.kind != FS_FOLDER)
+        return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", wish->folder,
+                       fs_kind_name(info.kind));
+    return merge_stage(run, wish, stage, mark, err);
+}
+
+int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+{
+    const char *stage = NULL;
+    struct err ignored;
+    struct unpack_entries entries = { 0 };
+    int result;
+
+    if (make_stage(run, wish, &stage, err) < 0)
+        return -1;
+    result = extract(run, wish, stage, &entries, err);
+    (void)tree_remove(stage, &ignored); /* gone already when it became the folder */
+    if (result < 0)
+        return -1;
+    buf_clear(&run->text);
+    state_say(run, "extracted %s into %s (%s)", wish->source, wish->folder, entries.format);
+    state_detail(run, "format", "%s", entries.format);
+    state_detail(run, "entries", "%zu", entries.list.n);
+    return 0;
+}
+
+/* --- taking it back ------------------------------------------------------------------ */
+
+struct removal {
+    const char *folder;
+    struct map ours; /* paths that were extracted, and the folders on the way to them */
+    bool left;       /* something of somebody else is in the folder */
+};
+
+/* Follows no link: what was extracted may have been swapped for one since. */
+static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                        struct err *err)
+{
+    struct removal *removal = self;
+    const bool ours = entry->depth == 0 ||
+                      map_has(&removal->ours, str_from(entry->path + strlen(removal->folder) + 1));
+
+    if (step == TREE_ENTER)
+        return 0;
+    if (ours && unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) == 0)
+        return 0;
+    if (ours && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT && errno != EBUSY)
+        return err_sys(err, errno, "remove '%s'", entry->path);
+    removal->left |= entry->depth == 0;
+    return 0;
+}
+
+static void add_ours(struct removal *removal, struct str path)
+{
+    for (size_t n = path.n; n > 0; n--)
+        if (n == path.n || path.p[n] == '/')
+            map_set(&removal->ours, str_slice(path, 0, n), removal);
+}
+
+/* Only what the archive brought goes, as the mark in the folder tells it. */
+int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
+{
+    const struct value *made = state_noted(run, "made");
+    struct removal removal = { .folder = path_normalise(run->arena, folder),
+                               .ours = MAP_INIT_IN(run->arena) };
+    struct line line;
+    struct str text;
+
+    if (!made || made->kind != VALUE_STR) {
+        state_unchanged(run); /* what went into a folder that was there has images */
+        return 0;
+    }
+    if (fs_read(run->arena, path_join(run->arena, folder, made->s.p), MARK_FILE_MAX, &text, err) <
+        0)
+        return -1;
+    if (!text.p) {
+        state_say(run, "left %s: nothing tells any more what was extracted", folder);
+        state_unchanged(run);
+        return 0;
+    }
+    (void)str_cut(&text, '\n');
+    while (text.p && lines_next(&text, &line))
+        add_ours(&removal, line.text);
+    add_ours(&removal, made->s);
+    if (tree_walk(removal.folder, remove_entry, &removal, err) < 0)
+        return -1;
+    state_say(run,
+              removal.left ? "removed what was extracted into %s; what else is there stays"
+                           : "removed %s (revert)",
+              folder);
+    return 0;
+}

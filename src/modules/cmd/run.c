@@ -1,0 +1,100 @@
+/* cmd.run - run a command. */
+#include "base/err.h"
+#include "modules/cmd/command.h"
+#include "modules/cmd/stateful.h"
+#include "state/module.h"
+#include "sys/process.h"
+
+#define ARGS struct run_args
+
+struct run_args {
+    const char *command;
+    const struct value *args;
+    struct command_args how;
+    bool stateful;
+};
+
+/* clang-format off */
+static const struct param run_params[] = {
+    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("args", ANY, ARGS, args, "a list: the command is a program that gets these arguments, without a shell"),
+    COMMAND_PARAMS(ARGS, how),
+    PARAM("stateful", BOOL, ARGS, stateful, "the last line of the output says whether it changed something: changed=yes comment='...'"),
+    { 0 },
+};
+/* clang-format on */
+
+static int run_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct run_args *want = args;
+    int result = command_validate(&want->how, where, diags);
+
+    if (want->args && want->args->kind != VALUE_NULL && !command_is_words(want->args)) {
+        result = value_diag(diags, want->args, "'args' wants a list, got %s",
+                            value_describe(want->args));
+        diag_hint(diags, "with a list the command runs without a shell; else put the arguments "
+                         "into the command");
+    }
+    return result;
+}
+
+static struct command command_of(struct state_run *run, const struct run_args *want)
+{
+    const bool has_args = want->args && want->args->kind == VALUE_LIST;
+
+    return (struct command){
+        .text = want->command,
+        .argv = has_args ? command_words(run, want->command, want->args) : NULL,
+    };
+}
+
+static int run_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct run_args *want = args;
+
+    (void)err;
+    state_differs(run, "command \"%s\" will run", want->command);
+    return 0;
+}
+
+static int run_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct run_args *want = args;
+    const struct command command = command_of(run, want);
+    struct process_result result;
+
+    buf_clear(&run->text); /* it runs: no need to say that it will */
+    if (command_run(run, &want->how, &command, &result, err) < 0 ||
+        command_judge(run, &want->how, &command, &result, err) < 0)
+        return -1;
+    state_say(run, "executed \"%s\" (exit %d)", want->command, result.status.code);
+    return want->stateful ? stateful_read(run, result.out, err) : 0;
+}
+
+static int run_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct run_args *want = args;
+    const struct command command = command_of(run, want);
+    struct process_result result;
+
+    if (command_run(run, &want->how, &command, &result, err) < 0 ||
+        command_judge(run, &want->how, &command, &result, err) < 0)
+        return -1;
+    *ret = value_str(arena_str(run->arena, str_trim(result.out)));
+    return 0;
+}
+
+const struct module module_cmd_run = {
+    .name = "cmd.run",
+    .summary = "run a command",
+    .details = "It runs whenever the state does; `creates`, `unless`, `onlyif` and `onchanges` "
+               "say when it need not. As a function it gives what the command wrote.",
+    .example = "command: echo made > ROOT/made\n",
+    .params = run_params,
+    .args_size = sizeof(struct run_args),
+    .flags = MODULE_ALWAYS | MODULE_NO_UNDO,
+    .validate = run_validate,
+    .check = run_check,
+    .apply = run_apply,
+    .call = run_call,
+};

@@ -1,0 +1,157 @@
+/* environ.setenv - variables of the environment that the machine gives to its sessions. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/lines.h"
+#include "modules/file/content.h"
+#include "modules/file/editor.h"
+#include "state/variables.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define ARGS struct setenv_args
+
+struct setenv_args {
+    const char *name, *config;
+    const struct value *value;
+    bool false_unsets;
+};
+
+/* clang-format off */
+static const struct param setenv_params[] = {
+    PARAM("name", STR, ARGS, name, "the variable; or any text when 'value' is a map of several", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("value", ANY, ARGS, value, "its value, or a map of names and values; null removes a variable", .flags = PARAM_REQUIRED),
+    PARAM("false_unsets", BOOL, ARGS, false_unsets, "false removes a variable too"),
+    PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/environment"),
+    { 0 },
+};
+/* clang-format on */
+
+static int validate_pair(struct str name, const struct value *v, const struct value *where,
+                         struct diags *diags)
+{
+    if (!validate_is_variable(name))
+        return value_diag(diags, where, "'%.*s' is no name of a variable", STR_ARG(name));
+    if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
+        return value_diag(diags, where, "'%.*s' wants a text, got %s", STR_ARG(name),
+                          value_describe(v));
+    if (v->kind == VALUE_STR && (memchr(v->s.p, '\n', v->s.n) || memchr(v->s.p, '\0', v->s.n) ||
+                                 memchr(v->s.p, '\r', v->s.n)))
+        return value_diag(diags, where, "the value of '%.*s' may not hold a line end",
+                          STR_ARG(name));
+    if (v->kind == VALUE_STR && memchr(v->s.p, '#', v->s.n))
+        return value_diag(diags, v,
+                          "the value of '%.*s' may not hold '#': sessions would get what is before "
+                          "it, since the file has no way to write it",
+                          STR_ARG(name));
+    return 0;
+}
+
+static int setenv_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct setenv_args *want = args;
+    int result = 0;
+
+    if (want->value->kind != VALUE_MAP)
+        return validate_pair(str_from(want->name), want->value, where, diags);
+    for (size_t i = 0; i < want->value->map->count; i++) {
+        const struct value_pair *pair = &want->value->map->pairs[i];
+
+        if (pair->key.kind != VALUE_STR)
+            result = value_diag(diags, where, "names of variables are texts");
+        else if (validate_pair(pair->key.s, &pair->value, where, diags) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+/* NAME=..., also behind "export ". */
+static bool is_line_of(struct str line, struct str name)
+{
+    struct str rest = str_trim_left(line);
+
+    if (str_starts(rest, STR("export ")))
+        rest = str_trim_left(str_from_offset(rest, strlen("export ")));
+    return rest.n > name.n && rest.p[name.n] == '=' && str_starts(rest, name);
+}
+
+static bool removes(const struct setenv_args *want, const struct value *v)
+{
+    return v->kind == VALUE_NULL || (want->false_unsets && v->kind == VALUE_BOOL && !v->b);
+}
+
+/* What reads the file takes a quote at the beginning away, and one at the end with it. */
+static void add_value(struct buf *line, const char *value)
+{
+    const char *quote = value[0] == '"' || value[0] == '\'' ? "\"" : "";
+
+    buf_printf(line, "%s%s%s", quote, value, quote);
+}
+
+static void put_pair(struct state_run *run, const struct setenv_args *want, struct str name,
+                     const struct value *v, struct str *text, struct buf *out)
+{
+    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT), value = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!removes(want, v)) {
+        content_add_scalar(&value, v);
+        buf_add_str(&line, name);
+        buf_add_char(&line, '=');
+        add_value(&line, buf_text(&value));
+    }
+    variables_set(run->host->variables, arena_str(run->arena, name).p,
+                  removes(want, v) ? NULL : buf_text(&value));
+    buf_clear(out);
+    lines_put(out, *text, is_line_of, name, buf_view(&line));
+    *text = buf_copy(out, run->arena);
+}
+
+static int setenv_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                       struct editor_plan *plan, struct err *err)
+{
+    const struct setenv_args *want = args;
+    struct str text = file->text;
+
+    if (want->value->kind != VALUE_MAP)
+        put_pair(run, want, str_from(want->name), want->value, &text, &plan->text);
+    for (size_t i = 0; want->value->kind == VALUE_MAP && i < want->value->map->count; i++)
+        put_pair(run, want, want->value->map->pairs[i].key.s, &want->value->map->pairs[i].value,
+                 &text, &plan->text);
+    plan->pending = arena_printf(run->arena, "environment differs in %s", file->path);
+    plan->done = arena_printf(run->arena, "set environment in %s", file->path);
+    plan->remark = arena_printf(run->arena, "environment is right in %s", file->path);
+    return edit_finish(&plan->text, err);
+}
+
+static int setenv_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct setenv_args *)args)->config,
+                                   .plan = setenv_plan };
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int setenv_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct setenv_args *)args)->config,
+                                   .plan = setenv_plan };
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_environ_setenv = {
+    .name = "environ.setenv",
+    .summary = "variables of the environment that the machine gives to its sessions",
+    .details = "The variables are kept in /etc/environment, for every session that begins "
+               "afterwards, and commands that come later in the same run have them too.",
+    .example = "name: EDITOR\nvalue: vim\nconfig: ROOT/environment\n",
+    .params = setenv_params,
+    .args_size = sizeof(struct setenv_args),
+    .validate = setenv_validate,
+    .check = setenv_check,
+    .apply = setenv_apply,
+};

@@ -1,0 +1,18 @@
+/* facts.keys - the names of all facts at the top. */
+#include "modules/settings/datapath.h"
+#include "state/module.h"
+
+static int keys_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = datapath_keys(run->arena, state_facts(run));
+    return 0;
+}
+
+const struct module module_facts_keys = {
+    .name = "facts.keys",
+    .summary = "the names of all facts at the top",
+    .params = params_none,
+    .call = keys_call,
+};

@@ -1,0 +1,13 @@
+/* facts.set - write a fact of the administrator. */
+#include "modules/facts/factset.h"
+#include "state/module.h"
+
+const struct module module_facts_set = {
+    .name = "facts.set",
+    .summary = "write a fact of the administrator",
+    .details = FACTSET_DETAILS,
+    .params = factset_params,
+    .args_size = sizeof(struct factset_args),
+    .flags = MODULE_ACTS,
+    .call = factset_call,
+};

@@ -1,0 +1,61 @@
+/* file.append - these lines, at the end when they are missing. */
+#include "edit/edit.h"
+#include "modules/file/chunks.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct chunks_args
+
+static const struct param append_params[] = {
+    CHUNKS_PARAMS(ARGS),
+    { 0 },
+};
+
+static int append_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return chunks_validate(args, where, diags);
+}
+
+static int append_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                       struct editor_plan *plan, struct err *err)
+{
+    return chunks_plan(run, args, edit_append, "appended", file, plan, err);
+}
+
+static struct editor editor_of(const struct chunks_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = append_plan,
+        .makedirs = want->makedirs,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int append_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int append_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_append = {
+    .name = "file.append",
+    .summary = "these lines, at the end when they are missing",
+    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several "
+               "lines belongs together and is there when its lines follow one another.",
+    .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
+    .params = append_params,
+    .args_size = sizeof(struct chunks_args),
+    .validate = append_validate,
+    .check = append_check,
+    .apply = append_apply,
+};

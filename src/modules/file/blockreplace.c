@@ -1,0 +1,163 @@
+/* file.blockreplace - the lines between two markers of a file. */
+#include "base/err.h"
+#include "base/matcher.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/content.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct block_args
+
+struct block_args {
+    const char *name;
+    struct content_args content;
+    struct str start, end, before, after;
+    bool append, prepend, append_newline, show_changes;
+    const struct value *backup;
+};
+
+/* clang-format off */
+static const struct param blockreplace_params[] = {
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("content", TEXT, ARGS, content.content, "the lines of the block", PARAM_GIVEN(ARGS, content.has_content)),
+    PARAM("source", ANY, ARGS, content.source, "where they come from instead"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
+    PARAM("template", ANY, ARGS, content.template, "render them: true or 'jinja'"),
+    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
+    PARAM("marker_start", TEXT, ARGS, start, "the line before the block", .default_text = "# START managed zone", .flags = PARAM_FILLED),
+    PARAM("marker_end", TEXT, ARGS, end, "the line behind it", .default_text = "# END managed zone", .flags = PARAM_FILLED),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "add a block that is not there at the end"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add it at the beginning"),
+    PARAM("insert_before_match", TEXT, ARGS, before, "add it before the first line that matches this pattern"),
+    PARAM("insert_after_match", TEXT, ARGS, after, "add it behind the first line that matches this pattern"),
+    PARAM("append_newline", BOOL, ARGS, append_newline, "an empty line behind a block that was appended"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+static int compile(struct arena *arena, struct str pattern, const struct matcher **ret,
+                   struct err *err)
+{
+    *ret = NULL;
+    return pattern.n > 0 ? matcher_new(arena, pattern, 0, ret, NULL, err) : 0;
+}
+
+static int blockreplace_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct block_args *want = args;
+    int result = content_validate(&want->content, where, diags);
+    const struct matcher *matcher;
+    struct err err;
+
+    if (backup_validate(want->backup, diags) < 0)
+        result = -1;
+    if (compile(diags->arena, want->before, &matcher, &err) < 0 ||
+        compile(diags->arena, want->after, &matcher, &err) < 0)
+        result = value_diag(diags, where, "invalid %s", err.text);
+    if (str_eq(str_trim_right(want->start), str_trim_right(want->end)))
+        result = value_diag(diags, value_point(where, "marker_start"),
+                            "'marker_start' and 'marker_end' are the same");
+    return result;
+}
+
+static bool adds(const struct block_args *want)
+{
+    return want->append || want->prepend || want->before.n > 0 || want->after.n > 0;
+}
+
+static void say(struct state_run *run, const struct block_args *want,
+                const struct editor_file *file, enum edit_block_found found,
+                struct editor_plan *plan)
+{
+    const char *name = want->name;
+
+    plan->detail = "action";
+    if (!file->exists && found == EDIT_BLOCK_MISSING) {
+        plan->remark = arena_printf(
+            run->arena, "file %s does not exist and append_if_not_found is false", name);
+    } else if (!file->exists) {
+        plan->pending = arena_printf(run->arena, "file %s does not exist", name);
+        plan->done = arena_printf(run->arena, "created %s with managed block", name);
+        plan->word = "created";
+    } else if (found == EDIT_BLOCK_MISSING) {
+        plan->remark = arena_printf(run->arena, "managed block not found in %s%s", name,
+                                    adds(want) ? "" : " and append_if_not_found is false");
+    } else if (found == EDIT_BLOCK_ADDED) {
+        plan->pending = arena_printf(run->arena, "managed block not found in %s", name);
+        plan->done = arena_printf(run->arena, "appended managed block to %s", name);
+        plan->word = "appended";
+    } else {
+        plan->pending = arena_printf(run->arena, "managed block content differs in %s", name);
+        plan->done = arena_printf(run->arena, "replaced managed block content in %s", name);
+        plan->word = "replaced";
+    }
+}
+
+static int blockreplace_plan(struct state_run *run, const void *args,
+                             const struct editor_file *file, struct editor_plan *plan,
+                             struct err *err)
+{
+    const struct block_args *want = args;
+    struct content_args content_args = want->content;
+    struct edit_block edit = {
+        .start = want->start,
+        .end = want->end,
+        .append = want->append,
+        .prepend = want->prepend,
+        .append_newline = want->append_newline,
+    };
+    enum edit_block_found found;
+    struct content content;
+
+    content_args.path = want->name;
+    if (content_get(run, &content_args, &content, err) < 0 ||
+        compile(run->arena, want->before, &edit.before, err) < 0 ||
+        compile(run->arena, want->after, &edit.after, err) < 0)
+        return -1;
+    edit.content = content.text;
+    if (edit_block(file->text, &edit, &plan->text, &found, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    say(run, want, file, found, plan);
+    return 0;
+}
+
+static struct editor editor_of(const struct block_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = blockreplace_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int blockreplace_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int blockreplace_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_blockreplace = {
+    .name = "file.blockreplace",
+    .summary = "the lines between two markers of a file",
+    .example = "name: ROOT/hosts\ncontent: |\n  10.0.0.1 db\nappend_if_not_found: true\n",
+    .params = blockreplace_params,
+    .args_size = sizeof(struct block_args),
+    .validate = blockreplace_validate,
+    .check = blockreplace_check,
+    .apply = blockreplace_apply,
+};

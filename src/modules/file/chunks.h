@@ -1,0 +1,58 @@
+/*
+ * chunks - the texts of file.append and file.prepend: written in the state or from
+ * sources, rendered when they are templates.
+ *
+ * Memory: the arena of the run.
+ */
+#ifndef MODULES_FILE_CHUNKS_H
+#define MODULES_FILE_CHUNKS_H
+
+#include <stdbool.h>
+
+#include "data/params.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/content.h"
+#include "modules/file/editor.h"
+
+struct diags;
+struct err;
+struct state_run;
+struct value;
+
+struct chunks_args {
+    const char *name;
+    const struct value *text; /* one, or a list */
+    struct param_strs sources;
+    struct content_args content; /* template, context, defaults, source_hash */
+    bool ignore_whitespace, makedirs, show_changes, header;
+    const struct value *backup;
+};
+
+int chunks_validate(const struct chunks_args *args, const struct value *where, struct diags *diags);
+
+/* edit_append or edit_prepend. */
+typedef int chunks_edit_fn(struct str text, const struct edit_chunks *chunks, struct buf *out,
+                           size_t *ret_lines, struct err *err);
+/* The plan of both modules; `done` is what was done with the lines. */
+int chunks_plan(struct state_run *run, const struct chunks_args *args, chunks_edit_fn *edit,
+                const char *done, const struct editor_file *file, struct editor_plan *plan,
+                struct err *err);
+
+/* clang-format off */
+#define CHUNKS_PARAMS(type)                                                                                          \
+    PARAM("name", PATH, type, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),         \
+    PARAM("text", ANY, type, text, "what is to be there: lines, or a list; a text of several lines belongs together"), \
+    PARAM("source", ANY, type, content.source, "where the text comes from instead"),                                 \
+    PARAM("source_hash", STR, type, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),                  \
+    PARAM("sources", STRS, type, sources, "several sources, one after another"),                                     \
+    PARAM("template", ANY, type, content.template, "render the text: true or 'jinja'"),                              \
+    PARAM("context", MAP, type, content.context, "variables of the template"),                                       \
+    PARAM("defaults", MAP, type, content.defaults, "the same, where context has none"),                              \
+    PARAM("ignore_whitespace", BOOL, type, ignore_whitespace, "lines that differ in blanks only are the same", .default_text = "true"), \
+    PARAM("makedirs", BOOL, type, makedirs, "make missing folders above it"),                                        \
+    PARAM("backup", ANY, type, backup, BACKUP_DOC),                                                                  \
+    PARAM("show_changes", BOOL, type, show_changes, "show what changes", .default_text = "true")
+/* clang-format on */
+
+#endif

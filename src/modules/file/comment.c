@@ -1,0 +1,60 @@
+/* file.comment - lines that match are comments. */
+#include "edit/edit.h"
+#include "modules/file/commenting.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct commenting_args
+
+static const struct param comment_params[] = {
+    COMMENTING_PARAMS(ARGS),
+    { 0 },
+};
+
+static int comment_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return commenting_validate(args, where, diags);
+}
+
+static int comment_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    static const struct commenting how = { edit_comment, "file.comment", "commented" };
+
+    return commenting_plan(run, &how, args, file, plan, err);
+}
+
+static struct editor editor_of(const struct commenting_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = comment_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int comment_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int comment_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_comment = {
+    .name = "file.comment",
+    .summary = "lines that match are comments",
+    .example = "name: ROOT/hosts.conf\nregex: ^setting\n",
+    .params = comment_params,
+    .args_size = sizeof(struct commenting_args),
+    .validate = comment_validate,
+    .check = comment_check,
+    .apply = comment_apply,
+};

@@ -1,0 +1,291 @@
+#include "modules/file/content.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "data/value.h"
+#include "data/words.h"
+#include "modules/settings/datapath.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "sys/fs.h"
+
+#define CONTENT_MAX ((size_t)64 << 20)
+
+/* --- templates ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    bool means;
+} template_words[] = {
+    { "jinja", true }, { "true", true },   { "yes", true }, { "on", true },   { "1", true },
+    { "", false },     { "false", false }, { "no", false }, { "off", false }, { "0", false },
+};
+
+static bool read_template(const struct value *template, bool *ret)
+{
+    *ret = false;
+    if (!template || template->kind == VALUE_NULL)
+        return true;
+    if (template->kind == VALUE_BOOL) {
+        *ret = template->b;
+        return true;
+    }
+    if (template->kind != VALUE_STR)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(template_words); i++)
+        if (strcasecmp(template->s.p, template_words[i].word) == 0) {
+            *ret = template_words[i].means;
+            return true;
+        }
+    return false;
+}
+
+bool content_is_template(const struct value *template)
+{
+    bool wanted;
+
+    return read_template(template, &wanted) && wanted;
+}
+
+static void add_all(struct arena *arena, struct value_map *to, const struct value *from)
+{
+    for (size_t i = 0; from && i < from->map->count; i++)
+        value_map_set(arena, to, from->map->pairs[i].key, from->map->pairs[i].value);
+}
+
+int content_render(struct state_run *run, const struct content_args *args, const char *name,
+                   struct str text, struct str *ret, struct err *err)
+{
+    struct value_map *extra = value_map_new(run->arena, 4);
+    const struct value map = value_map(extra);
+
+    add_all(run->arena, extra, args->defaults);
+    add_all(run->arena, extra, args->context);
+    return state_render(run, name, text, &map, ret, err);
+}
+
+/* --- checking --------------------------------------------------------------------------- */
+
+/* Null is no wish, as everywhere: a template may leave the place empty. */
+static bool has_contents(const struct content_args *args)
+{
+    return args->contents && args->contents->kind != VALUE_NULL;
+}
+
+static int check_one_wish(const struct content_args *args, const struct value *where,
+                          struct diags *diags)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } wishes[] = {
+        { "content", args->has_content },    { "contents", has_contents(args) },
+        { "contents_pillar", args->pillar }, { "contents_grains", args->grains },
+        { "source", args->source != NULL },
+    };
+    const char *first = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        if (wishes[i].given && first)
+            return value_diag(diags, where, "'%s' and '%s' cannot both be given", first,
+                              wishes[i].name);
+        if (wishes[i].given)
+            first = wishes[i].name;
+    }
+    return 0;
+}
+
+static bool is_line(const struct value *v)
+{
+    return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
+}
+
+static bool is_contents(const struct value *v)
+{
+    if (v->kind != VALUE_LIST)
+        return is_line(v);
+    for (size_t i = 0; i < v->list->count; i++)
+        if (!is_line(&v->list->items[i]))
+            return false;
+    return true;
+}
+
+/* A source of a list: a text, or a map of one source to its hash. */
+static bool read_source(const struct value *v, const char **ret_source, const char **ret_hash)
+{
+    *ret_hash = NULL;
+    if (v->kind == VALUE_STR && v->s.n > 0 && !memchr(v->s.p, '\0', v->s.n)) {
+        *ret_source = v->s.p;
+        return true;
+    }
+    if (v->kind != VALUE_MAP || v->map->count != 1 || v->map->pairs[0].key.kind != VALUE_STR ||
+        v->map->pairs[0].value.kind != VALUE_STR)
+        return false;
+    *ret_source = v->map->pairs[0].key.s.p;
+    *ret_hash = v->map->pairs[0].value.s.p;
+    return true;
+}
+
+static int check_source(const struct value *source, struct diags *diags)
+{
+    const char *text, *hash;
+
+    if (!source)
+        return 0;
+    if (source->kind != VALUE_LIST)
+        return read_source(source, &text, &hash)
+                   ? 0
+                   : value_diag(diags, source, "'source' wants a path or a list of paths, got %s",
+                                value_describe(source));
+    if (source->list->count == 0)
+        return value_diag(diags, source, "'source' may not be an empty list");
+    for (size_t i = 0; i < source->list->count; i++)
+        if (!read_source(&source->list->items[i], &text, &hash))
+            return value_diag(diags, &source->list->items[i],
+                              "'source' wants paths in its list, got %s",
+                              value_describe(&source->list->items[i]));
+    return 0;
+}
+
+int content_validate(const struct content_args *args, const struct value *where,
+                     struct diags *diags)
+{
+    int result = check_one_wish(args, where, diags);
+    bool wanted;
+
+    if (check_source(args->source, diags) < 0)
+        result = -1;
+    if (has_contents(args) && !is_contents(args->contents))
+        result = value_diag(diags, args->contents, "'contents' wants text or a list of lines");
+    if (!read_template(args->template, &wanted)) {
+        result = value_diag(diags, args->template, "'template' knows 'jinja' only");
+        diag_hint(diags, "write template: jinja, or true");
+    }
+    return result;
+}
+
+/* --- getting ---------------------------------------------------------------------------- */
+
+void content_add_scalar(struct buf *out, const struct value *v)
+{
+    struct words_cursor cursor = { 0 };
+    const struct str own = words_own(v, &cursor);
+
+    if (own.p)
+        buf_add_str(out, own);
+    else
+        (void)words_print(out, v);
+}
+
+static int join_lines(struct state_run *run, const struct content_args *args,
+                      const struct value *contents, struct str *ret, struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(CONTENT_MAX);
+
+    if (contents->kind != VALUE_LIST)
+        content_add_scalar(&out, contents);
+    for (size_t i = 0; contents->kind == VALUE_LIST && i < contents->list->count; i++) {
+        content_add_scalar(&out, &contents->list->items[i]);
+        if (out.n == 0 || out.p[out.n - 1] != '\n')
+            buf_add_char(&out, '\n');
+    }
+    while (args->no_newline && out.n > 0 && out.p[out.n - 1] == '\n')
+        buf_cut(&out, out.n - 1);
+    if (!args->no_newline && out.n > 0 && out.p[out.n - 1] != '\n')
+        buf_add_char(&out, '\n');
+    if (out.full)
+        return err_set(err, ERR_LIMIT, "the contents have more than %zu bytes", CONTENT_MAX);
+    *ret = buf_copy(&out, run->arena);
+    return 0;
+}
+
+/* Contents that stand in settings or facts, by a path with ':' or '.'. */
+static int look_up(struct state_run *run, const struct content_args *args, struct str *ret,
+                   struct err *err)
+{
+    const struct value *tree = args->pillar ? state_settings(run) : state_facts(run);
+    const char *path = args->pillar ? args->pillar : args->grains;
+    const struct value *found = datapath_find(tree, path);
+
+    if (!found)
+        return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the %s", path,
+                       args->pillar ? "settings" : "facts");
+    if (!is_contents(found))
+        return err_set(err, ERR_INVALID, "'%s' in the %s is %s, not text or a list of lines", path,
+                       args->pillar ? "settings" : "facts", value_describe(found));
+    return join_lines(run, args, found, ret, err);
+}
+
+/* The first source that is there. */
+static int read_sources(struct state_run *run, const struct content_args *args, struct content *ret,
+                        struct err *err)
+{
+    const bool is_list = args->source->kind == VALUE_LIST;
+    const size_t count = is_list ? args->source->list->count : 1;
+    struct source_trust trust = args->trust;
+    int result = err_set(err, ERR_NOT_FOUND, "no source");
+
+    for (size_t i = 0; i < count; i++) {
+        const struct value *item = is_list ? &args->source->list->items[i] : args->source;
+        const char *hash;
+
+        if (!read_source(item, &ret->source, &hash))
+            return err_set(err, ERR_INVALID, "source is %s", value_describe(item));
+        trust.hash = hash ? hash : args->trust.hash;
+        result = state_source_trusted(run, ret->source, &trust, &ret->text, err);
+        if (result == 0 || err->code != ERR_NOT_FOUND)
+            return result;
+    }
+    if (count > 1)
+        return err_wrap(err, "none of %zu sources is there; the last", count);
+    return result;
+}
+
+static int get_raw(struct state_run *run, const struct content_args *args, struct content *ret,
+                   struct err *err)
+{
+    if (args->source)
+        return read_sources(run, args, ret, err);
+    if (args->pillar || args->grains)
+        return look_up(run, args, &ret->text, err);
+    if (has_contents(args))
+        return join_lines(run, args, args->contents, &ret->text, err);
+    if (args->has_content)
+        ret->text = args->content;
+    else
+        ret->given = false;
+    return 0;
+}
+
+int content_get(struct state_run *run, const struct content_args *args, struct content *ret,
+                struct err *err)
+{
+    *ret = (struct content){ .given = true };
+    if (get_raw(run, args, ret, err) < 0)
+        return -1;
+    if (!ret->text.p)
+        ret->text = STR("");
+    if (!ret->given || !content_is_template(args->template))
+        return 0;
+    return content_render(run, args, ret->source ? ret->source : args->path, ret->text, &ret->text,
+                          err);
+}
+
+int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
+                        struct err *err)
+{
+    struct fs_info info = { .kind = FS_NONE };
+    const char *path;
+
+    if (state_source_path(run, source, &path, err) < 0 || (path && fs_stat(path, &info, err) < 0))
+        return -1;
+    if (info.kind == FS_NONE)
+        return err_set(err, ERR_UNSUPPORTED, "mode 'keep': the source '%s' has no mode", source);
+    *ret_mode = info.mode;
+    return 0;
+}

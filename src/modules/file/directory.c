@@ -1,0 +1,373 @@
+/* file.directory - a folder with this mode and owner, and what is in it. */
+#include <string.h>
+
+#include "base/err.h"
+#include "modules/file/attrs.h"
+#include "modules/file/leftovers.h"
+#include "modules/file/parent.h"
+#include "modules/file/pathlist.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/tree.h"
+
+#define ARGS struct directory_args
+/* Sentences about what is inside; the rest is counted. */
+#define SENTENCES_MAX 50
+
+struct directory_args {
+    const char *name;
+    const struct value *mode, *dir_mode, *file_mode;
+    const char *user, *group, *backupname;
+    bool makedirs, force, clean, children_only, follow_symlinks, allow_symlink, has_depth;
+    struct param_strs recurse, exclude;
+    int64_t max_depth;
+};
+
+/* clang-format off */
+static const struct param directory_params[] = {
+    PARAM("name", PATH, ARGS, name, "where the folder is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("mode", ANY, ARGS, mode, "permissions of the folder; new folders: 0755"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "the same, and of folders below it with recurse: [mode]"),
+    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of files below it with recurse: [mode]"),
+    PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
+    PARAM("group", STR, ARGS, group, "group: a name or number"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("recurse", STRS, ARGS, recurse, "what holds for everything below it too: user, group, mode; without: ignore_files, ignore_dirs"),
+    PARAM("max_depth", INT, ARGS, max_depth, "how deep recurse goes; 0: this folder only", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX)),
+    PARAM("children_only", BOOL, ARGS, children_only, "recurse for what is in it, not for the folder itself"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "recurse sets what links below point to, else it passes over them"),
+    PARAM("clean", BOOL, ARGS, clean, "remove everything in it that neither exclude_pat names nor another state of the run manages"),
+    PARAM("exclude_pat", STRS, ARGS, exclude, "what clean leaves: globs, or E@ and a pattern, for the path below the folder", .aliases = "exclude"),
+    PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
+    PARAM("backupname", STR, ARGS, backupname, "move a file or link of this name to here instead: a path, or a name in the same folder"),
+    PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "a link to a folder will do", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+enum recurse_bit {
+    RECURSE_USER = 1,
+    RECURSE_GROUP = 2,
+    RECURSE_MODE = 4,
+    NO_FILES = 8,
+    NO_DIRS = 16
+};
+
+static const struct {
+    const char *word;
+    unsigned bit;
+} recurse_words[] = {
+    { "user", RECURSE_USER },     { "group", RECURSE_GROUP }, { "mode", RECURSE_MODE },
+    { "ignore_files", NO_FILES }, { "ignore_dirs", NO_DIRS },
+};
+
+static int read_recurse(struct param_strs words, unsigned *ret_bits, const char **ret_bad)
+{
+    *ret_bits = 0;
+    for (size_t i = 0; i < words.n; i++) {
+        unsigned bit = 0;
+
+        for (size_t k = 0; k < ARRAY_LEN(recurse_words); k++)
+            if (strcmp(words.p[i], recurse_words[k].word) == 0)
+                bit = recurse_words[k].bit;
+        *ret_bad = words.p[i];
+        if (bit == 0)
+            return -1;
+        *ret_bits |= bit;
+    }
+    return 0;
+}
+
+static int directory_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct directory_args *want = args;
+    const char *bad;
+    unsigned bits;
+    int result = 0;
+
+    if (attrs_validate(want->mode, false, diags) < 0 ||
+        attrs_validate(want->dir_mode, false, diags) < 0 ||
+        attrs_validate(want->file_mode, false, diags) < 0 ||
+        pathlist_validate(want->exclude, where, diags) < 0)
+        result = -1;
+    if (read_recurse(want->recurse, &bits, &bad) < 0)
+        result = value_diag(diags, value_point(where, "recurse"),
+                            "'recurse' knows user, group, mode, ignore_files and ignore_dirs, not "
+                            "'%s'",
+                            bad);
+    if (want->mode && want->dir_mode && !value_equal(want->mode, want->dir_mode) &&
+        !(want->recurse.n > 0))
+        result = value_diag(diags, value_point(where, "mode"),
+                            "'mode' and 'dir_mode' say different things");
+    return result;
+}
+
+/* --- what is below --------------------------------------------------------------------- */
+
+struct fault {
+    const char *path;
+    struct fs_info info;
+};
+
+/* A walk over what is below, for check and for apply. */
+struct survey {
+    struct state_run *run;
+    const struct directory_args *want;
+    const char *name; /* without a slash at its end */
+    struct attrs self, folders, files;
+    unsigned recurse;
+    struct pathlist exclude;
+    VEC(struct fault) faults;
+    struct leftovers extra;
+    const char *doomed; /* a folder that goes as a whole: nothing below it counts */
+};
+
+static const struct attrs *attrs_for(const struct survey *survey, const struct fs_info *info)
+{
+    if (info->kind == FS_FOLDER)
+        return survey->recurse & NO_DIRS ? NULL : &survey->folders;
+    return survey->recurse & NO_FILES ? NULL : &survey->files;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    const size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+static int keep(void *self, const char *relative, bool *ret_kept, struct err *err)
+{
+    const struct survey *survey = self;
+
+    return pathlist_keeps(&survey->exclude, relative, ret_kept, err);
+}
+
+static int judge_attrs(struct survey *survey, const struct tree_entry *entry, struct err *err)
+{
+    struct fs_info info = entry->info;
+    const struct attrs *attrs;
+
+    if (survey->want->has_depth && entry->depth > (size_t)survey->want->max_depth)
+        return 0;
+    if (info.kind == FS_LINK && !survey->want->follow_symlinks)
+        return 0;
+    if (info.kind == FS_LINK && (fs_stat(entry->path, &info, err) < 0 || info.kind == FS_NONE))
+        return 0; /* it points nowhere */
+    attrs = attrs_for(survey, &info);
+    if (attrs && attrs_differ(attrs, &info)) {
+        const struct fault fault = { arena_strdup(survey->run->arena, entry->path), info };
+
+        VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
+    }
+    return 0;
+}
+
+static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+{
+    struct survey *survey = self;
+
+    if (step == TREE_LEAVE || entry->depth == 0)
+        return 0;
+    if (survey->doomed && is_below(entry->path, survey->doomed))
+        return 0;
+    if (!leftovers_has(&survey->extra, entry->path))
+        return judge_attrs(survey, entry, err);
+    survey->doomed = arena_strdup(survey->run->arena, entry->path);
+    return 0;
+}
+
+/* --- the folder itself ------------------------------------------------------------------ */
+
+static int survey_init(struct survey *survey, struct state_run *run,
+                       const struct directory_args *want, struct err *err)
+{
+    const struct value *mode = want->mode ? want->mode : want->dir_mode;
+    const struct value *below = want->dir_mode ? want->dir_mode : want->mode;
+    const char *bad;
+
+    *survey = (struct survey){ .run = run, .want = want };
+    survey->name = path_normalise(run->arena, want->name);
+    if (read_recurse(want->recurse, &survey->recurse, &bad) < 0)
+        return err_set(err, ERR_INVALID, "recurse: '%s'", bad);
+    if (pathlist_init(&survey->exclude, run->arena, want->exclude, err) < 0)
+        return -1;
+
+    const bool users = survey->recurse & RECURSE_USER, groups = survey->recurse & RECURSE_GROUP;
+    const bool modes = survey->recurse & RECURSE_MODE;
+    if (attrs_read(run, mode, want->user, want->group, &survey->self, err) < 0 ||
+        attrs_read(run, modes ? below : NULL, users ? want->user : NULL,
+                   groups ? want->group : NULL, &survey->folders, err) < 0)
+        return -1;
+    return attrs_read(run, modes ? want->file_mode : NULL, users ? want->user : NULL,
+                      groups ? want->group : NULL, &survey->files, err);
+}
+
+static int walk_below(struct survey *survey, struct err *err)
+{
+    if (survey->want->clean &&
+        leftovers_find(survey->run, survey->name, keep, survey, &survey->extra, err) < 0)
+        return -1;
+    if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
+        return 0;
+    return tree_walk(survey->name, visit, survey, err);
+}
+
+static int check_below(struct survey *survey, struct err *err)
+{
+    size_t count;
+
+    if (walk_below(survey, err) < 0)
+        return -1;
+    count = survey->extra.list.n + survey->faults.n;
+    for (size_t i = 0; i < survey->extra.list.n && i < SENTENCES_MAX; i++)
+        state_differs(survey->run, "%s should not be in %s", survey->extra.list.p[i],
+                      survey->want->name);
+    for (size_t i = 0; i < survey->faults.n && i < SENTENCES_MAX; i++) {
+        const struct fault *fault = &survey->faults.p[i];
+
+        attrs_check(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info);
+    }
+    if (count > SENTENCES_MAX)
+        state_differs(survey->run, "%zu paths in all", count);
+    return 0;
+}
+
+static int look(const struct directory_args *want, struct fs_info *ret, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (want->allow_symlink)
+        return fs_stat(want->name, ret, err);
+    return fs_lstat(path_normalise(&arena, want->name), ret, err); /* a slash would follow a link */
+}
+
+static int directory_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct directory_args *want = args;
+    struct survey survey;
+    struct fs_info info;
+
+    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_FOLDER) {
+        if (!want->children_only)
+            attrs_check(run, want->name, &survey.self, &info);
+        return check_below(&survey, err);
+    }
+    if (fs_lstat(want->name, &info, err) < 0 ||
+        parent_check(run, want->name, want->makedirs, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE)
+        state_differs(run, "directory %s does not exist", want->name);
+    else if (want->force || want->backupname)
+        state_differs(run, "%s exists but is not a directory", want->name);
+    else
+        state_differs(
+            run,
+            "%s exists but is not a directory — it must be removed by an earlier state in "
+            "the run, or set force: true (apply fails otherwise)",
+            want->name);
+    return 0;
+}
+
+/* Something else has the name: out of the way, or an error. */
+static int clear_way(struct survey *survey, struct err *err)
+{
+    const struct directory_args *want = survey->want;
+    struct arena *arena = survey->run->arena;
+    struct fs_info info;
+    const char *aside;
+
+    if (!want->backupname && !want->force)
+        return err_set(err, ERR_INVALID,
+                       "%s exists but is not a directory (set force: true to replace it)",
+                       want->name);
+    if (!want->backupname)
+        return change_remove(survey->run, survey->name, err);
+    aside = path_join(arena, path_dirname(arena, survey->name), want->backupname);
+    if (fs_lstat(aside, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE && !want->force)
+        return err_set(err, ERR_INVALID,
+                       "%s is in the way of backupname (set force: true to replace it)", aside);
+    if (info.kind != FS_NONE && change_remove(survey->run, aside, err) < 0)
+        return -1;
+    return change_rename(survey->run, survey->name, aside, err);
+}
+
+static int make_folder(struct survey *survey, struct err *err)
+{
+    const struct directory_args *want = survey->want;
+    struct fs_info info;
+
+    if (fs_lstat(survey->name, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_NONE && clear_way(survey, err) < 0)
+        return -1;
+    if (parent_make(survey->run, want->name, want->makedirs, NULL, err) < 0)
+        return -1;
+    return change_mkdir(survey->run, survey->name, &survey->self.want, err);
+}
+
+static int apply_below(struct survey *survey, struct err *err)
+{
+    if (walk_below(survey, err) < 0)
+        return -1;
+    VEC_EACH (&survey->extra.list, path)
+        if (change_remove(survey->run, *path, err) < 0)
+            return -1;
+    VEC_EACH (&survey->faults, fault)
+        if (attrs_apply(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info,
+                        false, err) < 0)
+            return -1;
+    if (survey->extra.list.n > 0)
+        state_detail(survey->run, "removed", "%zu", survey->extra.list.n);
+    if (survey->faults.n > 0)
+        state_detail(survey->run, "set", "%zu", survey->faults.n);
+    return 0;
+}
+
+static int directory_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct directory_args *want = args;
+    struct survey survey;
+    struct fs_info info;
+    bool made, differs = false;
+
+    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
+        return -1;
+    made = info.kind != FS_FOLDER;
+    if (made && make_folder(&survey, err) < 0)
+        return -1;
+    if (!made && !want->children_only) {
+        differs = attrs_differ(&survey.self, &info);
+        if (attrs_apply(run, want->name, &survey.self, &info, false, err) < 0)
+            return -1;
+    }
+    if (apply_below(&survey, err) < 0 || fs_stat(want->name, &info, err) < 0)
+        return -1;
+    if (!made && !differs && survey.faults.n + survey.extra.list.n == 0) {
+        state_unchanged(run);
+        return 0;
+    }
+    state_say(run, "ensured directory %s (mode %04o)", want->name, (unsigned)info.mode);
+    state_detail(run, "path", "%s", want->name);
+    state_detail(run, "mode", "%04o", (unsigned)info.mode);
+    return 0;
+}
+
+const struct module module_file_directory = {
+    .name = "file.directory",
+    .summary = "a folder with this mode and owner, and what is in it",
+    .details = "`clean` removes everything below the folder but what `exclude_pat` names and what "
+               "other states of the same run manage there. Reverting brings all of it back.",
+    .example = "name: ROOT/conf.d\nmode: \"0750\"\n",
+    .params = directory_params,
+    .args_size = sizeof(struct directory_args),
+    .validate = directory_validate,
+    .check = directory_check,
+    .apply = directory_apply,
+};

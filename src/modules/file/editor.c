@@ -1,0 +1,125 @@
+#include "modules/file/editor.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/parent.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/fs.h"
+
+/* Paths share these; two that meet in one wait for each other without need, which is rare. */
+#define LOCKS 64
+
+static pthread_mutex_t locks[LOCKS];
+static pthread_once_t locks_made = PTHREAD_ONCE_INIT;
+
+static void make_locks(void)
+{
+    for (size_t i = 0; i < LOCKS; i++)
+        (void)pthread_mutex_init(&locks[i], NULL);
+}
+
+static pthread_mutex_t *lock_of(const char *path)
+{
+    (void)pthread_once(&locks_made, make_locks);
+    return &locks[map_hash(path, strlen(path)) % LOCKS];
+}
+
+/* Read the file and ask the module. */
+static int make_plan(struct state_run *run, const struct editor *editor, const void *args,
+                     struct editor_file *file, struct editor_plan *plan, struct err *err)
+{
+    struct str text;
+
+    if (fs_read(run->arena, editor->path, EDITOR_FILE_MAX, &text, err) < 0)
+        return -1;
+    *file = (struct editor_file){ editor->path, text.p != NULL, text.p ? text : STR("") };
+    return editor->plan(run, args, file, plan, err);
+}
+
+static bool is_content(const struct editor_file *file, const struct editor_plan *plan)
+{
+    if (!file->exists && plan->create)
+        return false;
+    return str_eq(file->text, buf_view(&plan->text));
+}
+
+static void remark(struct state_run *run, const struct editor_plan *plan)
+{
+    if (plan->remark)
+        state_say(run, "%s", plan->remark);
+}
+
+int editor_check(struct state_run *run, const struct editor *editor, const void *args,
+                 struct err *err)
+{
+    struct editor_plan plan = { .text = BUF_INIT(EDIT_SIZE_MAX) };
+    struct editor_file file;
+    int result = make_plan(run, editor, args, &file, &plan, err);
+
+    if (result == 0 && is_content(&file, &plan)) {
+        remark(run, &plan);
+    } else if (result == 0) {
+        if (!file.exists)
+            result = parent_check_file(run, editor->path, editor->makedirs, err);
+        state_differs(run, "%s", plan.pending);
+        if (!editor->hide)
+            state_diff_content(run, file.path, file.exists ? file.text : (struct str){ NULL, 0 },
+                               buf_view(&plan.text));
+    }
+    buf_done(&plan.text);
+    return result;
+}
+
+static int write_plan(struct state_run *run, const struct editor *editor,
+                      const struct editor_file *file, const struct editor_plan *plan,
+                      struct err *err)
+{
+    if (!file->exists &&
+        parent_make_file(run, editor->path, editor->makedirs, editor->folder, err) < 0)
+        return -1;
+    if (backup_make(run, editor->path, editor->backup, err) < 0 ||
+        change_write(run, editor->path, buf_view(&plan->text), file->exists ? NULL : editor->fresh,
+                     err) < 0)
+        return -1;
+    state_say(run, "%s", plan->done);
+    state_detail(run, "path", "%s", editor->path);
+    if (plan->detail)
+        state_detail(run, plan->detail, "%s", plan->word);
+    return 0;
+}
+
+static int edit(struct state_run *run, const struct editor *editor, const void *args,
+                struct err *err)
+{
+    struct editor_plan plan = { .text = BUF_INIT(EDIT_SIZE_MAX) };
+    struct editor_file file;
+    int result = make_plan(run, editor, args, &file, &plan, err);
+
+    if (result == 0 && is_content(&file, &plan)) {
+        remark(run, &plan);
+        state_unchanged(run);
+    } else if (result == 0) {
+        result = write_plan(run, editor, &file, &plan, err);
+    }
+    buf_done(&plan.text);
+    return result;
+}
+
+int editor_apply(struct state_run *run, const struct editor *editor, const void *args,
+                 struct err *err)
+{
+    pthread_mutex_t *lock = lock_of(editor->path);
+    int result;
+
+    (void)pthread_mutex_lock(lock);
+    result = edit(run, editor, args, err);
+    (void)pthread_mutex_unlock(lock);
+    return result;
+}

@@ -1,0 +1,174 @@
+/* file.keyvalue - keys of a file have these values. */
+#include "base/err.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct keyvalue_args
+
+struct keyvalue_args {
+    const char *name;
+    struct str separator, key, value, uncomment;
+    bool has_key, has_value;
+    struct param_strmap key_values, entries;
+    int64_t count;
+    bool append, prepend, search_only, key_ignore_case, value_ignore_case, show_changes;
+    bool ignore_if_missing;
+    enum param_tristate create;
+    const struct value *backup;
+};
+
+/* clang-format off */
+static const struct param keyvalue_params[] = {
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("key", TEXT, ARGS, key, "a key", PARAM_GIVEN(ARGS, has_key)),
+    PARAM("value", TEXT, ARGS, value, "its value", PARAM_GIVEN(ARGS, has_value)),
+    PARAM("key_values", STRMAP, ARGS, key_values, "several keys and their values"),
+    PARAM("entries", STRMAP, ARGS, entries, "the same; wins over key_values"),
+    PARAM("separator", TEXT, ARGS, separator, "what stands between, written as it is; blanks around it do not count when it is looked for", .default_text = "="),
+    PARAM("uncomment", TEXT, ARGS, uncomment, "characters that may stand before a key and are then taken away"),
+    PARAM("count", INT, ARGS, count, "lines of one key that are set; -1: all", .default_text = "1", PARAM_RANGE(-1, INT32_MAX)),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "add keys that are not there at the end", .default_text = "true"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add them at the beginning instead"),
+    PARAM("search_only", BOOL, ARGS, search_only, "change nothing: it is an error when a key is not as it should be"),
+    PARAM("key_ignore_case", BOOL, ARGS, key_ignore_case, "keys are the same in any case"),
+    PARAM("value_ignore_case", BOOL, ARGS, value_ignore_case, "values are the same in any case"),
+    PARAM("create_if_missing", TRISTATE, ARGS, create, "make a file that is not there; false: that is an error", .aliases = "create"),
+    PARAM("ignore_if_missing", BOOL, ARGS, ignore_if_missing, "a file that is not there is left so, without an error"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+static int keyvalue_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct keyvalue_args *want = args;
+    int result = backup_validate(want->backup, diags);
+
+    if (!want->has_key && want->key_values.n == 0 && want->entries.n == 0)
+        result = value_diag(diags, where, "no entries (use key/value, key_values, or entries)");
+    if (want->has_key && !want->has_value)
+        result = value_diag(diags, where, "key \"%.*s\" requires a value", STR_ARG(want->key));
+    if (want->has_value && !want->has_key)
+        result = value_diag(diags, value_point(where, "value"), "'value' wants a 'key'");
+    if (want->separator.n == 0)
+        result = value_diag(diags, value_point(where, "separator"), "'separator' may not be empty");
+    return result;
+}
+
+/* Later ones win over earlier ones of the same key. */
+static void put(struct edit_pair *pairs, size_t *n, struct str key, struct str value)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (str_eq(pairs[i].key, key)) {
+            pairs[i].value = value;
+            return;
+        }
+    pairs[(*n)++] = (struct edit_pair){ key, value };
+}
+
+static const struct edit_pair *all_pairs(struct state_run *run, const struct keyvalue_args *want,
+                                         size_t *ret_n)
+{
+    struct edit_pair *pairs =
+        ARENA_ARRAY(run->arena, struct edit_pair, want->key_values.n + want->entries.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < want->key_values.n; i++)
+        put(pairs, &n, str_from(want->key_values.p[i].key), str_from(want->key_values.p[i].value));
+    for (size_t i = 0; i < want->entries.n; i++)
+        put(pairs, &n, str_from(want->entries.p[i].key), str_from(want->entries.p[i].value));
+    if (want->has_key)
+        put(pairs, &n, want->key, want->value);
+    *ret_n = n;
+    return pairs;
+}
+
+static int plan_missing(struct state_run *run, const struct keyvalue_args *want,
+                        struct editor_plan *plan, struct err *err)
+{
+    if (want->ignore_if_missing) {
+        buf_clear(&plan->text);
+        plan->create = false;
+        return 0;
+    }
+    if (want->create == PARAM_IS_FALSE)
+        return err_set(err, ERR_NOT_FOUND, "file %s does not exist and create_if_missing is false",
+                       want->name);
+    plan->pending = arena_printf(run->arena, "file %s does not exist", want->name);
+    return 0;
+}
+
+static int keyvalue_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                         struct editor_plan *plan, struct err *err)
+{
+    const struct keyvalue_args *want = args;
+    struct edit_keyvalue edit = {
+        .separator = want->separator,
+        .uncomment = want->uncomment,
+        .count = want->count < 0 ? 0 : (size_t)want->count,
+        .append = want->append && !want->prepend,
+        .prepend = want->prepend,
+        .key_ignore_case = want->key_ignore_case,
+        .value_ignore_case = want->value_ignore_case,
+    };
+    struct edit_keyvalue_found found;
+
+    edit.pairs = all_pairs(run, want, &edit.n);
+    if (edit_keyvalue(file->text, &edit, &plan->text, &found, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    if (want->search_only && (found.changed > 0 || found.missing > 0))
+        return err_set(err, ERR_INVALID, "%zu key/value entries of %s are not as they should be",
+                       found.changed + found.missing, want->name);
+    plan->create = true;
+    plan->detail = "entries";
+    plan->word = arena_printf(run->arena, "%zu", edit.n);
+    plan->done =
+        arena_printf(run->arena, "ensured %zu key/value entries in %s", edit.n, want->name);
+    plan->pending =
+        arena_printf(run->arena, "%zu key/value entries pending in %s", found.changed, want->name);
+    if (found.missing > 0)
+        plan->remark = arena_printf(run->arena,
+                                    "%zu keys are not in %s, and append_if_not_found "
+                                    "is false",
+                                    found.missing, want->name);
+    return file->exists ? 0 : plan_missing(run, want, plan, err);
+}
+
+static struct editor editor_of(const struct keyvalue_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = keyvalue_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int keyvalue_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int keyvalue_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_keyvalue = {
+    .name = "file.keyvalue",
+    .summary = "keys of a file have these values",
+    .example = "name: ROOT/login.defs\nseparator: ' '\nkey_values:\n  UMASK: \"027\"\n  "
+               "PASS_MAX_DAYS: \"90\"\n",
+    .params = keyvalue_params,
+    .args_size = sizeof(struct keyvalue_args),
+    .validate = keyvalue_validate,
+    .check = keyvalue_check,
+    .apply = keyvalue_apply,
+};

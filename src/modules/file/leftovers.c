@@ -1,0 +1,99 @@
+#include "modules/file/leftovers.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "state/managed.h"
+#include "state/module.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/tree.h"
+
+struct search {
+    struct state_run *run;
+    struct arena *arena;
+    size_t prefix; /* of the folder, with its slash */
+    leftovers_keep_fn *keep;
+    void *self;
+    struct leftovers *found;
+    const char *last_kept; /* the newest path that stays; NULL */
+};
+
+static bool is_below(const char *path, const char *folder)
+{
+    const size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+/* A folder that is left: does something in it stay? If not, it goes as a whole. */
+static void leave(struct search *search, const char *path)
+{
+    struct leftovers *found = search->found;
+
+    if (search->last_kept &&
+        (is_below(search->last_kept, path) || strcmp(search->last_kept, path) == 0))
+        return;
+    while (found->list.n > 0 && is_below(found->list.p[found->list.n - 1], path))
+        found->list.n--;
+    VEC_PUSH_IN(search->arena, &found->list, arena_strdup(search->arena, path));
+}
+
+/* What other states of the run manage, and a file that one of them is just writing. */
+static bool is_of_another(const struct state_run *run, const char *path)
+{
+    return managed_has(run->managed, path) || managed_covers(run->managed, path, run->name) ||
+           fs_is_temp_name(path_basename(path).p);
+}
+
+static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+{
+    struct search *search = self;
+    bool kept;
+
+    if (entry->depth == 0)
+        return 0;
+    if (step == TREE_LEAVE) {
+        leave(search, entry->path);
+        return 0;
+    }
+    kept = is_of_another(search->run, entry->path);
+    if (!kept && search->keep(search->self, entry->path + search->prefix, &kept, err) < 0)
+        return -1;
+    if (kept)
+        search->last_kept = arena_strdup(search->arena, entry->path);
+    else if (step == TREE_ENTRY)
+        VEC_PUSH_IN(search->arena, &search->found->list, arena_strdup(search->arena, entry->path));
+    return 0;
+}
+
+int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn *keep, void *self,
+                   struct leftovers *ret, struct err *err)
+{
+    struct search search = {
+        .run = run,
+        .arena = run->arena,
+        .prefix = strlen(folder) + 1,
+        .keep = keep,
+        .self = self,
+        .found = ret,
+    };
+    struct fs_info info;
+
+    *ret = (struct leftovers){ .known = MAP_INIT_IN(run->arena) };
+    if (fs_lstat(folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER)
+        return 0;
+    if (tree_walk(folder, visit, &search, err) < 0)
+        return -1;
+    VEC_EACH (&ret->list, path)
+        map_set(&ret->known, str_from(*path), ret);
+    return 0;
+}
+
+bool leftovers_has(const struct leftovers *leftovers, const char *path)
+{
+    return map_has(&leftovers->known, str_from(path));
+}

@@ -1,0 +1,35 @@
+/*
+ * leftovers - what is in a folder and should not be.
+ *
+ * Everything below the folder that nobody wants to keep. A folder in which nothing
+ * is kept is one leftover; else what is in it is told one by one. What other states
+ * of the run manage is kept in any case.
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef MODULES_FILE_LEFTOVERS_H
+#define MODULES_FILE_LEFTOVERS_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct err;
+struct state_run;
+
+struct leftovers {
+    VEC(const char *) list; /* whole paths */
+    struct map known;       /* the same, for leftovers_has */
+};
+
+/* Is the path below the folder to be kept? */
+typedef int leftovers_keep_fn(void *self, const char *relative, bool *ret_kept, struct err *err);
+
+/* `folder` is normalised; one that is not there has no leftovers. */
+int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn *keep, void *self,
+                   struct leftovers *ret, struct err *err);
+/* Is this path one of them? */
+bool leftovers_has(const struct leftovers *leftovers, const char *path);
+
+#endif

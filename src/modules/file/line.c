@@ -1,0 +1,149 @@
+/* file.line - one line of a file: there, replaced, inserted or gone. */
+#include "base/err.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct line_args
+
+/* In the order of the words. */
+enum line_mode { MODE_ENSURE, MODE_REPLACE, MODE_INSERT, MODE_DELETE, MODE_ABSENT };
+
+static const char *const mode_names[] = {
+    [MODE_ENSURE] = "ensure", [MODE_REPLACE] = "replace", [MODE_INSERT] = "insert",
+    [MODE_DELETE] = "delete", [MODE_ABSENT] = "delete",
+};
+
+static const enum edit_line_mode edit_modes[] = {
+    [MODE_ENSURE] = EDIT_LINE_ENSURE, [MODE_REPLACE] = EDIT_LINE_REPLACE,
+    [MODE_INSERT] = EDIT_LINE_INSERT, [MODE_DELETE] = EDIT_LINE_DELETE,
+    [MODE_ABSENT] = EDIT_LINE_DELETE,
+};
+
+struct line_args {
+    const char *name;
+    struct str content, match, before, after;
+    enum line_mode mode;
+    enum edit_location location;
+    bool indent, create, quiet, show_changes;
+    const struct value *backup;
+};
+
+/* clang-format off */
+static const struct param line_params[] = {
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("content", TEXT, ARGS, content, "the line", .aliases = "line"),
+    PARAM("mode", CHOICE, ARGS, mode, "ensure: the first match becomes the line, or it is added; replace: every match; insert: added unless it is there; delete: every match goes", .choices = "ensure|replace|insert|delete|absent", .default_text = "ensure"),
+    PARAM("match", TEXT, ARGS, match, "a pattern, or a part of a line; without: the line itself"),
+    PARAM("before", TEXT, ARGS, before, "the same: add the line before it"),
+    PARAM("after", TEXT, ARGS, after, "the same: add the line after it; wins over before, with both ensure keeps the line between them"),
+    PARAM("location", CHOICE, ARGS, location, "where it is added without before and after", .choices = "end|start", .default_text = "end"),
+    PARAM("indent", BOOL, ARGS, indent, "take the indentation of the line beside it, unless it has one", .default_text = "true"),
+    PARAM("create", BOOL, ARGS, create, "make a file that is not there; else that is an error", .default_text = "true"),
+    PARAM("quiet", BOOL, ARGS, quiet, "a file that is not there is no error when create is false"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+static bool adds(enum line_mode mode)
+{
+    return mode == MODE_ENSURE || mode == MODE_INSERT;
+}
+
+static int line_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct line_args *want = args;
+    int result = backup_validate(want->backup, diags);
+
+    if (want->content.n == 0 && adds(want->mode))
+        result = value_diag(diags, where, "mode '%s' wants 'content'", mode_names[want->mode]);
+    if (want->match.n == 0 && want->mode == MODE_REPLACE)
+        result = value_diag(diags, where, "mode 'replace' wants 'match'");
+    if (want->match.n == 0 && want->content.n == 0 && !adds(want->mode))
+        result = value_diag(diags, where, "mode 'delete' wants 'match' or 'content'");
+    return result;
+}
+
+static int plan_missing(struct state_run *run, const struct line_args *want,
+                        struct editor_plan *plan, struct err *err)
+{
+    if (!want->create && !want->quiet)
+        return err_set(err, ERR_NOT_FOUND, "file %s does not exist and create is false",
+                       want->name);
+    if (!want->create || !adds(want->mode)) {
+        buf_clear(&plan->text);
+        return 0;
+    }
+    plan->pending = arena_printf(run->arena, "file %s does not exist", want->name);
+    plan->done = arena_printf(run->arena, "created %s with line \"%.*s\"", want->name,
+                              STR_ARG(str_trim_right(want->content)));
+    plan->word = "created";
+    return 0;
+}
+
+static int line_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                     struct editor_plan *plan, struct err *err)
+{
+    const struct line_args *want = args;
+    const struct edit_line edit = {
+        .mode = edit_modes[want->mode],
+        .content = want->content,
+        .match = want->match,
+        .before = want->before,
+        .after = want->after,
+        .location = want->location,
+        .indent = want->indent,
+    };
+    const struct str shown = str_trim_right(want->content.n > 0 ? want->content : want->match);
+    const char *mode = mode_names[want->mode];
+
+    if (edit_line(file->text, &edit, &plan->text, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    plan->detail = "action";
+    plan->word = mode;
+    if (!file->exists)
+        return plan_missing(run, want, plan, err);
+    plan->pending = arena_printf(run->arena, "line \"%.*s\" (%s) differs in %s", STR_ARG(shown),
+                                 mode, want->name);
+    plan->done =
+        arena_printf(run->arena, "%s line \"%.*s\" in %s", mode, STR_ARG(shown), want->name);
+    return 0;
+}
+
+static struct editor editor_of(const struct line_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = line_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int line_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int line_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_line = {
+    .name = "file.line",
+    .summary = "one line of a file: there, replaced, inserted or gone",
+    .example = "name: ROOT/sshd_config\ncontent: PermitRootLogin no\nmatch: ^PermitRootLogin\n",
+    .params = line_params,
+    .args_size = sizeof(struct line_args),
+    .validate = line_validate,
+    .check = line_check,
+    .apply = line_apply,
+};

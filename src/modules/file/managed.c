@@ -1,0 +1,219 @@
+/* file.managed - a file with this content, mode and owner. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "modules/file/attrs.h"
+#include "modules/file/backup.h"
+#include "modules/file/content.h"
+#include "modules/file/scratch.h"
+#include "modules/file/wanted.h"
+#include "state/module.h"
+#include "sys/process.h"
+
+#define ARGS struct managed_args
+
+struct managed_args {
+    const char *name;
+    struct content_args content;
+    const struct value *mode, *dir_mode;
+    const char *user, *group;
+    bool makedirs, replace, create, allow_empty, newline, show_changes, follow_symlinks;
+    const struct value *backup;
+    const char *check_cmd, *tmp_dir, *tmp_ext;
+    const char *encoding;
+};
+
+/* clang-format off */
+static const struct param managed_params[] = {
+    PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("content", TEXT, ARGS, content.content, "what is in it, byte for byte", PARAM_GIVEN(ARGS, content.has_content)),
+    PARAM("contents", ANY, ARGS, content.contents, "what is in it: text, or a list of lines; the last line gets an end"),
+    PARAM("contents_pillar", STR, ARGS, content.pillar, "path of such contents in the settings", .aliases = "contents_settings"),
+    PARAM("contents_grains", STR, ARGS, content.grains, "path of such contents in the facts", .aliases = "contents_facts"),
+    PARAM("contents_newline", BOOL, ARGS, newline, "contents end with a line end", .default_text = "true"),
+    PARAM("allow_empty", BOOL, ARGS, allow_empty, "contents may be empty", .default_text = "true"),
+    PARAM("source", ANY, ARGS, content.source, "where the content comes from: a path of the state tree, of this machine, an URL; or a list: the first that is there"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
+    PARAM("template", ANY, ARGS, content.template, "render the content: true or 'jinja'"),
+    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
+    PARAM("mode", ANY, ARGS, mode, "permissions, or 'keep' for those of the source; new files: 0644", .aliases = "file_mode"),
+    PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
+    PARAM("group", STR, ARGS, group, "group: a name or number"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
+    PARAM("replace", BOOL, ARGS, replace, "replace the content of a file that is there", .default_text = "true"),
+    PARAM("create", BOOL, ARGS, create, "create the file when it is not there", .default_text = "true"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "manage what a link points to; else a link is replaced", .default_text = "true"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("check_cmd", STR, ARGS, check_cmd, "a command that gets the path of the new content and may refuse it"),
+    PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder of the new content while check_cmd runs"),
+    PARAM("tmp_ext", STR, ARGS, tmp_ext, "ending of its name"),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the content", .default_text = "true", .aliases = "show_diff"),
+    PARAM("encoding", STR, ARGS, encoding, "'utf-8': refuse content that is none"),
+    { 0 },
+};
+/* clang-format on */
+
+static int managed_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct managed_args *want = args;
+    int result = content_validate(&want->content, where, diags);
+
+    if (attrs_validate(want->mode, true, diags) < 0 ||
+        attrs_validate(want->dir_mode, false, diags) < 0 ||
+        backup_validate(want->backup, diags) < 0)
+        result = -1;
+    if (want->encoding && strcmp(want->encoding, "utf-8") != 0 &&
+        strcmp(want->encoding, "utf8") != 0)
+        result = value_diag(diags, value_point(where, "encoding"),
+                            "'encoding' knows 'utf-8' only, got '%s'", want->encoding);
+    if (want->tmp_ext && strchr(want->tmp_ext, '/'))
+        result = value_diag(diags, value_point(where, "tmp_ext"), "'tmp_ext' may not hold a slash");
+    return result;
+}
+
+static int check_content(const struct managed_args *want, const struct content *content,
+                         struct err *err)
+{
+    if (!want->allow_empty && content->given && content->text.n == 0)
+        return err_set(err, ERR_INVALID, "the content of %s is empty and allow_empty is false",
+                       want->name);
+    if (want->encoding && !utf8_is_valid(content->text))
+        return err_set(err, ERR_INVALID, "the content of %s is not UTF-8", want->name);
+    return 0;
+}
+
+static int read_attrs(struct state_run *run, const struct managed_args *want,
+                      const struct content *content, struct attrs *ret, struct err *err)
+{
+    if (attrs_read(run, want->mode, want->user, want->group, ret, err) < 0)
+        return -1;
+    if (!ret->keep_mode)
+        return 0;
+    if (!content->source)
+        return err_set(err, ERR_INVALID, "mode 'keep' wants a source");
+    return content_source_mode(run, content->source, &ret->want.mode, err);
+}
+
+/* What the state wants, with its content at hand. `folders` must outlive it. */
+static int resolve(struct state_run *run, const struct managed_args *want, struct attrs *folders,
+                   struct wanted *ret, struct err *err)
+{
+    struct content_args args = want->content;
+    struct content content;
+
+    args.path = want->name;
+    args.no_newline = !want->newline;
+    if (content_get(run, &args, &content, err) < 0 || check_content(want, &content, err) < 0)
+        return -1;
+    *ret = (struct wanted){
+        .path = want->name,
+        .has_content = content.given,
+        .content = content.text,
+        .makedirs = want->makedirs,
+        .keep_content = !want->replace,
+        .keep_absence = !want->create,
+        .replace_link = !want->follow_symlinks,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+    if (read_attrs(run, want, &content, &ret->attrs, err) < 0)
+        return -1;
+    if (!want->dir_mode)
+        return 0;
+    ret->folders = &folders->want;
+    return attrs_read(run, want->dir_mode, want->user, want->group, folders, err);
+}
+
+static int managed_check(struct state_run *run, const void *args, struct err *err)
+{
+    struct wanted wanted;
+    struct attrs folders;
+
+    if (resolve(run, args, &folders, &wanted, err) < 0)
+        return -1;
+    return wanted_check(run, &wanted, err);
+}
+
+static int run_check(struct state_run *run, const struct managed_args *want,
+                     const struct scratch *scratch, struct err *err)
+{
+    const struct process_spec spec = {
+        .command = arena_printf(run->arena, "%s %s", want->check_cmd, scratch->path),
+    };
+    AUTO_BUF struct buf status = BUF_INIT(BUF_NO_LIMIT);
+    struct process_result result;
+    struct str said;
+
+    if (state_command(run, &spec, 0, &result, err) < 0)
+        return -1;
+    if (process_status_ok(result.status))
+        return 0;
+    state_detail_value(run, "stdout", value_str(result.out));
+    state_detail_value(run, "stderr", value_str(result.err));
+    process_status_print(result.status, &status);
+    said = str_trim(result.err.n > 0 ? result.err : result.out);
+    return err_set(err, ERR_INVALID, "check_cmd '%s' refused the new content of %s: %s%s%.*s",
+                   want->check_cmd, want->name, buf_text(&status), said.n > 0 ? ": " : "",
+                   STR_ARG(said));
+}
+
+/* Let the command see the new content before anybody else does. */
+static int ask_check_cmd(struct state_run *run, const struct managed_args *want,
+                         const struct wanted *wanted, struct err *err)
+{
+    const struct scratch_options options = {
+        .folder = want->tmp_dir,
+        .suffix = want->tmp_ext,
+        .mode = 0600,
+        .uid = (uid_t)-1,
+        .gid = (gid_t)-1,
+    };
+    struct scratch scratch;
+    bool writes;
+    int result;
+
+    if (!want->check_cmd || !wanted->has_content)
+        return 0;
+    if (wanted_writes(wanted, &writes, err) < 0)
+        return -1;
+    if (!writes)
+        return 0;
+    if (scratch_make(run, &options, wanted->content, &scratch, err) < 0)
+        return -1;
+    result = run_check(run, want, &scratch, err);
+    scratch_done(&scratch);
+    return result;
+}
+
+static int managed_apply(struct state_run *run, const void *args, struct err *err)
+{
+    enum wanted_done done;
+    struct wanted wanted;
+    struct attrs folders;
+
+    if (resolve(run, args, &folders, &wanted, err) < 0 ||
+        ask_check_cmd(run, args, &wanted, err) < 0 || wanted_apply(run, &wanted, &done, err) < 0)
+        return -1;
+    return wanted_report(run, &wanted, done, err);
+}
+
+const struct module module_file_managed = {
+    .name = "file.managed",
+    .summary = "a file with this content, mode and owner",
+    .details = "Without content and source only mode and owner are managed, and a missing file is "
+               "created empty; what is in an existing file stays. Files are replaced whole, so "
+               "that readers see the old or the new. `content` is written as it is; `contents` "
+               "ends its last line, as Salt does.",
+    .example = "name: ROOT/motd\ncontents: |\n  welcome\nmode: \"0640\"\n",
+    .params = managed_params,
+    .flags = MODULE_WHOLE,
+    .args_size = sizeof(struct managed_args),
+    .validate = managed_validate,
+    .check = managed_check,
+    .apply = managed_apply,
+};

@@ -1,0 +1,62 @@
+/* file.prepend - these lines, at the beginning when they are missing. */
+#include "edit/edit.h"
+#include "modules/file/chunks.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct chunks_args
+
+static const struct param prepend_params[] = {
+    CHUNKS_PARAMS(ARGS),
+    PARAM("header", BOOL, ARGS, header, "they must be the first lines of the file"),
+    { 0 },
+};
+
+static int prepend_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return chunks_validate(args, where, diags);
+}
+
+static int prepend_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    return chunks_plan(run, args, edit_prepend, "prepended", file, plan, err);
+}
+
+static struct editor editor_of(const struct chunks_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = prepend_plan,
+        .makedirs = want->makedirs,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int prepend_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int prepend_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_prepend = {
+    .name = "file.prepend",
+    .summary = "these lines, at the beginning when they are missing",
+    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several "
+               "lines belongs together and is there when its lines follow one another.",
+    .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
+    .params = prepend_params,
+    .args_size = sizeof(struct chunks_args),
+    .validate = prepend_validate,
+    .check = prepend_check,
+    .apply = prepend_apply,
+};

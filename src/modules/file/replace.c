@@ -1,0 +1,140 @@
+/* file.replace - what matches a pattern becomes something else. */
+#include "base/err.h"
+#include "base/matcher.h"
+#include "edit/edit.h"
+#include "modules/file/backup.h"
+#include "modules/file/editor.h"
+#include "modules/file/flags.h"
+#include "state/module.h"
+
+#define ARGS struct replace_args
+
+struct replace_args {
+    const char *name;
+    struct str pattern, repl, not_found;
+    bool has_not_found;
+    int64_t count;
+    const struct value *flags;
+    bool append, prepend, backslash_literal, show_changes;
+    enum param_tristate ignore_if_missing;
+    const struct value *backup;
+};
+
+/* clang-format off */
+static const struct param replace_params[] = {
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("pattern", TEXT, ARGS, pattern, "what to look for, in the syntax of Perl and Python; ^ and $ match at lines", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("repl", TEXT, ARGS, repl, "what it becomes; \\1, \\g<name>, $1 and ${name} are groups"),
+    PARAM("count", INT, ARGS, count, "how many at most; 0: all", .default_text = "0", PARAM_RANGE(0, INT32_MAX)),
+    PARAM("flags", ANY, ARGS, flags, "a list of IGNORECASE, MULTILINE, DOTALL, VERBOSE; without: MULTILINE"),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "add a line at the end when nothing matches"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add a line at the beginning when nothing matches"),
+    PARAM("not_found_content", TEXT, ARGS, not_found, "what is added; without: repl", PARAM_GIVEN(ARGS, has_not_found)),
+    PARAM("backslash_literal", BOOL, ARGS, backslash_literal, "nothing in repl is special"),
+    PARAM("ignore_if_missing", TRISTATE, ARGS, ignore_if_missing, "a file that is not there: true is silent, false an error; without: a remark"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+static int compile(struct arena *arena, const struct replace_args *want, const struct matcher **ret,
+                   struct err *err)
+{
+    unsigned flags;
+
+    if (flags_read(want->flags, MATCHER_MULTILINE, &flags, err) < 0)
+        return -1;
+    return matcher_new(arena, want->pattern, flags, ret, NULL, err);
+}
+
+static int replace_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct replace_args *want = args;
+    int result = backup_validate(want->backup, diags);
+    const struct matcher *matcher;
+    struct err err;
+
+    if (compile(diags->arena, want, &matcher, &err) < 0)
+        result = value_diag(diags, where, "invalid %s", err.text);
+    return result;
+}
+
+static int plan_missing(const struct replace_args *want, struct state_run *run,
+                        struct editor_plan *plan, struct err *err)
+{
+    if (want->append || want->prepend)
+        return 0;
+    buf_clear(&plan->text);
+    if (want->ignore_if_missing == PARAM_IS_FALSE)
+        return err_set(err, ERR_NOT_FOUND, "file %s does not exist", want->name);
+    if (want->ignore_if_missing == PARAM_IS_UNSET)
+        plan->remark = arena_printf(run->arena, "file %s does not exist", want->name);
+    return 0;
+}
+
+static int replace_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    const struct replace_args *want = args;
+    struct edit_replace edit = {
+        .repl = want->repl,
+        .literal = want->backslash_literal,
+        .count = (size_t)want->count,
+        .append = want->append,
+        .prepend = want->prepend,
+        .not_found = want->has_not_found ? want->not_found : (struct str){ NULL, 0 },
+    };
+    const struct str pattern = want->pattern;
+    size_t found;
+
+    if (compile(run->arena, want, &edit.pattern, err) < 0 ||
+        edit_replace(file->text, &edit, &plan->text, &found, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    plan->detail = "pattern";
+    plan->word = arena_str(run->arena, pattern).p;
+    plan->pending = arena_printf(run->arena, "pattern \"%.*s\" replacement pending in %s",
+                                 STR_ARG(pattern), want->name);
+    plan->done = arena_printf(run->arena, "applied replacement of \"%.*s\" in %s", STR_ARG(pattern),
+                              want->name);
+    return file->exists ? 0 : plan_missing(want, run, plan, err);
+}
+
+static struct editor editor_of(const struct replace_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = replace_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int replace_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int replace_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_replace = {
+    .name = "file.replace",
+    .summary = "what matches a pattern in a file becomes something else",
+    .details =
+        "What stands in the file as its own replacement already is left alone, so that replacing "
+        "foo by foobar settles. A group that the pattern does not have is text: $HOME stays.",
+    .example =
+        "name: ROOT/app.conf\npattern: ^port=.*\nrepl: port=8080\nappend_if_not_found: true\n",
+    .params = replace_params,
+    .args_size = sizeof(struct replace_args),
+    .validate = replace_validate,
+    .check = replace_check,
+    .apply = replace_apply,
+};

@@ -1,0 +1,34 @@
+/*
+ * scratch - a file for a moment: a script to run, a text that a command checks.
+ *
+ *     scratch_make -> use scratch.path -> scratch_done (always)
+ *
+ * It is readable by its owner only. Memory: the arena of the run. Threads: any.
+ */
+#ifndef MODULES_FILE_SCRATCH_H
+#define MODULES_FILE_SCRATCH_H
+
+#include <sys/types.h>
+
+#include "base/str.h"
+
+struct err;
+struct state_run;
+
+struct scratch {
+    char *path; /* NULL: none */
+};
+
+struct scratch_options {
+    const char *folder; /* NULL: TMPDIR, or /tmp */
+    const char *suffix; /* behind a random name; NULL: none */
+    mode_t mode;
+    uid_t uid; /* (uid_t)-1: ours */
+    gid_t gid;
+};
+
+int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
+                 struct scratch *ret, struct err *err);
+void scratch_done(struct scratch *scratch);
+
+#endif

@@ -1,0 +1,248 @@
+/* file.serialize - a file that holds data, as JSON or YAML. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "data/json.h"
+#include "data/yaml.h"
+#include "data/yaml_print.h"
+#include "modules/file/attrs.h"
+#include "modules/file/backup.h"
+#include "modules/settings/datapath.h"
+#include "modules/file/wanted.h"
+#include "state/module.h"
+#include "sys/fs.h"
+
+#define ARGS       struct serialize_args
+#define TEXT_MAX   ((size_t)16 << 20)
+#define INDENT_MAX 16
+
+enum format { FORMAT_JSON, FORMAT_YAML };
+
+struct serialize_args {
+    const char *name;
+    const struct value *dataset;
+    const char *dataset_pillar;
+    enum format format;
+    const struct value *options;
+    const struct value *mode, *dir_mode;
+    const char *user, *group;
+    bool makedirs, merge, create, replace, show_changes;
+    const struct value *backup;
+};
+
+/* clang-format off */
+static const struct param serialize_params[] = {
+    PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("dataset", ANY, ARGS, dataset, "the data"),
+    PARAM("dataset_pillar", STR, ARGS, dataset_pillar, "path of the data in the settings", .aliases = "dataset_settings"),
+    PARAM("serializer", CHOICE, ARGS, format, "how it is written", .choices = "json|yaml", .default_text = "yaml", .aliases = "formatter"),
+    PARAM("serializer_opts", ANY, ARGS, options, "of JSON: indent (2), sort_keys (true); a map or a list of maps"),
+    PARAM("merge_if_exists", BOOL, ARGS, merge, "put the data into what the file holds, instead of replacing that"),
+    PARAM("mode", ANY, ARGS, mode, "permissions; new files: 0644"),
+    PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
+    PARAM("group", STR, ARGS, group, "group: a name or number"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
+    PARAM("create", BOOL, ARGS, create, "create the file when it is not there", .default_text = "true"),
+    PARAM("replace", BOOL, ARGS, replace, "replace the content of a file that is there", .default_text = "true"),
+    PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
+    PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- options -------------------------------------------------------------------------- */
+
+struct style {
+    int64_t indent;
+    bool sort_keys;
+};
+
+static const struct param style_params[] = {
+    PARAM("indent", INT, struct style, indent, "blanks for each level", .default_text = "2",
+          PARAM_RANGE(0, INDENT_MAX)),
+    PARAM("sort_keys", BOOL, struct style, sort_keys, "keys in order", .default_text = "true"),
+    { 0 },
+};
+
+/* A list of maps, as Salt has it, is one map. */
+static struct value join_options(struct arena *arena, const struct value *options)
+{
+    struct value_map *all = value_map_new(arena, 2);
+
+    for (size_t i = 0; i < options->list->count; i++) {
+        const struct value *item = &options->list->items[i];
+
+        for (size_t k = 0; item->kind == VALUE_MAP && k < item->map->count; k++)
+            value_map_set(arena, all, item->map->pairs[k].key, item->map->pairs[k].value);
+    }
+    return value_at(value_map(all), options);
+}
+
+static int read_style(struct arena *arena, const struct value *options, struct style *ret,
+                      struct diags *diags)
+{
+    static const struct params_policy policy = { .owner = "serializer_opts", .noun = "option" };
+    struct value joined = options ? *options : value_null();
+
+    if (options && options->kind == VALUE_LIST)
+        joined = join_options(arena, options);
+    *ret = (struct style){ 0 };
+    return params_decode(arena, style_params, &policy, &joined, ret, diags);
+}
+
+static int serialize_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct serialize_args *want = args;
+    struct style style;
+    int result = 0;
+
+    if (!want->dataset == !want->dataset_pillar)
+        result = value_diag(diags, where, "one of 'dataset' and 'dataset_pillar' is wanted");
+    if (attrs_validate(want->mode, false, diags) < 0 ||
+        attrs_validate(want->dir_mode, false, diags) < 0 ||
+        backup_validate(want->backup, diags) < 0 ||
+        read_style(diags->arena, want->options, &style, diags) < 0)
+        result = -1;
+    if (want->options && want->format != FORMAT_JSON)
+        result = value_diag(diags, want->options, "'serializer_opts' are for JSON only");
+    return result;
+}
+
+/* --- the text ----------------------------------------------------------------------------- */
+
+static int find_data(struct state_run *run, const struct serialize_args *want, struct value *ret,
+                     struct err *err)
+{
+    const struct value *found = want->dataset;
+
+    if (want->dataset_pillar) {
+        found = datapath_find(state_settings(run), want->dataset_pillar);
+        if (!found)
+            return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the settings",
+                           want->dataset_pillar);
+    }
+    *ret = *found;
+    return 0;
+}
+
+/* What the file holds now; null when it is not there. */
+static int parse_file(struct state_run *run, const struct serialize_args *want, struct value *ret,
+                      struct err *err)
+{
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct str text;
+    int result;
+
+    *ret = value_null();
+    if (fs_read(run->arena, want->name, TEXT_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p || str_trim(text).n == 0)
+        return 0;
+    if (want->format == FORMAT_JSON)
+        result = json_parse(run->arena, want->name, text, ret, &diags);
+    else
+        result = yaml_parse(run->arena, want->name, text, NULL, ret, &diags);
+    return result < 0 ? diags_to_err(&diags, err) : 0;
+}
+
+static int print(struct state_run *run, const struct serialize_args *want, const struct value *data,
+                 struct str *ret, struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct style style;
+
+    if (want->format == FORMAT_YAML) {
+        if (yaml_print(&out, data, err) < 0)
+            return -1;
+    } else {
+        if (read_style(run->arena, want->options, &style, &diags) < 0)
+            return diags_to_err(&diags, err);
+
+        const unsigned lines =
+            style.indent > 0 ? JSON_STYLE_INDENT(style.indent) : (unsigned)JSON_STYLE_SPACED;
+        if (json_print(&out, data, lines | (style.sort_keys ? JSON_STYLE_SORTED : 0), err) < 0)
+            return -1;
+        buf_add_char(&out, '\n');
+    }
+    *ret = buf_copy(&out, run->arena);
+    return 0;
+}
+
+static int make_text(struct state_run *run, const struct serialize_args *want, struct str *ret,
+                     struct err *err)
+{
+    struct value data, old, merged;
+
+    if (find_data(run, want, &data, err) < 0)
+        return -1;
+    if (!want->merge)
+        return print(run, want, &data, ret, err);
+    if (parse_file(run, want, &old, err) < 0)
+        return -1;
+    if (old.kind == VALUE_NULL)
+        return print(run, want, &data, ret, err);
+    merged = value_merge(run->arena, &old, &data, VALUE_MERGE_REPLACE);
+    return print(run, want, &merged, ret, err);
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+
+static int resolve(struct state_run *run, const struct serialize_args *want, struct attrs *folders,
+                   struct wanted *ret, struct err *err)
+{
+    *ret = (struct wanted){
+        .path = want->name,
+        .has_content = true,
+        .makedirs = want->makedirs,
+        .keep_content = !want->replace,
+        .keep_absence = !want->create,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+    if (make_text(run, want, &ret->content, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    if (attrs_read(run, want->mode, want->user, want->group, &ret->attrs, err) < 0)
+        return -1;
+    if (!want->dir_mode)
+        return 0;
+    ret->folders = &folders->want;
+    return attrs_read(run, want->dir_mode, want->user, want->group, folders, err);
+}
+
+static int serialize_check(struct state_run *run, const void *args, struct err *err)
+{
+    struct wanted wanted;
+    struct attrs folders;
+
+    if (resolve(run, args, &folders, &wanted, err) < 0)
+        return -1;
+    return wanted_check(run, &wanted, err);
+}
+
+static int serialize_apply(struct state_run *run, const void *args, struct err *err)
+{
+    enum wanted_done done;
+    struct wanted wanted;
+    struct attrs folders;
+
+    if (resolve(run, args, &folders, &wanted, err) < 0 ||
+        wanted_apply(run, &wanted, &done, err) < 0)
+        return -1;
+    return wanted_report(run, &wanted, done, err);
+}
+
+const struct module module_file_serialize = {
+    .name = "file.serialize",
+    .summary = "a file that holds data, as JSON or YAML",
+    .example =
+        "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
+    .params = serialize_params,
+    .flags = MODULE_WHOLE,
+    .args_size = sizeof(struct serialize_args),
+    .validate = serialize_validate,
+    .check = serialize_check,
+    .apply = serialize_apply,
+};

@@ -1,0 +1,157 @@
+/* file.symlink - a symbolic link with the given target. */
+#include <string.h>
+
+#include "base/err.h"
+#include "modules/file/attrs.h"
+#include "modules/file/parent.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define ARGS struct symlink_args
+
+struct symlink_args {
+    const char *name, *target, *backupname, *user, *group;
+    const struct value *dir_mode;
+    bool force, makedirs;
+};
+
+/* clang-format off */
+static const struct param symlink_params[] = {
+    PARAM("name", PATH, ARGS, name, "where the link is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("target", STR, ARGS, target, "what it points to", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("force", BOOL, ARGS, force, "replace whatever else has this name"),
+    PARAM("backupname", STR, ARGS, backupname, "move what has this name to here instead: a path, or a name in the same folder"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made; a link has none of its own", .aliases = "mode"),
+    PARAM("user", STR, ARGS, user, "owner of the link itself", .aliases = "owner"),
+    PARAM("group", STR, ARGS, group, "group of the link itself"),
+    { 0 },
+};
+/* clang-format on */
+
+static int symlink_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct symlink_args *want = args;
+
+    (void)where;
+    return attrs_validate(want->dir_mode, false, diags);
+}
+
+struct found {
+    struct fs_info info;
+    const char *target; /* NULL: no link */
+};
+
+static int look(struct state_run *run, const char *path, struct found *ret, struct err *err)
+{
+    if (fs_lstat(path, &ret->info, err) < 0)
+        return -1;
+    return fs_readlink(run->arena, path, &ret->target, err);
+}
+
+/* What a dry run adds when nobody clears the way: it cannot know what states before do. */
+static const char *warning(const struct symlink_args *want)
+{
+    return want->force || want->backupname
+               ? ""
+               : " — it must be removed by an earlier state in the run, or set force: true (apply "
+                 "fails otherwise)";
+}
+
+static int symlink_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct symlink_args *want = args;
+    struct attrs attrs;
+    struct found found;
+
+    if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
+        look(run, want->name, &found, err) < 0)
+        return -1;
+    if (found.info.kind == FS_NONE) {
+        if (parent_check(run, want->name, want->makedirs, err) < 0)
+            return -1;
+        state_differs(run, "symlink %s does not exist", want->name);
+    } else if (!found.target) {
+        state_differs(run, "%s exists as a %s, not a symlink%s", want->name,
+                      fs_kind_name(found.info.kind), warning(want));
+    } else if (strcmp(found.target, want->target) != 0) {
+        state_differs(run, "symlink %s points to \"%s\", want \"%s\"%s", want->name, found.target,
+                      want->target, warning(want));
+    } else {
+        attrs_check(run, want->name, &attrs, &found.info);
+    }
+    return 0;
+}
+
+/* Something else has the name: out of the way, or an error. */
+static int clear_way(struct state_run *run, const struct symlink_args *want,
+                     const struct found *found, struct err *err)
+{
+    if (want->backupname) {
+        const char *folder = path_dirname(run->arena, want->name);
+
+        return change_rename(run, want->name, path_join(run->arena, folder, want->backupname), err);
+    }
+    if (!want->force && found->target)
+        return err_set(err, ERR_INVALID,
+                       "%s already exists pointing to \"%s\"; use force: true to replace",
+                       want->name, found->target);
+    if (!want->force)
+        return err_set(err, ERR_INVALID, "%s exists as a non-symlink; use force: true to replace",
+                       want->name);
+    return change_remove(run, want->name, err);
+}
+
+static int make_link(struct state_run *run, const struct symlink_args *want,
+                     const struct found *found, struct err *err)
+{
+    struct attrs folders;
+
+    if (attrs_read(run, want->dir_mode, NULL, NULL, &folders, err) < 0)
+        return -1;
+    if (found->info.kind != FS_NONE && clear_way(run, want, found, err) < 0)
+        return -1;
+    if (parent_make(run, want->name, want->makedirs, &folders.want, err) < 0 ||
+        change_symlink(run, want->target, want->name, err) < 0)
+        return -1;
+    state_say(run, "created symlink %s -> %s", want->name, want->target);
+    return 0;
+}
+
+static int symlink_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct symlink_args *want = args;
+    struct attrs attrs;
+    struct found found;
+    bool right;
+
+    if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
+        look(run, want->name, &found, err) < 0)
+        return -1;
+    right = found.target && strcmp(found.target, want->target) == 0;
+    if (right && !attrs_differ(&attrs, &found.info)) {
+        state_unchanged(run);
+        return 0;
+    }
+    if (!right && (make_link(run, want, &found, err) < 0 || look(run, want->name, &found, err) < 0))
+        return -1;
+    if (attrs_apply(run, want->name, &attrs, &found.info, true, err) < 0)
+        return -1;
+    state_detail(run, "path", "%s", want->name);
+    state_detail(run, "target", "%s", want->target);
+    return 0;
+}
+
+const struct module module_file_symlink = {
+    .name = "file.symlink",
+    .summary = "a symbolic link with the given target",
+    .example = "name: ROOT/motd\ntarget: /run/motd\n",
+    .params = symlink_params,
+    .flags = MODULE_WHOLE,
+    .args_size = sizeof(struct symlink_args),
+    .validate = symlink_validate,
+    .check = symlink_check,
+    .apply = symlink_apply,
+};

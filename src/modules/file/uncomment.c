@@ -1,0 +1,60 @@
+/* file.uncomment - lines that match are no comments. */
+#include "edit/edit.h"
+#include "modules/file/commenting.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+
+#define ARGS struct commenting_args
+
+static const struct param uncomment_params[] = {
+    COMMENTING_PARAMS(ARGS),
+    { 0 },
+};
+
+static int uncomment_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return commenting_validate(args, where, diags);
+}
+
+static int uncomment_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                          struct editor_plan *plan, struct err *err)
+{
+    static const struct commenting how = { edit_uncomment, "file.uncomment", "uncommented" };
+
+    return commenting_plan(run, &how, args, file, plan, err);
+}
+
+static struct editor editor_of(const struct commenting_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = uncomment_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+static int uncomment_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int uncomment_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = editor_of(args);
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_file_uncomment = {
+    .name = "file.uncomment",
+    .summary = "lines that match are no comments",
+    .example = "name: ROOT/hosts.conf\nregex: ^hidden\n",
+    .params = uncomment_params,
+    .args_size = sizeof(struct commenting_args),
+    .validate = uncomment_validate,
+    .check = uncomment_check,
+    .apply = uncomment_apply,
+};

@@ -1,0 +1,164 @@
+/* git.cloned - a working copy of a repository. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "modules/cmd/run_tool.h"
+#include "modules/git/repo.h"
+#include "state/module.h"
+
+#define ARGS struct cloned_args
+
+struct cloned_args {
+    struct repo_args repo;
+    const char *name, *target, *url;
+};
+
+/* clang-format off */
+static const struct param cloned_params[] = {
+    PARAM("name", STR, ARGS, name, "where the working copy is; with 'target' the repository, as Salt has it", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("url", STR, ARGS, url, "the repository", .flags = PARAM_FILLED, .aliases = "source"),
+    PARAM("target", PATH, ARGS, target, "where the working copy is, when the name is the repository"),
+    PARAM("force", BOOL, ARGS, repo.force, "replace what is in the folder; drop changes of files that git knows"),
+    REPO_PARAMS(ARGS, repo),
+    { 0 },
+};
+/* clang-format on */
+
+/* Either the name is the path, or with `target` the repository. */
+static struct repo_args repo_of(const struct cloned_args *args)
+{
+    struct repo_args repo = args->repo;
+
+    repo.path = args->target ? args->target : args->name;
+    repo.url = args->target && !args->url ? args->name : args->url;
+    return repo;
+}
+
+static int cloned_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct repo_args want = repo_of(args);
+
+    if (!want.url)
+        return value_diag(diags, where, "git.cloned wants 'url', the repository");
+    if (want.path[0] != '/')
+        return value_diag(diags, value_point(where, "name"),
+                          "'name' wants a path that begins with '/', got '%s'", want.path);
+    return repo_validate(&want, where, diags);
+}
+
+static const char *wanted(const struct repo_args *want)
+{
+    return want->rev ? want->rev : want->branch;
+}
+
+/* On a branch it is enough to be on it: git.latest is what follows it. */
+static int is_there(struct state_run *run, const struct repo_args *want, const struct repo *now,
+                    bool *ret, struct err *err)
+{
+    const char *name = wanted(want);
+
+    *ret = true;
+    if (!name)
+        return 0;
+    if (!want->rev && now->branch && strcmp(now->branch, name) == 0)
+        return 0;
+    return repo_is_at(run, want, now, name, ret, err);
+}
+
+static int cloned_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct repo_args repo = repo_of(args), *want = &repo;
+    struct repo now;
+    bool there = true;
+
+    if (repo_look(run, want, &now, err) < 0)
+        return -1;
+    if (!now.is_repo) {
+        state_differs(run, now.exists ? "%s is no working copy" : "directory %s does not exist",
+                      want->path);
+        return 0;
+    }
+    if (!now.url || strcmp(now.url, want->url) != 0)
+        state_differs(run, "remote URL mismatch: got \"%s\", want \"%s\"", now.url ? now.url : "",
+                      want->url);
+    if (is_there(run, want, &now, &there, err) < 0)
+        return -1;
+    if (!there)
+        state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, wanted(want),
+                      now.head ? now.head : "none");
+    if (!run->differs && want->rev)
+        state_say(run, "%s is at rev %s", want->path, want->rev);
+    else if (!run->differs && want->branch)
+        state_say(run, "%s is on branch %s", want->path, want->branch);
+    else if (!run->differs)
+        state_say(run, "%s is cloned from %s", want->path, want->url);
+    return 0;
+}
+
+static int move(struct state_run *run, const struct repo_args *want, bool fresh, struct err *err)
+{
+    if (!wanted(want) || (fresh && !want->rev))
+        return 0;
+    if (want->force && !fresh &&
+        repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", "HEAD"), NULL, err) < 0)
+        return -1;
+    if (fresh && want->rev)
+        return repo_check_out_rev(run, want, err);
+    if (repo_fetch(run, want, err) < 0)
+        return -1;
+    return repo_git(run, want, want->path, TOOL("checkout", "--quiet", wanted(want), "--"), NULL,
+                    err);
+}
+
+static int cloned_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct repo_args repo = repo_of(args), *want = &repo;
+    struct repo now;
+    bool there = false;
+
+    if (repo_look(run, want, &now, err) < 0)
+        return -1;
+    if (now.is_repo && is_there(run, want, &now, &there, err) < 0)
+        return -1;
+    if (now.is_repo && there && now.url && strcmp(now.url, want->url) == 0) {
+        state_unchanged(run);
+        return 0;
+    }
+    if (now.is_repo ? repo_note(run, &now, err) < 0 || repo_set_url(run, want, &now, err) < 0
+                    : repo_clone(run, want, err) < 0)
+        return -1;
+    if (!there && move(run, want, !now.is_repo, err) < 0)
+        return -1;
+    if (repo_update_submodules(run, want, err) < 0)
+        return -1;
+    buf_clear(&run->text);
+    state_say(run, "cloned %s to %s%s%s", want->url, want->path,
+              wanted(want) ? " and checked out " : "", wanted(want) ? wanted(want) : "");
+    state_detail(run, "path", "%s", want->path);
+    state_detail(run, "url", "%s", want->url);
+    return 0;
+}
+
+static int cloned_revert(struct state_run *run, const void *args, struct err *err)
+{
+    const struct repo_args repo = repo_of(args);
+
+    return repo_revert(run, &repo, err);
+}
+
+const struct module module_git_cloned = {
+    .name = "git.cloned",
+    .summary = "a working copy of a repository",
+    .details = "A copy that is there moves only to reach `rev` or `branch`; git.latest follows the "
+               "repository. A revert removes a clone that was made here.",
+    .example = "name: /srv/app\nurl: https://git.example.org/app.git\nbranch: main\n",
+    .params = cloned_params,
+    .flags = MODULE_TREE,
+    .args_size = sizeof(struct cloned_args),
+    .validate = cloned_validate,
+    .check = cloned_check,
+    .apply = cloned_apply,
+    .revert = cloned_revert,
+};

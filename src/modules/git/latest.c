@@ -1,0 +1,284 @@
+/* git.latest - a working copy that follows its repository. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "modules/git/mirror.h"
+#include "modules/cmd/run_tool.h"
+#include "modules/git/repo.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define ARGS struct latest_args
+
+struct latest_args {
+    struct repo_args repo;
+    bool force_clone, force_reset, force_checkout;
+};
+
+/* clang-format off */
+static const struct param latest_params[] = {
+    PARAM("name", STR, ARGS, repo.url, "the repository", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "url"),
+    PARAM("target", PATH, ARGS, repo.path, "where the working copy is", .flags = PARAM_REQUIRED),
+    PARAM("force", BOOL, ARGS, repo.force, "force_clone and force_reset"),
+    PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is no working copy"),
+    PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
+    PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
+    PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
+    PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; those that are gone there go here too"),
+    REPO_PARAMS(ARGS, repo),
+    { 0 },
+};
+/* clang-format on */
+
+static bool is_bare(const struct latest_args *args)
+{
+    return args->repo.bare || args->repo.mirror;
+}
+
+/* What is about a working copy. */
+static int validate_bare(const struct latest_args *args, const struct value *where,
+                         struct diags *diags)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } others[] = {
+        { "rev", args->repo.rev },
+        { "branch", args->repo.branch },
+        { "depth", args->repo.depth > 0 },
+        { "submodules", args->repo.submodules },
+        { "force_reset", args->force_reset },
+        { "force_checkout", args->force_checkout },
+    };
+    int result = 0;
+
+    for (size_t i = 0; is_bare(args) && i < ARRAY_LEN(others); i++)
+        if (others[i].given)
+            result = value_diag(diags, where, "'%s' and '%s' exclude each other", others[i].key,
+                                args->repo.mirror ? "mirror" : "bare");
+    return result;
+}
+
+static int latest_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct latest_args *want = args;
+    const int result = repo_validate(&want->repo, where, diags);
+
+    return validate_bare(want, where, diags) < 0 ? -1 : result;
+}
+
+static bool is_full_commit(const char *rev)
+{
+    return strlen(rev) == 40 && rev[strspn(rev, "0123456789abcdef")] == '\0';
+}
+
+/* The commit that the repository has under the wanted name; asked over the network. A `rev` that
+ * turns out to be a branch is followed as one, and HEAD is whatever the repository says. */
+static int ask_remote(struct state_run *run, struct repo_args *want, const char **ret,
+                      struct err *err)
+{
+    const char *name = want->rev ? want->rev : want->branch ? want->branch : "HEAD";
+    struct str text, best = { NULL, 0 };
+    bool is_branch = false;
+
+    if (is_full_commit(name)) {
+        *ret = name;
+        return 0;
+    }
+    if (repo_git(run, want, NULL,
+                 TOOL("ls-remote", "--", want->url, name, arena_printf(run->arena, "%s^{}", name)),
+                 &text, err) < 0)
+        return -1;
+    while (text.p) {
+        struct str line = str_cut(&text, '\n');
+        const struct str commit = str_cut(&line, '\t');
+        const struct str ref = line.p ? str_trim(line) : STR("");
+        const bool peeled = str_ends(ref, STR("^{}"));
+
+        if (commit.n == 0)
+            continue;
+        /* a branch wins over a tag of its name; a tag is what it stands for */
+        if (!best.p || peeled || str_starts(ref, STR("refs/heads/")))
+            best = commit;
+        if (str_starts(ref, STR("refs/heads/")))
+            is_branch = true;
+        if (is_branch)
+            break;
+    }
+    if (want->rev && (is_branch || strcmp(name, "HEAD") == 0)) {
+        want->branch = is_branch ? name : NULL;
+        want->rev = NULL;
+    }
+    *ret = best.p ? arena_str(run->arena, best).p : NULL;
+    if (!*ret && want->rev)
+        *ret = name; /* a short commit: only a fetch can tell */
+    if (*ret)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND, "%s has no branch or tag '%s'", want->url, name);
+}
+
+static int is_current(struct state_run *run, const struct repo_args *want, const struct repo *now,
+                      const char *commit, bool *ret, struct err *err)
+{
+    if (now->head && strcmp(now->head, commit) == 0) {
+        *ret = want->rev || !want->branch ||
+               (now->branch && strcmp(now->branch, want->branch) == 0) || !now->branch;
+        return 0;
+    }
+    *ret = false;
+    if (is_full_commit(commit))
+        return 0;
+    return repo_is_at(run, want, now, commit, ret, err);
+}
+
+static int latest_check(struct state_run *run, const void *args, struct err *err)
+{
+    struct repo_args copy = ((const struct latest_args *)args)->repo, *want = &copy;
+    struct repo now;
+    const char *commit;
+    bool current;
+
+    if (is_bare(args))
+        return mirror_check(run, want, err);
+    if (repo_look(run, want, &now, err) < 0)
+        return -1;
+    if (!now.is_repo) {
+        state_differs(run, now.exists ? "target %s is no working copy" : "target %s does not exist",
+                      want->path);
+        return 0;
+    }
+    if (!now.url || strcmp(now.url, want->url) != 0)
+        state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
+                      now.url ? now.url : "", want->url);
+    if (ask_remote(run, want, &commit, err) < 0 ||
+        is_current(run, want, &now, commit, &current, err) < 0)
+        return -1;
+    if (!current && want->rev)
+        state_differs(run, "%s needs checkout to rev %s", want->path, want->rev);
+    else if (!current)
+        state_differs(run, "%s is behind %s (HEAD %.12s, there %.12s)", want->path, want->remote,
+                      now.head ? now.head : "none", commit);
+    if (!run->differs && want->rev)
+        state_say(run, "%s is at rev %s", want->path, want->rev);
+    else if (!run->differs)
+        state_say(run, "%s is up to date", want->path);
+    return 0;
+}
+
+/* --- moving ---------------------------------------------------------------------------------- */
+
+static const char *target_of(struct state_run *run, const struct repo_args *want,
+                             const char *commit)
+{
+    if (want->rev || is_full_commit(commit))
+        return commit;
+    return arena_printf(run->arena, "%s/%s", want->remote, want->branch ? want->branch : "HEAD");
+}
+
+static int check_out(struct state_run *run, const struct repo_args *want, const struct repo *now,
+                     bool reset, struct err *err)
+{
+    const char *name = want->rev ? want->rev : want->branch;
+
+    if (!name || (now->branch && strcmp(now->branch, name) == 0))
+        return 0;
+    return repo_git(run, want, want->path,
+                    reset ? TOOL("checkout", "--quiet", "--force", name, "--")
+                          : TOOL("checkout", "--quiet", name, "--"),
+                    NULL, err);
+}
+
+static int update(struct state_run *run, const struct latest_args *args, const struct repo *now,
+                  const char *commit, struct err *err)
+{
+    const struct repo_args *want = &args->repo;
+    const bool reset = want->force || args->force_reset;
+    const bool forced = reset || args->force_checkout;
+    const char *target;
+
+    if (repo_note(run, now, err) < 0 || repo_set_url(run, want, now, err) < 0 ||
+        repo_fetch(run, want, err) < 0 || check_out(run, want, now, forced, err) < 0)
+        return -1;
+    target = target_of(run, want, commit);
+    if (reset)
+        return repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", target), NULL,
+                        err);
+    if (want->rev)
+        return 0;
+    if (repo_git(run, want, want->path, TOOL("merge", "--quiet", "--ff-only", target), NULL, err) <
+        0)
+        return err_wrap(err, "%s has gone its own way (force_reset: true drops that)", want->path);
+    return 0;
+}
+
+static int clone(struct state_run *run, const struct latest_args *args, struct err *err)
+{
+    struct repo_args want = args->repo;
+
+    want.force |= args->force_clone;
+    if (repo_clone(run, &want, err) < 0)
+        return -1;
+    if (!want.rev)
+        return 0;
+    return repo_check_out_rev(run, &want, err);
+}
+
+static int latest_apply(struct state_run *run, const void *args, struct err *err)
+{
+    struct latest_args copy = *(const struct latest_args *)args, *latest = &copy;
+    struct repo_args *want = &copy.repo;
+    struct repo now, after;
+    const char *commit;
+    bool current = false;
+
+    want->force |= is_bare(latest) && latest->force_clone;
+    if (is_bare(latest))
+        return mirror_apply(run, want, err);
+    if (repo_look(run, want, &now, err) < 0)
+        return -1;
+    if (now.is_repo && (ask_remote(run, want, &commit, err) < 0 ||
+                        is_current(run, want, &now, commit, &current, err) < 0))
+        return -1;
+    if (current && now.url && strcmp(now.url, want->url) == 0) {
+        state_unchanged(run);
+        return 0;
+    }
+    if ((now.is_repo ? update(run, latest, &now, commit, err) : clone(run, latest, err)) < 0 ||
+        repo_update_submodules(run, want, err) < 0 || repo_look(run, want, &after, err) < 0)
+        return -1;
+    buf_clear(&run->text);
+    if (now.is_repo)
+        state_say(run, "updated %s to latest", want->path);
+    else
+        state_say(run, "cloned %s to %s", want->url, want->path);
+    state_detail(run, "url", "%s", want->url);
+    state_detail(run, "target", "%s", want->path);
+    state_detail(run, "revision", "%s", after.head ? after.head : "");
+    return 0;
+}
+
+static int latest_revert(struct state_run *run, const void *args, struct err *err)
+{
+    const struct latest_args *latest = args;
+
+    return is_bare(latest) ? mirror_revert(run, &latest->repo, err)
+                           : repo_revert(run, &latest->repo, err);
+}
+
+const struct module module_git_latest = {
+    .name = "git.latest",
+    .summary = "a working copy, or a bare one, that follows its repository",
+    .details = "Moves forward only, unless force_reset is set. A `rev` that is a branch is "
+               "followed. The repository is asked in a dry run "
+               "too. A revert goes back to the commit that was there before.",
+    .example = "name: https://git.example.org/app.git\ntarget: /srv/app\nbranch: main\n",
+    .params = latest_params,
+    .flags = MODULE_TREE,
+    .args_size = sizeof(struct latest_args),
+    .validate = latest_validate,
+    .check = latest_check,
+    .apply = latest_apply,
+    .revert = latest_revert,
+};

@@ -1,0 +1,455 @@
+#include "modules/git/repo.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "modules/cmd/run_tool.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "state/validate.h"
+#include "sys/account.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "sys/process.h"
+#include "sys/tree.h"
+
+#define HEX_MIN 7
+
+int repo_validate(const struct repo_args *args, const struct value *where, struct diags *diags)
+{
+    const struct {
+        const char *key, *text;
+    } words[] = { { "url", args->url },
+                  { "branch", args->branch },
+                  { "rev", args->rev },
+                  { "remote", args->remote } };
+    int result = validate_text("user", args->user, VALIDATE_USER, where, diags);
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (validate_text(words[i].key, words[i].text, VALIDATE_ARGUMENT, where, diags) < 0)
+            result = -1;
+    if (validate_text("https_user", args->https_user, VALIDATE_LINE, where, diags) < 0 ||
+        validate_text("https_pass", args->https_pass, VALIDATE_LINE, where, diags) < 0)
+        result = -1;
+    if (args->https_pass && !args->https_user)
+        result = value_diag(diags, value_point(where, "https_pass"),
+                            "'https_pass' wants an 'https_user'");
+    if (args->url && str_starts(str_from(args->url), STR("ext::")))
+        result = value_diag(diags, value_point(where, "url"), "'url' may not run a command");
+    if (args->identity && strpbrk(args->identity, "'\n"))
+        result =
+            value_diag(diags, value_point(where, "identity"), "'identity' may not hold quotes");
+    return result;
+}
+
+/* --- git ----------------------------------------------------------------------------------- */
+
+/* The password is in the environment of git and of nobody else: not in its words, not in a file. */
+static void add_credentials(const struct tool *tool, struct tool_words *env,
+                            const struct repo_args *args)
+{
+    if (!args->https_user)
+        return;
+    tool_add(tool, env, "GIT_CONFIG_COUNT=1");
+    tool_add(tool, env, "GIT_CONFIG_KEY_0=credential.helper");
+    tool_add(tool, env,
+             "GIT_CONFIG_VALUE_0=!f() { echo \"username=$ZESTER_GIT_USER\"; "
+             "echo \"password=$ZESTER_GIT_PASS\"; }; f");
+    tool_add(tool, env, arena_printf(tool->arena, "ZESTER_GIT_USER=%s", args->https_user));
+    tool_add(
+        tool, env,
+        arena_printf(tool->arena, "ZESTER_GIT_PASS=%s", args->https_pass ? args->https_pass : ""));
+}
+
+int repo_try(struct state_run *run, const struct repo_args *args, const char *path,
+             const char *const *words, struct process_result *ret, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    const char *ssh =
+        args->identity
+            ? arena_printf(run->arena,
+                           "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o IdentitiesOnly=yes -i '%s'",
+                           args->identity)
+            : "GIT_SSH_COMMAND=ssh -o BatchMode=yes";
+    struct tool_words all = { 0 }, env = { 0 };
+    struct tool_options options = { .runas = args->user };
+
+    tool_add(&tool, &env, "GIT_TERMINAL_PROMPT=0");
+    tool_add(&tool, &env, ssh);
+    add_credentials(&tool, &env, args);
+    options.env = tool_argv(&tool, &env);
+
+    tool_add(&tool, &all, "git");
+    if (path) {
+        tool_add(&tool, &all, "-C");
+        tool_add(&tool, &all, path);
+        /* A copy of another user is theirs, and the state says that it is meant. */
+        tool_add(&tool, &all, "-c");
+        tool_add(&tool, &all, arena_printf(run->arena, "safe.directory=%s", path));
+    }
+    for (; *words; words++)
+        tool_add(&tool, &all, *words);
+    return tool_try(&tool, tool_argv(&tool, &all), &options, ret, err);
+}
+
+int repo_git(struct state_run *run, const struct repo_args *args, const char *path,
+             const char *const *words, struct str *ret, struct err *err)
+{
+    struct process_result result;
+
+    if (repo_try(run, args, path, words, &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return tool_fail(TOOL("git", words[0]), &result, err);
+    if (ret)
+        *ret = arena_str(run->arena, str_trim(result.out));
+    return 0;
+}
+
+/* What git says, or NULL when it says no. */
+static int ask(struct state_run *run, const struct repo_args *args, const char *const *words,
+               const char **ret, struct err *err)
+{
+    struct process_result result;
+
+    if (repo_try(run, args, args->path, words, &result, err) < 0)
+        return -1;
+    *ret = process_status_ok(result.status) && str_trim(result.out).n > 0
+               ? arena_str(run->arena, str_trim(result.out)).p
+               : NULL;
+    return 0;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static bool is_bare(const struct repo_args *args)
+{
+    return args->bare || args->mirror;
+}
+
+/* Is the very folder one, not something above it? */
+static int look_for_repo(struct state_run *run, const struct repo_args *args, bool *ret_is_repo,
+                         struct err *err)
+{
+    const char *inside = path_join(run->arena, args->path, is_bare(args) ? "HEAD" : ".git");
+    const char *said;
+    struct fs_info info;
+
+    if (fs_stat(inside, &info, err) < 0)
+        return -1;
+    *ret_is_repo = info.kind != FS_NONE;
+    if (!*ret_is_repo || !is_bare(args))
+        return 0;
+    if (ask(run, args, TOOL("rev-parse", "--is-bare-repository", "--git-dir"), &said, err) < 0)
+        return -1;
+    *ret_is_repo = said && strcmp(said, "true\n.") == 0;
+    return 0;
+}
+
+int repo_look(struct state_run *run, const struct repo_args *args, struct repo *ret,
+              struct err *err)
+{
+    struct fs_info info;
+
+    *ret = (struct repo){ 0 };
+    if (fs_stat(args->path, &info, err) < 0 || look_for_repo(run, args, &ret->is_repo, err) < 0)
+        return -1;
+    ret->exists = info.kind != FS_NONE;
+    if (!ret->is_repo)
+        return 0;
+    if (ask(run, args,
+            TOOL("config", "--get", arena_printf(run->arena, "remote.%s.url", args->remote)),
+            &ret->url, err) < 0 ||
+        ask(run, args, TOOL("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), &ret->head, err) <
+            0)
+        return -1;
+    return ask(run, args, TOOL("symbolic-ref", "--short", "--quiet", "HEAD"), &ret->branch, err);
+}
+
+int repo_resolve(struct state_run *run, const struct repo_args *args, const char *name,
+                 const char **ret_commit, struct err *err)
+{
+    return ask(
+        run, args,
+        TOOL("rev-parse", "--verify", "--quiet", arena_printf(run->arena, "%s^{commit}", name)),
+        ret_commit, err);
+}
+
+static bool is_hex(const char *text)
+{
+    return strlen(text) >= HEX_MIN && text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
+int repo_is_at(struct state_run *run, const struct repo_args *args, const struct repo *now,
+               const char *rev, bool *ret, struct err *err)
+{
+    const char *commit;
+
+    *ret = false;
+    if (!now->head)
+        return 0;
+    if (is_hex(rev) && strncmp(now->head, rev, strlen(rev)) == 0) {
+        *ret = true;
+        return 0;
+    }
+    if (repo_resolve(run, args, rev, &commit, err) < 0)
+        return -1;
+    if (!commit && repo_resolve(run, args, arena_printf(run->arena, "%s/%s", args->remote, rev),
+                                &commit, err) < 0)
+        return -1;
+    *ret = commit && strcmp(commit, now->head) == 0;
+    return 0;
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+static int own_folder(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    struct change_attr attr = CHANGE_KEEP;
+    const struct account *account;
+
+    if (!args->user)
+        return 0;
+    if (account_find(run->arena, args->user, &account, err) < 0)
+        return -1;
+    if (!account)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
+    attr.uid = account->uid;
+    attr.gid = account->gid;
+    return change_attr(run, args->path, &attr, err);
+}
+
+static int make_folder(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct change_attr attr = CHANGE_KEEP;
+    struct fs_names names = { 0 };
+    struct fs_info info;
+
+    if (fs_stat(args->path, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE) {
+        if (change_make_parents(run, args->path, err) < 0 ||
+            change_mkdir(run, args->path, &attr, err) < 0)
+            return -1;
+        return own_folder(run, args, err);
+    }
+    if (info.kind != FS_FOLDER)
+        return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", args->path,
+                       fs_kind_name(info.kind));
+    if (fs_list(run->arena, args->path, &names, err) < 0)
+        return -1;
+    if (names.list.n == 0)
+        return 0;
+    if (!args->force)
+        return err_set(err, ERR_INVALID,
+                       "'%s' is no %s and not empty; force: true replaces what is there",
+                       args->path, is_bare(args) ? "bare repository" : "working copy");
+    VEC_EACH (&names.list, name)
+        if (change_remove(run, path_join(run->arena, args->path, *name), err) < 0)
+            return -1;
+    return 0;
+}
+
+int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    struct tool_words words = { 0 };
+    struct fs_info before;
+
+    if (fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, err) < 0 ||
+        state_note(run, "cloned", value_bool(true), err) < 0)
+        return -1;
+    tool_add(&tool, &words, "clone");
+    tool_add(&tool, &words, "--quiet");
+    if (is_bare(args))
+        tool_add(&tool, &words, args->mirror ? "--mirror" : "--bare");
+    tool_add(&tool, &words, "--origin");
+    tool_add(&tool, &words, args->remote);
+    if (args->depth > 0) {
+        tool_add(&tool, &words, "--depth");
+        tool_add(&tool, &words, arena_printf(run->arena, "%lld", (long long)args->depth));
+    }
+    if (args->branch && !args->rev) {
+        tool_add(&tool, &words, "--branch");
+        tool_add(&tool, &words, args->branch);
+    }
+    if (args->submodules)
+        tool_add(&tool, &words, "--recurse-submodules");
+    tool_add(&tool, &words, "--");
+    tool_add(&tool, &words, args->url);
+    tool_add(&tool, &words, args->path);
+    if (repo_git(run, args, NULL, tool_argv(&tool, &words), NULL, err) == 0)
+        return 0;
+    if (before.kind == FS_NONE)
+        (void)rmdir(args->path); /* git has emptied it */
+    return -1;
+}
+
+int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const char *depth = arena_printf(run->arena, "%lld", (long long)args->depth), *commit = NULL;
+
+    if (args->depth > 0 && repo_resolve(run, args, args->rev, &commit, err) < 0)
+        return -1;
+    if (args->depth == 0 || commit)
+        return repo_git(run, args, args->path, TOOL("checkout", "--quiet", args->rev, "--"), NULL,
+                        err);
+    /* a short history need not have it */
+    if (repo_git(run, args, args->path,
+                 TOOL("fetch", "--quiet", "--depth", depth, args->remote, args->rev), NULL,
+                 err) < 0)
+        return err_wrap(err, "%s is not in the last %s commits", args->rev, depth);
+    return repo_git(run, args, args->path, TOOL("checkout", "--quiet", "--detach", "FETCH_HEAD"),
+                    NULL, err);
+}
+
+int repo_set_url(struct state_run *run, const struct repo_args *args, const struct repo *now,
+                 struct err *err)
+{
+    if (now->url && strcmp(now->url, args->url) == 0)
+        return 0;
+    return repo_git(run, args, args->path,
+                    TOOL("remote", now->url ? "set-url" : "add", args->remote, args->url), NULL,
+                    err);
+}
+
+static int is_known(struct state_run *run, const struct repo_args *args, const char *name,
+                    bool *ret_known, struct err *err)
+{
+    const char *commit;
+
+    if (repo_resolve(run, args, name, &commit, err) < 0 ||
+        (!commit && repo_resolve(run, args, arena_printf(run->arena, "%s/%s", args->remote, name),
+                                 &commit, err) < 0))
+        return -1;
+    *ret_known = commit != NULL;
+    return 0;
+}
+
+/* A clone with a short history follows one branch only; so another one is added. */
+static int follow(struct state_run *run, const struct repo_args *args, const char *name,
+                  struct err *err)
+{
+    const char *depth = arena_printf(run->arena, "--depth=%lld", (long long)args->depth);
+    const char *branch =
+        arena_printf(run->arena, "+refs/heads/%s:refs/remotes/%s/%s", name, args->remote, name);
+    struct process_result result;
+
+    if (repo_try(run, args, args->path,
+                 args->depth > 0 ? TOOL("fetch", "--quiet", depth, args->remote, branch)
+                                 : TOOL("fetch", "--quiet", args->remote, branch),
+                 &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return err_set(err, ERR_NOT_FOUND, "%s has no branch, tag or commit '%s'", args->url, name);
+    return repo_git(run, args, args->path,
+                    TOOL("remote", "set-branches", "--add", args->remote, name), NULL, err);
+}
+
+int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const char *name = args->rev ? args->rev : args->branch;
+    bool known = true;
+
+    if (repo_git(run, args, args->path, TOOL("fetch", "--quiet", "--tags", "--force", args->remote),
+                 NULL, err) < 0 ||
+        (name && is_known(run, args, name, &known, err) < 0))
+        return -1;
+    return known ? 0 : follow(run, args, name, err);
+}
+
+int repo_update_submodules(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    if (!args->submodules)
+        return 0;
+    return repo_git(run, args, args->path,
+                    TOOL("submodule", "update", "--quiet", "--init", "--recursive"), NULL, err);
+}
+
+/* --- going back --------------------------------------------------------------------------------
+ */
+
+int repo_note(struct state_run *run, const struct repo *now, struct err *err)
+{
+    struct value_map *was = value_map_new(run->arena, 3);
+
+    value_map_set(run->arena, was, value_text("url"),
+                  now->url ? value_text(now->url) : value_null());
+    value_map_set(run->arena, was, value_text("head"),
+                  now->head ? value_text(now->head) : value_null());
+    value_map_set(run->arena, was, value_text("branch"),
+                  now->branch ? value_text(now->branch) : value_null());
+    return state_note(run, "was", value_map(was), err);
+}
+
+static const char *text_of(const struct value *was, const char *key)
+{
+    const struct value *text = value_get(was, key);
+
+    return text && text->kind == VALUE_STR ? text->s.p : NULL;
+}
+
+/* The folder itself has an image. A clone that failed left nothing: what is there now is of
+ * somebody else. */
+static int remove_clone(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    struct fs_names names = { 0 };
+    bool is_repo;
+
+    if (look_for_repo(run, args, &is_repo, err) < 0)
+        return -1;
+    if (!is_repo) {
+        state_unchanged(run);
+        return 0;
+    }
+    if (fs_list(run->arena, args->path, &names, err) < 0)
+        return -1;
+    VEC_EACH (&names.list, name)
+        if (tree_remove(path_join(run->arena, args->path, *name), err) < 0)
+            return -1;
+    state_say(run, "removed the clone %s (revert)", args->path);
+    return 0;
+}
+
+int repo_restore_url(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct value *was = state_noted(run, "was");
+    const char *url = was && was->kind == VALUE_MAP ? text_of(was, "url") : NULL;
+
+    if (!url)
+        return 0;
+    return repo_git(run, args, args->path, TOOL("remote", "set-url", args->remote, url), NULL, err);
+}
+
+static int go_back(struct state_run *run, const struct repo_args *args, const struct value *was,
+                   struct err *err)
+{
+    const char *head = text_of(was, "head"), *branch = text_of(was, "branch");
+
+    if (repo_restore_url(run, args, err) < 0)
+        return -1;
+    if (!head)
+        return 0;
+    if (branch ? repo_git(run, args, args->path, TOOL("checkout", "--quiet", "-B", branch, head),
+                          NULL, err) < 0
+               : repo_git(run, args, args->path, TOOL("checkout", "--quiet", "--detach", head),
+                          NULL, err) < 0)
+        return -1;
+    state_say(run, "%s is at %.12s again (revert)", args->path, head);
+    return 0;
+}
+
+int repo_revert(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct value *was = state_noted(run, "was");
+
+    if (state_noted(run, "cloned"))
+        return remove_clone(run, args, err);
+    if (was && was->kind == VALUE_MAP)
+        return go_back(run, args, was, err);
+    state_unchanged(run);
+    return 0;
+}

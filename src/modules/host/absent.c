@@ -1,0 +1,84 @@
+/* host.absent - a name that is not in /etc/hosts. */
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/hosts.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define ARGS struct absent_args
+
+struct absent_args {
+    const char *name, *config;
+    struct param_strs ip;
+};
+
+/* clang-format off */
+static const struct param absent_params[] = {
+    PARAM("name", STR, ARGS, name, "the name of the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("ip", STRS, ARGS, ip, "only at these addresses; without: at none"),
+    PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
+    { 0 },
+};
+/* clang-format on */
+
+static int absent_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct absent_args *want = args;
+    int result = validate_text("name", want->name, VALIDATE_WORD, where, diags);
+
+    for (size_t i = 0; i < want->ip.n; i++)
+        if (!hosts_is_address(str_from(want->ip.p[i])))
+            result = value_diag(diags, value_point(where, "ip"),
+                                "'ip' wants an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
+    return result;
+}
+
+static int absent_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                       struct editor_plan *plan, struct err *err)
+{
+    const struct absent_args *want = args;
+    struct str *addresses = ARENA_ARRAY(run->arena, struct str, want->ip.n + 1);
+    const struct hosts_want hosts = { .name = str_from(want->name),
+                                      .addresses = addresses,
+                                      .n = want->ip.n };
+
+    for (size_t i = 0; i < want->ip.n; i++)
+        addresses[i] = str_from(want->ip.p[i]);
+    hosts_remove(file->text, &hosts, &plan->text);
+    plan->pending = arena_printf(run->arena, "%s should be absent from %s", want->name, file->path);
+    plan->done = arena_printf(run->arena, "removed %s from %s", want->name, file->path);
+    plan->remark = arena_printf(run->arena, "%s is not in %s", want->name, file->path);
+    plan->detail = "hostname";
+    plan->word = want->name;
+    return edit_finish(&plan->text, err);
+}
+
+static int absent_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct absent_args *)args)->config,
+                                   .plan = absent_plan };
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int absent_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct absent_args *)args)->config,
+                                   .plan = absent_plan };
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_host_absent = {
+    .name = "host.absent",
+    .summary = "a name that is not in /etc/hosts",
+    .example = "name: old.example.org\n",
+    .params = absent_params,
+    .args_size = sizeof(struct absent_args),
+    .validate = absent_validate,
+    .check = absent_check,
+    .apply = absent_apply,
+};

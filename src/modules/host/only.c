@@ -1,0 +1,95 @@
+/* host.only - an address of /etc/hosts with these names and no others. */
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/hosts.h"
+#include "modules/file/editor.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define ARGS struct only_args
+
+struct only_args {
+    const char *name, *config;
+    struct param_strs hostnames;
+};
+
+/* clang-format off */
+static const struct param only_params[] = {
+    PARAM("name", STR, ARGS, name, "the address: IPv4 or IPv6", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("hostnames", STRS, ARGS, hostnames, "its names, in this order; an empty list: the address is not in the file", .flags = PARAM_REQUIRED),
+    PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
+    { 0 },
+};
+/* clang-format on */
+
+static int only_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct only_args *want = args;
+    int result = validate_text("name", want->name, VALIDATE_WORD, where, diags);
+
+    if (result == 0 && !hosts_is_address(str_from(want->name)))
+        result = value_diag(diags, value_point(where, "name"),
+                            "'name' wants an IPv4 or IPv6 address, got '%s'", want->name);
+    if (validate_texts("hostnames", want->hostnames, VALIDATE_WORD, where, diags) < 0)
+        return -1;
+    for (size_t i = 0; i < want->hostnames.n; i++)
+        if (str_find_char(str_from(want->hostnames.p[i]), '#', 0) != STR_NONE)
+            result =
+                value_diag(diags, value_point(where, "hostnames"), "'hostnames' may not hold '#'");
+    return result;
+}
+
+static int only_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                     struct editor_plan *plan, struct err *err)
+{
+    const struct only_args *want = args;
+    struct str *names = ARENA_ARRAY(run->arena, struct str, want->hostnames.n + 1);
+    const char *joined = validate_join(run, want->hostnames);
+
+    for (size_t i = 0; i < want->hostnames.n; i++)
+        names[i] = str_from(want->hostnames.p[i]);
+    hosts_only(file->text, str_from(want->name), names, want->hostnames.n, &plan->text);
+    if (want->hostnames.n == 0) {
+        plan->pending = arena_printf(run->arena, "%s should not be in %s", want->name, file->path);
+        plan->done = arena_printf(run->arena, "%s is not in %s", want->name, file->path);
+    } else {
+        plan->pending = arena_printf(run->arena, "the names of %s in %s should be: %s", want->name,
+                                     file->path, joined);
+        plan->done = arena_printf(run->arena, "the names of %s in %s are: %s", want->name,
+                                  file->path, joined);
+    }
+    plan->remark = plan->done;
+    plan->detail = "ip";
+    plan->word = want->name;
+    return edit_finish(&plan->text, err);
+}
+
+static int only_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct only_args *)args)->config,
+                                   .plan = only_plan };
+
+    return editor_check(run, &editor, args, err);
+}
+
+static int only_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct editor editor = { .path = ((const struct only_args *)args)->config,
+                                   .plan = only_plan };
+
+    return editor_apply(run, &editor, args, err);
+}
+
+const struct module module_host_only = {
+    .name = "host.only",
+    .summary = "an address of /etc/hosts with these names and no others",
+    .details = "Other addresses are not looked at: a name may stand at several.",
+    .example = "name: 127.0.1.1\nhostnames: [web1.example.org, web1]\nconfig: ROOT/hosts\n",
+    .params = only_params,
+    .args_size = sizeof(struct only_args),
+    .validate = only_validate,
+    .check = only_check,
+    .apply = only_apply,
+};

@@ -1,0 +1,250 @@
+/* locale.present - a locale that programs can use. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/lines.h"
+#include "modules/file/editor.h"
+#include "modules/cmd/run_tool.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define ARGS    struct present_args
+#define ARCHIVE "/usr/lib/locale/locale-archive"
+
+struct present_args {
+    const char *name, *config;
+};
+
+/* clang-format off */
+static const struct param present_params[] = {
+    PARAM("name", STR, ARGS, name, "the locale: de_DE.UTF-8", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("config", PATH, ARGS, config, "the list of locales that are made, where the system has one", .default_text = "/etc/locale.gen"),
+    { 0 },
+};
+/* clang-format on */
+
+static int present_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct present_args *want = args;
+
+    return validate_text("name", want->name, VALIDATE_ARGUMENT, where, diags);
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* de_DE.UTF-8 and de_DE.utf8 are one: lower case, no dashes in the charset. */
+static bool same_locale(struct str a, struct str b)
+{
+    size_t i = 0, j = 0;
+
+    for (;;) {
+        while (i < a.n && a.p[i] == '-')
+            i++;
+        while (j < b.n && b.p[j] == '-')
+            j++;
+        if (i == a.n || j == b.n)
+            return i == a.n && j == b.n;
+        if (tolower((unsigned char)a.p[i++]) != tolower((unsigned char)b.p[j++]))
+            return false;
+    }
+}
+
+/* "de_DE.UTF-8@euro" -> "UTF-8" */
+static struct str charset_of(const char *name)
+{
+    const char *dot = strchr(name, '.');
+
+    if (!dot)
+        return STR("ISO-8859-1");
+    return str_slice(str_from(dot + 1), 0, strcspn(dot + 1, "@"));
+}
+
+static const char *input_of(struct state_run *run, const char *name)
+{
+    const char *dot = strchr(name, '.'), *at = strchr(name, '@');
+
+    if (!dot)
+        return name;
+    return arena_printf(run->arena, "%.*s%s", (int)(dot - name), name, at ? at : "");
+}
+
+/* As the archive of locales calls it: "de_DE.utf8". */
+static const char *archive_name(struct state_run *run, const char *name)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char *dot = strchr(name, '.');
+
+    for (const char *p = name; *p; p++) {
+        const bool charset = dot && p > dot && !memchr(dot, '@', (size_t)(p - dot) + 1);
+
+        if (!charset)
+            buf_add_char(&out, *p);
+        else if (isalnum((unsigned char)*p))
+            buf_add_char(&out, (char)tolower((unsigned char)*p));
+    }
+    return buf_copy(&out, run->arena).p;
+}
+
+/* --- what is there --------------------------------------------------------------------------- */
+
+static int is_generated(struct state_run *run, const char *name, bool *ret, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    struct line line;
+    struct str text;
+
+    *ret = false;
+    if (tool_run(&tool, TOOL("locale", "-a"), NULL, &text, err) < 0)
+        return -1;
+    while (lines_next(&text, &line))
+        *ret |= same_locale(str_trim(line.text), str_from(name));
+    return 0;
+}
+
+/* A line of locale.gen for this locale: "de_DE.UTF-8 UTF-8", maybe behind "# ". */
+static bool is_line_of(struct str line, const char *name, bool *ret_off)
+{
+    struct str rest = str_trim_left(line);
+
+    *ret_off = rest.n > 0 && rest.p[0] == '#';
+    while (rest.n > 0 && rest.p[0] == '#')
+        rest = str_from_offset(rest, 1);
+
+    const struct str word = lines_word(&rest), charset = lines_word(&rest);
+
+    return same_locale(word, str_from(name)) && charset.n > 0 && lines_word(&rest).n == 0;
+}
+
+static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    const struct present_args *want = args;
+    const struct str end = lines_end_of(file->text);
+    const struct str entry =
+        str_from(arena_printf(run->arena, "%s %.*s", want->name, STR_ARG(charset_of(want->name))));
+    struct str rest = file->text;
+    bool placed = !file->exists, off; /* a file that is not there stays so */
+    struct line line;
+
+    while (lines_next(&rest, &line)) {
+        const bool ours = is_line_of(line.text, want->name, &off);
+
+        lines_add(&plan->text, ours && off && !placed ? entry : line.text, line.end);
+        placed |= ours;
+    }
+    if (!placed) {
+        lines_finish(&plan->text, end);
+        lines_add(&plan->text, entry, end);
+    }
+    plan->pending =
+        arena_printf(run->arena, "locale %s is not enabled in %s", want->name, file->path);
+    plan->done = arena_printf(run->arena, "enabled %s in %s", want->name, file->path);
+    return edit_finish(&plan->text, err);
+}
+
+static struct editor editor_of(const struct present_args *want)
+{
+    return (struct editor){ .path = want->config, .plan = present_plan };
+}
+
+static int present_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct present_args *want = args;
+    const struct editor editor = editor_of(want);
+    bool generated;
+
+    if (is_generated(run, want->name, &generated, err) < 0)
+        return -1;
+    if (!generated)
+        state_differs(run, "locale %s is not generated", want->name);
+    if (editor_check(run, &editor, args, err) < 0)
+        return -1;
+    if (!run->differs)
+        state_say(run, "locale %s is already generated", want->name);
+    return 0;
+}
+
+/* --- making it ----------------------------------------------------------------------------------
+ */
+
+static int generate(struct state_run *run, const char *name, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    const char *charset = arena_str(run->arena, charset_of(name)).p;
+
+    return tool_run(&tool, TOOL("localedef", "-i", input_of(run, name), "-f", charset, "--", name),
+                    NULL, NULL, err);
+}
+
+static int present_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct present_args *want = args;
+    const struct editor editor = editor_of(want);
+    bool generated;
+
+    buf_clear(&run->text);
+    if (is_generated(run, want->name, &generated, err) < 0)
+        return -1;
+    if (!generated && !tool_find(run->arena, "localedef"))
+        return tool_missing("localedef", err);
+    if (editor_apply(run, &editor, args, err) < 0)
+        return -1;
+    run->unchanged &= generated;
+    if (generated)
+        return 0;
+    if (state_note(run, "generated", value_bool(true), err) < 0 ||
+        generate(run, want->name, err) < 0)
+        return -1;
+    state_say(run, "generated locale %s", want->name);
+    state_detail(run, "locale", "%s", want->name);
+    return 0;
+}
+
+/* The first locale made the archive; with the last it goes. */
+static int remove_empty_archive(const struct tool *tool, struct err *err)
+{
+    struct str listed;
+
+    if (tool_run(tool, TOOL("localedef", "--list-archive"), NULL, &listed, err) < 0)
+        return -1;
+    if (str_trim(listed).n > 0 || unlink(ARCHIVE) == 0 || errno == ENOENT)
+        return 0;
+    return err_sys(err, errno, "remove '%s'", ARCHIVE);
+}
+
+static int present_revert(struct state_run *run, const void *args, struct err *err)
+{
+    const struct present_args *want = args;
+    const struct tool tool = run_tool(run);
+
+    if (!state_noted(run, "generated")) {
+        state_unchanged(run);
+        return 0;
+    }
+    state_say(run, "removed locale %s (revert)", want->name);
+    if (tool_run(&tool,
+                 TOOL("localedef", "--delete-from-archive", "--", archive_name(run, want->name)),
+                 NULL, NULL, err) < 0)
+        return -1;
+    return remove_empty_archive(&tool, err);
+}
+
+const struct module module_locale_present = {
+    .name = "locale.present",
+    .summary = "a locale that programs can use",
+    .details = "The locale is made by localedef, and enabled in locale.gen where the system has "
+               "that file, so that an update of the C library makes it again.",
+    .example = "name: de_DE.UTF-8\n",
+    .params = present_params,
+    .args_size = sizeof(struct present_args),
+    .lock = "locale", /* all locales are in one archive */
+    .validate = present_validate,
+    .check = present_check,
+    .apply = present_apply,
+    .revert = present_revert,
+};

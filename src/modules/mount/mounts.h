@@ -1,0 +1,67 @@
+/*
+ * mounts - what is mounted now, and how options compare with what was asked for.
+ *
+ * Memory: the arena of the run. Threads: any.
+ */
+#ifndef MODULES_MOUNT_MOUNTS_H
+#define MODULES_MOUNT_MOUNTS_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+
+struct arena;
+struct err;
+struct state_run;
+
+struct mounts_entry {
+    const char *folder, *device, *type;
+    const char *number, *root; /* of the file system, and which folder of it is shown */
+    const char *options;       /* of the mount: "rw,nosuid" */
+    const char *super_options; /* of the file system */
+};
+
+struct mounts_list {
+    VEC(struct mounts_entry) list;
+};
+
+/* All mounts of this process, in the order in which they were made. */
+int mounts_read(struct state_run *run, struct mounts_list *ret, struct err *err);
+/* The one on top at a folder; NULL when nothing is mounted there. */
+const struct mounts_entry *mounts_find(const struct mounts_list *list, const char *folder);
+
+/* How to mount the same again: a folder that was bound from elsewhere is bound from there. */
+struct mounts_entry mounts_recipe(struct state_run *run, const struct mounts_list *list,
+                                  const struct mounts_entry *entry);
+/* The same as notes of a state, and back. */
+int mounts_note(struct state_run *run, const struct mounts_list *list,
+                const struct mounts_entry *entry, struct err *err);
+struct mounts_entry mounts_noted(struct state_run *run, const char *folder);
+
+/* The first option that is not as `wanted` says ("defaults,noatime"); NULL when all are. Options
+ * that the kernel does not show do not count, nor do those of `hidden`. */
+const char *mounts_differing(struct state_run *run, const struct mounts_entry *entry,
+                             const char *wanted, const char *hidden);
+/* Is an option in a list with commas? */
+bool mounts_has_option(const char *options, const char *option);
+
+/* Is the device of the mount the one that is meant? Knows UUID=, LABEL=, links, and folders that
+ * are bound elsewhere. */
+bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, const char *device);
+
+/* Does the machine swap to this device or file now? */
+int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct err *err);
+/* Does this text of fstab have an entry for swapping to it? */
+bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device);
+
+int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err);
+int mounts_remount(struct state_run *run, const char *device, const char *folder,
+                   const char *options, struct err *err);
+/* A recipe, with the options of the file system too. Some file systems show options that they do
+ * not take: then without those. */
+int mounts_mount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err);
+int mounts_remount_again(struct state_run *run, const struct mounts_entry *entry, struct err *err);
+int mounts_unmount(struct state_run *run, const char *folder, struct err *err);
+
+#endif

@@ -1,0 +1,384 @@
+/* pkg.installed - packages that are there, in versions that will do. */
+#include "base/err.h"
+#include "modules/pkg/package_files.h"
+#include "modules/pkg/packages.h"
+#include "modules/pkg/packages_index.h"
+#include "modules/pkg/packages_options.h"
+#include "modules/pkg/packages_share.h"
+#include "modules/pkg/packages_undo.h"
+#include "state/module.h"
+
+#define ARGS struct installed_args
+
+extern const struct module module_pkg_installed;
+
+struct installed_args {
+    struct packages_args what;
+    const struct value *sources;
+    struct packages_options how;
+    enum param_tristate refresh, hold;
+    int64_t cache_valid_time;
+    bool allow_updates;
+};
+
+/* clang-format off */
+static const struct param installed_params[] = {
+    PACKAGES_PARAMS(ARGS, what),
+    PACKAGES_VERSION(ARGS, what),
+    PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source'; the source is a path or an URL. A file of this machine or of the state tree with another version replaces what is installed", .flags = PARAM_FILLED),
+    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before; without: only when it lacks a package"),
+    PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
+    PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
+    PARAM("allow_updates", BOOL, ARGS, allow_updates, "a newer version than that of 'version' will do"),
+    PACKAGES_OPTIONS(ARGS, how),
+    { 0 },
+};
+/* clang-format on */
+
+static int installed_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct installed_args *want = args;
+
+    if (packages_options_validate(&want->how, where, diags) < 0)
+        return -1;
+    if (want->sources && want->sources->kind != VALUE_NULL) {
+        if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
+            return value_diag(diags, want->what.pkgs, "'pkgs' and 'sources' exclude each other");
+        return package_files_validate(want->sources, diags);
+    }
+    return packages_validate(&want->what, where, diags);
+}
+
+/* --- what there is to do ---------------------------------------- */
+
+struct job {
+    struct packages packages;
+    struct packages_wants wants;
+    struct packages_wants unmet; /* those that have to be installed or changed */
+    struct packages_wants holds; /* those whose hold is not as it should be */
+    bool aims;                   /* at the latest version of something */
+    const char *remark;          /* what the manager complained about besides; NULL */
+};
+
+static bool should_be_held(const struct installed_args *want, const struct packages_want *item)
+{
+    if (want->hold == PARAM_IS_UNSET)
+        return item->found.held;
+    return want->hold == PARAM_IS_TRUE;
+}
+
+/* 'version' means "at least" when newer ones will do. */
+static void loosen(struct packages_wants *wants)
+{
+    VEC_EACH (&wants->list, want)
+        if (wish_exact(&want->wish).p)
+            want->wish.conditions[0].test = WISH_GE;
+}
+
+static int sort_out(struct job *job, const struct installed_args *want, struct err *err)
+{
+    struct arena *arena = job->packages.run->arena;
+
+    VEC_EACH (&job->wants.list, item) {
+        bool there = item->found.state == PACKAGE_INSTALLED;
+
+        if (packages_is_met(&job->packages, item)) {
+            if (there && should_be_held(want, item) != item->found.held)
+                VEC_PUSH_IN(arena, &job->holds.list, *item);
+            continue;
+        }
+        if (want->how.only_upgrade && item->found.state < PACKAGE_BROKEN)
+            continue;
+        if (there && item->found.held && !want->how.update_holds)
+            return err_set(err, ERR_BUSY,
+                           "%s is held at %s, and '%s' is wanted ('update_holds: true' changes it)",
+                           item->name, item->found.version, item->version);
+        VEC_PUSH_IN(arena, &job->unmet.list, *item);
+        if (want->hold != PARAM_IS_UNSET)
+            VEC_PUSH_IN(arena, &job->holds.list, *item);
+    }
+    return 0;
+}
+
+static int look(struct state_run *run, const struct installed_args *want, struct job *job,
+                struct err *err)
+{
+    *job = (struct job){ 0 };
+    if (packages_open(run, &job->packages, err) < 0)
+        return -1;
+    if (want->sources && want->sources->kind != VALUE_NULL) {
+        if (package_files_wants(&job->packages, want->sources, &job->wants, err) < 0)
+            return -1;
+    } else if (packages_wants(&job->packages, &want->what, &job->wants, err) < 0) {
+        return -1;
+    }
+    if (want->allow_updates)
+        loosen(&job->wants);
+    if (packages_look(&job->packages, &job->wants, err) < 0 ||
+        packages_aim(&job->packages, &job->wants, &job->aims, err) < 0)
+        return -1;
+    VEC_EACH (&job->wants.list, item)
+        if (item->source && package_files_aim(&job->packages, item, err) < 0)
+            return -1;
+    return sort_out(job, want, err);
+}
+
+static void tell_unmet(struct state_run *run, const struct packages_want *item)
+{
+    if (item->found.state == PACKAGE_INSTALLED)
+        state_differs(run, "%s version mismatch: got \"%s\", want \"%s\"", item->name,
+                      item->found.version, item->version);
+    else if (item->found.state == PACKAGE_BROKEN)
+        state_differs(run, "%s is half installed and needs to be installed", item->name);
+    else
+        state_differs(run, "%s needs to be installed", item->name);
+}
+
+/* --- together with others ----------------------------------------------------------------------
+ */
+
+static bool is_list(const struct value *v)
+{
+    return v && v->kind != VALUE_NULL;
+}
+
+static bool can_share(const void *one, const void *other)
+{
+    const struct installed_args *a = one, *b = other;
+
+    return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
+           a->cache_valid_time == b->cache_valid_time && packages_options_fit(&a->how, &b->how);
+}
+
+static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
+                      struct err *err)
+{
+    struct job job;
+
+    if (look(run, args, &job, err) < 0)
+        return -1;
+    *ret_unmet = job.unmet;
+    return 0;
+}
+
+/* The latest version is that of a fresh index; never in a dry run. */
+static int look_afresh(struct state_run *run, const struct installed_args *want, struct job *job,
+                       struct err *err)
+{
+    const struct packages_index how = { false, want->cache_valid_time, NULL };
+
+    if (!job->aims || run->test || want->refresh == PARAM_IS_FALSE)
+        return 0;
+    if (packages_index_refresh(&job->packages, &how, err) == 0)
+        return look(run, want, job, err);
+    if (err->code == ERR_CANCELED)
+        return -1;
+    state_say(run, "%s", err->text);
+    return 0;
+}
+
+static int installed_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct installed_args *want = args;
+    const char *gift = packages_share_gift(run);
+    struct job job;
+
+    if (look(run, want, &job, err) < 0 || look_afresh(run, want, &job, err) < 0)
+        return -1;
+    if (gift)
+        state_differs(run, "%s", gift);
+    VEC_EACH (&job.unmet.list, item)
+        tell_unmet(run, item);
+    VEC_EACH (&job.holds.list, item)
+        state_differs(run, "%s needs to be %s", item->name,
+                      want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
+    if (job.wants.list.n == 0)
+        state_say(run, "no package is named");
+    else if (!run->differs)
+        state_say(run, "%s %s", packages_names(&job.packages, &job.wants),
+                  job.wants.list.n == 1 ? "is already installed" : "are already installed");
+    return 0;
+}
+
+/* --- doing it --------------------------------------------------- */
+
+static bool lacks_one(const struct packages *packages, const struct packages_wants *unmet,
+                      const struct package_offers *offers)
+{
+    VEC_EACH (&unmet->list, item) {
+        const struct package_offer *offer = package_offers_find(offers, str_from(item->name));
+        bool good = false;
+
+        for (size_t i = 0; offer && i < offer->versions.n; i++)
+            good |=
+                wish_holds(&item->wish, str_from(offer->versions.p[i]), packages->manager->compare);
+        if (!item->source && !good)
+            return true;
+    }
+    return false;
+}
+
+/* The index as the state wants it. One that cannot be had is an error for those who asked. */
+static int find_offers(struct packages *packages, const void *args,
+                       const struct packages_wants *unmet, struct package_offers *offers,
+                       struct err *err)
+{
+    const struct installed_args *want = args;
+    const int64_t valid = want->cache_valid_time;
+    struct err why;
+
+    if (want->refresh == PARAM_IS_TRUE &&
+        packages_index_refresh(packages, &(struct packages_index){ true, valid, NULL }, err) < 0)
+        return -1;
+    /* A manager that cannot tell may still be able to install. */
+    if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
+        return -1;
+    if (want->refresh != PARAM_IS_UNSET || !lacks_one(packages, unmet, offers))
+        return 0;
+    if (packages_index_refresh(packages, &(struct packages_index){ false, valid, NULL }, &why) <
+        0) {
+        if (why.code == ERR_CANCELED)
+            return *err = why, -1;
+        state_say(packages->run, "%s", why.text);
+        return 0;
+    }
+    if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
+        return -1;
+    return 0;
+}
+
+static int fill_request(struct packages *packages, const struct installed_args *want,
+                        const struct packages_wants *unmet, const struct package_offers *offers,
+                        struct package_request *request, struct err *err)
+{
+    VEC_EACH (&unmet->list, item) {
+        struct package_target file;
+        const char *version;
+
+        if (item->source) {
+            if (package_files_fetch(packages, item, &file, err) < 0)
+                return -1;
+            VEC_PUSH_IN(packages->run->arena, &request->targets, file);
+        } else {
+            if (packages_choose(packages, item, offers, &version, err) < 0)
+                return -1;
+            packages_request_version(packages, request, item, version);
+        }
+    }
+    packages_options_use(&want->how, request);
+    return 0;
+}
+
+static int install(struct packages *packages, const void *args, const struct packages_wants *unmet,
+                   const struct package_offers *offers, struct err *err)
+{
+    const struct installed_args *want = args;
+    struct package_request request = { .action = PACKAGE_INSTALL };
+    int rc = fill_request(packages, want, unmet, offers, &request, err);
+
+    if (rc == 0)
+        rc = packages_install(packages, unmet, &request, offers, err);
+    package_files_done(&request);
+    return rc;
+}
+
+static const struct packages_share share = {
+    .module = &module_pkg_installed,
+    .verb = "installed",
+    .fits = can_share,
+    .find = find_unmet,
+    .offers = find_offers,
+    .act = install,
+    .is_done = packages_is_met,
+};
+
+static int change_holds(struct job *job, const struct installed_args *want, struct err *err)
+{
+    const struct package_request request = packages_request(
+        &job->packages, want->hold == PARAM_IS_TRUE ? PACKAGE_HOLD : PACKAGE_UNHOLD, &job->holds);
+
+    return packages_act(&job->packages, &request, err);
+}
+
+static void report(struct job *job, const char *gift)
+{
+    struct state_run *run = job->packages.run;
+    const char *manager = job->packages.manager->name;
+
+    buf_clear(&run->text); /* it was done: no need to say that it has to be */
+    if (gift)
+        state_say(run, "%s", gift);
+    if (job->unmet.list.n > 0)
+        state_say(run, "installed %s via %s", packages_names(&job->packages, &job->unmet), manager);
+    if (job->remark)
+        state_say(run, "%s", job->remark);
+    if (job->holds.list.n > 0)
+        state_say(run, "changed the hold of %s via %s", packages_names(&job->packages, &job->holds),
+                  manager);
+    state_detail(run, "package", "%s", packages_names(&job->packages, &job->wants));
+    state_detail(run, "manager", "%s", manager);
+}
+
+/* Everything that changes is noted by the state whose run of the manager changes it. */
+static int change(struct job *job, const struct installed_args *want, struct err *err)
+{
+    struct packages_wants named = { 0 };
+    struct packages_party party;
+    struct packages_undo undo;
+    struct err after;
+    int rc;
+
+    packages_share_begin(&party, &job->packages, &share, want, &job->unmet);
+    VEC_EACH (&job->wants.list, item) /* also those of which only the hold changes */
+        VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
+    VEC_EACH (&party.all.list, item)
+        VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
+    if (packages_undo_begin(&job->packages, &named, &undo, err) < 0)
+        return -1;
+    rc = packages_share_act(&party, err);
+    job->remark = party.remark;
+    if (rc == 0)
+        rc = change_holds(job, want, err);
+    if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
+        return *err = after, -1;
+    return rc;
+}
+
+static int installed_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct installed_args *want = args;
+    const char *gift = packages_share_gift(run);
+    struct job job;
+
+    if (look(run, want, &job, err) < 0)
+        return -1;
+    if (job.unmet.list.n > 0 || job.holds.list.n > 0) {
+        if (change(&job, want, err) < 0)
+            return -1;
+    } else if (!gift) {
+        state_say(run, "already installed");
+        state_unchanged(run);
+        return 0;
+    }
+    report(&job, gift);
+    return 0;
+}
+
+const struct module module_pkg_installed = {
+    .name = "pkg.installed",
+    .summary = "packages that are there, in versions that will do",
+    .details = "All packages of a state, and of other such states of the level where their options "
+               "allow it, are installed by one run of the package manager (apt, dnf, "
+               "yum, zypper, apk, pacman; the setting providers.pkg chooses another one than that "
+               "of the machine). What is there is read from the manager's own lists, without a "
+               "process for each package. Reverting removes only what was not there before, and "
+               "brings back the versions that were.",
+    .example = "pkgs:\n  - curl\n  - nginx: '>=1.18'\n",
+    .params = installed_params,
+    .args_size = sizeof(struct installed_args),
+    .lock = PACKAGES_LOCK,
+    .validate = installed_validate,
+    .check = installed_check,
+    .apply = installed_apply,
+    .revert = packages_undo_revert,
+};

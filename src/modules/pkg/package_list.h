@@ -1,0 +1,25 @@
+/*
+ * package_list - all packages of the machine as an answer: pkg.list, and pkg.list_pkgs
+ * as Salt calls it.
+ *
+ * Threads: any.
+ */
+#ifndef MODULES_PKG_PACKAGE_LIST_H
+#define MODULES_PKG_PACKAGE_LIST_H
+
+#include <stdbool.h>
+
+#include "data/params.h"
+
+struct err;
+struct state_run;
+struct value;
+
+struct package_list_args {
+    bool removed;
+};
+extern const struct param package_list_params[];
+
+int package_list_call(struct state_run *run, const void *args, struct value *ret, struct err *err);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * packages - the packages that a state speaks of, and the manager that has them.
+ *
+ *     packages_validate (when the state is read)
+ *     packages_open -> packages_wants -> packages_look ... packages_install, packages_act
+ *
+ * The manager is that of the setting `providers.pkg`, else that of os.family, else
+ * the first that is there. A machine without one fails the states that need it.
+ *
+ * Memory: the arena of the run. Threads: states take the lock PACKAGES_LOCK; what
+ * only looks needs none.
+ */
+#ifndef MODULES_PKG_PACKAGES_H
+#define MODULES_PKG_PACKAGES_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "data/params.h"
+#include "provider/package_db.h"
+#include "provider/package_manager.h"
+#include "provider/wish.h"
+
+struct diags;
+struct err;
+struct state_run;
+struct value;
+
+#define PACKAGES_LOCK "packages"
+
+struct packages {
+    struct state_run *run;
+    const struct package_manager *manager;
+    struct package_host host;
+};
+
+/* The parameters that name packages. */
+struct packages_args {
+    const char *name, *version;
+    const struct value *pkgs;      /* instead of the name: texts, or maps of name to version */
+    enum param_tristate normalize; /* false: names are what they are */
+    bool ignore_epoch;
+};
+
+/* clang-format off */
+#define PACKAGES_PARAMS(type, field)                                                                                               \
+    PARAM("name", STR, type, field.name, "the package", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "package,pkg"), \
+    PARAM("pkgs", ANY, type, field.pkgs, "several packages instead, each a name or 'name: version'"),                                 \
+    PARAM("normalize", TRISTATE, type, field.normalize, "false: the architecture of the machine behind a name is part of the name")
+#define PACKAGES_VERSION(type, field)                                                                                              \
+    PARAM("version", STR, type, field.version, "its version: '1.2', '1.2.*', conditions: '>=1.2,<2', or 'latest'"),                   \
+    PARAM("ignore_epoch", BOOL, type, field.ignore_epoch, "'1.2' is also '5:1.2'")
+#define PACKAGES_AGGREGATE(type, field)                                                                                            \
+    PARAM("aggregate", TRISTATE, type, field, "false: in a run of its own; without: together with states of the level like this one")
+/* clang-format on */
+
+/* One package that is spoken of. */
+struct packages_want {
+    const char *name;
+    const char *version; /* as it was written; NULL: any */
+    struct wish wish;
+    const char *source; /* a package file, as a source; NULL */
+
+    /* What packages_look found. */
+    struct package found;          /* state PACKAGE_ABSENT: there is no record */
+    const struct package *standin; /* another package that provides the name; NULL */
+};
+
+struct packages_wants {
+    VEC(struct packages_want) list;
+};
+
+int packages_validate(const struct packages_args *args, const struct value *where,
+                      struct diags *diags);
+
+int packages_open(struct state_run *run, struct packages *ret_packages, struct err *err);
+int packages_wants(struct packages *packages, const struct packages_args *args,
+                   struct packages_wants *ret_wants, struct err *err);
+
+/* What the machine has of each; no process for each. */
+int packages_look(struct packages *packages, struct packages_wants *wants, struct err *err);
+/* Installed, and in a version that will do. */
+bool packages_is_met(const struct packages *packages, const struct packages_want *want);
+/* What repositories have of them, from the index as it is. */
+int packages_offers(struct packages *packages, const struct packages_wants *wants,
+                    struct package_offers *ret_offers, struct err *err);
+
+/* Where 'latest' was written as a version, of packages that were looked at: aim at what the index
+ * offers now. `ret_any` says whether there is one. */
+int packages_aim(struct packages *packages, struct packages_wants *wants, bool *ret_any,
+                 struct err *err);
+
+/* Install what the request says, also what is held when it may; a name that is nowhere gets the
+ * nearest one as a suggestion. */
+int packages_install(struct packages *packages, const struct packages_wants *unmet,
+                     const struct package_request *request, const struct package_offers *offers,
+                     struct err *err);
+/* Run the manager; what is installed is read again afterwards. */
+int packages_act(struct packages *packages, const struct package_request *request, struct err *err);
+/* The version to name in a request for `version` of an offer: NULL where asking for the package
+ * brings it anyway, so that managers that remember a choice do not stick to it. */
+const char *packages_pin(const struct packages *packages, const struct packages_want *want,
+                         const struct package_offer *offer, const char *version);
+/* The version to ask for so that the wish holds; NULL: whichever comes. Fails with ERR_NOT_FOUND
+ * when nothing that is offered will do. */
+int packages_choose(struct packages *packages, const struct packages_want *item,
+                    const struct package_offers *offers, const char **ret, struct err *err);
+/* The names as a request. */
+struct package_request packages_request(struct packages *packages, enum package_action action,
+                                        const struct packages_wants *wants);
+void packages_request_add(struct packages *packages, struct package_request *request,
+                          const char *name, const char *version);
+/* A package that was looked at, in this version; NULL: whichever comes. */
+void packages_request_version(struct packages *packages, struct package_request *request,
+                              const struct packages_want *want, const char *version);
+
+/* "a", or "a, b and 3 more", for sentences. */
+const char *packages_names(struct packages *packages, const struct packages_wants *wants);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * packages_gone - packages that shall not be there: pkg.removed and pkg.purged, which
+ * differ in whether configuration files may stay.
+ *
+ * Memory: the arena of the run. Threads: as packages.
+ */
+#ifndef MODULES_PKG_PACKAGES_GONE_H
+#define MODULES_PKG_PACKAGES_GONE_H
+
+#include <stdbool.h>
+
+#include "modules/pkg/packages.h"
+
+/* The arguments of both. */
+struct packages_gone_args {
+    struct packages_args what;
+    enum param_tristate aggregate;
+};
+
+extern const struct param packages_gone_params[];
+int packages_gone_validate(const void *args, const struct value *where, struct diags *diags);
+
+int packages_gone_check(struct state_run *run, const struct packages_gone_args *args, bool purge,
+                        struct err *err);
+int packages_gone_apply(struct state_run *run, const struct packages_gone_args *args, bool purge,
+                        struct err *err);
+
+#endif

@@ -1,0 +1,104 @@
+#include "modules/pkg/packages_index.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "modules/pkg/packages.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "state/pause.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+
+/* An index that this process has brought up to date is fresh enough for those who do not insist. */
+#define VALID_NS (60 * CLOCK_SECOND)
+/* How long to wait for another one that holds the index. */
+#define TRIES    120
+#define PAUSE_NS CLOCK_SECOND
+
+/* When this process last brought the index of its machine up to date. */
+static struct {
+    pthread_mutex_t mutex;
+    int64_t at;
+} refreshed = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static int64_t last_refresh(void)
+{
+    int64_t at;
+
+    (void)pthread_mutex_lock(&refreshed.mutex);
+    at = refreshed.at;
+    (void)pthread_mutex_unlock(&refreshed.mutex);
+    return at;
+}
+
+static bool is_younger(int64_t at, int64_t age)
+{
+    const int64_t now = clock_wall();
+
+    return at != 0 && at <= now && now - at < age;
+}
+
+/* Whoever refreshed it: the machine tells when. */
+static int is_valid(struct packages *packages, int64_t age, bool *ret, struct err *err)
+{
+    *ret = is_younger(last_refresh(), age);
+    for (const char *const *path = packages->manager->index; !*ret && *path; path++) {
+        struct fs_info info;
+
+        if (fs_stat(*path, &info, err) < 0)
+            return -1;
+        *ret = info.kind != FS_NONE && is_younger(info.mtime, age);
+    }
+    return 0;
+}
+
+/* A manager that found nothing new leaves no trace: the next process shall know all the same. */
+static void note(struct packages *packages)
+{
+    const int64_t now = clock_wall();
+
+    (void)pthread_mutex_lock(&refreshed.mutex);
+    refreshed.at = now;
+    (void)pthread_mutex_unlock(&refreshed.mutex);
+    for (const char *const *path = packages->manager->index; *path; path++) {
+        struct fs_info info;
+        struct err ignored; /* it will be refreshed once more than needed */
+
+        if (fs_stat(*path, &info, &ignored) == 0 && info.kind == FS_FOLDER)
+            (void)fs_utimens(*path, info.mtime, now, &ignored);
+    }
+}
+
+static int refresh(struct packages *packages, const struct packages_index *how, struct err *err)
+{
+    const struct package_request request = { .action = PACKAGE_REFRESH, .list = how->list };
+
+    for (int i = 0; i < TRIES; i++) {
+        if (package_manager_run(packages->manager, &packages->host, &request, err) == 0) {
+            if (!how->list)
+                note(packages);
+            return 0;
+        }
+        /* apt waits for its other locks by itself, but not for this one. */
+        if (!strstr(err->text, "Could not get lock") ||
+            !pause_for(packages->run->host->cancel, PAUSE_NS))
+            break;
+    }
+    return err_wrap(err, "refresh the package index");
+}
+
+int packages_index_refresh(struct packages *packages, const struct packages_index *how,
+                           struct err *err)
+{
+    bool valid = false;
+
+    if (packages->run->test)
+        return err_set(err, ERR_UNSUPPORTED, "a dry run never refreshes the index");
+    if (!how->asked && is_younger(last_refresh(), VALID_NS))
+        return 0;
+    if (how->valid > 0 && is_valid(packages, how->valid, &valid, err) < 0)
+        return -1;
+    return valid ? 0 : refresh(packages, how, err);
+}

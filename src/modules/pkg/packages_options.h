@@ -1,0 +1,38 @@
+/*
+ * packages_options - how packages are to be installed: what pkg.installed and pkg.latest have in
+ * common beside the packages.
+ *
+ * Memory: as the arguments of the state. Threads: any.
+ */
+#ifndef MODULES_PKG_PACKAGES_OPTIONS_H
+#define MODULES_PKG_PACKAGES_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "state/module.h"
+
+struct package_request;
+
+struct packages_options {
+    enum param_tristate recommends, aggregate;
+    bool update_holds, skip_verify, only_upgrade;
+    const char *fromrepo;
+};
+
+/* clang-format off */
+#define PACKAGES_OPTIONS(type, field)                                                                                              \
+    PARAM("update_holds", BOOL, type, field.update_holds, "also change packages that are held; they are held again"),                 \
+    PARAM("fromrepo", STR, type, field.fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),         \
+    PARAM("skip_verify", BOOL, type, field.skip_verify, "do not check signatures"),                                                   \
+    PARAM("install_recommends", TRISTATE, type, field.recommends, "with packages that they recommend; without: as the manager is configured"), \
+    PARAM("only_upgrade", BOOL, type, field.only_upgrade, "packages that are not there stay away"),                                   \
+    PACKAGES_AGGREGATE(type, field.aggregate)
+/* clang-format on */
+
+int packages_options_validate(const struct packages_options *options, const struct value *where,
+                              struct diags *diags);
+/* One run of the manager can serve both. */
+bool packages_options_fit(const struct packages_options *a, const struct packages_options *b);
+void packages_options_use(const struct packages_options *options, struct package_request *request);
+
+#endif

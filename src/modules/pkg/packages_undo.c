@@ -1,0 +1,299 @@
+#include "modules/pkg/packages_undo.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "modules/pkg/packages.h"
+#include "provider/installed.h"
+#include "state/module.h"
+
+/* Names of notes in the journal. */
+#define NOTE_NAMED   "before"
+#define NOTE_CHANGED "changed"
+
+/* --- noting -------------------------------------------------------------------------- */
+
+static int snapshot(struct packages *packages, struct map *ret, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    const struct package_db *db;
+
+    *ret = (struct map)MAP_INIT_IN(arena);
+    if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
+        return -1;
+    VEC_EACH (&db->list, item) {
+        struct package *copy = ARENA_NEW(arena, struct package);
+
+        *copy = **item;
+        copy->name = package_db_key(arena, db, *item);
+        copy->version = arena_strdup(arena, (*item)->version);
+        copy->arch = "";
+        if (!map_has(ret, str_from(copy->name)))
+            map_set(ret, str_from(copy->name), copy);
+    }
+    installed_unlock();
+    return 0;
+}
+
+static const struct package absent = { .version = "", .arch = "" };
+
+static const struct package *get(const struct map *map, struct str name)
+{
+    const struct package *package = map_find(map, name);
+
+    return package ? package : &absent;
+}
+
+static struct value describe(struct arena *arena, const struct package *package)
+{
+    struct value_map *map = value_map_new(arena, 3);
+
+    value_map_set(arena, map, value_text("state"), value_int(package->state));
+    value_map_set(arena, map, value_text("version"), value_text(package->version));
+    value_map_set(arena, map, value_text("held"), value_bool(package->held));
+    return value_map(map);
+}
+
+int packages_undo_begin(struct packages *packages, const struct packages_wants *wants,
+                        struct packages_undo *ret_undo, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    struct value_map *named = value_map_new(arena, wants->list.n);
+
+    if (snapshot(packages, &ret_undo->before, err) < 0)
+        return -1;
+    VEC_EACH (&wants->list, want)
+        value_map_set(arena, named, value_text(want->name),
+                      describe(arena, get(&ret_undo->before, str_from(want->name))));
+    return state_note(packages->run, NOTE_NAMED, value_map(named), err);
+}
+
+static bool is_same(const struct package *a, const struct package *b)
+{
+    return a->state == b->state && a->held == b->held && strcmp(a->version, b->version) == 0;
+}
+
+struct changes {
+    struct arena *arena;
+    struct value_map *noted; /* name to what it was */
+    struct value_map *told;  /* name to "old -> new" */
+};
+
+static const char *word_of(const struct package *package)
+{
+    if (package->state == PACKAGE_INSTALLED)
+        return package->version;
+    return package->state == PACKAGE_ABSENT ? "(none)" : package_state_word(package->state);
+}
+
+static void compare(struct changes *changes, struct str name, const struct package *old,
+                    const struct package *now)
+{
+    const char *held = now->held == old->held ? "" : now->held ? " (held)" : " (not held any more)";
+
+    if (is_same(old, now))
+        return;
+    value_map_set(changes->arena, changes->noted, value_str(name), describe(changes->arena, old));
+    value_map_set(
+        changes->arena, changes->told, value_str(name),
+        value_text(arena_printf(changes->arena, "%s -> %s%s", word_of(old), word_of(now), held)));
+}
+
+static int find_changes(struct packages *packages, const struct packages_undo *undo,
+                        struct changes *ret, struct err *err)
+{
+    struct arena *arena = packages->run->arena;
+    struct map now;
+
+    *ret = (struct changes){ arena, value_map_new(arena, 4), value_map_new(arena, 4) };
+    if (snapshot(packages, &now, err) < 0)
+        return -1;
+    MAP_EACH (&now, entry)
+        compare(ret, entry->key, get(&undo->before, entry->key), entry->value);
+    MAP_EACH (&undo->before, entry)
+        if (!map_has(&now, entry->key))
+            compare(ret, entry->key, entry->value, &absent);
+    return 0;
+}
+
+int packages_undo_end(struct packages *packages, const struct packages_undo *undo, struct err *err)
+{
+    struct changes changes;
+
+    if (find_changes(packages, undo, &changes, err) < 0)
+        return -1;
+    if (changes.noted->count > 0)
+        state_detail_value(packages->run, "changes", value_map(changes.told));
+    return state_note(packages->run, NOTE_CHANGED, value_map(changes.noted), err);
+}
+
+int packages_undo_look(struct packages *packages, struct packages_undo *ret_undo, struct err *err)
+{
+    return snapshot(packages, &ret_undo->before, err);
+}
+
+int packages_undo_tell(struct packages *packages, const struct packages_undo *undo,
+                       struct value *ret, struct err *err)
+{
+    struct changes changes;
+
+    if (find_changes(packages, undo, &changes, err) < 0)
+        return -1;
+    *ret = value_map(changes.told);
+    return 0;
+}
+
+/* --- taking back --------------------------------------------------------------------- */
+
+/* What has to be done; each a request of its own. */
+struct plan {
+    struct package_request remove, purge, install, hold, unhold;
+};
+
+static struct package read_noted(const struct value *v)
+{
+    const struct value *state = value_get(v, "state"), *version = value_get(v, "version");
+    const struct value *held = value_get(v, "held");
+
+    return (struct package){
+        .state = state && state->kind == VALUE_INT && state->i >= PACKAGE_ABSENT &&
+                         state->i <= PACKAGE_INSTALLED
+                     ? (enum package_state)state->i
+                     : PACKAGE_ABSENT,
+        .version = version && version->kind == VALUE_STR ? version->s.p : "",
+        .held = held && value_is_true(held),
+    };
+}
+
+static void plan_one(struct packages *packages, struct plan *plan, const char *name,
+                     const struct package *was, const struct package *now)
+{
+    const bool has = now->state >= PACKAGE_BROKEN, had = was->state >= PACKAGE_BROKEN;
+    const bool is_held = has && now->held, was_held = had && was->held;
+    const bool moves = has != had || strcmp(was->version, now->version) != 0;
+
+    if (has && !had)
+        packages_request_add(packages, was->state == PACKAGE_CONFIG ? &plan->remove : &plan->purge,
+                             name, NULL);
+    else if (!has && now->state == PACKAGE_CONFIG && was->state == PACKAGE_ABSENT)
+        packages_request_add(packages, &plan->purge, name, NULL);
+    else if (had && moves)
+        packages_request_version(packages, &plan->install,
+                                 &(struct packages_want){ .name = name, .found = *now },
+                                 was->version);
+    /* What is held cannot move, and what has moved is not held any more. */
+    if (is_held && (moves || !was_held))
+        packages_request_add(packages, &plan->unhold, name, NULL);
+    if (was_held && (moves || !is_held))
+        packages_request_add(packages, &plan->hold, name, NULL);
+}
+
+/* Only a run that did not come to its end leaves open what it changed. */
+static bool may_have_changed(const struct packages *packages, const struct value *name)
+{
+    const struct value *changed = state_noted(packages->run, NOTE_CHANGED);
+
+    return !changed || changed->kind != VALUE_MAP || value_map_find(changed->map, name);
+}
+
+static void plan_noted(struct packages *packages, struct plan *plan, const char *note,
+                       const struct map *now, struct map *seen)
+{
+    const struct value *noted = state_noted(packages->run, note);
+
+    if (!noted || noted->kind != VALUE_MAP)
+        return;
+    for (size_t i = 0; i < noted->map->count; i++) {
+        const struct value_pair *pair = &noted->map->pairs[i];
+        const struct package was = read_noted(&pair->value);
+
+        if (pair->key.kind != VALUE_STR || map_has(seen, pair->key.s) ||
+            !may_have_changed(packages, &pair->key))
+            continue;
+        map_set(seen, pair->key.s, packages);
+        plan_one(packages, plan, pair->key.s.p, &was, get(now, pair->key.s));
+    }
+}
+
+static void make_plan(struct packages *packages, const struct map *now, bool all,
+                      struct plan *ret_plan)
+{
+    struct map seen = MAP_INIT_IN(packages->run->arena);
+
+    *ret_plan = (struct plan){
+        .remove = { .action = PACKAGE_REMOVE },
+        .purge = { .action = PACKAGE_PURGE },
+        .install = { .action = PACKAGE_INSTALL, .change_held = true },
+        .hold = { .action = PACKAGE_HOLD },
+        .unhold = { .action = PACKAGE_UNHOLD },
+    };
+    plan_noted(packages, ret_plan, NOTE_NAMED, now, &seen);
+    if (all)
+        plan_noted(packages, ret_plan, NOTE_CHANGED, now, &seen);
+}
+
+/* Does anything else need what would go? */
+static int may_erase(struct packages *packages, const struct plan *plan, struct err *err)
+{
+    struct package_request request = { .action = PACKAGE_MAY_ERASE };
+
+    if (!package_manager_can(packages->manager, PACKAGE_MAY_ERASE))
+        return 0; /* it refuses by itself */
+    VEC_EACH (&plan->remove.targets, target)
+        packages_request_add(packages, &request, target->name, NULL);
+    VEC_EACH (&plan->purge.targets, target)
+        packages_request_add(packages, &request, target->name, NULL);
+    return package_manager_run(packages->manager, &packages->host, &request, err);
+}
+
+static void tell(struct packages *packages, const struct package_request *request, const char *verb)
+{
+    VEC_EACH (&request->targets, target)
+        state_say(packages->run, "%s %s%s%s via %s", verb, target->name, target->version ? " " : "",
+                  target->version ? target->version : "", packages->manager->name);
+}
+
+static int carry_out(struct packages *packages, const struct plan *plan, struct err *err)
+{
+    const struct {
+        const struct package_request *request;
+        const char *verb;
+    } steps[] = {
+        { &plan->unhold, "unheld" }, { &plan->remove, "removed" },
+        { &plan->purge, "removed" }, { &plan->install, "brought back" },
+        { &plan->hold, "held" },
+    };
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        if (steps[i].request->targets.n == 0)
+            continue;
+        if (packages_act(packages, steps[i].request, err) < 0)
+            return -1;
+        tell(packages, steps[i].request, steps[i].verb);
+        any = true;
+    }
+    if (!any)
+        state_unchanged(packages->run);
+    return 0;
+}
+
+int packages_undo_revert(struct state_run *run, const void *args, struct err *err)
+{
+    struct packages packages;
+    struct plan plan;
+    struct map now;
+
+    (void)args;
+    if (packages_open(run, &packages, err) < 0 || snapshot(&packages, &now, err) < 0)
+        return -1;
+    make_plan(&packages, &now, true, &plan);
+    if (may_erase(&packages, &plan, err) < 0) {
+        /* What came along may be needed by others by now: it stays. What was asked for goes. */
+        make_plan(&packages, &now, false, &plan);
+        if (may_erase(&packages, &plan, err) < 0)
+            return err_wrap(err, "other packages need what would be removed");
+        state_say(run, "dependencies stay: other packages need them");
+    }
+    return carry_out(&packages, &plan, err);
+}

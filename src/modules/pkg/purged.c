@@ -1,0 +1,31 @@
+/* pkg.purged - packages that are not there, nor their configuration files. */
+#include "modules/pkg/packages.h"
+#include "modules/pkg/packages_gone.h"
+#include "modules/pkg/packages_undo.h"
+#include "state/module.h"
+
+static int purged_check(struct state_run *run, const void *args, struct err *err)
+{
+    return packages_gone_check(run, args, true, err);
+}
+
+static int purged_apply(struct state_run *run, const void *args, struct err *err)
+{
+    return packages_gone_apply(run, args, true, err);
+}
+
+const struct module module_pkg_purged = {
+    .name = "pkg.purged",
+    .summary = "packages that are not there, nor their configuration files",
+    .details =
+        "Where the manager knows no configuration files this is pkg.removed. Reverting installs "
+        "what went, in the version it had; configuration files are then those of the package.",
+    .example = "name: telnetd\n",
+    .params = packages_gone_params,
+    .args_size = sizeof(struct packages_gone_args),
+    .lock = PACKAGES_LOCK,
+    .validate = packages_gone_validate,
+    .check = purged_check,
+    .apply = purged_apply,
+    .revert = packages_undo_revert,
+};

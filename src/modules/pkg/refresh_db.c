@@ -1,0 +1,32 @@
+/* pkg.refresh_db - bring the package index up to date. */
+#include "base/err.h"
+#include "modules/pkg/packages.h"
+#include "modules/pkg/packages_index.h"
+#include "state/module.h"
+
+#define ARGS struct refresh_args
+
+struct refresh_args {
+    bool unused;
+};
+
+static int refresh_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    struct packages packages;
+
+    (void)args;
+    if (packages_open(run, &packages, err) < 0 ||
+        packages_index_refresh(&packages, &(struct packages_index){ .asked = true }, err) < 0)
+        return -1;
+    *ret = value_bool(true);
+    return 0;
+}
+
+const struct module module_pkg_refresh_db = {
+    .name = "pkg.refresh_db",
+    .summary = "bring the package index up to date",
+    .params = params_none,
+    .args_size = sizeof(struct refresh_args),
+    .flags = MODULE_ACTS,
+    .call = refresh_call,
+};

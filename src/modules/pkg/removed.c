@@ -1,0 +1,31 @@
+/* pkg.removed - packages that are not there. */
+#include "modules/pkg/packages.h"
+#include "modules/pkg/packages_gone.h"
+#include "modules/pkg/packages_undo.h"
+#include "state/module.h"
+
+static int removed_check(struct state_run *run, const void *args, struct err *err)
+{
+    return packages_gone_check(run, args, false, err);
+}
+
+static int removed_apply(struct state_run *run, const void *args, struct err *err)
+{
+    return packages_gone_apply(run, args, false, err);
+}
+
+const struct module module_pkg_removed = {
+    .name = "pkg.removed",
+    .summary = "packages that are not there",
+    .details =
+        "Packages that need them go too, and are told in the details. Configuration files stay; "
+        "pkg.purged removes them. Reverting installs what went, in the version it had.",
+    .example = "name: telnetd\n",
+    .params = packages_gone_params,
+    .args_size = sizeof(struct packages_gone_args),
+    .lock = PACKAGES_LOCK,
+    .validate = packages_gone_validate,
+    .check = removed_check,
+    .apply = removed_apply,
+    .revert = packages_undo_revert,
+};

@@ -1,0 +1,54 @@
+/* pkg.unheld - packages that may change again. */
+#include "modules/pkg/packages.h"
+#include "modules/pkg/packages_hold.h"
+#include "modules/pkg/packages_undo.h"
+#include "state/module.h"
+
+#define ARGS struct unheld_args
+
+struct unheld_args {
+    struct packages_args what;
+    bool all;
+};
+
+static const struct param unheld_params[] = {
+    PACKAGES_PARAMS(ARGS, what),
+    PARAM("all", BOOL, ARGS, all, "no package at all is held"),
+    { 0 },
+};
+
+static int unheld_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct unheld_args *want = args;
+
+    return packages_validate(&want->what, where, diags);
+}
+
+static int unheld_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct unheld_args *want = args;
+    const struct packages_hold hold = { &want->what, false, want->all };
+
+    return packages_hold_check(run, &hold, err);
+}
+
+static int unheld_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct unheld_args *want = args;
+    const struct packages_hold hold = { &want->what, false, want->all };
+
+    return packages_hold_apply(run, &hold, err);
+}
+
+const struct module module_pkg_unheld = {
+    .name = "pkg.unheld",
+    .summary = "packages that may change again",
+    .example = "name: nginx\n",
+    .params = unheld_params,
+    .args_size = sizeof(struct unheld_args),
+    .lock = PACKAGES_LOCK,
+    .validate = unheld_validate,
+    .check = unheld_check,
+    .apply = unheld_apply,
+    .revert = packages_undo_revert,
+};

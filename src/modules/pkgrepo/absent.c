@@ -1,0 +1,41 @@
+/* pkgrepo.absent - a repository that is not used any more. */
+#include "modules/pkg/packages.h"
+#include "modules/pkgrepo/repos_absent.h"
+#include "state/module.h"
+
+#define ARGS struct repos_wish
+
+/* clang-format off */
+static const struct param absent_params[] = {
+    PARAM("name", STR, ARGS, repo.name, "its name; for apt also a 'deb' line, looked for in all lists", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("baseurl", STR, ARGS, repo.baseurl, "the address: apk, when the name is not one; apt, in a file with several", .flags = PARAM_FILLED, .aliases = "url,uri"),
+    PARAM("dist", STR, ARGS, repo.dist, "apt: only this suite of the address", .flags = PARAM_FILLED),
+    PARAM("file", PATH, ARGS, repo.file, "the file it stands in"),
+    PARAM("refresh", BOOL, ARGS, refresh, "refresh the index after a change", .default_text = "true", .aliases = "refresh_db"),
+    { 0 },
+};
+/* clang-format on */
+
+static int absent_check(struct state_run *run, const void *args, struct err *err)
+{
+    return repos_check(run, args, repos_absent_find, err);
+}
+
+static int absent_apply(struct state_run *run, const void *args, struct err *err)
+{
+    return repos_apply(run, args, repos_absent_find, "removed", err);
+}
+
+const struct module module_pkgrepo_absent = {
+    .name = "pkgrepo.absent",
+    .summary = "a repository that is not used any more",
+    .details = "The file that pkgrepo.managed made for the name goes, with its key; a 'deb' line "
+               "goes from every list that has it. What else stands in a file stays.",
+    .example = "name: docker\n",
+    .params = absent_params,
+    .args_size = sizeof(struct repos_wish),
+    .lock = PACKAGES_LOCK,
+    .validate = repos_validate,
+    .check = absent_check,
+    .apply = absent_apply,
+};

@@ -1,0 +1,18 @@
+/* service.disabled - the service does not start with the machine. */
+#include "modules/service/services.h"
+#include "state/module.h"
+
+static const struct services_goal goal = { .enable = PARAM_IS_FALSE };
+
+SERVICES_STATE(goal)
+SERVICES_ANSWER(goal)
+
+const struct module module_service_disabled = {
+    .name = "service.disabled",
+    .summary = "the service does not start with the machine",
+    .details = "As a function it tells whether that is so.",
+    .example = "name: telnetd\n",
+    .params = services_plain_params,
+    SERVICES_STATE_FIELDS,
+    .call = state_call,
+};

@@ -1,0 +1,18 @@
+/* service.enabled - the service starts with the machine. */
+#include "modules/service/services.h"
+#include "state/module.h"
+
+static const struct services_goal goal = { .enable = PARAM_IS_TRUE };
+
+SERVICES_STATE(goal)
+SERVICES_ANSWER(goal)
+
+const struct module module_service_enabled = {
+    .name = "service.enabled",
+    .summary = "the service starts with the machine",
+    .details = "As a function it tells whether that is so.",
+    .example = "name: nginx\n",
+    .params = services_plain_params,
+    SERVICES_STATE_FIELDS,
+    .call = state_call,
+};

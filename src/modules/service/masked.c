@@ -1,0 +1,18 @@
+/* service.masked - the service cannot be started at all. */
+#include "modules/service/services.h"
+#include "state/module.h"
+
+static const struct services_goal goal = { .masked = PARAM_IS_TRUE };
+
+SERVICES_STATE(goal)
+SERVICES_ANSWER(goal)
+
+const struct module module_service_masked = {
+    .name = "service.masked",
+    .summary = "the service cannot be started at all",
+    .details = "As a function it tells whether that is so.",
+    .example = "name: telnetd\n",
+    .params = services_mask_params,
+    SERVICES_STATE_FIELDS,
+    .call = state_call,
+};

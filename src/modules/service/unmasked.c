@@ -1,0 +1,18 @@
+/* service.unmasked - the service can be started. */
+#include "modules/service/services.h"
+#include "state/module.h"
+
+static const struct services_goal goal = { .masked = PARAM_IS_FALSE };
+
+SERVICES_STATE(goal)
+SERVICES_ANSWER(goal)
+
+const struct module module_service_unmasked = {
+    .name = "service.unmasked",
+    .summary = "the service can be started",
+    .details = "As a function it tells whether that is so.",
+    .example = "name: telnetd\n",
+    .params = services_mask_params,
+    SERVICES_STATE_FIELDS,
+    .call = state_call,
+};

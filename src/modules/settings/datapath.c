@@ -1,0 +1,66 @@
+#include "modules/settings/datapath.h"
+
+#include "state/module.h"
+
+const struct value *datapath_find(const struct value *tree, const char *path)
+{
+    const struct value *found = value_path(tree, str_from(path), ':');
+
+    return found ? found : value_path(tree, str_from(path), '.');
+}
+
+struct value datapath_get(const struct value *tree, const char *path, const struct value *otherwise)
+{
+    const struct value *found = datapath_find(tree, path);
+
+    if (found)
+        return *found;
+    return otherwise ? *otherwise : value_text("");
+}
+
+struct value datapath_keys(struct arena *arena, const struct value *tree)
+{
+    struct value_list *keys = value_list_new(arena, tree->map->count);
+
+    for (size_t i = 0; i < tree->map->count; i++)
+        value_list_push(arena, keys, tree->map->pairs[i].key);
+    return value_list(keys);
+}
+
+#define ARGS struct datapath_args
+
+/* clang-format off */
+const struct param datapath_params[] = {
+    PARAM("key", STR, ARGS, key, "a path, with ':' or '.' between its parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
+    PARAM("default", ANY, ARGS, otherwise, "what to give when there is none"),
+    { 0 },
+};
+/* clang-format on */
+
+int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = *state_settings(run);
+    return 0;
+}
+
+int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    const struct datapath_args *want = args;
+
+    (void)err;
+    *ret = datapath_get(state_settings(run), want->key, want->otherwise);
+    return 0;
+}
+
+int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
+                               struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = datapath_keys(run->arena, state_settings(run));
+    return 0;
+}

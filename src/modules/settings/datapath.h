@@ -1,0 +1,36 @@
+/*
+ * datapath - a value by its path in facts or settings.
+ */
+#ifndef MODULES_SETTINGS_DATAPATH_H
+#define MODULES_SETTINGS_DATAPATH_H
+
+#include "data/params.h"
+#include "data/value.h"
+
+struct err;
+struct state_run;
+
+/* Parts of the path are divided by ':' or by '.'. NULL when it leads nowhere. */
+const struct value *datapath_find(const struct value *tree, const char *path);
+/* The same; not there: `otherwise`, or an empty text. */
+struct value datapath_get(const struct value *tree, const char *path,
+                          const struct value *otherwise);
+/* What every look-up by path takes. */
+struct datapath_args {
+    const char *key;
+    const struct value *otherwise;
+};
+extern const struct param datapath_params[];
+
+/* Calls of functions that settings and facts have under more than one name. */
+int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err);
+int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err);
+int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
+                               struct err *err);
+
+/* The keys of a map, in order. */
+struct value datapath_keys(struct arena *arena, const struct value *tree);
+
+#endif

@@ -1,0 +1,230 @@
+#include "modules/ssh_auth/authkeys.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "edit/keyfile.h"
+#include "edit/lines.h"
+#include "modules/file/editor.h"
+#include "modules/ssh_auth/userfile.h"
+#include "state/change.h"
+#include "state/module.h"
+#include "state/validate.h"
+
+#define USUAL_FILE ".ssh/authorized_keys"
+
+/* Salt's short names of kinds. */
+static const struct {
+    const char *word, *type;
+} kinds[] = {
+    { "rsa", "ssh-rsa" },
+    { "dss", "ssh-dss" },
+    { "dsa", "ssh-dss" },
+    { "ed25519", "ssh-ed25519" },
+    { "ecdsa", "ecdsa-sha2-nistp256" },
+};
+
+static const char *type_of(const char *enc)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].word, enc) == 0)
+            return kinds[i].type;
+    return enc;
+}
+
+static bool is_blob(struct str text)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+
+    for (size_t i = 0; i < text.n; i++)
+        if (!memchr(letters, text.p[i], sizeof(letters) - 1))
+            return false;
+    return text.n > 0;
+}
+
+static struct str name_of(const struct authkeys_args *args)
+{
+    return str_trim(str_from(args->name));
+}
+
+static int validate_key(const struct authkeys_args *args, const struct value *where,
+                        struct diags *diags)
+{
+    struct keyfile_key key;
+
+    if (args->source || is_blob(name_of(args)))
+        return 0;
+    if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
+        return value_diag(diags, value_point(where, "name"),
+                          "'name' is no public key: wants its base64, or a line of "
+                          "authorized_keys");
+    return 0;
+}
+
+int authkeys_validate(const struct authkeys_args *args, const struct value *where,
+                      struct diags *diags)
+{
+    int result = validate_text("user", args->user, VALIDATE_USER, where, diags);
+
+    if (!args->user && !args->config)
+        result = value_diag(diags, where, "user or config path is required");
+    else if (!args->user && (args->config[0] != '/' || strchr(args->config, '%')))
+        result = value_diag(diags, value_point(where, "config"),
+                            "'config' wants a path that begins with a slash, or a "
+                            "'user' beside it");
+    if (validate_text("enc", args->enc, VALIDATE_WORD, where, diags) < 0 ||
+        validate_text("config", args->config, VALIDATE_LINE, where, diags) < 0)
+        result = -1;
+    if (validate_text("comment", args->comment, VALIDATE_LINE, where, diags) < 0)
+        result = -1;
+    if (validate_texts("options", args->options, VALIDATE_LINE, where, diags) < 0)
+        result = -1;
+    if (!args->source && validate_text("name", args->name, VALIDATE_LINE, where, diags) < 0)
+        return -1;
+    return validate_key(args, where, diags) < 0 ? -1 : result;
+}
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+/* A line as it should be, from a key as it was given. */
+static struct str print_key(struct state_run *run, const struct authkeys_args *args,
+                            struct keyfile_key key)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < args->options.n; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "," : "", args->options.p[i]);
+    if (args->options.n == 0)
+        buf_add_str(&out, key.options);
+    if (out.n > 0)
+        buf_add_char(&out, ' ');
+    buf_printf(&out, "%.*s %.*s", STR_ARG(key.type), STR_ARG(key.blob));
+    if (args->comment)
+        key.comment = str_from(args->comment);
+    if (key.comment.n > 0)
+        buf_printf(&out, " %.*s", STR_ARG(key.comment));
+    return buf_copy(&out, run->arena);
+}
+
+static void set_key(struct state_run *run, const struct authkeys_args *args,
+                    const struct keyfile_key *key, struct str *text, struct buf *out)
+{
+    struct str line = args->absent ? STR("") : print_key(run, args, *key);
+    struct keyfile_key now;
+
+    /* Without a word about them, options and comment of a key that is there stay. */
+    if (line.n > 0 && key->options.n == 0 && args->options.n == 0 && !args->comment &&
+        key->comment.n == 0 && keyfile_parse(keyfile_find(*text, key->blob), &now) &&
+        str_eq(now.type, key->type))
+        line = keyfile_find(*text, key->blob);
+    buf_clear(out);
+    keyfile_set(*text, key->blob, line, out);
+    *text = buf_copy(out, run->arena);
+}
+
+static int set_source(struct state_run *run, const struct authkeys_args *args, struct str *text,
+                      struct buf *out, struct err *err)
+{
+    struct keyfile_key key;
+    struct line line;
+    struct str source;
+    size_t n = 0;
+
+    if (state_source(run, args->source, args->source_hash, &source, err) < 0)
+        return -1;
+    for (; lines_next(&source, &line); n++) {
+        const struct str trimmed = str_trim(line.text);
+
+        if (trimmed.n == 0 || trimmed.p[0] == '#')
+            continue;
+        if (!keyfile_parse(trimmed, &key))
+            return err_set(err, ERR_INVALID, "line %zu of %s is no public key", n + 1,
+                           args->source);
+        set_key(run, args, &key, text, out);
+    }
+    return 0;
+}
+
+static int make_plan(struct state_run *run, const void *self, const struct editor_file *file,
+                     struct editor_plan *plan, struct err *err)
+{
+    const struct authkeys_args *args = self;
+    struct str text = file->text;
+    struct keyfile_key key = { .blob = name_of(args) };
+
+    buf_add_str(&plan->text, text);
+    if (args->source) {
+        if (set_source(run, args, &text, &plan->text, err) < 0)
+            return -1;
+    } else {
+        if (is_blob(key.blob))
+            key = (struct keyfile_key){ STR(""), str_from(type_of(args->enc)), key.blob, STR("") };
+        else
+            (void)keyfile_parse(key.blob, &key);
+        set_key(run, args, &key, &text, &plan->text);
+    }
+    plan->pending = arena_printf(run->arena, "ssh key should be %s %s",
+                                 args->absent ? "absent from" : "present in", file->path);
+    plan->done = arena_printf(
+        run->arena, args->absent ? "removed ssh key from %s" : "added ssh key to %s", file->path);
+    plan->remark =
+        arena_printf(run->arena, "ssh key is %s %s", args->absent ? "not in" : "in", file->path);
+    plan->detail = args->user ? "user" : NULL;
+    plan->word = args->user;
+    return edit_finish(&plan->text, err);
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+/* The path, and whom new things belong to; a user that is not there: `ret_path` is NULL. */
+static int find_file(struct state_run *run, const struct authkeys_args *args, const char **ret_path,
+                     struct change_attr *attr, struct err *err)
+{
+    struct userfile file = { args->config, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+
+    if (args->user &&
+        userfile_find(run, args->user, args->config ? args->config : USUAL_FILE, &file, err) < 0)
+        return -1;
+    *attr = (struct change_attr){ 0600, file.uid, file.gid };
+    *ret_path = file.path;
+    return 0;
+}
+
+int authkeys_check(struct state_run *run, const struct authkeys_args *args, struct err *err)
+{
+    struct editor editor = { .plan = make_plan, .makedirs = true };
+    struct change_attr attr;
+
+    if (find_file(run, args, &editor.path, &attr, err) < 0)
+        return -1;
+    if (editor.path)
+        return editor_check(run, &editor, args, err);
+    if (args->absent)
+        state_say(run, "user %s does not exist", args->user);
+    else
+        state_differs(run, "user %s does not exist yet", args->user);
+    return 0;
+}
+
+int authkeys_apply(struct state_run *run, const struct authkeys_args *args, struct err *err)
+{
+    struct change_attr file, folder;
+    struct editor editor = {
+        .plan = make_plan, .makedirs = true, .fresh = &file, .folder = &folder
+    };
+
+    if (find_file(run, args, &editor.path, &file, err) < 0)
+        return -1;
+    folder = file;
+    folder.mode = 0700;
+    if (editor.path)
+        return editor_apply(run, &editor, args, err);
+    if (!args->absent)
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
+    state_unchanged(run);
+    return 0;
+}

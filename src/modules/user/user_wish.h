@@ -1,0 +1,89 @@
+/*
+ * user_wish - what user.present wants of an account, compared with what there is, and
+ * as words for useradd and usermod.
+ *
+ *     user_wish_validate (when the state is read)
+ *     user_wish_words_new                           for an account that is not there
+ *     user_wish_compare -> user_wish_words_change   for one that is
+ *
+ * Memory: the arena of the run. Threads: any.
+ */
+#ifndef MODULES_USER_USER_WISH_H
+#define MODULES_USER_USER_WISH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/params.h"
+
+struct accounts_user;
+struct diags;
+struct err;
+struct state_run;
+struct tool_words;
+struct value;
+
+/* Full name, room, two telephones, other. */
+#define USER_WISH_GECOS 5
+
+enum user_wish_age {
+    USER_WISH_CHANGED,
+    USER_WISH_MIN,
+    USER_WISH_MAX,
+    USER_WISH_WARN,
+    USER_WISH_INACTIVE,
+    USER_WISH_EXPIRE,
+};
+#define USER_WISH_AGES (USER_WISH_EXPIRE + 1)
+
+/* The parameters. */
+struct user_wish {
+    const char *name;
+    int64_t uid;
+    bool has_uid;
+    const char *gid, *primary_group;
+    enum param_tristate usergroup;
+    bool gid_from_name;
+    struct param_strs groups, optional_groups;
+    bool has_groups, remove_groups;
+    const char *home, *shell;
+    bool createhome;
+    const char *gecos[USER_WISH_GECOS];
+    bool has_gecos[USER_WISH_GECOS];
+    const char *password;
+    bool empty_password, hash_password, enforce_password, system, unique, allow_uid_change,
+        allow_gid_change, nologinit;
+    const char *age[USER_WISH_AGES];
+};
+
+/* What differs. */
+struct user_diff {
+    bool any, uid, gid, home, shell, gecos, password, groups;
+    bool homeless; /* the home folder is not there, and is wanted */
+    bool age[USER_WISH_AGES];
+    int64_t age_want[USER_WISH_AGES];
+    const char *group;            /* login group as usermod takes it; NULL: none wanted */
+    struct param_strs group_list; /* all other groups it should be in */
+    const char *refused;          /* a difference that may not be mended; NULL */
+};
+
+int user_wish_validate(const struct user_wish *wish, const struct value *where,
+                       struct diags *diags);
+
+/* For a dry run: says which groups are not there yet. The login group of an account that is there
+ * is told by user_wish_compare. */
+int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool fresh,
+                      struct err *err);
+
+/* Says each difference as a sentence of check. */
+int user_wish_compare(struct state_run *run, const struct user_wish *wish,
+                      const struct accounts_user *now, struct user_diff *ret_diff, struct err *err);
+
+/* Options, without the name of the account. Fail when a group that is wanted is not there. */
+int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
+                        struct tool_words *words, struct err *err);
+int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
+                           const struct accounts_user *now, const struct user_diff *diff,
+                           struct tool_words *words, struct err *err);
+
+#endif

@@ -7,7 +7,7 @@
 #include "cli/kepler_file.h"
 #include "data/json.h"
 #include "data/yaml_print.h"
-#include "supervise/config.h"
+#include "config/config.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "cli/kepler.h"
-#include "supervise/config_manual.h"
+#include "config/config_manual.h"
 
 #define MANUAL_MAX ((size_t)1 << 20)
 

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "supervise/config.h"
-#include "supervise/environment.h"
+#include "config/config.h"
+#include "config/environment.h"
 #include "sys/fs.h"
 
 #define MISTAKES_MAX ((size_t)64 << 20)

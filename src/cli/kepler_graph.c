@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "cli/drawing.h"
 #include "cli/kepler_file.h"
-#include "supervise/config.h"
+#include "config/config.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 

@@ -8,7 +8,7 @@
 #include "cli/kepler_client.h"
 #include "cli/kepler_lines.h"
 #include "control/message.h"
-#include "supervise/hook_phase.h"
+#include "config/hook_phase.h"
 
 struct logs_args {
     struct kepler_globals globals;

@@ -9,7 +9,7 @@
 #include "cli/color.h"
 #include "cli/kepler_status_text.h"
 #include "data/value.h"
-#include "supervise/status.h"
+#include "config/status.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 

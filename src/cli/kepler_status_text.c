@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/number.h"
 #include "data/value.h"
-#include "supervise/status.h"
+#include "config/status.h"
 #include "sys/clock.h"
 #include "sys/signals.h"
 

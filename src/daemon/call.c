@@ -11,8 +11,8 @@
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/stream.h"
-#include "supervise/config.h"
-#include "supervise/readiness.h"
+#include "config/config.h"
+#include "engine/readiness.h"
 #include "sys/account.h"
 #include "sys/signals.h"
 

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "control/message.h"
 #include "control/request.h"
-#include "supervise/engine.h"
+#include "engine/engine.h"
 
 struct call;
 struct client;

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "daemon/scribe.h"
 #include "logs/log_store.h"
-#include "supervise/config.h"
-#include "supervise/hook.h"
+#include "config/config.h"
+#include "engine/hook.h"
 #include "supervise/real_world.h"
 #include "sys/clock.h"
 

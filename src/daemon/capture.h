@@ -20,7 +20,7 @@
 
 #include "daemon/feeds.h"
 #include "supervise/job.h"
-#include "supervise/world.h"
+#include "engine/world.h"
 
 struct config_logs;
 struct err;

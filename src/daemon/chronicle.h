@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "supervise/history.h"
+#include "engine/history.h"
 
 struct arena;
 struct engine;

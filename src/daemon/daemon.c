@@ -17,7 +17,7 @@
 #include "daemon/leftover.h"
 #include "daemon/project.h"
 #include "daemon/stream.h"
-#include "supervise/config.h"
+#include "config/config.h"
 #include "sys/account.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"

@@ -11,8 +11,8 @@
 #include "daemon/project.h"
 #include "daemon/snapshot.h"
 #include "daemon/stream.h"
-#include "supervise/config.h"
-#include "supervise/environment.h"
+#include "config/config.h"
+#include "config/environment.h"
 #include "sys/tree.h"
 
 #define DIAGS_TEXT_MAX ((size_t)256 << 10)

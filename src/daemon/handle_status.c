@@ -12,8 +12,8 @@
 #include "daemon/project.h"
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
-#include "supervise/config.h"
-#include "supervise/why.h"
+#include "config/config.h"
+#include "engine/why.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 

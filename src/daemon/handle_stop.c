@@ -9,7 +9,7 @@
 #include "daemon/record.h"
 #include "daemon/snapshot.h"
 #include "daemon/stream.h"
-#include "supervise/config.h"
+#include "config/config.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/signals.h"

@@ -19,7 +19,7 @@
 #include "base/sha256.h"
 #include "daemon/capture.h"
 #include "daemon/chronicle.h"
-#include "supervise/engine.h"
+#include "engine/engine.h"
 #include "supervise/real_world.h"
 
 struct config_source;

@@ -19,7 +19,7 @@
 
 #include "base/vec.h"
 #include "data/value.h"
-#include "supervise/service.h"
+#include "engine/service.h"
 
 struct err;
 

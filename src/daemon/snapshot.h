@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "supervise/config.h"
+#include "config/config.h"
 
 struct arena;
 struct environment;

@@ -23,7 +23,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "supervise/pathglob.h"
+#include "config/pathglob.h"
 #include "sys/loop.h"
 #include "sys/rights.h"
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "supervise/launch.h"
+#include "config/launch.h"
 #include "supervise/output.h"
 #include "supervise/proctree.h"
 

@@ -10,7 +10,7 @@
 #ifndef SUPERVISE_OUTPUT_STORE_H
 #define SUPERVISE_OUTPUT_STORE_H
 
-#include "supervise/hook_phase.h"
+#include "config/hook_phase.h"
 
 struct arena;
 struct err;

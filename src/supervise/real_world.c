@@ -9,10 +9,10 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "data/value.h"
-#include "supervise/engine.h"
+#include "engine/engine.h"
 #include "supervise/filewatch.h"
 #include "supervise/output_store.h"
-#include "supervise/resolve.h"
+#include "config/resolve.h"
 #include "sys/clock.h"
 #include "sys/rights.h"
 

@@ -16,9 +16,9 @@
 #ifndef SUPERVISE_REAL_WORLD_H
 #define SUPERVISE_REAL_WORLD_H
 
-#include "supervise/config.h"
+#include "config/config.h"
 #include "supervise/job.h"
-#include "supervise/world.h"
+#include "engine/world.h"
 
 struct engine;
 struct environment;

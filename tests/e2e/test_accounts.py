@@ -185,7 +185,7 @@ b:
     - members: [x]
     - addusers: [y]
 """)
-    for words in ("'name' is no name of an account", "'fullname' may not hold colons", "'expire' wants days",
+    for words in ("'name' is not a valid account name", "'fullname' may not hold colons", "'expire' wants days",
                   "'members' says it all"):
         assert words in said
     assert "case.sls:6:15: 'expire' wants days" in said and "case.sls:9:16: 'members' says it all" in said, said
@@ -342,7 +342,7 @@ eve:
 """)
     assert "'expire' wants days or a date YYYY-MM-DD, got '2026-02-31'" in said
     assert "'mindays' wants days, got '2026-01-01'" in said
-    assert ":6:15: 'groups' is no name of an account" in said
+    assert ":6:15: 'groups' is not a valid account name" in said
 
 
 def test_a_dry_run_foresees_numbers_that_others_have(machine):

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/json.h"
-#include "supervise/config.h"
-#include "supervise/environment.h"
+#include "config/config.h"
+#include "config/environment.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

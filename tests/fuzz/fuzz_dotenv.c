@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "supervise/dotenv.h"
-#include "supervise/environment.h"
+#include "config/dotenv.h"
+#include "config/environment.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

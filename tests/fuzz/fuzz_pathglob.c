@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "supervise/pathglob.h"
+#include "config/pathglob.h"
 
 #define INPUT_MAX 2000
 

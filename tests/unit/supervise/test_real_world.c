@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "supervise/rig.h"
+#include "engine/rig.h"
 #include "sys/fs.h"
 
 static bool is_new_process(struct rig *rig)

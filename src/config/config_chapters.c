@@ -1,0 +1,337 @@
+/* The chapters of the manual: what the tables cannot say. */
+#include "data/params.h"
+#include "config/config_manual.h"
+#include "config/config_read.h"
+
+/* clang-format off */
+static const char file_details[] =
+    "A YAML file (1.2: only true and false are booleans) of at most 10 MiB. Unknown keys and\n"
+    "wrong types are mistakes; all of them are told at once, with line and column, before\n"
+    "anything starts: 'kepler validate'. Names of services are made of a-z, 0-9, '_' and '-'.\n"
+    "The file is read when the config is first started, and stays as it was read, with the\n"
+    "environment of whoever started it, until 'kepler run' or 'kepler recreate'.\n"
+    "\n"
+    "A duration is a number with ms, s, m, h or d, as text: 500ms, 30s. A size is a number with\n"
+    "B, K, M or G, in powers of 1024: 64M.\n";
+
+static const char service_details[] =
+    "A service has either 'command', which is run as it is, or 'run', which is a text for the\n"
+    "shell ($SHELL of the environment, else /bin/bash, else sh). Most values may be computed: see\n"
+    "'expressions'. They are computed anew at each start of the service.\n"
+    "\n"
+    "The environment of its process, later ones win: what the config has captured (if\n"
+    "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of\n"
+    "'user', or of an owner who is not root (if user_identity). Nothing of the daemon's own is\n"
+    "in it.\n"
+    "\n"
+    "To stop it, stop_signal goes to it and all that it started; what is left after\n"
+    "stop_grace_period is killed. A stop is over when the whole tree is gone.\n";
+
+static const char depends_details[] =
+    "A list of names, a map of names with the keys below, or a list of both. Every service waits\n"
+    "for its own dependencies; all others start at once.\n"
+    "\n"
+    "  service_started                 the dependency is running, healthy or unhealthy\n"
+    "  service_healthy                 its health check passes\n"
+    "  service_completed_successfully  it ended with code 0\n"
+    "  service_unhealthy               it was healthy and is not any more\n"
+    "  service_failed                  it ended with another code, by a signal, or could not start\n"
+    "  service_stopped                 it is stopped, ended, killed or failed\n"
+    "\n"
+    "An end after which the policy starts the dependency again does not count. A condition that\n"
+    "can never hold any more skips the dependent, with a reason; so does a dependency that was\n"
+    "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"
+    "dependent fails after its timeout, or is skipped when it has none.\n"
+    "\n"
+    "With 'restart: true' the dependent is stopped when the dependency restarts, for whatever\n"
+    "reason, and started when the condition holds again.\n";
+
+static const char restart_details[] =
+    "The policy alone, or a map. Policies are no, always, or any of on-failure, on-success and\n"
+    "on-unhealthy, joined with '|'. An exit code of 0 is success, anything else is failure. The\n"
+    "pause before restart n, counted from the last time it was healthy, is delay * backoff^n, at\n"
+    "most max_delay. A stop during the pause wins. A crash loop is slowed down, or ended: see\n"
+    "'start_limit'. grace_period is that of the stop in a restart; it and stop_grace_period of\n"
+    "the service stand in for each other. Keys that 'restart' does not know are told as warnings.\n"
+    "\n"
+    "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n"
+    "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n"
+    "matches, a touch too, restarts the service half a second after the first one; what changes\n"
+    "while it restarts does not count. Folders may come and go;\n"
+    "only that of an absolute pattern elsewhere must be there.\n";
+
+static const char hooks_details[] =
+    "Each phase is a step, or a list of steps:\n"
+    "\n"
+    "  pre_start post_start            around each start; pre_start must succeed\n"
+    "  pre_stop post_stop              around a stop, also that of a restart by hand\n"
+    "  pre_restart post_restart        around all of a restart\n"
+    "  post_exit                       the process ended by itself\n"
+    "  pre_cleanup                     before 'stop --clean' forgets the config\n"
+    "  post_healthcheck_success _fail  it became healthy, or unhealthy\n"
+    "\n"
+    "A step without 'if' is passed over after a step of the phase failed. 'if' is true, false or\n"
+    "an expression, with or without its marks, that sees the step's variables; in it there are\n"
+    "success(), failure(), always() and, for a dependency, success('db'), failure('db') and\n"
+    "skipped('db'). A step that succeeds where failure() was asked heals the phase. What steps\n"
+    "write is in the log of the service.\n";
+
+static const char outputs_details[] =
+    "A service that runs once can hand values to those who depend on it. With 'output: true' each\n"
+    "line '::output::KEY=VALUE' of its standard output is kept instead of logged; 'outputs' are\n"
+    "texts that are computed when it has ended, and win over lines of the same key. A hook step\n"
+    "with 'output: NAME' keeps its lines as hooks.PHASE.outputs.NAME.KEY. 'output: true' and\n"
+    "'outputs' need 'restart: no'. Dependents read them as deps.NAME.outputs.KEY.\n";
+
+static const char expressions_details[] =
+    "${{ expression }}$ inside a text, and blocks behind the tag !lua that return a value, are Lua\n"
+    "5.4. A text that is nothing but one expression keeps its type; elsewhere the result becomes\n"
+    "text, and nil becomes nothing. $VAR is left to the shell.\n"
+    "\n"
+    "  service       name, env, env_file, initialized, restart_count,\n"
+    "                restart_count_since_healthy, status, exit_code, hooks\n"
+    "  deps.NAME     status, exit_code, initialized, restart_count,\n"
+    "                restart_count_since_healthy, env, outputs\n"
+    "  kepler        env: what the config has captured; flags: -D KEY=VALUE\n"
+    "  hook          in hooks: name, env, env_file, had_failure\n"
+    "  hooks         service.hooks: PHASE.outputs.STEP.KEY; nil when there are none\n"
+    "  owner         uid, gid, user\n"
+    "  global        a table that all expressions of one start share; the only one to write to\n"
+    "\n"
+    "Besides string, table, math, bit32, utf8 there are json.parse, json.stringify(v, pretty),\n"
+    "yaml.parse, yaml.stringify, os.time, os.date, os.clock, os.difftime and os.getgroups(user).\n"
+    "Files, programs and the network cannot be reached; memory, instructions and time are limited.\n"
+    "The top-level key 'lua' holds functions for all of them. A name that nobody defined is nil.\n"
+    "\n"
+    "Files that were written for Luau: its functions are there (string.split, table.find, create,\n"
+    "clone, clear, freeze, isfrozen, math.clamp, round, sign, typeof), tostring(10 / 2) is 5, and\n"
+    "'for name, dep in deps do' works. Its syntax is not: for '+=', 'continue', `text {x}`, types\n"
+    "and 'if' as a value the message says what to write in Lua 5.4. '..' shows 10 / 2 as 5.0: use\n"
+    "10 // 2, or tostring.\n";
+
+static const char logs_details[] =
+    "Lines are stored as they come, whatever bytes they hold. A line that is a JSON object gives\n"
+    "its message, level and time; the rest of it becomes attributes. Other lines have level info\n"
+    "from standard output and error from standard error. Under 'kepler' for all, under a service\n"
+    "for that one; there only 'store' and 'retention' can be said.\n";
+/* clang-format on */
+
+const struct config_chapter config_chapters[] = {
+    {
+        .name = "file",
+        .summary = "what a file is made of",
+        .params = config_root_params,
+        .details = file_details,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"python3\", \"-m\", \"http.server\", \"8080\"]\n"
+                   "    restart: always\n",
+    },
+    {
+        .name = "kepler",
+        .summary = "settings of the whole file",
+        .where = "kepler",
+        .params = config_kepler_params,
+        .details =
+            "With 'storage: nfs' a flush of logs is on disk before it counts. 'timeout' is for "
+            "those that wait\n"
+            "for a start (service_started, service_healthy, service_completed_successfully); who "
+            "waits for\n"
+            "service_failed, service_stopped or service_unhealthy waits as long as it takes.\n",
+        .example = "kepler:\n"
+                   "  timeout: 5m\n"
+                   "  autostart: true\n"
+                   "services:\n"
+                   "  web: {command: [sleep, infinity]}\n",
+    },
+    {
+        .name = "autostart",
+        .summary = "services that come back with the daemon",
+        .where = "kepler.autostart",
+        .params = config_autostart_params,
+        .details = "true, or a map. What was active when the daemon ended is started again by the "
+                   "next one, in the\norder of its dependencies, from the file as it was read. The "
+                   "environment of whoever started it is\nnot kept, but for what is named here: a "
+                   "name, or NAME=value.\n",
+        .example = "kepler:\n"
+                   "  autostart:\n"
+                   "    environment: [PATH, LANG, MODE=production]\n"
+                   "services:\n"
+                   "  web: {run: 'exec ./web --mode $MODE'}\n",
+    },
+    {
+        .name = "service",
+        .summary = "one service",
+        .where = "services.NAME",
+        .params = config_service_params,
+        .details = service_details,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    run: exec ./web --port \"$PORT\"\n"
+                   "    working_dir: app\n"
+                   "    environment:\n"
+                   "      - PORT=8080\n"
+                   "      - URL=http://localhost:${{ service.env.PORT }}$\n"
+                   "    stop_signal: SIGINT\n"
+                   "    stop_grace_period: 30s\n",
+    },
+    {
+        .name = "depends_on",
+        .summary = "what a service waits for",
+        .where = "services.NAME.depends_on",
+        .params = config_edge_params,
+        .details = depends_details,
+        .example = "services:\n"
+                   "  db:\n"
+                   "    command: [\"postgres\"]\n"
+                   "    healthcheck: {test: [\"pg_isready\"], interval: 5s}\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    depends_on:\n"
+                   "      db: {condition: service_healthy, timeout: 60s, restart: true}\n"
+                   "  report:\n"
+                   "    command: [\"./report\"]\n"
+                   "    depends_on:\n"
+                   "      web: {condition: service_failed, exit_code: [1, \"5:10\"]}\n",
+    },
+    {
+        .name = "restart",
+        .summary = "when a service is started again",
+        .where = "services.NAME.restart",
+        .params = config_restart_params,
+        .details = restart_details,
+        .example = "services:\n"
+                   "  worker:\n"
+                   "    command: [\"./worker\"]\n"
+                   "    restart:\n"
+                   "      policy: on-failure|on-unhealthy\n"
+                   "      delay: 1s\n"
+                   "      backoff: 2.0\n"
+                   "      max_delay: 1m\n"
+                   "      watch: [\"src/**/*.py\", \"!src/tests/**\"]\n",
+    },
+    {
+        .name = "start_limit",
+        .summary = "when a crash loop is ended",
+        .where = "services.NAME.start_limit",
+        .params = config_start_limit_params,
+        .details =
+            "A service that its policy has started again so often in so short a time is "
+            "left alone as 'failed', with\na reason that 'kepler ps' shows: who waits for "
+            "service_failed or service_stopped of it starts then, also\nwith 'restart: always'. "
+            "A start by hand begins a new count. Where nothing is said, a crash loop never\n"
+            "ends, but after 20 restarts in 10s each pause is at least a second, until the service "
+            "has held for 10s;\n'count: 0' lets it go on at full speed.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    restart: always\n"
+                   "    start_limit: {count: 5, interval: 1m}\n",
+    },
+    {
+        .name = "healthcheck",
+        .summary = "how to see that a service is well",
+        .where = "services.NAME.healthcheck",
+        .params = config_health_params,
+        .details = "One of 'test', 'command' and 'run'. The first pass makes the service healthy; "
+                   "'retries' failures in a row\nmake it unhealthy. A check that takes longer than "
+                   "'timeout' has failed and is killed with all that it\nstarted. It runs in the "
+                   "service's folder and environment.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    healthcheck:\n"
+                   "      run: curl -fsS http://localhost:8080/health\n"
+                   "      interval: 10s\n"
+                   "      timeout: 2s\n"
+                   "      start_period: 5s\n",
+    },
+    {
+        .name = "hooks",
+        .summary = "what runs at the turns of a service's life",
+        .where = "services.NAME.hooks.PHASE",
+        .params = config_step_params,
+        .details = hooks_details,
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    hooks:\n"
+                   "      pre_start:\n"
+                   "        - run: ./migrate\n"
+                   "          timeout: 2m\n"
+                   "        - if: ${{ failure() }}$\n"
+                   "          run: ./migrate --repair\n"
+                   "      post_stop: {run: rm -f web.sock}\n",
+    },
+    {
+        .name = "limits",
+        .summary = "what a process may use",
+        .where = "services.NAME.limits",
+        .params = config_limit_params,
+        .details = "Limits of each process, soft and hard.\n",
+        .example = "services:\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    limits: {memory: 512M, max_fds: 4096}\n",
+    },
+    {
+        .name = "logs",
+        .summary = "what is stored of the lines that services write",
+        .where = "kepler.logs and services.NAME.logs",
+        .params = config_logs_params,
+        .details = logs_details,
+        .example = "kepler:\n"
+                   "  logs:\n"
+                   "    retention_period: 7d\n"
+                   "    retention: {on_stop: retain}\n"
+                   "services:\n"
+                   "  noisy:\n"
+                   "    command: [\"./noisy\"]\n"
+                   "    logs: {store: {stdout: false}}\n",
+    },
+    {
+        .name = "retention",
+        .summary = "when stored lines of a service are cleared",
+        .where = "logs.retention",
+        .params = config_retention_params,
+        .details =
+            "'clear' or 'retain' for each turn of a service's life; 'on_exit' stands for both "
+            "'on_success' and\n'on_failure'. Where nothing is said, 'on_stop' is 'clear' and all "
+            "others are 'retain'.\n",
+        .example = "services:\n"
+                   "  job:\n"
+                   "    command: [\"./job\"]\n"
+                   "    logs: {retention: {on_success: clear, on_stop: retain}}\n",
+    },
+    {
+        .name = "outputs",
+        .summary = "values from one service to the next",
+        .details = outputs_details,
+        .example =
+            "services:\n"
+            "  setup:\n"
+            "    run: echo '::output::port=9090'\n"
+            "    output: true\n"
+            "    outputs: {url: 'http://localhost'}\n"
+            "  web:\n"
+            "    command: [\"./web\"]\n"
+            "    depends_on:\n"
+            "      setup: {condition: service_completed_successfully}\n"
+            "    environment:\n"
+            "      - ADDRESS=${{ deps.setup.outputs.url }}$:${{ deps.setup.outputs.port }}$\n",
+    },
+    {
+        .name = "expressions",
+        .summary = "values that are computed, in Lua",
+        .details = expressions_details,
+        .example = "lua: |\n"
+                   "  function port(n) return 8000 + n end\n"
+                   "services:\n"
+                   "  web:\n"
+                   "    if: ${{ kepler.flags.web ~= 'no' }}$\n"
+                   "    command: [\"./web\", \"--port\", \"${{ port(80) }}$\"]\n"
+                   "    environment: !lua |\n"
+                   "      return { MODE = kepler.env.MODE or \"development\" }\n",
+    },
+    { .name = NULL },
+};

@@ -1,0 +1,330 @@
+/* A loaded config as values, for `inspect`: in the words of the file, defaults filled in. */
+#include "base/buf.h"
+#include "data/words.h"
+#include "config/config_read.h"
+#include "config/environment.h"
+#include "sys/signals.h"
+
+struct dump {
+    struct arena *arena;
+    struct value_map *map;
+};
+
+static struct dump begin(struct arena *arena)
+{
+    return (struct dump){ arena, value_map_new(arena, 8) };
+}
+
+static void put(struct dump *d, const char *key, struct value v)
+{
+    value_map_set(d->arena, d->map, value_text(key), v);
+}
+
+/* What is not given is not shown. */
+static void put_given(struct dump *d, const char *key, const struct value *v)
+{
+    if (v)
+        put(d, key, *v);
+}
+
+static void put_text(struct dump *d, const char *key, const struct buf *text)
+{
+    put(d, key, value_str(buf_copy(text, d->arena)));
+}
+
+/* In the largest unit that is exact, as the file would have it. */
+static void put_duration(struct dump *d, const char *key, int64_t ns)
+{
+    static const struct {
+        int64_t ns;
+        const char *unit;
+    } units[] = {
+        { INT64_C(86400000000000), "d" }, { INT64_C(3600000000000), "h" },
+        { INT64_C(60000000000), "m" },    { INT64_C(1000000000), "s" },
+        { INT64_C(1000000), "ms" },
+    };
+    size_t i = 0;
+
+    if (ns == 0) {
+        put(d, key, value_text("0s"));
+        return;
+    }
+    while (i + 1 < ARRAY_LEN(units) && ns % units[i].ns != 0)
+        i++;
+    put(d, key,
+        value_text(arena_printf(d->arena, "%lld%s", (long long)(ns / units[i].ns), units[i].unit)));
+}
+
+/* --- programs ------------------------------------------------------------------------------- */
+
+static struct value pair_text(struct arena *arena, const struct value_pair *pair)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct words_cursor cursor = { 0 };
+    struct str own = words_own(&pair->value, &cursor);
+
+    (void)words_print(&out, &pair->key);
+    buf_add_char(&out, '=');
+    if (own.p)
+        buf_add_str(&out, own); /* 1.10 is not 1.1 */
+    else
+        (void)words_print(&out, &pair->value); /* null is nothing */
+    return value_str(buf_copy(&out, arena));
+}
+
+/* Always a list of K=V, however it was written. */
+static struct value environment_dump(struct arena *arena, const struct value *v)
+{
+    struct value_list *list = value_list_new(arena, 8);
+
+    if (v && v->kind == VALUE_LIST)
+        return *v;
+    if (v && v->kind != VALUE_MAP)
+        value_list_push(arena, list, *v);
+    for (size_t i = 0; v && v->kind == VALUE_MAP && i < v->map->count; i++)
+        value_list_push(arena, list, pair_text(arena, &v->map->pairs[i]));
+    return value_list(list);
+}
+
+static struct value limits_dump(struct arena *arena, const struct config_limits *limits)
+{
+    struct dump d = begin(arena);
+
+    if (limits->computed)
+        return *limits->computed;
+    if (limits->memory > 0)
+        put(&d, "memory", value_int(limits->memory));
+    if (limits->cpu_time > 0)
+        put(&d, "cpu_time", value_int(limits->cpu_time));
+    if (limits->max_fds > 0)
+        put(&d, "max_fds", value_int(limits->max_fds));
+    return value_map(d.map);
+}
+
+static bool has_limits(const struct config_limits *limits)
+{
+    return limits->computed || limits->memory > 0 || limits->cpu_time > 0 || limits->max_fds > 0;
+}
+
+static void put_program(struct dump *d, const struct config_program *program)
+{
+    put_given(d, "command", program->command);
+    put_given(d, "run", program->run);
+    put_given(d, "user", program->user);
+    put_given(d, "groups", program->groups);
+    put(d, "user_identity", value_bool(program->user_identity));
+    put(d, "no_new_privileges", value_bool(program->no_new_privileges));
+}
+
+/* What services and steps have and health checks do not. */
+static void put_surroundings(struct dump *d, const struct config_program *program)
+{
+    put_given(d, "working_dir", program->working_dir);
+    put(d, "environment", environment_dump(d->arena, program->environment));
+    put_given(d, "env_file", program->env_file);
+    put(d, "inherit_env", value_bool(program->inherit_env));
+    if (has_limits(&program->limits))
+        put(d, "limits", limits_dump(d->arena, &program->limits));
+}
+
+/* --- sections ----------------------------------------------------------------------------------
+ */
+
+static struct value strs_dump(struct arena *arena, struct param_strs strs)
+{
+    struct value_list *list = value_list_new(arena, strs.n);
+
+    for (size_t i = 0; i < strs.n; i++)
+        value_list_push(arena, list, value_text(strs.p[i]));
+    return value_list(list);
+}
+
+static struct value restart_dump(struct arena *arena, const struct config_restart *restart)
+{
+    AUTO_BUF struct buf policy = BUF_INIT(BUF_NO_LIMIT);
+    struct dump d = begin(arena);
+
+    if (restart->computed)
+        return *restart->computed;
+    policy_print(restart->policy.flags, &policy);
+    put_text(&d, "policy", &policy);
+    put(&d, "watch", strs_dump(arena, restart->watch));
+    put_duration(&d, "delay", restart->policy.delay);
+    put(&d, "backoff", value_double(restart->policy.backoff));
+    put_duration(&d, "max_delay", restart->policy.max_delay);
+    if (restart->policy.grace_period >= 0)
+        put_duration(&d, "grace_period", restart->policy.grace_period);
+    return value_map(d.map);
+}
+
+static struct value health_dump(struct arena *arena, const struct config_health *health)
+{
+    struct dump d = begin(arena);
+
+    if (health->computed)
+        return *health->computed;
+    put_program(&d, &health->program);
+    put_duration(&d, "interval", health->interval);
+    put_duration(&d, "timeout", health->timeout);
+    put(&d, "retries", value_int(health->retries));
+    put_duration(&d, "start_period", health->start_period);
+    return value_map(d.map);
+}
+
+static struct value step_dump(struct arena *arena, const struct config_step *step)
+{
+    struct dump d = begin(arena);
+
+    put_given(&d, "if", step->condition);
+    put_program(&d, &step->program);
+    put_surroundings(&d, &step->program);
+    if (step->output)
+        put(&d, "output", value_text(step->output));
+    put_duration(&d, "timeout", step->timeout);
+    return value_map(d.map);
+}
+
+static struct value hooks_dump(struct arena *arena, const struct config_service *service)
+{
+    struct dump d = begin(arena);
+
+    for (size_t p = 0; p < HOOK_PHASES; p++) {
+        struct value_list *steps = value_list_new(arena, service->hooks[p].n);
+
+        for (size_t i = 0; i < service->hooks[p].n; i++)
+            value_list_push(arena, steps, step_dump(arena, &service->hooks[p].p[i]));
+        if (service->hooks[p].n > 0)
+            put(&d, hook_phase_name((enum hook_phase)p), value_list(steps));
+    }
+    return value_map(d.map);
+}
+
+static struct value codes_dump(struct arena *arena, const struct condition_codes *codes)
+{
+    struct value_list *list = value_list_new(arena, codes->count);
+
+    for (size_t i = 0; i < codes->count; i++) {
+        const struct condition_range *range = &codes->ranges[i];
+        char *text;
+
+        if (range->first == range->last) {
+            value_list_push(arena, list, value_int(range->first));
+            continue;
+        }
+        text = arena_printf(arena, "%lld:%lld", (long long)range->first, (long long)range->last);
+        value_list_push(arena, list, value_text(text));
+    }
+    return value_list(list);
+}
+
+static struct value edges_dump(struct arena *arena, const struct config *config,
+                               const struct config_service *service)
+{
+    struct dump all = begin(arena);
+
+    for (size_t i = 0; i < service->edge_count; i++) {
+        const struct config_edge *edge = &service->edges[i];
+        struct dump d = begin(arena);
+
+        put(&d, "condition", value_text(condition_name(edge->condition)));
+        if (edge->timeout > 0)
+            put_duration(&d, "timeout", edge->timeout);
+        put(&d, "restart", value_bool(edge->restart));
+        put(&d, "allow_skipped", value_bool(edge->allow_skipped));
+        if (edge->codes.count > 0)
+            put(&d, "exit_code", codes_dump(arena, &edge->codes));
+        put(&all, config->services[edge->service].name, value_map(d.map));
+    }
+    return value_map(all.map);
+}
+
+static struct value retention_dump(struct arena *arena, const struct config_logs *logs)
+{
+    static const char *const words[] = { [CONFIG_RETAIN] = "retain", [CONFIG_CLEAR] = "clear" };
+    struct dump d = begin(arena);
+
+    put(&d, "on_start", value_text(words[logs->on_start]));
+    put(&d, "on_stop", value_text(words[logs->on_stop]));
+    put(&d, "on_restart", value_text(words[logs->on_restart]));
+    put(&d, "on_success", value_text(words[logs->on_success]));
+    put(&d, "on_failure", value_text(words[logs->on_failure]));
+    put(&d, "on_skipped", value_text(words[logs->on_skipped]));
+    return value_map(d.map);
+}
+
+static struct dump logs_dump(struct arena *arena, const struct config_logs *logs)
+{
+    struct dump d = begin(arena), store = begin(arena);
+
+    put(&store, "stdout", value_bool(logs->store_stdout));
+    put(&store, "stderr", value_bool(logs->store_stderr));
+    put(&d, "store", value_map(store.map));
+    put(&d, "retention", retention_dump(arena, logs));
+    return d;
+}
+
+/* --- all of it
+ * ------------------------------------------------------------------------------------ */
+
+static void put_stopping(struct dump *d, const struct config_service *service)
+{
+    AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    struct dump limit = begin(d->arena);
+
+    signal_print(service->stop_signal, &name);
+    put_text(d, "stop_signal", &name);
+    put_duration(d, "stop_grace_period",
+                 policy_grace(&service->restart.policy, service->stop_grace_period, false));
+    if (!service->start_limit_ends) {
+        put(d, "start_limit", value_null());
+        return;
+    }
+    put(&limit, "count", value_int(service->start_limit_count));
+    put_duration(&limit, "interval", service->start_limit_interval);
+    put(d, "start_limit", value_map(limit.map));
+}
+
+struct value config_dump_service(struct arena *arena, const struct config *config,
+                                 const struct config_service *service)
+{
+    struct dump d = begin(arena);
+
+    put_given(&d, "if", service->condition);
+    put_program(&d, &service->program);
+    put_surroundings(&d, &service->program);
+    put(&d, "depends_on", edges_dump(arena, config, service));
+    put(&d, "restart", restart_dump(arena, &service->restart));
+    if (service->health.given)
+        put(&d, "healthcheck", health_dump(arena, &service->health));
+    put(&d, "hooks", hooks_dump(arena, service));
+    put(&d, "logs",
+        service->logs_computed ? *service->logs_computed
+                               : value_map(logs_dump(arena, &service->logs).map));
+    put(&d, "output",
+        service->output_computed ? *service->output_computed : value_bool(service->output));
+    put_given(&d, "outputs", service->outputs);
+    put_stopping(&d, service);
+    return value_map(d.map);
+}
+
+struct value config_dump_kepler(struct arena *arena, const struct config *config)
+{
+    struct dump d = begin(arena), logs = logs_dump(arena, &config->logs), kept = begin(arena);
+
+    put_given(&kept, "environment", config->kept);
+    put_duration(&logs, "flush_interval", config->logs.flush_interval);
+    put_duration(&logs, "cleanup_interval", config->logs.cleanup_interval);
+    put(&logs, "batch_size", value_int(config->logs.batch_size));
+    if (config->logs.retention_period > 0)
+        put_duration(&logs, "retention_period", config->logs.retention_period);
+    if (config->logs.max_size > 0)
+        put(&logs, "max_size", value_int(config->logs.max_size));
+    put(&d, "default_inherit_env", value_bool(config->default_inherit_env));
+    put(&d, "autostart", config->kept ? value_map(kept.map) : value_bool(config->autostart));
+    if (config->timeout > 0)
+        put_duration(&d, "timeout", config->timeout);
+    put(&d, "output_max_size", value_int(config->output_max_size));
+    put(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
+    put(&d, "logs", value_map(logs.map));
+    return value_map(d.map);
+}

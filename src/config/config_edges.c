@@ -1,0 +1,246 @@
+/* `depends_on:` - a list of names, a map of edges, or a list of both. */
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "lua/expr.h"
+#include "config/config_read.h"
+#include "config/script.h"
+
+#define MS          INT64_C(1000000)
+#define TIMEOUT_MAX (INT64_C(365) * 86400 * 1000 * MS)
+#define CODES_COUNT 256 /* ranges of one filter */
+
+struct edge_args {
+    const char *condition;
+    int64_t timeout;
+    bool restart, allow_skipped;
+    const struct value *exit_code;
+};
+
+#define ARGS struct edge_args
+const struct param config_edge_params[] = {
+    PARAM("condition", STR, ARGS, condition, "what to wait for", .default_text = "service_started"),
+    PARAM("timeout", DURATION, ARGS, timeout, "how long to wait", PARAM_RANGE(MS, TIMEOUT_MAX)),
+    PARAM("restart", BOOL, ARGS, restart, "restart when the dependency restarts"),
+    PARAM("exit_code", LIST, ARGS, exit_code, "codes and ranges such as \"5:10\""),
+    PARAM("allow_skipped", BOOL, ARGS, allow_skipped, "a skipped dependency counts as met"),
+    { 0 },
+};
+#undef ARGS
+
+struct edges {
+    struct config_reader *reader;
+    struct config_service *service;
+    VEC(struct config_edge) list;
+};
+
+/* --- exit codes --------------------------------------------------------------------------- */
+
+static int parse_range(struct str text, struct condition_range *ret)
+{
+    struct str last = text;
+    struct str first = str_cut(&last, ':');
+    struct err err;
+
+    if (number_parse_int(first, &ret->first, &err) < 0)
+        return -1;
+    ret->last = ret->first;
+    return last.p ? number_parse_int(last, &ret->last, &err) : 0;
+}
+
+static int read_code(const struct value *v, struct condition_range *ret, struct diags *diags)
+{
+    struct condition_range range = { v->i, v->i };
+
+    if (v->kind == VALUE_STR ? parse_range(v->s, &range) < 0 : v->kind != VALUE_INT) {
+        (void)value_diag(diags, v, "'exit_code' wants numbers and ranges, got %s",
+                         value_describe(v));
+        diag_hint(diags, "a range is text: \"5:10\"");
+        return -1;
+    }
+    if (range.first > range.last)
+        return value_diag(diags, v, "the range ends before it begins");
+    if (range.first < CONDITION_NO_CODE || range.last > CONDITION_CODE_MAX)
+        return value_diag(diags, v, "exit codes are numbers from 0 to %d", CONDITION_CODE_MAX);
+    *ret = range;
+    return 0;
+}
+
+static int read_codes(struct edges *e, const struct value *v, struct config_edge *edge)
+{
+    struct diags *diags = e->reader->diags;
+    struct condition_range *ranges;
+    int result = 0;
+
+    if (!condition_has_codes(edge->condition) && v->list->count > 0) {
+        (void)value_diag(e->reader->warned, v,
+                         "'exit_code' means nothing with '%s', only with 'service_failed' and "
+                         "'service_stopped'",
+                         condition_name(edge->condition));
+    }
+    if (v->list->count > CODES_COUNT)
+        return value_diag(diags, v, "'exit_code' has more than %d items", CODES_COUNT);
+    ranges = ARENA_ARRAY(e->reader->arena, struct condition_range, v->list->count);
+    for (size_t i = 0; i < v->list->count; i++)
+        if (read_code(&v->list->items[i], &ranges[i], diags) < 0)
+            result = -1;
+    edge->codes = (struct condition_codes){ ranges, v->list->count };
+    return result;
+}
+
+/* --- one edge --------------------------------------------------------------------------------- */
+
+static int read_condition(struct edges *e, const struct value *v, const char *word,
+                          enum condition *ret)
+{
+    struct diags *diags = e->reader->diags;
+    struct suggest suggest;
+
+    if (condition_parse(str_from(word), ret) == 0)
+        return 0;
+    suggest_init(&suggest, str_from(word));
+    for (size_t i = 0; i < CONDITIONS; i++)
+        suggest_offer(&suggest, str_from(condition_name((enum condition)i)));
+    (void)value_diag(diags, v, "no condition '%s'", word);
+    if (suggest_best(&suggest).p)
+        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
+    else
+        diag_hint(diags, "there are service_started, service_healthy, service_unhealthy, "
+                         "service_completed_successfully, service_failed and service_stopped");
+    return -1;
+}
+
+static int read_options(struct edges *e, const struct value *v, const char *owner,
+                        struct config_edge *edge)
+{
+    struct config_reader *r = e->reader;
+    struct params_policy policy = config_policy(owner);
+    struct edge_args args = { 0 };
+    struct value evaluated;
+    int result;
+
+    if (script_eval(r->script, v, r->arena, &evaluated, r->diags) < 0)
+        return -1;
+    result = params_decode(r->arena, config_edge_params, &policy, &evaluated, &args, r->diags);
+    if (!args.condition)
+        return -1;
+    edge->restart = args.restart;
+    edge->allow_skipped = args.allow_skipped;
+    if (read_condition(e, value_get(&evaluated, "condition"), args.condition, &edge->condition) < 0)
+        return -1;
+    /* One that waits for a failure is no slow start. */
+    if (args.timeout > 0 || condition_waits_for_trouble(edge->condition))
+        edge->timeout = args.timeout;
+    if (args.exit_code && read_codes(e, args.exit_code, edge) < 0)
+        result = -1;
+    return result;
+}
+
+/* The index of the service that `name` means. */
+static int find_service(struct edges *e, const struct value *name, uint32_t *ret)
+{
+    struct diags *diags = e->reader->diags;
+    const void *found = map_find(e->reader->names, name->s);
+    struct suggest suggest;
+
+    if (found) {
+        *ret = (uint32_t)((uintptr_t)found - 1);
+        return 0;
+    }
+    suggest_init(&suggest, name->s);
+    MAP_EACH (e->reader->names, entry)
+        suggest_offer(&suggest, entry->key);
+    (void)value_diag(diags, name, "service '%s' depends on '%.*s', which is no service",
+                     e->service->name, STR_ARG(str_slice(name->s, 0, CONFIG_NAME_MAX)));
+    if (suggest_best(&suggest).p)
+        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
+    return -1;
+}
+
+static int check_new(struct edges *e, const struct value *name, uint32_t service)
+{
+    struct diags *diags = e->reader->diags;
+
+    if (&e->reader->config->services[service] == e->service)
+        return value_diag(diags, name, "service '%s' depends on itself", e->service->name);
+    VEC_EACH (&e->list, edge)
+        if (edge->service == service) {
+            (void)value_diag(diags, name, "service '%s' names '%.*s' twice", e->service->name,
+                             STR_ARG(name->s));
+            diag_note(diags, edge->at, "first here");
+            return -1;
+        }
+    return 0;
+}
+
+static int add_edge(struct edges *e, const struct value *name, const struct value *options)
+{
+    struct config_reader *r = e->reader;
+    struct config_edge edge = { .timeout = r->edge_timeout, .at = value_place(name) };
+    const char *owner;
+    int result = 0;
+
+    if (name->kind != VALUE_STR || expr_is_dynamic(name))
+        return value_diag(r->diags, name, "'depends_on' wants names of services, got %s",
+                          name->kind == VALUE_STR ? "an expression" : value_describe(name));
+    if (find_service(e, name, &edge.service) < 0 || check_new(e, name, edge.service) < 0)
+        result = -1;
+    owner = arena_printf(r->arena, "dependency '%.*s' of service '%s'", STR_ARG(name->s),
+                         e->service->name);
+    if (options && options->kind != VALUE_NULL && read_options(e, options, owner, &edge) < 0)
+        result = -1;
+    if (result == 0)
+        VEC_PUSH_IN(r->arena, &e->list, edge);
+    return result;
+}
+
+/* --- all forms
+ * ------------------------------------------------------------------------------------ */
+
+static int add_map(struct edges *e, const struct value *v)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < v->map->count; i++)
+        if (add_edge(e, &v->map->pairs[i].key, &v->map->pairs[i].value) < 0)
+            result = -1;
+    return result;
+}
+
+static int add_list(struct edges *e, const struct value *v)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < v->list->count; i++) {
+        const struct value *item = &v->list->items[i];
+
+        if ((item->kind == VALUE_MAP ? add_map(e, item) : add_edge(e, item, NULL)) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+int config_edges_read(struct config_reader *reader, const struct value *v,
+                      struct config_service *service)
+{
+    struct edges e = { .reader = reader, .service = service };
+    int result;
+
+    if (!v)
+        return 0;
+    if (value_tag(v) || (v->kind == VALUE_STR && expr_is_dynamic(v))) {
+        (void)value_diag(reader->diags, v, "'depends_on' of service '%s' cannot be computed",
+                         service->name);
+        diag_hint(reader->diags, "names are fixed; the options of an edge may be expressions");
+        return -1;
+    }
+    if (v->kind != VALUE_LIST && v->kind != VALUE_MAP)
+        return value_diag(reader->diags, v, "'depends_on' wants a list or a map, got %s",
+                          value_describe(v));
+    result = v->kind == VALUE_MAP ? add_map(&e, v) : add_list(&e, v);
+    service->edges = e.list.p;
+    service->edge_count = e.list.n;
+    return result;
+}

@@ -1,0 +1,94 @@
+#include "config/config_manual.h"
+
+#include "base/buf.h"
+#include "base/suggest.h"
+#include "data/params.h"
+
+void config_manual_print_index(struct buf *out)
+{
+    for (const struct config_chapter *c = config_chapters; c->name; c++)
+        buf_printf(out, "  %-14s %s\n", c->name, c->summary);
+}
+
+static void print_indented(struct buf *out, const char *text)
+{
+    struct str rest = str_from(text);
+
+    while (rest.p && rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+
+        buf_printf(out, line.n > 0 ? "  %.*s\n" : "%.*s\n", STR_ARG(line));
+    }
+}
+
+static void print_chapter(const struct config_chapter *c, struct buf *out)
+{
+    buf_printf(out, "%s - %s\n\n", c->name, c->summary);
+    if (c->where)
+        buf_printf(out, "in the file: %s\n\n", c->where);
+    buf_add_text(out, c->details);
+    if (c->params) {
+        buf_add_text(out, "\nkeys:\n");
+        params_print_doc(c->params, NULL, out);
+    }
+    if (c->example) {
+        buf_add_text(out, "\nexample:\n");
+        print_indented(out, c->example);
+    }
+}
+
+bool config_manual_print(struct str name, struct buf *out)
+{
+    for (const struct config_chapter *c = config_chapters; c->name; c++)
+        if (str_is(name, c->name)) {
+            print_chapter(c, out);
+            return true;
+        }
+    return false;
+}
+
+const char *config_manual_suggest(struct str name)
+{
+    struct suggest s;
+
+    suggest_init(&s, name);
+    for (const struct config_chapter *c = config_chapters; c->name; c++)
+        suggest_offer(&s, str_from(c->name));
+    return suggest_best(&s).p;
+}
+
+/* Lines that are indented are a block of their own; Markdown wants two more blanks for that. */
+static void print_details(struct buf *out, const char *text)
+{
+    struct str rest = str_from(text);
+
+    while (rest.p && rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+
+        buf_printf(out, "%s%.*s\n", line.n > 0 && line.p[0] == ' ' ? "  " : "", STR_ARG(line));
+    }
+}
+
+static void print_markdown(const struct config_chapter *c, struct buf *out)
+{
+    buf_printf(out, "\n## %s\n\n", c->name);
+    if (c->where)
+        buf_printf(out, "`%s`: %s.\n\n", c->where, c->summary);
+    print_details(out, c->details);
+    if (c->params) {
+        buf_add_char(out, '\n');
+        params_print_markdown(c->params, NULL, out);
+    }
+    if (c->example)
+        buf_printf(out, "\n```yaml\n%s```\n", c->example);
+}
+
+void config_manual_print_markdown(struct buf *out)
+{
+    buf_add_text(out,
+                 "# The file of kepler\n\nWritten by `make docs` from the tables that files are "
+                 "read by: what `kepler doc` shows. The commands and\nthe daemon are in "
+                 "[kepler.md](kepler.md).\n");
+    for (const struct config_chapter *c = config_chapters; c->name; c++)
+        print_markdown(c, out);
+}

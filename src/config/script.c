@@ -1,0 +1,160 @@
+#include "config/script.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "data/value.h"
+#include "lua/expr.h"
+#include "lua/sandbox.h"
+#include "sys/account.h"
+#include "sys/clock.h"
+
+/* --- the world a script may see ----------------------------------------------------------- */
+
+static int64_t monotonic(void *user)
+{
+    (void)user;
+    return clock_real();
+}
+
+static int64_t seconds_now(void *user)
+{
+    (void)user;
+    return clock_wall() / CLOCK_SECOND;
+}
+
+static int32_t utc_offset(void *user, int64_t seconds)
+{
+    time_t when = (time_t)seconds;
+    struct tm tm;
+
+    (void)user;
+    return localtime_r(&when, &tm) ? (int32_t)tm.tm_gmtoff : 0;
+}
+
+static int find_account(struct arena *arena, const struct value *who,
+                        const struct account **ret_account, struct err *err)
+{
+    uint64_t uid;
+
+    if (who->kind == VALUE_INT && who->i >= 0 && who->i < (uid_t)-1)
+        return account_find_uid(arena, (uid_t)who->i, ret_account, err);
+    if (who->kind != VALUE_STR)
+        return err_set(err, ERR_INVALID, "'os.getgroups' wants the name or number of a user");
+    if (number_parse_uint(who->s, &uid, err) == 0 && uid < (uid_t)-1)
+        return account_find_uid(arena, (uid_t)uid, ret_account, err);
+    return account_find(arena, who->s.p, ret_account, err);
+}
+
+/* os.getgroups(user): the names of all groups that a user is in. */
+static int get_groups(void *user, const struct value *args, size_t count, struct arena *arena,
+                      struct value *ret, struct err *err)
+{
+    struct value_list *names = value_list_new(arena, 8);
+    struct account_gids gids = { VEC_INIT };
+    const struct account_group *group;
+    const struct account *account;
+
+    (void)user;
+    if (count != 1)
+        return err_set(err, ERR_INVALID, "'os.getgroups' wants the name or number of a user");
+    if (find_account(arena, &args[0], &account, err) < 0)
+        return -1;
+    if (!account)
+        return err_set(err, ERR_NOT_FOUND, "'os.getgroups': there is no such user");
+    if (account_groups(arena, account, &gids, err) < 0)
+        return -1;
+    VEC_EACH (&gids.list, gid) {
+        if (account_find_gid(arena, *gid, &group, err) < 0)
+            return -1;
+        value_list_push(
+            arena, names,
+            value_text(group ? group->name : arena_printf(arena, "%u", (unsigned)*gid)));
+    }
+    *ret = value_list(names);
+    return 0;
+}
+
+/* --- the state ------------------------------------------------------------------------------- */
+
+void script_init(struct script *script, const struct value *chunk, script_provide_fn *provide,
+                 void *user)
+{
+    *script = (struct script){ .chunk = chunk, .provide = provide, .user = user };
+}
+
+void script_done(struct script *script)
+{
+    sandbox_free(script->sandbox);
+    script->sandbox = NULL;
+}
+
+void script_touch(struct script *script)
+{
+    script->current = false;
+}
+
+static int open_sandbox(struct script *script, struct err *err)
+{
+    static const struct sandbox_options options = {
+        .nanoseconds_max = SANDBOX_TIME_DEFAULT,
+        .clock = monotonic,
+        .now = seconds_now,
+        .utc_offset = utc_offset,
+    };
+
+    script->sandbox = sandbox_new(&options);
+    if (sandbox_add_function(script->sandbox, "os.getgroups", get_groups, NULL, err) < 0)
+        return -1;
+    return script->open ? script->open(script->user, script->sandbox, err) : 0;
+}
+
+static int provide(struct script *script, struct err *err)
+{
+    if (script->current)
+        return 0;
+    if (script->provide(script->user, script->sandbox, err) < 0)
+        return -1;
+    script->current = true;
+    return 0;
+}
+
+int script_start(struct script *script, const struct value *where, struct diags *diags)
+{
+    bool fresh = !script->sandbox;
+    struct err err;
+
+    if ((fresh && open_sandbox(script, &err) < 0) || provide(script, &err) < 0)
+        return value_diag(diags, where, "%s", err.text);
+    if (script->broken)
+        return value_diag(diags, where, "the 'lua' chunk of the file has failed before");
+    if (!fresh || !script->chunk)
+        return 0;
+    script->broken = expr_run_script(script->sandbox, script->chunk, diags) < 0;
+    return script->broken ? -1 : 0;
+}
+
+int script_eval(struct script *script, const struct value *v, struct arena *arena,
+                struct value *ret, struct diags *diags)
+{
+    if (!expr_is_dynamic(v)) {
+        *ret = *v;
+        return 0;
+    }
+    if (script_start(script, v, diags) < 0)
+        return -1;
+    return expr_eval_value(script->sandbox, v, arena, ret, diags);
+}
+
+void script_forget(struct script *script, const char *const *names)
+{
+    struct err err;
+
+    script->current = false;
+    for (; script->sandbox && *names; names++)
+        (void)sandbox_set(script->sandbox, *names, NULL, &err); /* taking away needs no memory */
+}

@@ -1,0 +1,129 @@
+#include "engine/edge.h"
+
+#include "config/condition.h"
+#include "engine/engine.h"
+#include "sys/clock.h"
+
+static bool is_waited_for(const struct service_edge *edge)
+{
+    return edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER;
+}
+
+void edge_want_all(struct service *service, bool none)
+{
+    service->decisive = NULL;
+    for (size_t i = 0; i < service->edge_count; i++)
+        service->edges[i].wait = none ? EDGE_IDLE : EDGE_CONDITION;
+}
+
+static void on_late(struct timer *timer)
+{
+    struct service_edge *edge = container_of(timer, struct service_edge, timer);
+
+    service_handle(edge->owner, EV_EDGE_LATE);
+}
+
+void edge_begin(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+    int64_t now = world->ops->now(world);
+
+    for (size_t i = 0; i < service->edge_count; i++) {
+        struct service_edge *edge = &service->edges[i];
+
+        if (edge->wait == EDGE_CONDITION && edge->config->timeout > 0 &&
+            !timer_is_set(&edge->timer))
+            timer_set(world->timers, &edge->timer, clock_after(now, edge->config->timeout),
+                      on_late);
+    }
+}
+
+static void meet(struct service_edge *edge)
+{
+    edge->order = edge->wait == EDGE_ORDER;
+    edge->wait = EDGE_MET;
+    edge->owner->decisive = edge;
+    timer_clear(engine_world(edge->owner->engine)->timers, &edge->timer);
+}
+
+/* Order alone asks for no condition, and never keeps a service down: one that ended or failed
+ * meanwhile is not waited for. */
+static enum condition_verdict judge_order(const struct service *target)
+{
+    enum status status = service_status(target);
+
+    return status_is_running(status) || !status_is_active(status) ? CONDITION_HOLDS
+                                                                  : CONDITION_WAIT;
+}
+
+static enum condition_verdict judge_one(struct service_edge *edge)
+{
+    const struct config_edge *config = edge->config;
+    struct condition_facts facts = service_facts(edge->target);
+
+    if (edge->wait == EDGE_ORDER)
+        return judge_order(edge->target);
+    facts.unchecked = !edge->target->config->health.given && config->timeout == 0;
+    buf_clear(&edge->owner->reason);
+    return condition_judge(config->condition, &config->codes, config->allow_skipped, &facts,
+                           &edge->owner->reason);
+}
+
+/* The deadline of this edge has passed, also when its timer has not been called yet. */
+static bool is_late(const struct service_edge *edge)
+{
+    struct world *world = engine_world(edge->owner->engine);
+
+    return edge->wait == EDGE_CONDITION && edge->config->timeout > 0 &&
+           !timer_is_set(&edge->timer) && world->ops->now(world) >= edge->timer.deadline;
+}
+
+enum edge_result edge_judge(struct service *service)
+{
+    enum edge_result result = EDGE_RESULT_GO;
+
+    for (size_t i = 0; i < service->edge_count; i++) {
+        struct service_edge *edge = &service->edges[i];
+        enum condition_verdict verdict;
+
+        if (!is_waited_for(edge))
+            continue;
+        verdict = judge_one(edge);
+        if (verdict == CONDITION_SKIP) {
+            service->decisive = edge;
+            return EDGE_RESULT_SKIP;
+        }
+        if (verdict == CONDITION_HOLDS) {
+            meet(edge);
+            continue;
+        }
+        if (is_late(edge)) {
+            buf_clear(&service->reason);
+            condition_print_timeout(edge->config->condition, service->config->name,
+                                    edge->target->config->name, &service->reason);
+            service->decisive = edge;
+            return EDGE_RESULT_LATE;
+        }
+        result = EDGE_RESULT_WAIT;
+    }
+    return result;
+}
+
+bool edge_has_any(const struct service *service)
+{
+    for (size_t i = 0; i < service->edge_count; i++)
+        if (is_waited_for(&service->edges[i]))
+            return true;
+    return false;
+}
+
+void edge_end(struct service *service)
+{
+    struct timers *timers = engine_world(service->engine)->timers;
+
+    service->decisive = NULL;
+    for (size_t i = 0; i < service->edge_count; i++) {
+        timer_clear(timers, &service->edges[i].timer);
+        service->edges[i].wait = EDGE_IDLE;
+    }
+}

@@ -1,0 +1,143 @@
+#include "engine/health.h"
+
+#include "base/err.h"
+#include "engine/engine.h"
+#include "engine/service.h"
+#include "sys/clock.h"
+
+/* For a check whose timeout is none. */
+#define TIMEOUT_DEFAULT (30 * CLOCK_SECOND)
+
+static void on_due(struct timer *timer);
+
+static void set_timer(struct service *service, int64_t after, timer_fn *fn)
+{
+    struct world *world = engine_world(service->engine);
+
+    timer_set(world->timers, &service->health.timer, clock_after(world->ops->now(world), after),
+              fn);
+}
+
+static void judge(struct service *service, bool pass)
+{
+    struct service_record *record = &service->record;
+    enum status status = service_status(service);
+
+    if (pass) {
+        record->check_failures = 0;
+        record->restarts_since_healthy = 0;
+    } else if (record->check_failures < UINT32_MAX) {
+        record->check_failures++;
+    }
+    service->health.answered = true;
+    if (pass && status != STATUS_HEALTHY)
+        service_handle(service, EV_HEALTHY);
+    else if (!pass && status != STATUS_UNHEALTHY &&
+             record->check_failures >= service->plan.check.retries)
+        service_handle(service, EV_UNHEALTHY);
+    else
+        health_next(service);
+}
+
+static void on_late(struct timer *timer)
+{
+    struct health *health = container_of(timer, struct health, timer);
+    struct service *service = container_of(health, struct service, health);
+    struct world *world = engine_world(service->engine);
+
+    health->timed_out = true;
+    world->ops->task_kill(world, service->index, WORLD_CHECK);
+}
+
+static void check(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+    struct health *health = &service->health;
+    int64_t timeout = service->plan.check.timeout;
+    struct err err;
+
+    health->timed_out = health->unstarted = false;
+    switch (world->ops->task_start(world, service->index, WORLD_CHECK, &err)) {
+    case WORLD_STARTED:
+        health->running = true;
+        set_timer(service, timeout > 0 ? timeout : TIMEOUT_DEFAULT, on_late);
+        return;
+    case WORLD_NOTHING: judge(service, true); return;
+    case WORLD_FAILED:
+        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
+        health->unstarted = true;
+        judge(service, false);
+        return;
+    }
+}
+
+void health_print_last(const struct service *service, struct buf *out)
+{
+    const struct health *health = &service->health;
+
+    if (health->unstarted)
+        buf_add_text(out, "it could not be started");
+    else if (health->timed_out)
+        buf_add_text(out, "it took longer than its timeout");
+    else
+        process_status_print(health->last, out);
+}
+
+static void on_due(struct timer *timer)
+{
+    struct health *health = container_of(timer, struct health, timer);
+
+    check(container_of(health, struct service, health));
+}
+
+void health_begin(struct service *service)
+{
+    struct health *health = &service->health;
+
+    if (!service->plan.check.given)
+        return;
+    health->on = true;
+    if (!health->running) /* else when the one of the run before is gone */
+        set_timer(service, service->plan.check.start_period, on_due);
+}
+
+void health_next(struct service *service)
+{
+    struct health *health = &service->health;
+
+    if (!health->on || !health->answered)
+        return;
+    health->answered = false;
+    set_timer(service, service->plan.check.interval, on_due);
+}
+
+void health_end(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+    struct health *health = &service->health;
+
+    health->on = health->answered = false;
+    timer_clear(world->timers, &health->timer);
+    if (health->running && !health->stale) {
+        health->stale = true;
+        world->ops->task_kill(world, service->index, WORLD_CHECK);
+    }
+}
+
+void health_task_ended(struct service *service, struct process_status status)
+{
+    struct health *health = &service->health;
+    bool stale = health->stale;
+
+    if (!health->running)
+        return;
+    timer_clear(engine_world(service->engine)->timers, &health->timer);
+    health->running = health->stale = false;
+    health->last = status;
+    if (!health->on)
+        service_changed(service); /* it may be what a stop waited for */
+    else if (stale)
+        set_timer(service, service->plan.check.start_period, on_due);
+    else
+        judge(service, !health->timed_out && process_status_ok(status));
+}

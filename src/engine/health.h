@@ -1,0 +1,48 @@
+/*
+ * health - the checks of a running service.
+ *
+ * The first check runs `start_period` after the service is up, the next ones
+ * `interval` after the end of the one before. A check that takes longer than
+ * `timeout` dies with its whole tree and has failed. A pass sets the count of
+ * failures to zero; `retries` failures in a row make the service unhealthy.
+ *
+ *     health_begin -> { EV_HEALTHY or EV_UNHEALTHY -> health_next }... -> health_end
+ *
+ * An event means a change; the next check is set by health_next then, because
+ * hooks come first. Threads: the loop's.
+ */
+#ifndef ENGINE_HEALTH_H
+#define ENGINE_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/process.h"
+#include "sys/timers.h"
+
+struct buf;
+struct service;
+
+struct health {
+    bool on;                    /* checks are wanted */
+    bool running;               /* one is going on, wanted or not */
+    bool stale;                 /* the one that goes on belongs to an earlier run */
+    bool timed_out;             /* the one that goes on */
+    bool answered;              /* an event was told; the next check waits for health_next */
+    bool unstarted;             /* the last one could not even be started */
+    struct process_status last; /* how the last one ended */
+    struct timer timer;
+};
+
+/* The service is up. Does nothing without a health check. */
+void health_begin(struct service *service);
+/* Go on after an event. */
+void health_next(struct service *service);
+/* No more checks; one that runs is killed. */
+void health_end(struct service *service);
+/* How the last check ended: "exit status 1". */
+void health_print_last(const struct service *service, struct buf *out);
+/* The world says that the check ended. */
+void health_task_ended(struct service *service, struct process_status status);
+
+#endif

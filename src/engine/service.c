@@ -1,0 +1,497 @@
+/*
+ * The life of a service.
+ *
+ *            start           edges met            spawned
+ *   inactive ----> waiting ----------> starting ----------> running <-> healthy
+ *      ^              |                    |  ^                |   <-> unhealthy
+ *      |              | skip, late         |  | policy         |
+ *      +--------------+--------------------+  +----------------+ the process ends
+ *      |                                                       |
+ *      +---- exited, killed <----------------------------------+
+ *      +---- stopped <---- stopping <--------------------------+ stop
+ *                                      running <-- restarting <+ restart
+ *
+ * Inactive are stopped, exited, killed, failed and skipped. A process that ended
+ * and will be started again never shows as exited: the service goes to `starting`
+ * at once, and the pause before the restart is part of that. So whoever sees an
+ * inactive status may rely on it: nothing happens to the service by itself.
+ *
+ * `restarting` is a restart by hand, for changed files, for a failed health check,
+ * or because a dependency restarts. It has two halves. In the first (`going_down`)
+ * the old process ends; a second cause that arrives then changes nothing. In the
+ * second the edges that passed a restart on are waited for, and a new one starts.
+ *
+ * Whatever a service is doing is a routine (routine.c); none is running when it is
+ * inactive, or in the running family with nothing to do. The table says which
+ * event may break into which.
+ *
+ *   goal      where the service is to end up. Only engine_start and engine_stop
+ *             set it. With GOAL_DOWN no restart begins, whatever the cause, and
+ *             every routine ends in `stopped`: a stop wins.
+ *   alive     something of the process tree is left. A stop is over when it is not.
+ *   leaving   on its way down. Dependencies that go down too wait until it is over,
+ *             so a stop runs in parallel and yet in reverse order.
+ *
+ * Invariants: a spawn happens only when `alive` is false. Checks and watches are on
+ * only in the running family (`up`), and are taken off where the status changes.
+ * Edges have timers only while a routine waits for them.
+ */
+#include "engine/service.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "engine/edge.h"
+#include "engine/engine.h"
+#include "engine/routine.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+typedef void action_fn(struct service *service);
+
+/* --- words ------------------------------------------------------------------------------ */
+
+/* Words end up on the terminals of others, root's among them: they come from files, scripts and
+ * clients of anybody, so what would do something there is taken out. */
+static void set_words(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
+static void set_words(struct buf *words, const char *fmt, va_list args)
+{
+    size_t length;
+
+    buf_vprintf(words, fmt, args);
+    for (size_t at = 0; at < words->n; at += length) {
+        struct str rest = str_from_offset(buf_view(words), at);
+
+        length = utf8_length_at(rest);
+        if (utf8_is_control(str_slice(rest, 0, length)))
+            memset(words->p + at, strchr("\n\r\t", rest.p[0]) ? ' ' : '?', length);
+    }
+}
+
+void service_because(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
+    service->by = (struct history_link){ .given = false };
+    buf_clear(&service->cause);
+    va_start(args, fmt);
+    set_words(&service->cause, fmt, args);
+    va_end(args);
+}
+
+struct history_link service_latest(const struct service *service)
+{
+    uint64_t count = service->history.count;
+
+    return (struct history_link){ count > 0, service->index, count - 1 };
+}
+
+void service_because_of(struct service *service, struct history_link by, const char *fmt, ...)
+{
+    va_list args;
+
+    service->by = by;
+    buf_clear(&service->cause);
+    va_start(args, fmt);
+    set_words(&service->cause, fmt, args);
+    va_end(args);
+}
+
+void service_because_also(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    set_words(&service->cause, fmt, args);
+    va_end(args);
+}
+
+void service_set_reason(struct service *service, const char *fmt, ...)
+{
+    va_list args;
+
+    buf_clear(&service->reason);
+    va_start(args, fmt);
+    set_words(&service->reason, fmt, args);
+    va_end(args);
+}
+
+/* --- the status --------------------------------------------------------------------------- */
+
+static void take_off(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    service->up = false;
+    health_end(service);
+    if (service->files_on)
+        world->ops->watch_stop(world, service->index);
+    service->files_on = false;
+}
+
+void service_forget_run(struct service *service)
+{
+    struct service_record *record = &service->record;
+
+    service->last_end =
+        (struct service_end){ record->has_exit_code, record->exit_code, record->signal };
+    record->has_exit_code = record->was_healthy = false;
+    record->exit_code = record->signal = 0;
+    record->check_failures = 0;
+}
+
+void service_recall_run(struct service *service)
+{
+    const struct service_end *end = &service->last_end;
+
+    if (service->record.has_exit_code || service->record.signal)
+        return;
+    service->record.has_exit_code = end->has_exit_code;
+    service->record.exit_code = end->exit_code;
+    service->record.signal = end->signal;
+}
+
+/* Skipped and failed keep the words that were set for them; all others have none. */
+static void note_status(struct service *service, enum status status, int64_t wall)
+{
+    struct service_record *record = &service->record;
+
+    record->status = status;
+    if (status != STATUS_SKIPPED && status != STATUS_FAILED)
+        buf_clear(&service->reason);
+    if (status == STATUS_STARTING)
+        service_forget_run(service);
+    if (status_is_active(status))
+        return;
+    record->pid = 0;
+    record->started_at = 0;
+    record->stopped_at = wall;
+    service->leaving = service->going_down = false;
+    service->stop_signal = 0;
+}
+
+void service_enter(struct service *service, enum status status)
+{
+    struct world *world = engine_world(service->engine);
+    enum status from = service->record.status;
+    int64_t wall = world->ops->wall(world);
+    struct event event = { .kind = EVENT_STATUS, .from = from, .to = status };
+
+    history_add(
+        &service->history,
+        &(struct history_entry){ .from = from, .to = status, .wall = wall, .by = service->by },
+        buf_text(&service->cause));
+    if (service->up && !status_is_running(status))
+        take_off(service);
+    note_status(service, status, wall);
+    event.cause = buf_text(&service->cause);
+    event.reason = buf_text(&service->reason);
+    if (from != status)
+        engine_tell(service->engine, service, &event);
+    service_changed(service);
+}
+
+void service_changed(struct service *service)
+{
+    engine_queue(service->engine, service);
+}
+
+bool service_is_idle(const struct service *service)
+{
+    return !service->routine && !service->alive && !service->hook.active &&
+           !service->health.running && !service->start_due && !service->clean_due;
+}
+
+struct condition_facts service_facts(const struct service *service)
+{
+    const struct service_record *record = &service->record;
+
+    return (struct condition_facts){ .status = record->status,
+                                     .has_exit_code = record->has_exit_code,
+                                     .exit_code = record->exit_code,
+                                     .signal = record->signal,
+                                     .was_healthy = record->was_healthy,
+                                     .untouched = record->stopped_at == 0,
+                                     .limited = config_is_limited(service->config),
+                                     .policy = &service->plan.policy,
+                                     .name = service->config->name };
+}
+
+/* --- asked for ---------------------------------------------------------------------------- */
+
+static void start(struct service *service)
+{
+    if (service->routine) { /* cleaning up */
+        service->start_due = true;
+        return;
+    }
+    service->record.restarts = service->record.restarts_since_healthy = 0;
+    service->window_count = 0;
+    routine_begin(service, &routine_start);
+}
+
+/* It pauses before a restart: that is now. */
+static void hurry(struct service *service)
+{
+    if (!routine_waits_for_pause(service))
+        return;
+    timer_clear(engine_world(service->engine)->timers, &service->pause);
+    routine_continue(service);
+}
+
+static void start_now(struct service *service)
+{
+    if (!routine_waits_for_pause(service))
+        return;
+    service->record.restarts = service->record.restarts_since_healthy = 0;
+    service->window_count = 0;
+    hurry(service);
+}
+
+static void start_later(struct service *service)
+{
+    service->start_due = true;
+}
+
+/* Its process, if there is one, runs on until its turn has come. */
+static void stop(struct service *service)
+{
+    service_because(service, "stop was asked for%s", engine_asker(service->engine));
+    routine_begin(service, &routine_stop);
+}
+
+/* Asked again, perhaps with a signal that does more: SIGKILL waits for no hook either. */
+static void hasten(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    if (service->hook.active && service->stop_signal == SIGKILL)
+        hook_cancel(service);
+    if (service->stop_signal == 0 || !routine_waits_for_end(service))
+        return;
+    if (service->stop_signal == SIGKILL)
+        world->ops->kill(world, service->index);
+    else
+        world->ops->signal(world, service->index, service->stop_signal);
+}
+
+/* Nothing runs yet, or the old process is going already. */
+static void stop_early(struct service *service)
+{
+    service_because(service, "stop was asked for%s", engine_asker(service->engine));
+    if (service->going_down) {
+        service->leaving = true;
+        service_enter(service, STATUS_STOPPING);
+        hasten(service);
+    } else if (service->alive) {
+        routine_begin(service, &routine_stop);
+    } else if (service->hook.active) {
+        service->leaving = true;
+        service_enter(service, STATUS_STOPPING);
+        routine_begin(service, &routine_halt);
+    } else {
+        routine_begin(service, &routine_halt);
+    }
+}
+
+static void restart(struct service *service)
+{
+    service_because(service, "restart was asked for%s", engine_asker(service->engine));
+    service->restart_cause = RESTART_MANUAL;
+    routine_begin(service, &routine_restart);
+}
+
+static void restart_for_files(struct service *service)
+{
+    service->restart_cause = RESTART_WATCH; /* the cause names the file */
+    routine_begin(service, &routine_restart);
+}
+
+static void clean(struct service *service)
+{
+    service->clean_due = false;
+    routine_begin(service, &routine_cleanup);
+}
+
+/* --- neighbours ----------------------------------------------------------------------------- */
+
+static bool is_blocked(const struct service *service)
+{
+    for (size_t i = 0; i < service->dependent_count; i++)
+        if (service->dependents[i]->owner->leaving)
+            return true;
+    return false;
+}
+
+static void take_turn(struct service *service)
+{
+    if (routine_waits_for_turn(service) && !is_blocked(service))
+        routine_continue(service);
+}
+
+static void judge_edges(struct service *service)
+{
+    enum edge_result result;
+
+    if (!routine_waits_for_edges(service))
+        return;
+    result = edge_judge(service);
+    if (result == EDGE_RESULT_GO) {
+        routine_continue(service);
+    } else if (result != EDGE_RESULT_WAIT) {
+        service_because_of(service, service_latest(service->decisive->target), "%s",
+                           buf_text(&service->reason));
+        routine_settle(service, result == EDGE_RESULT_SKIP ? STATUS_SKIPPED : STATUS_FAILED);
+    }
+}
+
+/* The edge has been marked as one to wait for; its timeout runs from now. */
+static void wait_again(struct service *service)
+{
+    edge_begin(service);
+}
+
+static void follow_restart(struct service *service)
+{
+    service->restart_cause = RESTART_PROPAGATED;
+    routine_begin(service, &routine_restart);
+}
+
+/* On its way up: what is already past its edges goes back to them. */
+static void follow_restart_early(struct service *service)
+{
+    if (routine_waits_for_edges(service))
+        edge_begin(service);
+    else if (service->going_down || routine_will_wait_for_edges(service))
+        return;
+    else if (service->alive)
+        follow_restart(service);
+    else
+        routine_begin(service, &routine_rewait);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* It ended by itself, and what it left behind goes too. */
+static void sweep(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    world->ops->kill(world, service->index);
+}
+
+/* In a stop, what is left may use the rest of the grace. */
+static void sweep_unless_leaving(struct service *service)
+{
+    if (!service->going_down)
+        sweep(service);
+}
+
+static void emptied(struct service *service)
+{
+    if (routine_waits_for_end(service)) {
+        timer_clear(engine_world(service->engine)->timers, &service->grace);
+        routine_continue(service);
+    } else if (!service->routine) {
+        routine_begin(service, &routine_exit);
+    }
+}
+
+static void force(struct service *service)
+{
+    struct world *world = engine_world(service->engine);
+
+    service_because_also(service, "; it did not end within its grace period");
+    world->ops->kill(world, service->index);
+}
+
+/* --- health ------------------------------------------------------------------------------------
+ */
+
+static void become_healthy(struct service *service)
+{
+    service_because(service, "its health check passed");
+    service->record.was_healthy = true;
+    service_enter(service, STATUS_HEALTHY);
+    routine_begin(service, &routine_passed);
+}
+
+static void become_unhealthy(struct service *service)
+{
+    service_because(service, "its health check failed %u time%s in a row, at last: ",
+                    service->record.check_failures, service->record.check_failures == 1 ? "" : "s");
+    health_print_last(service, &service->cause);
+    service_enter(service, STATUS_UNHEALTHY);
+    routine_begin(service, &routine_sick);
+}
+
+/* --- the table ----------------------------------------------------------------------------------
+ */
+
+/* A cell that is not there is an event that means nothing in that state. Actions change their own
+ * service only. */
+/* clang-format off */
+#define INACTIVE                                                                                   \
+    { [EV_START] = start,                [EV_CLEAN] = clean,                                       \
+      [EV_HOOK_DONE] = routine_continue }
+#define RUNNING                                                                                    \
+      [EV_STOP] = stop,                  [EV_RESTART] = restart,                                   \
+      [EV_DEP_RESTART] = follow_restart, [EV_FILES] = restart_for_files,                           \
+      [EV_EXITED] = sweep,               [EV_EMPTY] = emptied,                                     \
+      [EV_HOOK_DONE] = routine_continue
+
+static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
+    [STATUS_STOPPED] = INACTIVE,
+    [STATUS_EXITED]  = INACTIVE,
+    [STATUS_KILLED]  = INACTIVE,
+    [STATUS_FAILED]  = INACTIVE,
+    [STATUS_SKIPPED] = INACTIVE,
+
+    [STATUS_WAITING] = {
+        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE]  = judge_edges },
+
+    [STATUS_STARTING] = {
+        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
+        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
+        [EV_HOOK_DONE]   = routine_continue,     [EV_PAUSE_OVER] = routine_continue,
+        [EV_EXITED]      = sweep,                [EV_EMPTY]      = emptied },
+
+    [STATUS_RUNNING]   = { RUNNING, [EV_HEALTHY] = become_healthy, [EV_UNHEALTHY] = become_unhealthy },
+    [STATUS_HEALTHY]   = { RUNNING, [EV_UNHEALTHY] = become_unhealthy },
+    [STATUS_UNHEALTHY] = { RUNNING, [EV_HEALTHY] = become_healthy },
+
+    [STATUS_STOPPING] = {
+        [EV_START]       = start_later,          [EV_STOP]       = hasten,
+        [EV_TURN]        = take_turn,            [EV_HOOK_DONE]  = routine_continue,
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
+
+    [STATUS_RESTARTING] = {
+        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
+        [EV_STOP]        = stop_early,           [EV_TURN]       = take_turn,
+        [EV_EDGE]        = judge_edges,          [EV_EDGE_LATE]  = judge_edges,
+        [EV_DEP_RESTART] = follow_restart_early, [EV_PAUSE_OVER] = routine_continue,
+        [EV_HOOK_DONE]   = routine_continue,     [EV_EXITED]     = sweep_unless_leaving,
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
+};
+/* clang-format on */
+
+/* With GOAL_DOWN these no longer count. */
+static const bool wants_up[SERVICE_EVENTS] = {
+    [EV_RESTART] = true,
+    [EV_DEP_RESTART] = true,
+    [EV_FILES] = true,
+};
+
+void service_handle(struct service *service, enum service_event event)
+{
+    action_fn *action = actions[service->record.status][event];
+
+    if (!action || (wants_up[event] && service->goal == GOAL_DOWN))
+        return;
+    action(service);
+}

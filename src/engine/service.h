@@ -1,0 +1,192 @@
+/*
+ * service - one service: its status, its process, and what it is doing about it.
+ *
+ * The life of a service is a table of status x event (service.c). What takes
+ * several steps (a start, a stop, a restart) is a routine: a list of operations,
+ * of which some end at once and some wait for an event (routine.c). Actions and
+ * operations change their own service only; what follows for its neighbours is
+ * decided in engine_step, which drains the queue of services that changed.
+ *
+ * Only engine.c makes services and hands them events; others read.
+ *
+ * Memory: all of it is made when the engine is; a restart allocates nothing.
+ * Threads: the loop's.
+ */
+#ifndef ENGINE_SERVICE_H
+#define ENGINE_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "config/config.h"
+#include "engine/event.h"
+#include "engine/health.h"
+#include "engine/history.h"
+#include "engine/hook.h"
+#include "config/status.h"
+#include "engine/world.h"
+#include "sys/timers.h"
+
+struct engine;
+struct routine;
+struct service;
+
+#define SERVICE_REASON_MAX 1000
+#define SERVICE_ASKER_MAX  200
+
+enum service_event {
+    EV_START,       /* asked for */
+    EV_STOP,        /* asked for */
+    EV_RESTART,     /* asked for */
+    EV_CLEAN,       /* all that were to go down are: run pre_cleanup */
+    EV_TURN,        /* a dependent that went down first is down */
+    EV_EDGE,        /* a dependency changed */
+    EV_EDGE_LATE,   /* the timeout of an edge is over */
+    EV_DEP_RESTART, /* a dependency restarts and the edge passes that on */
+    EV_HOOK_DONE,   /* the hook that a routine waits for */
+    EV_PAUSE_OVER,  /* before a restart */
+    EV_EXITED,      /* the main process ended */
+    EV_EMPTY,       /* nothing of the tree is left */
+    EV_GRACE_OVER,  /* it was asked to end and has not */
+    EV_HEALTHY,     /* a health check passed and it was not healthy */
+    EV_UNHEALTHY,   /* too many checks failed */
+    EV_FILES,       /* watched files changed */
+};
+#define SERVICE_EVENTS (EV_FILES + 1)
+
+/* Where a service is to go. */
+enum service_goal { GOAL_DOWN, GOAL_UP };
+
+/* Why it is being restarted. By hand there is no pause; by itself the start limit counts. */
+enum restart_cause {
+    RESTART_MANUAL,
+    RESTART_WATCH,
+    RESTART_PROPAGATED,
+    RESTART_UNHEALTHY,
+    RESTART_POLICY,
+};
+
+/* How long an edge counts. */
+enum edge_wait {
+    EDGE_IDLE,      /* not waited for */
+    EDGE_CONDITION, /* until its condition holds */
+    EDGE_ORDER,     /* until the dependency is up again: order among services restarted together */
+    EDGE_MET,       /* it held; it may change its mind without effect */
+};
+
+struct service_edge {
+    struct service *owner;
+    struct service *target;
+    const struct config_edge *config;
+    enum edge_wait wait;
+    bool order; /* it was met as EDGE_ORDER */
+    struct timer timer;
+};
+
+/* What is told from one life of the daemon to the next, and to whoever asks. */
+struct service_record {
+    enum status status;
+    pid_t pid;                      /* 0: none */
+    int64_t started_at, stopped_at; /* wall time; 0: never, or not now */
+    bool has_exit_code;
+    int exit_code;
+    int signal;
+    uint32_t restarts, restarts_since_healthy;
+    uint32_t check_failures;
+    bool initialized, was_healthy;
+};
+
+/* How a process ended. */
+struct service_end {
+    bool has_exit_code;
+    int exit_code;
+    int signal;
+};
+
+struct service {
+    struct engine *engine;
+    uint32_t index;
+    const struct config_service *config;
+
+    struct service_record record; /* record.status has one writer: service_enter */
+    struct service_end last_end;  /* of the run that was forgotten last */
+    struct buf reason;            /* of skipped and failed */
+    struct buf cause;             /* of what is going on */
+    struct history_link by;       /* the change of another service that is the cause of it */
+    struct buf asked;             /* who asked for the start that is going on, or due: " by root" */
+    struct history history;
+
+    struct service_edge *edges; /* to its dependencies, as in the configuration */
+    size_t edge_count;
+    struct service_edge **dependents; /* edges of others that point here */
+    size_t dependent_count;
+    const struct service_edge *decisive; /* what the last look at the edges turned on; or NULL */
+
+    enum service_goal goal;
+    const struct routine *routine; /* NULL: nothing is going on */
+    const struct routine *next;    /* to begin once the hook that is being ended has ended */
+    size_t at;                     /* the operation that waits, or is being done */
+    struct hook hook;
+    struct health health;
+    struct timer pause, grace;
+
+    bool alive;        /* something of the tree is left */
+    bool exited;       /* the main process has ended */
+    bool up;           /* checks and watches are on */
+    bool leaving;      /* on its way down: its dependencies wait for that */
+    bool going_down;   /* a restart has not come to its turning point */
+    bool start_due;    /* start once it is down */
+    bool clean_due;    /* run pre_cleanup once all that are stopped with it are down */
+    bool spawn_failed; /* the last try to restart did not even get a process */
+    bool no_deps;      /* of the start that is going on */
+    bool ignore_if;    /* likewise */
+    bool told_restart; /* a restart began; dependents are to learn of it */
+    bool files_on;     /* the world watches files */
+    enum restart_cause restart_cause;
+    struct history_link restart; /* the change that began the last restart */
+    int stop_signal;             /* 0: the configuration's */
+    struct world_plan plan;      /* as resolved last */
+    int64_t window_start;        /* of the start limit */
+    uint32_t window_count;       /* restarts in it */
+
+    bool queued; /* in the queue of the engine */
+    struct service *queue_next;
+};
+
+/* The table: what this event means now. */
+void service_handle(struct service *service, enum service_event event);
+
+/* The only writer of the status: keeps history, tells the sink, queues for engine_step. */
+void service_enter(struct service *service, enum status status);
+
+/* What was known of the process before: how it ended, how healthy it was. */
+void service_forget_run(struct service *service);
+/* How the run ended that was forgotten last, unless another one has ended since. */
+void service_recall_run(struct service *service);
+
+/* Why the next change happens, in words; kept until the next cause. */
+void service_because(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same, and it follows from a change of another service. */
+void service_because_of(struct service *service, struct history_link by, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+struct history_link service_latest(const struct service *service);
+/* More words for the cause that is there. */
+void service_because_also(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void service_set_reason(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Something that neighbours care about changed, though the status did not. */
+void service_changed(struct service *service);
+
+static inline enum status service_status(const struct service *service)
+{
+    return service->record.status;
+}
+/* Nothing is going on: no routine, no hook, no check, no process. */
+bool service_is_idle(const struct service *service);
+
+/* What an edge may know of it. */
+struct condition_facts service_facts(const struct service *service);
+
+#endif

@@ -1,0 +1,338 @@
+#include "engine/why.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "data/time_text.h"
+#include "config/condition.h"
+#include "engine/engine.h"
+#include "engine/routine.h"
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+#define TEXT_MAX      ((size_t)4096)
+#define INDENT        2
+#define MOMENT_DIGITS 3 /* of a second */
+
+struct asking {
+    struct arena *arena;
+    const struct engine *engine;
+    bool *told; /* services whose waiting has been told */
+    size_t levels;
+};
+
+static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(arena, map, value_text(key), v);
+}
+
+static struct value text_or_null(struct arena *arena, const struct buf *text)
+{
+    return text->n > 0 ? value_str(buf_copy(text, arena)) : value_null();
+}
+
+/* --- now ---------------------------------------------------------------------------------- */
+
+static void print_turn(const struct service *service, struct buf *out)
+{
+    const char *comma = "";
+
+    buf_add_text(out, "waits for its dependents to go down first: ");
+    for (size_t i = 0; i < service->dependent_count; i++) {
+        const struct service *dependent = service->dependents[i]->owner;
+
+        if (!dependent->leaving)
+            continue;
+        buf_printf(out, "%s%s", comma, dependent->config->name);
+        comma = ", ";
+    }
+}
+
+static void print_health(const struct service *service, struct buf *out)
+{
+    uint32_t failures = service->record.check_failures;
+
+    if (failures == 0) {
+        buf_add_text(out, "no health check has passed yet");
+        return;
+    }
+    buf_printf(out, "its health check has failed %u time%s, at last: ", failures,
+               failures == 1 ? "" : "s");
+    health_print_last(service, out);
+}
+
+static struct value doing_value(struct arena *arena, const struct service *service)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+
+    if (service->hook.active)
+        buf_printf(&out, "runs its hook %s, step %zu", hook_phase_name(service->hook.phase),
+                   service->hook.step + 1);
+    else if (routine_waits_for_pause(service))
+        buf_add_text(&out, "pauses before the next start");
+    else if (routine_waits_for_turn(service))
+        print_turn(service, &out);
+    else if (routine_waits_for_end(service))
+        buf_add_text(&out, "waits for its process to end");
+    else if (service_status(service) == STATUS_RUNNING && service->plan.check.given)
+        print_health(service, &out);
+    return text_or_null(arena, &out);
+}
+
+static struct value waits_value(struct asking *asking, const struct service *service, size_t depth);
+
+static struct value edge_value(struct asking *asking, const struct service_edge *edge, size_t depth)
+{
+    struct arena *arena = asking->arena;
+    struct value_map *map = value_map_new(arena, 6);
+    const struct service *target = edge->target;
+    struct world *world = engine_world(asking->engine);
+    int64_t left = edge->timer.deadline - world->ops->now(world);
+    bool first = !asking->told[target->index];
+
+    asking->told[target->index] = true;
+    put(arena, map, "service", value_text(target->config->name));
+    put(arena, map, "condition",
+        edge->wait == EDGE_ORDER ? value_null()
+                                 : value_text(condition_name(edge->config->condition)));
+    put(arena, map, "status", value_text(status_name(service_status(target))));
+    put(arena, map, "doing", doing_value(arena, target));
+    put(arena, map, "timeout_left",
+        timer_is_set(&edge->timer) ? value_int(left / CLOCK_SECOND) : value_null());
+    put(arena, map, "waits_for",
+        first ? waits_value(asking, target, depth + 1) : value_list(value_list_new(arena, 0)));
+    return value_map(map);
+}
+
+/* Goes down as deep as dependencies go, up to a limit. */
+static struct value waits_value(struct asking *asking, const struct service *service, size_t depth)
+{
+    struct value_list *list = value_list_new(asking->arena, 0);
+
+    if (!routine_waits_for_edges(service) || depth == WHY_DEPTH_MAX)
+        return value_list(list);
+    if (depth + 1 > asking->levels)
+        asking->levels = depth + 1;
+    for (size_t i = 0; i < service->edge_count; i++) {
+        const struct service_edge *edge = &service->edges[i];
+
+        if (edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER)
+            value_list_push(asking->arena, list, edge_value(asking, edge, depth));
+    }
+    return value_list(list);
+}
+
+/* --- before ------------------------------------------------------------------------------- */
+
+static struct value_map *entry_map(struct arena *arena, const struct history_entry *entry)
+{
+    struct value_map *map = value_map_new(arena, 5);
+    AUTO_BUF struct buf time = BUF_INIT(TEXT_MAX);
+
+    time_print(&time, (struct value_time){ entry->wall / CLOCK_SECOND,
+                                           (uint32_t)(entry->wall % CLOCK_SECOND) });
+    put(arena, map, "time", value_str(buf_copy(&time, arena)));
+    put(arena, map, "from", value_text(status_name(entry->from)));
+    put(arena, map, "to", value_text(status_name(entry->to)));
+    put(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));
+    return map;
+}
+
+/* A service that came up did so because of what let it start, some changes earlier. */
+static struct history_link find_link(const struct history *history,
+                                     const struct history_entry *entry)
+{
+    const struct history_entry *at = entry;
+
+    while (at && !at->by.given && (at->to == STATUS_RUNNING || at->to == STATUS_HEALTHY))
+        at = at->number > 0 ? history_get(history, at->number - 1) : NULL;
+    return at ? at->by : (struct history_link){ .given = false };
+}
+
+static struct value chain_value(struct arena *arena, const struct history_book *book,
+                                const struct history_entry *entry)
+{
+    struct value_list *list = value_list_new(arena, 0);
+    struct history_link link = entry->by;
+
+    while (link.given && list->count < WHY_DEPTH_MAX) {
+        const struct history_page *page = book->pages[link.service];
+        struct value_map *map;
+
+        entry = history_get(page->history, link.number);
+        map = entry ? entry_map(arena, entry) : value_map_new(arena, 1);
+        put(arena, map, "service", value_text(page->name));
+        value_list_push(arena, list, value_map(map));
+        if (!entry)
+            break; /* so much has happened since that it is forgotten */
+        link = find_link(page->history, entry);
+    }
+    return value_list(list);
+}
+
+struct value why_history(struct arena *arena, const struct history_book *book,
+                         const struct history *history)
+{
+    struct value_list *list = value_list_new(arena, HISTORY_LENGTH);
+    const struct history_entry *entry;
+
+    for (size_t back = 0; (entry = history_find(history, back)); back++) {
+        struct value_map *map = entry_map(arena, entry);
+
+        put(arena, map, "chain", chain_value(arena, book, entry));
+        value_list_push(arena, list, value_map(map));
+    }
+    return value_list(list);
+}
+
+struct value why_value(struct arena *arena, const struct engine *engine, uint32_t index)
+{
+    const struct service *service = engine_get(engine, index);
+    const struct service_record *record = &service->record;
+    struct value_map *map = value_map_new(arena, 10);
+    struct asking asking = { .arena = arena,
+                             .engine = engine,
+                             .told = ARENA_ARRAY(arena, bool, engine_count(engine) + 1) };
+    const struct history_book book = engine_history(engine, arena);
+    struct value waits = waits_value(&asking, service, 0);
+
+    put(arena, map, "service", value_text(service->config->name));
+    put(arena, map, "status", value_text(status_name(record->status)));
+    put(arena, map, "reason", text_or_null(arena, &service->reason));
+    put(arena, map, "exit_code",
+        record->has_exit_code ? value_int(record->exit_code) : value_null());
+    put(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
+    put(arena, map, "restarts", value_int(record->restarts));
+    put(arena, map, "doing", doing_value(arena, service));
+    put(arena, map, "waits_for", waits);
+    put(arena, map, "levels", value_int((int64_t)asking.levels));
+    put(arena, map, "history", why_history(arena, &book, &service->history));
+    return value_map(map);
+}
+
+/* --- in words ------------------------------------------------------------------------------- */
+
+static const char *get_text(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_STR) ? v->s.p : NULL;
+}
+
+static int64_t get_int(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_INT) ? v->i : 0;
+}
+
+static const struct value_list *get_list(const struct value *map, const char *key)
+{
+    static const struct value_list none;
+    const struct value *v = value_get(map, key);
+
+    return v && value_is(v, VALUE_LIST) ? v->list : &none;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text ? text : "?";
+}
+
+static void print_now(const struct value *why, struct buf *out)
+{
+    const struct value *code = value_get(why, "exit_code");
+
+    buf_printf(out, "%s: %s", or_unknown(get_text(why, "service")),
+               or_unknown(get_text(why, "status")));
+    if (get_text(why, "reason"))
+        buf_printf(out, " (%s)", get_text(why, "reason"));
+    if (code && value_is(code, VALUE_INT))
+        buf_printf(out, ", exit code %lld", (long long)code->i);
+    if (get_int(why, "signal") > 0) {
+        buf_add_text(out, ", ended by ");
+        signal_print((int)get_int(why, "signal"), out);
+    }
+    if (get_int(why, "restarts") > 0)
+        buf_printf(out, ", restarts: %lld", (long long)get_int(why, "restarts"));
+    buf_add_char(out, '\n');
+}
+
+static void print_wait(const struct value *edge, size_t depth, struct buf *out)
+{
+    const char *condition = get_text(edge, "condition"), *doing = get_text(edge, "doing");
+    const struct value *left = value_get(edge, "timeout_left");
+
+    buf_fill(out, ' ', INDENT * depth);
+    buf_printf(out, "waits for %s (%s), which is %s", or_unknown(get_text(edge, "service")),
+               condition ? condition : "to be up again", or_unknown(get_text(edge, "status")));
+    if (doing)
+        buf_printf(out, ": %s", doing);
+    if (left && value_is(left, VALUE_INT))
+        buf_printf(out, " (%lld s are left)", (long long)left->i);
+    buf_add_char(out, '\n');
+}
+
+/* Goes down as deep as the value does, which has a limit. */
+static void print_waits(const struct value *map, size_t depth, struct buf *out)
+{
+    const struct value_list *list = get_list(map, "waits_for");
+
+    for (size_t i = 0; i < list->count && depth <= WHY_DEPTH_MAX; i++) {
+        print_wait(&list->items[i], depth, out);
+        print_waits(&list->items[i], depth + 1, out);
+    }
+}
+
+static void print_chain(const struct value *entry, struct buf *out)
+{
+    const struct value_list *list = get_list(entry, "chain");
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct value *link = &list->items[i];
+        const char *cause = get_text(link, "cause");
+
+        buf_fill(out, ' ', INDENT * 3);
+        if (cause)
+            buf_printf(out, "%s %s -> %s: %s\n", or_unknown(get_text(link, "service")),
+                       or_unknown(get_text(link, "from")), or_unknown(get_text(link, "to")), cause);
+        else
+            buf_printf(out, "%s: so much has happened since that this is forgotten\n",
+                       or_unknown(get_text(link, "service")));
+    }
+}
+
+/* To the millisecond, all of one width; programs get all digits. */
+static void print_moment(const char *time, struct buf *out)
+{
+    const char *point = strchr(time, '.');
+    const size_t digits = point ? strspn(point + 1, "0123456789") : 0;
+    const int shown = digits < MOMENT_DIGITS ? (int)digits : MOMENT_DIGITS;
+
+    if (point)
+        buf_printf(out, "  %.*s%.*s%.*sZ", (int)(point - time), time, shown + 1, point,
+                   MOMENT_DIGITS - shown, "000");
+    else
+        buf_printf(out, "  %s", time);
+}
+
+void why_print(const struct value *why, struct buf *out)
+{
+    const struct value_list *history = get_list(why, "history");
+
+    print_now(why, out);
+    if (get_text(why, "doing"))
+        buf_printf(out, "  %s\n", get_text(why, "doing"));
+    print_waits(why, 1, out);
+    if (get_int(why, "levels") > 1)
+        buf_printf(out, "  waits through %lld levels\n", (long long)get_int(why, "levels"));
+    for (size_t i = 0; i < history->count; i++) {
+        const struct value *entry = &history->items[i];
+
+        print_moment(or_unknown(get_text(entry, "time")), out);
+        buf_printf(out, " %s -> %s: %s\n", or_unknown(get_text(entry, "from")),
+                   or_unknown(get_text(entry, "to")), or_unknown(get_text(entry, "cause")));
+        print_chain(entry, out);
+    }
+}

@@ -79,6 +79,15 @@ static bool is_listening(const struct home *home)
     return home_connect(home, &fd, &ignored) == 0;
 }
 
+/* One that listens and refuses us is not absent. */
+static bool is_absent(const struct home *home)
+{
+    AUTO_FD int fd = -1;
+    struct err err;
+
+    return home_connect(home, &fd, &err) < 0 && err.code == ERR_NOT_FOUND;
+}
+
 static int open_log(const struct home *home, int *ret_fd, struct err *err)
 {
     if (fs_mkdirs(home->root, 0700, err) < 0)
@@ -227,7 +236,7 @@ static int stop(struct cli *cli, const struct daemon_args *args)
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
     tell_home(args, &home);
-    if (!is_listening(&home)) {
+    if (is_absent(&home)) {
         if (!args->globals.quiet)
             puts("Daemon is not running");
         return KEPLER_OK;
@@ -275,7 +284,7 @@ static int status(struct cli *cli, const struct daemon_args *args)
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
     tell_home(args, &home);
-    if (!is_listening(&home)) {
+    if (is_absent(&home)) {
         puts("Daemon is not running");
         return KEPLER_FAILED;
     }

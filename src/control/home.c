@@ -12,6 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "control/connection.h"
+#include "sys/account.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -133,6 +135,26 @@ static int connect_in_time(int fd, const struct sockaddr_un *to)
     return rc < 0 ? -1 : fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+/* Clients send their environment: only root, or one's own user, may read it. */
+static int check_listener(const struct home *home, int fd, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct connection_peer peer;
+    const char *who;
+
+    if (connection_peer(fd, &peer, err) < 0)
+        return -1;
+    if (peer.uid == 0 || peer.uid == geteuid())
+        return 0;
+    who = account_describe(&arena, peer.uid);
+    return err_set(
+        err, ERR_INVALID,
+        "the daemon at '%s' belongs to %s: commands are sent only to a daemon of root or "
+        "your own; run this command as that user, or check KEPLER_DAEMON_PATH and "
+        "KEPLER_SOCKET_PATH",
+        home->socket, who);
+}
+
 int home_connect(const struct home *home, int *ret_fd, struct err *err)
 {
     struct sockaddr_un to;
@@ -152,6 +174,8 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
                            home->socket);
         return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);
     }
+    if (check_listener(home, fd, err) < 0)
+        return -1;
     *ret_fd = fd_take(&fd);
     return 0;
 }

@@ -32,7 +32,8 @@ int home_find_client(struct arena *arena, struct home *ret_home, struct err *err
 const char *home_config(struct arena *arena, const struct home *home, const char *path);
 void home_hash(const char *path, char ret_hash[static SHA256_HEX_SIZE]);
 
-/* A connected socket. Fails with ERR_NOT_FOUND, telling what to do, when nobody listens. */
+/* A connected socket. Fails with ERR_NOT_FOUND and a hint when nobody listens. Nothing has been
+ * sent: a listener that is neither root nor the caller's own user is refused with ERR_INVALID. */
 int home_connect(const struct home *home, int *ret_fd, struct err *err);
 /* A listening socket with this mode. One that nobody listens on is replaced; a link is refused. */
 int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err *err);

@@ -2,6 +2,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +12,21 @@ from kepler_users import UIDS, Users
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a daemon for many users needs root")
 SECRET = "hunter2-of-root"
+# Says how many bytes each client sent.
+LISTENER = """
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1] + "~")
+os.chmod(sys.argv[1] + "~", 0o666)
+server.listen(8)
+os.rename(sys.argv[1] + "~", sys.argv[1])
+while True:
+    client = server.accept()[0]
+    count = 0
+    while chunk := client.recv(65536):
+        count += len(chunk)
+    print(count, flush=True)
+"""
 
 
 @pytest.fixture
@@ -358,6 +375,27 @@ def test_what_is_not_there_yet_is_an_error_that_says_so(home, text):
     assert run.returncode == 1 and "not supported yet" in run.stderr and "later version" in run.stderr
 
 
+# --- who listens ----------------------------------------------------------------------------------
+
+
+FOREIGN = {"start": ["start", "-d"], "ps": ["ps"], "stop": ["daemon", "stop"], "status": ["daemon", "status"]}
+
+
+@pytest.mark.parametrize("words", FOREIGN.values(), ids=FOREIGN.keys())
+def test_nothing_is_sent_to_a_listener_that_is_neither_root_nor_oneself(home, words):
+    path = home.path("mallory/sock")
+    listener = subprocess.Popen(["setpriv", f"--reuid={UIDS['mallory']}", "--clear-groups", sys.executable, "-c", LISTENER, path],
+                                stdout=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: os.path.exists(path), "somebody listens")
+        file = home.give("alice", "services: {web: {run: 'exec sleep 1000'}}")
+        run = home.run(*words, file=file, user="alice", check=False, env={"KEPLER_SOCKET_PATH": path, "TOKEN": SECRET})
+        assert run.returncode == 2 and "belongs to 'mallory' (uid 4503)" in run.stderr
+    finally:
+        listener.terminate()
+    assert set(listener.communicate()[0].split()) <= {"0"}
+
+
 # --- a daemon of one user -------------------------------------------------------------------------
 
 
@@ -389,7 +427,8 @@ def test_a_user_without_rights_has_a_daemon_of_their_own(home):
         assert "needs a daemon that runs as root" in found["group"]["fail_reason"]
         bob = home.run("ps", user="bob", check=False, env={"KEPLER_DAEMON_PATH": state})
         assert bob.returncode != 0 and "Permission denied" in bob.stderr
-        assert "web" in home.run("ps", "--all", env={"KEPLER_DAEMON_PATH": state}).stdout  # root
+        root = home.run("ps", "--all", env={"KEPLER_DAEMON_PATH": state}, check=False)
+        assert root.returncode == 2 and "belongs to 'alice' (uid 4501)" in root.stderr
         home.run("prune", "--dry-run", user="alice", env=own)
     finally:
         home.run("daemon", "stop", user="alice", env=own)

@@ -25,7 +25,7 @@ SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 
 # --- flags ------------------------------------------------------------------
 
-LIBS     := yaml-0.1 jansson msgpack libsodium libuv libpcre2-8 lua5.4 libxxhash
+LIBS     := yaml-0.1 jansson msgpack libsodium libpcre2-8 lua5.4 libxxhash
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wformat=2 -Wvla -Wcast-qual -Wundef -Werror
 
@@ -54,7 +54,8 @@ UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/tes
 THREADED := sys run supervise bus daemon
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
-DRIVERS  := $(patsubst %.c,$(B)/%,$(sort $(wildcard bench/driver_*.c)))
+# Drivers of a peer need its library, and are left out where it is not installed.
+DRIVERS  := $(patsubst %.c,$(B)/%,$(sort $(filter-out bench/driver_uv.c,$(wildcard bench/driver_*.c))))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -103,6 +104,10 @@ $(DRIVERS): $(B)/bench/%: $(B)/bench/%.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
 
+$(B)/bench/driver_uv: $(B)/bench/driver_uv.o
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $$(pkg-config --libs libuv)
+
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 units: $(UNITS)
@@ -146,6 +151,7 @@ lint-all: compile_commands.json ## the same, with clang-tidy on every file
 	@$(PY) tools/lint --all
 
 bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one
+	@if pkg-config --exists libuv; then $(SUBMAKE) $(B)/bench/driver_uv; fi
 	@$(PY) bench/run --build $(B) $(BENCH)
 
 docs: all ## write again what is generated in docs: packages, modules, kepler-file

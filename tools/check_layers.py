@@ -27,7 +27,6 @@ DOORS = {
     "sodium/": {"base"},
     "sqlite3.h": {"supervise"},
     "systemd/": {"provider"},
-    "uv.h": {"sys"},
     "xxhash.h": {"base"},
     "yaml.h": {"data"},
 }

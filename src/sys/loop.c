@@ -1,18 +1,26 @@
 /*
- * Files are in an epoll set of our own, which libuv watches as one file. So a
- * watch is a plain struct of its owner (libuv's handles must outlive the turn in
- * which they are closed), and the events of a turn are one harvest.
+ * One epoll set, a heap of timers and a signalfd. A watch is a plain struct of its owner, to which
+ * the set points; so whoever stops one takes its event out of the harvest of this turn, and its
+ * memory is free to go.
  *
- * Steps run in libuv's prepare phase: after timers, files and closed handles of
- * the turn before, and before the time that it will sleep is computed. The one
- * libuv timer is set there too, once, for the earliest of all deadlines.
+ * A turn: the steps, the wait, the files that are ready, the timers that are due. The wait is
+ * bounded by the next deadline, to the nanosecond. A busy file cannot keep the others waiting: the
+ * kernel puts each file that it has reported at the end of its queue, and timers and steps have
+ * their turn between two harvests.
+ *
+ * Signals that the loop handles are blocked in its thread, and read from the signalfd as a file
+ * among the others. Children start with nothing blocked (sys/child.c).
  */
 #include "sys/loop.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <uv.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -21,6 +29,10 @@
 #include "sys/fd.h"
 
 #define HARVEST_MAX 256
+/* Signals that are read at once. */
+#define SIGNALS_MAX 16
+/* What a watch is called for even if it did not ask. */
+#define ALWAYS ((uint32_t)WATCH_ERROR | (uint32_t)WATCH_HUP)
 
 _Static_assert((int)WATCH_READ == EPOLLIN && (int)WATCH_WRITE == EPOLLOUT &&
                    (int)WATCH_PRI == EPOLLPRI && (int)WATCH_ERROR == EPOLLERR &&
@@ -33,135 +45,64 @@ struct step {
 };
 
 struct signal_watch {
-    uv_signal_t handle;
+    int signo;
     loop_signal_fn *fn;
     void *self;
 };
 
 struct loop {
-    uv_loop_t uv;
-    uv_poll_t poll;
-    uv_timer_t timer;
-    uv_prepare_t prepare;
     int epoll;
+    bool stopped;
+    bool coarse; /* see wait_coarsely */
     struct timers timers;
-    int64_t armed; /* the deadline that `timer` is set for */
     struct epoll_event harvest[HARVEST_MAX];
     int harvested;
     VEC(struct step) steps;
-    VEC(struct signal_watch *) signals;
+    VEC(struct signal_watch) signals;
+    sigset_t handled; /* the signals of `signals` */
+    sigset_t blocked; /* those that were not blocked before */
+    struct watch signal_file;
 };
-
-/* --- turns ---------------------------------------------------------------------------- */
-
-static void on_files(uv_poll_t *poll, int status, int events)
-{
-    struct loop *loop = poll->data;
-
-    (void)status;
-    (void)events;
-    loop->harvested = epoll_wait(loop->epoll, loop->harvest, HARVEST_MAX, 0);
-    for (int i = 0; i < loop->harvested; i++) {
-        struct watch *watch = loop->harvest[i].data.ptr;
-
-        if (watch) /* not stopped by a callback before */
-            watch->fn(watch, loop->harvest[i].events);
-    }
-    loop->harvested = 0;
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct loop *loop = timer->data;
-
-    loop->armed = CLOCK_NEVER;
-    (void)timers_run(&loop->timers, clock_now());
-}
-
-/* libuv counts milliseconds and cuts its own time off: one more, or a timer would come early and go
- * round once again. */
-static void arm(struct loop *loop)
-{
-    int64_t next = timers_next(&loop->timers), left;
-
-    if (next == loop->armed)
-        return;
-    loop->armed = next;
-    if (next == CLOCK_NEVER) {
-        (void)uv_timer_stop(&loop->timer);
-        return;
-    }
-    left = next - clock_now();
-    if (left < 0)
-        left = 0;
-    uv_update_time(&loop->uv);
-    (void)uv_timer_start(&loop->timer, on_timer, (uint64_t)(left / CLOCK_MS) + (left > 0 ? 1 : 0),
-                         0);
-}
-
-static void on_prepare(uv_prepare_t *prepare)
-{
-    struct loop *loop = prepare->data;
-
-    for (size_t i = 0; i < loop->steps.n; i++)
-        loop->steps.p[i].fn(loop->steps.p[i].self);
-    arm(loop);
-}
 
 /* --- life ----------------------------------------------------------------------------- */
 
-static int start_handles(struct loop *loop, struct err *err)
-{
-    int rc = uv_poll_init(&loop->uv, &loop->poll, loop->epoll);
-
-    if (rc < 0)
-        return err_sys(err, -rc, "watch files");
-    (void)uv_timer_init(&loop->uv, &loop->timer);
-    (void)uv_prepare_init(&loop->uv, &loop->prepare);
-    loop->poll.data = loop->timer.data = loop->prepare.data = loop;
-    (void)uv_prepare_start(&loop->prepare, on_prepare);
-    rc = uv_poll_start(&loop->poll, UV_READABLE, on_files);
-    return rc < 0 ? err_sys(err, -rc, "watch files") : 0;
-}
-
 struct loop *loop_new(struct err *err)
 {
-    struct loop *loop = mem_zalloc(sizeof(*loop));
-    int rc = uv_loop_init(&loop->uv);
+    struct loop *loop;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-    loop->armed = CLOCK_NEVER;
-    if (rc < 0) {
-        free(loop);
-        err_sys(err, -rc, "make an event loop");
+    if (epoll < 0) {
+        err_sys(err, errno, "make an event loop");
         return NULL;
     }
+    loop = mem_zalloc(sizeof(*loop));
+    loop->epoll = epoll;
     timers_init(&loop->timers);
-    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (loop->epoll < 0)
-        err_sys(err, errno, "make an event loop");
-    else if (start_handles(loop, err) == 0)
-        return loop;
-    loop_free(loop);
-    return NULL;
+    (void)sigemptyset(&loop->handled);
+    (void)sigemptyset(&loop->blocked);
+    return loop;
 }
 
-static void on_walk(uv_handle_t *handle, void *arg)
+/* What has arrived was meant for the loop: it must not end the process now. */
+static void drop_signals(struct loop *loop)
 {
-    (void)arg;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
+    struct signalfd_siginfo pending[SIGNALS_MAX];
+    int fd = loop->signal_file.fd;
+
+    if (!loop->signal_file.loop)
+        return;
+    while (read(fd, pending, sizeof(pending)) > 0)
+        ;
+    watch_stop(&loop->signal_file);
+    fd_close(&fd);
+    (void)pthread_sigmask(SIG_UNBLOCK, &loop->blocked, NULL);
 }
 
-/* Handles of others on the same libuv loop are closed too: they could not run any more. */
 void loop_free(struct loop *loop)
 {
     if (!loop)
         return;
-    uv_walk(&loop->uv, on_walk, NULL);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT); /* until all are closed */
-    (void)uv_loop_close(&loop->uv);
-    VEC_EACH (&loop->signals, watch)
-        free(*watch);
+    drop_signals(loop);
     vec_done(&loop->signals);
     vec_done(&loop->steps);
     timers_done(&loop->timers);
@@ -169,31 +110,97 @@ void loop_free(struct loop *loop)
     free(loop);
 }
 
-void loop_run(struct loop *loop)
-{
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-}
-
-void loop_stop(struct loop *loop)
-{
-    uv_stop(&loop->uv);
-}
-
-void loop_turn(struct loop *loop)
-{
-    (void)timers_run(&loop->timers, clock_now());
-    (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
-    on_prepare(&loop->prepare);
-}
-
 struct timers *loop_timers(struct loop *loop)
 {
     return &loop->timers;
 }
 
-struct uv_loop_s *loop_uv(struct loop *loop)
+/* --- turns ---------------------------------------------------------------------------- */
+
+static void run_steps(struct loop *loop)
 {
-    return &loop->uv;
+    for (size_t i = 0; i < loop->steps.n; i++)
+        loop->steps.p[i].fn(loop->steps.p[i].self);
+}
+
+/* How long the files may sleep; NULL is for ever. */
+static const struct timespec *find_wait(const struct loop *loop, struct timespec *room)
+{
+    int64_t next = timers_next(&loop->timers), left = 0;
+
+    if (!loop->stopped && next == CLOCK_NEVER)
+        return NULL;
+    if (!loop->stopped && next > clock_now())
+        left = next - clock_now();
+    *room = (struct timespec){ .tv_sec = left / CLOCK_SECOND, .tv_nsec = left % CLOCK_SECOND };
+    return room;
+}
+
+/* For kernels before 5.11 and filters of system calls that do not know the finer call:
+ * milliseconds, rounded up, since a timer that comes early would make the loop go round for
+ * nothing. */
+static int wait_coarsely(struct loop *loop, const struct timespec *wait)
+{
+    int64_t ms = -1;
+
+    if (wait)
+        ms = wait->tv_sec * 1000 + (wait->tv_nsec + CLOCK_MS - 1) / CLOCK_MS;
+    return epoll_wait(loop->epoll, loop->harvest, HARVEST_MAX, (int)(ms < INT_MAX ? ms : INT_MAX));
+}
+
+static int wait_for_files(struct loop *loop, const struct timespec *wait)
+{
+    int n = -1;
+
+    if (!loop->coarse) {
+        n = epoll_pwait2(loop->epoll, loop->harvest, HARVEST_MAX, wait, NULL);
+        loop->coarse = n < 0 && (errno == ENOSYS || errno == EPERM);
+    }
+    if (loop->coarse)
+        n = wait_coarsely(loop, wait);
+    assert(n >= 0 || errno == EINTR);
+    return n;
+}
+
+/* An interrupted wait is a turn without files. */
+static void harvest(struct loop *loop, const struct timespec *wait)
+{
+    loop->harvested = wait_for_files(loop, wait);
+    for (int i = 0; i < loop->harvested; i++) {
+        struct watch *watch = loop->harvest[i].data.ptr;
+        uint32_t events = watch ? loop->harvest[i].events & (watch->events | ALWAYS) : 0;
+
+        if (events) /* not stopped, and not changed, by a callback before */
+            watch->fn(watch, events);
+    }
+    loop->harvested = 0;
+}
+
+void loop_run(struct loop *loop)
+{
+    struct timespec room;
+
+    while (!loop->stopped) {
+        run_steps(loop);
+        harvest(loop, find_wait(loop, &room));
+        (void)timers_run(&loop->timers, clock_now());
+    }
+    loop->stopped = false;
+}
+
+void loop_stop(struct loop *loop)
+{
+    loop->stopped = true;
+}
+
+void loop_turn(struct loop *loop)
+{
+    const struct timespec now = { 0 };
+
+    (void)timers_run(&loop->timers, clock_now());
+    run_steps(loop);
+    harvest(loop, &now);
+    run_steps(loop);
 }
 
 /* --- files ---------------------------------------------------------------------------- */
@@ -205,7 +212,7 @@ int watch_start(struct watch *watch, struct loop *loop, int fd, uint32_t events,
 
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
         return err_sys(err, errno, "watch file %d", fd);
-    *watch = (struct watch){ .loop = loop, .fd = fd, .fn = fn };
+    *watch = (struct watch){ .loop = loop, .fd = fd, .events = events, .fn = fn };
     return 0;
 }
 
@@ -213,8 +220,11 @@ int watch_change(struct watch *watch, uint32_t events, struct err *err)
 {
     struct epoll_event event = { .events = events, .data.ptr = watch };
 
+    if (events == watch->events)
+        return 0;
     if (epoll_ctl(watch->loop->epoll, EPOLL_CTL_MOD, watch->fd, &event) < 0)
         return err_sys(err, errno, "watch file %d", watch->fd);
+    watch->events = events;
     return 0;
 }
 
@@ -238,24 +248,50 @@ void loop_on_step(struct loop *loop, loop_fn *fn, void *self)
     VEC_PUSH(&loop->steps, (struct step){ fn, self });
 }
 
-static void on_signal(uv_signal_t *handle, int signo)
+static void on_signals(struct watch *watch, uint32_t events)
 {
-    struct signal_watch *watch = handle->data;
+    struct loop *loop = container_of(watch, struct loop, signal_file);
+    struct signalfd_siginfo arrived[SIGNALS_MAX];
+    ssize_t size = read(watch->fd, arrived, sizeof(arrived));
 
-    watch->fn(watch->self, signo);
+    (void)events;
+    for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(arrived[0]); i++)
+        for (size_t k = 0; k < loop->signals.n; k++)
+            if (loop->signals.p[k].signo == (int)arrived[i].ssi_signo)
+                loop->signals.p[k].fn(loop->signals.p[k].self, loop->signals.p[k].signo);
 }
 
+/* The first call makes the file, the others add to what it reads. */
+static int read_signals(struct loop *loop, const sigset_t *set, struct err *err)
+{
+    bool is_first = !loop->signal_file.loop;
+    int fd = signalfd(is_first ? -1 : loop->signal_file.fd, set, SFD_CLOEXEC | SFD_NONBLOCK);
+
+    if (fd < 0)
+        return err_sys(err, errno, "watch signals");
+    if (!is_first || watch_start(&loop->signal_file, loop, fd, WATCH_READ, on_signals, err) == 0)
+        return 0;
+    fd_close(&fd);
+    return -1;
+}
+
+/* An ignored SIGCHLD would leave no children to wait for: back to the default, which a blocked
+ * signal never comes to. */
 int loop_on_signal(struct loop *loop, int signo, loop_signal_fn *fn, void *self, struct err *err)
 {
-    struct signal_watch *watch = mem_zalloc(sizeof(*watch));
-    int rc;
+    const struct sigaction usual = { .sa_handler = SIG_DFL };
+    sigset_t set = loop->handled, one, before;
 
-    *watch = (struct signal_watch){ .fn = fn, .self = self };
-    (void)uv_signal_init(&loop->uv, &watch->handle);
-    watch->handle.data = watch;
-    VEC_PUSH(&loop->signals, watch);
-    rc = uv_signal_start(&watch->handle, on_signal, signo);
-    if (rc < 0)
-        return err_sys(err, -rc, "watch signal %d", signo);
+    (void)sigemptyset(&one);
+    if (sigaddset(&one, signo) < 0 || sigaction(signo, &usual, NULL) < 0)
+        return err_sys(err, errno, "watch signal %d", signo);
+    (void)sigaddset(&set, signo);
+    if (read_signals(loop, &set, err) < 0)
+        return -1;
+    (void)pthread_sigmask(SIG_BLOCK, &one, &before);
+    if (!sigismember(&before, signo))
+        (void)sigaddset(&loop->blocked, signo);
+    loop->handled = set;
+    VEC_PUSH(&loop->signals, (struct signal_watch){ signo, fn, self });
     return 0;
 }

@@ -10,8 +10,7 @@
  *
  *     loop_new -> { watch_start, timer_set(loop_timers), ... } -> loop_run -> loop_free
  *
- * Under it is libuv, for code that needs it (sockets, TLS): loop_uv. An idle loop
- * uses no time. Threads: one; others reach it through a mailbox.
+ * An idle loop uses no time. Threads: one; others reach it through a mailbox.
  */
 #ifndef SYS_LOOP_H
 #define SYS_LOOP_H
@@ -23,7 +22,6 @@
 
 struct err;
 struct loop;
-struct uv_loop_s;
 
 struct loop *loop_new(struct err *err);
 /* What is still watched is forgotten. NULL is fine. */
@@ -36,7 +34,6 @@ void loop_stop(struct loop *loop);
 void loop_turn(struct loop *loop);
 
 struct timers *loop_timers(struct loop *loop);
-struct uv_loop_s *loop_uv(struct loop *loop);
 
 /* --- files ------------------------------------------------------------------------ */
 
@@ -55,6 +52,7 @@ typedef void watch_fn(struct watch *watch, uint32_t events);
 struct watch {
     struct loop *loop;
     int fd;
+    uint32_t events;
     watch_fn *fn;
 };
 
@@ -73,7 +71,9 @@ typedef void loop_signal_fn(void *self, int signo);
 
 /* Call `fn(self)` after the callbacks of each turn, for as long as the loop lives. */
 void loop_on_step(struct loop *loop, loop_fn *fn, void *self);
-/* Call `fn` for each signal, in the loop, for as long as the loop lives. */
+/* Call `fn` for each signal, in the loop, for as long as the loop lives. The signal is blocked in
+ * the calling thread and in those that it starts later; no other thread may have it unblocked, and
+ * no other loop may handle it. */
 int loop_on_signal(struct loop *loop, int signo, loop_signal_fn *fn, void *self, struct err *err);
 
 #endif

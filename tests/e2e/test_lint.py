@@ -67,7 +67,7 @@ def test_a_tree_without_mistakes_passes(tree):
 LAYERS = {
     "an include upwards": ('#include "data/value.h"\n', "'base' may not include 'data'"),
     "no folder": ('#include "value.h"\n', 'write "folder/value.h"'),
-    "a library behind another door": ("#include <uv.h>\n", "<uv.h> may be included in sys only"),
+    "a library behind another door": ("#include <yaml.h>\n", "<yaml.h> may be included in data only"),
     "a library in a folder": ("#include <msgpack/pack.h>\n", "<msgpack/pack.h> may be included in data only"),
     "a library without a door": ("#include <glib.h>\n", "give the library a door"),
 }

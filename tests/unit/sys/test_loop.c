@@ -1,17 +1,28 @@
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <sys/resource.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/loop.h"
 #include "sys/mailbox.h"
+#include "sys/process.h"
 #include "wait.h"
 
 static struct err err;
@@ -43,6 +54,57 @@ TEST(a_timer_ends_a_loop_at_its_time)
     loop_run(loop);
     CHECK(clock_now() - began >= 20 * CLOCK_MS);
     CHECK_STR(story, "timer ");
+    loop_free(loop);
+}
+
+/* A busy machine may be late, but not every time. */
+static int64_t best_delay(int64_t delay)
+{
+    int64_t best = CLOCK_NEVER;
+
+    for (int i = 0; i < 50; i++) {
+        struct timer timer = { 0 };
+        int64_t began = clock_now(), took;
+
+        timer_set(loop_timers(loop), &timer, began + delay, on_stop);
+        loop_run(loop);
+        took = clock_now() - began;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+TEST(a_timer_of_less_than_a_millisecond_comes_in_time)
+{
+    int64_t best;
+
+    loop = loop_new(&err);
+    best = best_delay(100 * CLOCK_US);
+    CHECK(best >= 100 * CLOCK_US);
+    CHECK(best < CLOCK_MS);
+    loop_free(loop);
+}
+
+static void forbid(int call, int errnum)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)errnum),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { .len = ARRAY_LEN(lines), .filter = lines };
+
+    CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(a_kernel_without_the_finer_wait_is_waited_for_in_milliseconds)
+{
+    loop = loop_new(&err);
+    forbid(SYS_epoll_pwait2, ENOSYS);
+    CHECK(best_delay(100 * CLOCK_US) >= CLOCK_MS);
+    CHECK(best_delay(0) < CLOCK_SECOND);
     loop_free(loop);
 }
 
@@ -92,6 +154,94 @@ TEST(plain_files_cannot_be_watched)
     CHECK_INT(watch_start(&watch, loop, fd, WATCH_READ, on_first, &err), -1);
     CHECK_HAS(err.text, "Operation not permitted");
     loop_free(loop);
+}
+
+static void on_either(struct watch *watch, uint32_t events)
+{
+    struct watch *other = &watches[watch == &watches[0] ? 1 : 0];
+
+    CHECK(events & WATCH_READ);
+    tell("read");
+    CHECK_INT(watch_change(other, WATCH_PRI, &err), 0);
+}
+
+TEST(a_watch_is_not_called_for_what_it_no_longer_waits_for)
+{
+    loop = loop_new(&err);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(pipe2(pipes[i], O_CLOEXEC), 0);
+        CHECK_INT(watch_start(&watches[i], loop, pipes[i][0], WATCH_READ, on_either, &err), 0);
+        CHECK_INT(write(pipes[i][1], "x", 1), 1);
+    }
+    loop_turn(loop);
+    CHECK_STR(story, "read ");
+    for (int i = 0; i < 2; i++)
+        watch_stop(&watches[i]);
+    loop_free(loop);
+}
+
+static struct watch *allocated;
+
+/* The event of the other one is in the same harvest; its memory is gone. */
+static void on_freed(struct watch *watch, uint32_t events)
+{
+    (void)watch;
+    (void)events;
+    tell("read");
+    if (allocated) {
+        watch_stop(allocated);
+        free(allocated);
+        allocated = NULL;
+    }
+}
+
+TEST(the_memory_of_a_stopped_watch_is_free_at_once)
+{
+    allocated = calloc(1, sizeof(*allocated));
+    loop = loop_new(&err);
+    for (int i = 0; i < 2; i++) {
+        struct watch *watch = i == 0 ? &watches[0] : allocated;
+
+        CHECK_INT(pipe2(pipes[i], O_CLOEXEC), 0);
+        CHECK_INT(watch_start(watch, loop, pipes[i][0], WATCH_READ, on_freed, &err), 0);
+        CHECK_INT(write(pipes[i][1], "x", 1), 1);
+    }
+    loop_turn(loop);
+    CHECK_STR(story, "read ");
+    watch_stop(&watches[0]);
+    loop_free(loop);
+}
+
+/* More files are ready than one harvest holds. */
+#define CROWD 600
+static int calls[CROWD];
+static struct watch crowd[CROWD];
+
+static void on_crowd(struct watch *watch, uint32_t events)
+{
+    (void)events;
+    calls[watch - crowd]++;
+}
+
+TEST(files_that_are_always_ready_do_not_starve_the_others)
+{
+    int fd = eventfd(1, EFD_CLOEXEC);
+    int fds[CROWD];
+
+    loop = loop_new(&err);
+    for (int i = 0; i < CROWD; i++) {
+        fds[i] = dup(fd);
+        CHECK_INT(watch_start(&crowd[i], loop, fds[i], WATCH_READ, on_crowd, &err), 0);
+    }
+    for (int i = 0; i < 9; i++)
+        loop_turn(loop);
+    for (int i = 0; i < CROWD; i++) {
+        CHECK(calls[i] >= 2 && calls[i] <= 5);
+        watch_stop(&crowd[i]);
+        (void)close(fds[i]);
+    }
+    loop_free(loop);
+    (void)close(fd);
 }
 
 static void on_writable(struct watch *watch, uint32_t events)
@@ -159,6 +309,107 @@ TEST(signals_arrive_in_the_loop)
     CHECK_INT(kill(getpid(), SIGUSR1), 0);
     loop_run(loop);
     CHECK_INT(seen, SIGUSR1);
+    loop_free(loop);
+}
+
+static void count_signal(void *self, int signo)
+{
+    (void)signo;
+    ++*(int *)self;
+}
+
+/* More than one read takes. Those of the real-time kind are queued, so each one counts. */
+TEST(no_signal_is_lost_and_all_who_asked_are_called)
+{
+    int here = 0, there = 0;
+
+    loop = loop_new(&err);
+    CHECK_INT(loop_on_signal(loop, SIGRTMIN, count_signal, &here, &err), 0);
+    CHECK_INT(loop_on_signal(loop, SIGRTMIN, count_signal, &there, &err), 0);
+    for (int i = 0; i < 50; i++)
+        CHECK_INT(sigqueue(getpid(), SIGRTMIN, (union sigval){ 0 }), 0);
+    for (int i = 0; i < 50 && here < 50; i++)
+        loop_turn(loop);
+    CHECK_INT(here, 50);
+    CHECK_INT(there, 50);
+    loop_free(loop);
+}
+
+static bool is_blocked(int signo)
+{
+    sigset_t now;
+
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &now);
+    return sigismember(&now, signo);
+}
+
+TEST(a_signal_that_arrives_as_the_loop_ends_does_not_end_the_process)
+{
+    int seen = 0;
+
+    loop = loop_new(&err);
+    CHECK_INT(loop_on_signal(loop, SIGTERM, count_signal, &seen, &err), 0);
+    CHECK(is_blocked(SIGTERM));
+    CHECK_INT(kill(getpid(), SIGTERM), 0);
+    loop_free(loop);
+    CHECK(!is_blocked(SIGTERM));
+    CHECK_INT(seen, 0);
+}
+
+TEST(a_signal_that_was_blocked_before_stays_blocked)
+{
+    int seen = 0;
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGUSR2);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    loop = loop_new(&err);
+    CHECK_INT(loop_on_signal(loop, SIGUSR2, count_signal, &seen, &err), 0);
+    CHECK_INT(loop_on_signal(loop, SIGUSR1, on_signal, &seen, &err), 0);
+    loop_free(loop);
+    CHECK(is_blocked(SIGUSR2));
+    CHECK(!is_blocked(SIGUSR1));
+}
+
+/* It prints its own mask, before any of its own code could change it. */
+TEST(a_child_of_a_loop_has_no_signal_blocked)
+{
+    const char *const argv[] = { "grep", "SigBlk", "/proc/self/status", NULL };
+    const struct process_spec spec = { .argv = argv };
+    const struct process_bounds bounds = { .timeout = 10 * CLOCK_SECOND, .output_max = 1000 };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct process_result result;
+    int seen = 0;
+
+    loop = loop_new(&err);
+    CHECK_INT(loop_on_signal(loop, SIGTERM, count_signal, &seen, &err), 0);
+    CHECK_INT(process_run(&spec, &bounds, NULL, &arena, &result, &err), 0);
+    CHECK_HAS(result.out.p, "0000000000000000");
+    loop_free(loop);
+}
+
+static void on_interrupt(int signo)
+{
+    (void)signo;
+}
+
+/* The handler is not of the loop and interrupts its wait; the timer comes all the same. */
+TEST(an_interrupted_wait_goes_on)
+{
+    const struct itimerval soon = { .it_value = { .tv_usec = 1000 },
+                                    .it_interval = { .tv_usec = 1000 } };
+    const struct sigaction action = { .sa_handler = on_interrupt };
+    struct timer timer = { 0 };
+    int64_t began = clock_now();
+
+    CHECK_INT(sigaction(SIGALRM, &action, NULL), 0);
+    CHECK_INT(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    loop = loop_new(&err);
+    timer_set(loop_timers(loop), &timer, began + 50 * CLOCK_MS, on_stop);
+    loop_run(loop);
+    CHECK(clock_now() - began >= 50 * CLOCK_MS);
+    CHECK_INT(setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL), 0);
     loop_free(loop);
 }
 

@@ -52,6 +52,7 @@ CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) buil
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 # Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
 THREADED := sys run supervise bus daemon
+FAULTS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/faults/*.c)))
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
 # Drivers of a peer need its library, and are left out where it is not installed.
@@ -96,6 +97,10 @@ $(UNITS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/test.o $(B)/lib
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) -lcmocka
 
+$(FAULTS): $(B)/tests/faults/%: $(B)/tests/faults/%.o
+	$(call say,link)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^
+
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
@@ -110,12 +115,12 @@ $(B)/bench/driver_uv: $(B)/bench/driver_uv.o
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-units: $(UNITS)
+units: $(UNITS) $(FAULTS)
 threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%),$(UNITS))
 fuzzers: $(FUZZERS)
 
 # For editors and clang-tidy: always the flags of the release build, whatever is being built.
-TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c))
+TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c tests/faults/*.c))
 compile_commands.json: Makefile tools/compile-commands $(B)/sources
 	@$(PY) tools/compile-commands $@ $(CC) $(CFLAGS_COMMON) $(FLAGS_release) -- $(SOURCES) $(TEST_SOURCES)
 
@@ -143,6 +148,11 @@ tsan: ## build programs and unit tests with the thread sanitizer
 fuzz: ## build the fuzzers and run each for FUZZ_SECONDS (60)
 	@$(SUBMAKE) V=fuzz CC=clang fuzzers
 	@$(PY) tools/run-tests --only fuzz --fuzz-seconds $${FUZZ_SECONDS:-60}
+
+faults: ## every fault test whole: a fault at each system call, hundreds of kills; minutes
+	@tools/install-packages build test
+	@$(SUBMAKE) V=asan all units
+	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
 
 lint: compile_commands.json ## layers, layout, banned calls, sizes, clang-tidy on what changed
 	@$(PY) tools/lint
@@ -174,5 +184,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units threaded-units fuzzers demo test asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test faults asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
         version

@@ -22,6 +22,7 @@ DOORS = {
     "msgpack.h": {"data"},
     "msgpack/": {"data"},
     "openssl/": {"enroll", "nats"},
+    "openssl/evp.h": {"base"},
     "pcre2.h": {"base"},
     "sodium.h": {"base"},
     "sodium/": {"base"},

@@ -48,3 +48,12 @@ void sha256_hex(const void *bytes, size_t n, char text[static SHA256_HEX_SIZE])
     sha256_add(&sha, bytes, n);
     sha256_end_hex(&sha, text);
 }
+
+void sha256_hmac(struct str secret, struct str bytes, unsigned char digest[static SHA256_SIZE])
+{
+    crypto_auth_hmacsha256_state state;
+
+    (void)crypto_auth_hmacsha256_init(&state, (const unsigned char *)secret.p, secret.n);
+    (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)bytes.p, bytes.n);
+    (void)crypto_auth_hmacsha256_final(&state, digest);
+}

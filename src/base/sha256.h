@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/hex.h"
+#include "base/str.h"
 
 #define SHA256_SIZE     32
 #define SHA256_HEX_SIZE HEX_SIZE(SHA256_SIZE)
@@ -32,5 +33,8 @@ void sha256_end_hex(struct sha256 *sha, char text[static SHA256_HEX_SIZE]);
 void sha256(const void *bytes, size_t n, unsigned char digest[static SHA256_SIZE]);
 /* The digest as lower-case text. */
 void sha256_hex(const void *bytes, size_t n, char text[static SHA256_HEX_SIZE]);
+
+/* HMAC with SHA-256 (RFC 2104), for a secret of any length. */
+void sha256_hmac(struct str secret, struct str bytes, unsigned char digest[static SHA256_SIZE]);
 
 #endif

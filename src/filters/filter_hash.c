@@ -4,17 +4,14 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/md5.h"
-#include "base/sha1.h"
+#include "base/digest.h"
+#include "base/err.h"
 #include "base/sha256.h"
-#include "base/sha512.h"
 #include "jinja/argument.h"
 #include "jinja/function.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
 #include "jinja/text.h"
-
-#define HMAC_BLOCK 64
 
 /* The bytes of a text or of bytes. */
 static int bytes_of(struct render *render, const struct value *v, struct str *ret)
@@ -27,74 +24,49 @@ static int bytes_of(struct render *render, const struct value *v, struct str *re
 
 /* --- plain -------------------------------------------------------------------------------- */
 
-typedef void digest_fn(const void *bytes, size_t n, char *text);
-
-static int digest(struct render *render, const struct bound *bound, digest_fn *fn,
-                  struct value *ret)
+static int make_digest(struct render *render, const char *name, struct str bytes,
+                       char hex[static DIGEST_HEX_MAX])
 {
-    char hex[SHA512_HEX_SIZE]; /* the longest */
+    struct err err;
+
+    if (digest_hex(digest_find(str_from(name)), bytes, hex, &err) == 0)
+        return 0;
+    return render_fail(render, RENDER_TYPE, "%s", err.text);
+}
+
+static int filter_digest(struct render *render, const struct bound *bound, const char *name,
+                         struct value *ret)
+{
+    char hex[DIGEST_HEX_MAX];
     struct str bytes;
 
-    if (bytes_of(render, &bound->args[0], &bytes) < 0)
+    if (bytes_of(render, &bound->args[0], &bytes) < 0 || make_digest(render, name, bytes, hex) < 0)
         return -1;
-    fn(bytes.p, bytes.n, hex);
     *ret = op_new_str(render, str_from(hex));
     return 0;
 }
 
 static int filter_md5(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return digest(render, bound, md5_hex, ret);
+    return filter_digest(render, bound, "md5", ret);
 }
 
 static int filter_sha1(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return digest(render, bound, sha1_hex, ret);
+    return filter_digest(render, bound, "sha1", ret);
 }
 
 static int filter_sha256(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return digest(render, bound, sha256_hex, ret);
+    return filter_digest(render, bound, "sha256", ret);
 }
 
 static int filter_sha512(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return digest(render, bound, sha512_hex, ret);
+    return filter_digest(render, bound, "sha512", ret);
 }
 
 /* --- with a key --------------------------------------------------------------------------- */
-
-static void begin_hmac(struct sha256 *sha, const unsigned char key[static HMAC_BLOCK],
-                       unsigned char pad)
-{
-    unsigned char block[HMAC_BLOCK];
-
-    for (size_t i = 0; i < sizeof(block); i++)
-        block[i] = key[i] ^ pad;
-    sha256_init(sha);
-    sha256_add(sha, block, sizeof(block));
-}
-
-/* HMAC with SHA-256: RFC 2104. */
-static void hmac(struct str secret, struct str text, unsigned char digest[static SHA256_SIZE])
-{
-    unsigned char key[HMAC_BLOCK] = { 0 };
-    struct sha256 sha;
-
-    if (secret.n > sizeof(key)) {
-        sha256_init(&sha);
-        sha256_add(&sha, secret.p, secret.n);
-        sha256_end(&sha, key);
-    } else {
-        memcpy(key, secret.p, secret.n);
-    }
-    begin_hmac(&sha, key, 0x36);
-    sha256_add(&sha, text.p, text.n);
-    sha256_end(&sha, digest);
-    begin_hmac(&sha, key, 0x5c);
-    sha256_add(&sha, digest, SHA256_SIZE);
-    sha256_end(&sha, digest);
-}
 
 static int read_hmac(struct render *render, const struct bound *bound,
                      unsigned char digest[static SHA256_SIZE])
@@ -104,7 +76,7 @@ static int read_hmac(struct render *render, const struct bound *bound,
     if (bytes_of(render, &bound->args[0], &text) < 0 ||
         bytes_of(render, &bound->args[1], &secret) < 0)
         return -1;
-    hmac(secret, text, digest);
+    sha256_hmac(secret, text, digest);
     return 0;
 }
 
@@ -143,14 +115,15 @@ static int filter_uuid(struct render *render, const struct bound *bound, struct 
     static const char variants[] = "89ab89ab89ab89ab";
     static const char digits[] = "0123456789abcdef";
     AUTO_BUF struct buf name = BUF_INIT(TEXT_MAX), out = BUF_INIT(TEXT_MAX);
-    char hex[SHA1_HEX_SIZE];
+    char hex[DIGEST_HEX_MAX];
     struct str text;
 
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
     buf_add(&name, (const char *)space, sizeof(space));
     buf_add_str(&name, text);
-    sha1_hex(name.p, name.n, hex);
+    if (make_digest(render, "sha1", buf_view(&name), hex) < 0)
+        return -1;
     hex[12] = '5';
     hex[16] = variants[strchr(digits, hex[16]) - digits];
     buf_printf(&out, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);

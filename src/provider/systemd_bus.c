@@ -15,9 +15,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/library.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
-#include "sys/library.h"
 
 #define LIBRARY "libsystemd.so.0"
 

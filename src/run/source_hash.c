@@ -3,46 +3,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/digest.h"
 #include "base/err.h"
-#include "base/md5.h"
-#include "base/sha1.h"
-#include "base/sha256.h"
-#include "base/sha512.h"
 #include "sys/path.h"
-
-struct hash_kind {
-    const char *name;
-    size_t digits;
-    void (*make)(const void *bytes, size_t n, char *text);
-};
-
-static void make_md5(const void *bytes, size_t n, char *text)
-{
-    md5_hex(bytes, n, text);
-}
-
-static void make_sha1(const void *bytes, size_t n, char *text)
-{
-    sha1_hex(bytes, n, text);
-}
-
-static void make_sha256(const void *bytes, size_t n, char *text)
-{
-    sha256_hex(bytes, n, text);
-}
-
-static void make_sha512(const void *bytes, size_t n, char *text)
-{
-    sha512_hex(bytes, n, text);
-}
-
-/* The weakest first. */
-static const struct hash_kind kinds[] = {
-    { "md5", MD5_HEX_SIZE - 1, make_md5 },
-    { "sha1", SHA1_HEX_SIZE - 1, make_sha1 },
-    { "sha256", SHA256_HEX_SIZE - 1, make_sha256 },
-    { "sha512", SHA512_HEX_SIZE - 1, make_sha512 },
-};
 
 static bool is_hex(struct str text)
 {
@@ -55,16 +18,12 @@ static bool is_hex(struct str text)
 /* `name` may be empty. */
 static bool fits(struct str name, struct str digits, struct source_hash *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds) && is_hex(digits); i++) {
-        if (digits.n != kinds[i].digits)
-            continue;
-        if (name.n > 0 &&
-            (name.n != strlen(kinds[i].name) || strncasecmp(name.p, kinds[i].name, name.n) != 0))
-            return false;
-        *ret = (struct source_hash){ &kinds[i], digits };
-        return true;
-    }
-    return false;
+    const struct digest *kind = is_hex(digits) ? digest_find_digits(digits.n) : NULL;
+
+    if (!kind || (name.n > 0 && digest_find(name) != kind))
+        return false;
+    *ret = (struct source_hash){ kind, digits };
+    return true;
 }
 
 bool source_hash_parse(struct str text, struct source_hash *ret)
@@ -133,7 +92,8 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
         count++;
         if (of.n == 0)
             alone = hash;
-        else if (str_eq(last_part(of), wanted) && (!best.kind || hash.kind > best.kind))
+        else if (str_eq(last_part(of), wanted) &&
+                 (!best.kind || digest_compare(hash.kind, best.kind) > 0))
             best = hash;
     }
     *ret = best.kind ? best : count == 1 ? alone : best;
@@ -146,11 +106,12 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
                       struct err *err)
 {
-    char now[SHA512_HEX_SIZE];
+    char now[DIGEST_HEX_MAX];
 
-    hash->kind->make(bytes.p, bytes.n, now);
+    if (digest_hex(hash->kind, bytes, now, err) < 0)
+        return err_wrap(err, "'%s'", source);
     if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
         return 0;
-    return err_set(err, ERR_INVALID, "'%s' has %s %s, wanted %.*s", source, hash->kind->name, now,
-                   STR_ARG(hash->digits));
+    return err_set(err, ERR_INVALID, "'%s' has %s %s, wanted %.*s", source, digest_name(hash->kind),
+                   now, STR_ARG(hash->digits));
 }

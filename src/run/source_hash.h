@@ -6,7 +6,7 @@
  *     salt://x.sha256, https://...   a file of checksums, as sha256sum or a BSD tool
  *                                    writes it; the line of the source's own name counts
  *
- * md5, sha1, sha256 and sha512 are known.
+ * md5, sha1, sha224, sha256, sha384 and sha512 are known.
  *
  * Memory: borrowed from the text. Threads: any.
  */
@@ -18,10 +18,10 @@
 #include "base/str.h"
 
 struct err;
-struct hash_kind;
+struct digest;
 
 struct source_hash {
-    const struct hash_kind *kind; /* NULL: none */
+    const struct digest *kind; /* NULL: none */
     struct str digits;
 };
 

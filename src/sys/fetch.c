@@ -11,9 +11,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/library.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
-#include "sys/library.h"
 #include "sys/pool.h"
 
 #define LIBRARY "libcurl.so.4"

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "sys/library.h"
+#include "base/library.h"
 
 #define LIBRARY "libcrypt.so.1"
 #define PREFIX  "$6$"

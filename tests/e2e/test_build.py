@@ -145,6 +145,13 @@ def test_every_header_can_be_included_first():
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["libcrypto", "libcurl", "libarchive", "libsystemd"])
+def test_libraries_that_few_runs_need_are_not_linked(name):
+    """Each costs a part of a millisecond or more at every start: they are loaded when they are needed."""
+    for program in sorted((TOP / "src/programs").glob("*.c")):
+        assert name not in run("ldd", str(RELEASE / program.stem)).stdout
+
+
 # --- install ------------------------------------------------------------------------------------
 
 

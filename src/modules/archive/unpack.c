@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/library.h"
 #include "sys/cancel.h"
-#include "sys/library.h"
 #include "sys/path.h"
 #include "sys/pool.h"
 

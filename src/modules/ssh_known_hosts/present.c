@@ -8,7 +8,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/hex.h"
-#include "base/md5.h"
+#include "base/digest.h"
 #include "base/number.h"
 #include "base/sha256.h"
 #include "edit/edit.h"
@@ -119,14 +119,27 @@ static void add_plain_hex(struct str text, struct buf *out)
                          text.p[i] >= 'A' && text.p[i] <= 'F' ? (char)(text.p[i] + 32) : text.p[i]);
 }
 
+static bool uses_md5(const struct present_args *want)
+{
+    return want->fingerprint && (want->hash_type == FINGERPRINT_MD5 ||
+                                 str_starts(str_from(want->fingerprint), STR("MD5:")));
+}
+
+static int make_md5(struct str bytes, char hex[static DIGEST_HEX_MAX], struct err *err)
+{
+    return digest_hex(digest_find(STR("md5")), bytes, hex, err);
+}
+
 static bool is_md5(struct str bytes, struct str given)
 {
     AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
-    char hex[MD5_HEX_SIZE];
+    char hex[DIGEST_HEX_MAX];
+    struct err ignored; /* find_key has tried it */
 
     if (str_starts(given, STR("MD5:")))
         given = str_from_offset(given, strlen("MD5:"));
-    md5_hex(bytes.p, bytes.n, hex);
+    if (make_md5(bytes, hex, &ignored) < 0)
+        return false;
     add_plain_hex(given, &plain);
     return str_is(buf_view(&plain), hex);
 }
@@ -142,7 +155,7 @@ static bool is_fingerprint(const struct present_args *want, struct str blob)
 
     if (base64_decode(blob, BASE64_STANDARD, &bytes, &ignored) < 0)
         return false;
-    if (want->hash_type == FINGERPRINT_MD5 || str_starts(given, STR("MD5:")))
+    if (uses_md5(want))
         return is_md5(buf_view(&bytes), given);
     sha256(buf_text(&bytes), bytes.n, digest);
     sha256_hex(buf_text(&bytes), bytes.n, hex);
@@ -202,8 +215,11 @@ static int scan(struct state_run *run, const struct present_args *want, struct k
 static int find_key(struct state_run *run, const struct present_args *want, struct str known,
                     struct key *ret, struct err *err)
 {
+    char hex[DIGEST_HEX_MAX];
     struct str rest, first;
 
+    if (uses_md5(want) && make_md5(STR(""), hex, err) < 0)
+        return -1;
     if (!want->key)
         return pick_key(want, known, ret) ? 0 : scan(run, want, ret, err);
     rest = str_trim(str_from(want->key));

@@ -1,4 +1,4 @@
-#include "sys/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 

@@ -8,8 +8,8 @@
  *
  * Threads: any; whoever fills a table that is shared does it in pthread_once.
  */
-#ifndef SYS_LIBRARY_H
-#define SYS_LIBRARY_H
+#ifndef BASE_LIBRARY_H
+#define BASE_LIBRARY_H
 
 #include <stddef.h>
 

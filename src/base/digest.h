@@ -1,0 +1,37 @@
+/*
+ * digest - hashes by name, for checksums that others publish: md5, sha1, sha224, sha256, sha384,
+ * sha512.
+ *
+ * SHA-256 and SHA-512 are libsodium's. The others come from OpenSSL's libcrypto, which is loaded
+ * when one of them is first asked for: linked, it would take half of the time of a short run.
+ * md5 and sha1 tell a damaged file from a whole one; they are no help against a forger.
+ *
+ * Threads: any.
+ */
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
+
+#include <stddef.h>
+
+#include "base/hex.h"
+#include "base/str.h"
+
+#define DIGEST_MAX     64
+#define DIGEST_HEX_MAX HEX_SIZE(DIGEST_MAX)
+
+struct digest;
+struct err;
+
+/* By name, in any case; NULL when there is none. */
+const struct digest *digest_find(struct str name);
+/* By the number of hexadecimal digits; NULL when there is none. */
+const struct digest *digest_find_digits(size_t count);
+const char *digest_name(const struct digest *digest);
+/* Below 0, 0 or above: `a` is weaker, the same, stronger. */
+int digest_compare(const struct digest *a, const struct digest *b);
+
+/* As lower-case text. Fails when libcrypto is missing or refuses, as it does md5 in FIPS mode. */
+int digest_hex(const struct digest *digest, struct str bytes, char text[static DIGEST_HEX_MAX],
+               struct err *err);
+
+#endif

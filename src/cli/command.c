@@ -17,16 +17,24 @@
 #include "cli/help.h"
 #include "cli/options.h"
 
+/* "zester ca init" */
+static void print_name(const struct cli *cli)
+{
+    (void)fputs(cli->program->name, stderr);
+    if (cli->group)
+        (void)fprintf(stderr, " %s", cli->group->name);
+    if (cli->command)
+        (void)fprintf(stderr, " %s", cli->command->name);
+}
+
 static void print_prefix(const struct cli *cli)
 {
-    const char *command = cli->command ? cli->command->name : NULL;
-
     (void)fflush(stdout); /* both may be one terminal */
     if (cli->program->error_word)
-        (void)fprintf(stderr, "%s: ", cli->program->error_word);
+        (void)fputs(cli->program->error_word, stderr);
     else
-        (void)fprintf(stderr, "%s%s%s: ", cli->program->name, command ? " " : "",
-                      command ? command : "");
+        print_name(cli);
+    (void)fputs(": ", stderr);
 }
 
 int cli_error(const struct cli *cli, const char *fmt, ...)
@@ -60,8 +68,9 @@ int cli_diags(const struct cli *cli, const struct diags *diags)
 /* Where help is; the exit status of wrong usage. */
 static int point_to_help(const struct cli *cli)
 {
-    (void)fprintf(stderr, "try '%s%s%s --help'\n", cli->program->name, cli->command ? " " : "",
-                  cli->command ? cli->command->name : "");
+    (void)fputs("try '", stderr);
+    print_name(cli);
+    (void)fputs(" --help'\n", stderr);
     return cli->program->usage_status ? cli->program->usage_status : CLI_ERROR;
 }
 
@@ -77,9 +86,9 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
     return point_to_help(cli);
 }
 
-static const struct command *find_command(const struct program *program, const char *word)
+static const struct command *find_command(const struct command *table, const char *word)
 {
-    for (const struct command *c = program->commands; c->name; c++)
+    for (const struct command *c = table; c->name; c++)
         if (strcmp(c->name, word) == 0)
             return c;
     return NULL;
@@ -87,16 +96,17 @@ static const struct command *find_command(const struct program *program, const c
 
 static int unknown_command(struct cli *cli, const char *word)
 {
+    const struct command *table = cli->group ? cli->group->commands : cli->program->commands;
     struct suggest near;
     struct str best;
 
     suggest_init(&near, str_from(word));
-    for (const struct command *c = cli->program->commands; c->name; c++)
+    for (const struct command *c = table; c->name; c++)
         suggest_offer(&near, str_from(c->name));
     best = suggest_best(&near);
     if (best.p)
         return cli_usage(cli, "unknown command '%s' (did you mean '%.*s'?)", word, STR_ARG(best));
-    if (cli->program->unknown)
+    if (cli->program->unknown && !cli->group)
         return cli->program->unknown(cli, word);
     return cli_usage(cli, "unknown command '%s'", word);
 }
@@ -137,7 +147,7 @@ static int count_operands(struct cli *cli, size_t count)
     if (count < (size_t)command->least)
         return cli_usage(cli, "%.*s is missing", STR_ARG(first));
     if (command->most != COMMAND_MANY && count > (size_t)command->most)
-        return cli_usage(cli, "too many operands: wants %s",
+        return cli_usage(cli, "too many operands: expected %s",
                          command->operands[0] ? command->operands : "none");
     return CLI_OK;
 }
@@ -158,7 +168,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
     void *args = arena_zalloc(cli->arena, command->args_size > 0 ? command->args_size : 1);
 
     if (options_has(argc, argv, "--help") || options_has(argc, argv, "-h"))
-        return help_print_command(cli->program, command);
+        return help_print_command(cli, command);
     if (options_has(argc, argv, "--version"))
         return print_version(cli->program);
     if (options_parse(cli->arena, options, argc, argv, args, &operands, &diags) < 0) {
@@ -176,43 +186,83 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* `help`, `help COMMAND`. */
+/* The command moves before the options of all commands that precede it: behind it they mean the
+ * same. False when there are only such options. */
+static bool put_command_first(const struct program *program, int argc, char **argv)
+{
+    int at = program->globals ? options_skip(program->globals, argc, argv) : 0;
+
+    if (at > 0 && at < argc) {
+        char *command = argv[at];
+
+        memmove(&argv[1], &argv[0], (size_t)at * sizeof(argv[0]));
+        argv[0] = command;
+    }
+    return at < argc;
+}
+
+static int run_group(struct cli *cli, int argc, char **argv)
+{
+    if (!put_command_first(cli->program, argc, argv))
+        return cli_usage(cli, "a command is missing");
+    if (is_one_of(argv[0], "--help", "-h"))
+        return help_print_group(cli, cli->group);
+    cli->command = find_command(cli->group->commands, argv[0]);
+    if (!cli->command)
+        return unknown_command(cli, argv[0]);
+    return run_command(cli, argc - 1, argv + 1);
+}
+
+/* `help`, `help COMMAND`, `help GROUP COMMAND`. */
 static int run_help(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
     const struct command *command;
 
-    if (argc < 1)
+    if (!put_command_first(program, argc, argv))
         return help_print_program(program);
     if (program->other && strcmp(argv[0], program->other_word) == 0)
-        command = program->other;
-    else
-        command = find_command(program, argv[0]);
-    return command ? help_print_command(program, command) : unknown_command(cli, argv[0]);
+        return help_print_command(cli, program->other);
+    command = find_command(program->commands, argv[0]);
+    if (!command)
+        return unknown_command(cli, argv[0]);
+    if (!command->commands)
+        return help_print_command(cli, command);
+    cli->group = command;
+    if (!put_command_first(program, argc - 1, argv + 1))
+        return help_print_group(cli, command);
+    command = find_command(cli->group->commands, argv[1]);
+    return command ? help_print_command(cli, command) : unknown_command(cli, argv[1]);
 }
 
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
 
-    if (argc > 1 && strcmp(argv[1], "help") == 0)
+    const bool found = put_command_first(program, argc - 1, argv + 1);
+
+    if (found && strcmp(argv[1], "help") == 0)
         return run_help(cli, argc - 2, argv + 2);
     if (program->other && options_has(argc - 1, argv + 1, program->other_word)) {
         cli->command = program->other;
         return run_command(cli, argc - 1, argv + 1);
     }
-    if (argc < 2)
-        return cli_usage(cli, "what to do is missing");
+    if (!found)
+        return cli_usage(cli, "a command is missing");
     if (is_one_of(argv[1], "--help", "-h"))
         return help_print_program(program);
     if (is_one_of(argv[1], "--version", "-V"))
         return print_version(program);
     if (argv[1][0] == '-')
         return unknown_option(cli, argv[1]);
-    cli->command = find_command(program, argv[1]);
+    cli->command = find_command(program->commands, argv[1]);
     if (!cli->command)
         return unknown_command(cli, argv[1]);
-    return run_command(cli, argc - 2, argv + 2);
+    if (!cli->command->commands)
+        return run_command(cli, argc - 2, argv + 2);
+    cli->group = cli->command;
+    cli->command = NULL;
+    return run_group(cli, argc - 2, argv + 2);
 }
 
 static bool is_hung_up(int fd)

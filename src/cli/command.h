@@ -29,6 +29,7 @@ enum cli_status {
 
 struct cli {
     const struct program *program;
+    const struct command *group; /* the one that `command` belongs to; or NULL */
     const struct command *command;
     struct arena *arena; /* for the life of the command */
     bool color;          /* stdout is a terminal and nobody said no, or somebody said yes */
@@ -36,6 +37,8 @@ struct cli {
 
 #define COMMAND_MANY (-1)
 
+/* A command, or a group of commands (`zester ca init`): then `commands` is its table and all that
+ * belongs to running stays zero. */
 struct command {
     const char *name;
     const char *operands; /* "FILE", "[NAME]": for the usage line */
@@ -49,6 +52,7 @@ struct command {
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
     void (*words)(
         struct buf *out); /* what operands may be, each after a blank, for completion; NULL */
+    const struct command *commands;
 };
 
 struct program {
@@ -56,6 +60,9 @@ struct program {
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
     const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;
+    /* Options of all commands, which may stand before the command as well; NULL: none. Each command
+     * has them in its own table, too. */
+    const struct param *globals;
     /* Takes the line when its word (an option such as "--local") is there; its first operand is a
      * function, not a command. NULL: none. */
     const char *other_word;
@@ -66,7 +73,7 @@ struct program {
     int usage_status;           /* exit status of wrong usage; 0: CLI_ERROR */
 };
 
-/* Everything of a main(): find the command, read the line, run it. */
+/* Everything of a main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */

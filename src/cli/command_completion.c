@@ -64,18 +64,45 @@ static void add_values(struct buf *out, const struct param *options)
     }
 }
 
-static void add_case(struct buf *out, const char *word, const struct command *command)
+static void add_names_of(struct buf *out, const struct command *table)
 {
-    buf_printf(out, "        %s)\n            options=\"", word);
+    for (const struct command *c = table; c->name; c++)
+        buf_printf(out, " %s", c->name);
+}
+
+/* The case of a command; one of a group is known by both words. */
+static void add_case(struct buf *out, const char *group, const char *word,
+                     const struct command *command)
+{
+    buf_printf(out, group ? "        '%s%s%s')\n" : "        %s%s%s)\n", group ? group : "",
+               group ? " " : "", word);
+    buf_add_text(out, "            options=\"");
     add_options(out, command->options);
     buf_add_text(out, "\" operands=\"");
     if (command->words)
         command->words(out);
+    else if (command->commands)
+        add_names_of(out, command->commands);
     else if (is_list_of_words(command->operands))
         add_choices(out, command->operands);
     buf_add_text(out, "\"\n");
     add_values(out, command->options);
     buf_add_text(out, "            ;;\n");
+}
+
+/* "ca|enroll" as a pattern of groups, whose next word belongs to the command. */
+static void add_groups(struct buf *out, const struct program *program)
+{
+    const char *before = "    case $command in ";
+
+    for (const struct command *c = program->commands; c->name; c++)
+        if (c->commands) {
+            buf_printf(out, "%s%s", before, c->name);
+            before = "|";
+        }
+    if (before[0] == '|')
+        buf_add_text(
+            out, ") ((i + 1 < COMP_CWORD)) && command=\"$command ${COMP_WORDS[i+1]}\" ;; esac\n");
 }
 
 static void add_commands(struct buf *out, const struct program *program, const char *between)
@@ -104,17 +131,21 @@ static void print_bash(const struct program *program, struct buf *out)
     add_commands(out, program, "|");
     buf_add_text(out, ") command=${COMP_WORDS[i]}; break ;;\n"
                       "        esac\n"
-                      "    done\n"
-                      "    case $command in\n"
+                      "    done\n");
+    add_groups(out, program);
+    buf_add_text(out, "    case $command in\n"
                       "        '')\n"
                       "            options=\"--help --version ");
     buf_printf(out, "%s\" operands=\"", program->other ? program->other_word : "");
     add_commands(out, program, " ");
     buf_add_text(out, "\"\n            ;;\n");
-    for (const struct command *c = program->commands; c->name; c++)
-        add_case(out, c->name, c);
+    for (const struct command *c = program->commands; c->name; c++) {
+        add_case(out, NULL, c->name, c);
+        for (const struct command *sub = c->commands; sub && sub->name; sub++)
+            add_case(out, c->name, sub->name, sub);
+    }
     if (program->other)
-        add_case(out, program->other_word, program->other);
+        add_case(out, NULL, program->other_word, program->other);
     buf_printf(out,
                "    esac\n"
                "    case $word in\n"

@@ -21,20 +21,23 @@ static void add_statuses(struct buf *out, const char *statuses)
         buf_printf(out, "\nexit status: %s\n", statuses);
 }
 
-static void add_usage(struct buf *out, const struct program *program, const struct command *command)
+static void add_usage(struct buf *out, const struct cli *cli, const struct command *command)
 {
+    const struct program *program = cli->program;
     bool other = command == program->other;
 
-    buf_printf(out, "usage: %s %s%s%s%s\n", program->name,
-               other ? program->other_word : command->name, command->options ? " [OPTIONS]" : "",
-               command->operands[0] ? " " : "", command->operands);
+    buf_printf(out, "usage: %s %s%s%s%s%s%s\n", program->name, cli->group ? cli->group->name : "",
+               cli->group ? " " : "", other ? program->other_word : command->name,
+               command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
+               command->operands);
 }
 
-int help_print_command(const struct program *program, const struct command *command)
+int help_print_command(const struct cli *cli, const struct command *command)
 {
+    const struct program *program = cli->program;
     AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
 
-    add_usage(&out, program, command);
+    add_usage(&out, cli, command);
     buf_printf(&out, "\n%s\n", command->summary);
     if (command->details)
         buf_printf(&out, "\n%s", command->details);
@@ -48,16 +51,35 @@ int help_print_command(const struct program *program, const struct command *comm
     return CLI_OK;
 }
 
+static void add_commands(struct buf *out, const struct command *table)
+{
+    buf_add_text(out, "\ncommands:\n");
+    for (const struct command *c = table; c->name; c++)
+        buf_printf(out, "  %-12s %s\n", c->name, c->summary);
+}
+
+int help_print_group(const struct cli *cli, const struct command *group)
+{
+    AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
+
+    buf_printf(&out, "usage: %s %s COMMAND\n\n%s\n", cli->program->name, group->name,
+               group->summary);
+    if (group->details)
+        buf_printf(&out, "\n%s", group->details);
+    add_commands(&out, group->commands);
+    buf_printf(&out, "\nsee '%s %s COMMAND --help' for details\n", cli->program->name, group->name);
+    add_examples(&out, group->examples);
+    (void)fputs(buf_text(&out), stdout);
+    return CLI_OK;
+}
+
 int help_print_program(const struct program *program)
 {
     AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
 
-    buf_printf(&out, "%s - %s\n\n%s\ncommands:\n", program->name, program->summary,
-               program->details);
-    for (const struct command *c = program->commands; c->name; c++)
-        buf_printf(&out, "  %-12s %s\n", c->name, c->summary);
-    buf_printf(&out,
-               "\n'%s COMMAND --help' tells more of each; '%s --version' prints the version\n",
+    buf_printf(&out, "%s - %s\n\n%s", program->name, program->summary, program->details);
+    add_commands(&out, program->commands);
+    buf_printf(&out, "\nsee '%s COMMAND --help' for details; '%s --version' prints the version\n",
                program->name, program->name);
     add_statuses(&out, program->statuses);
     (void)fputs(buf_text(&out), stdout);

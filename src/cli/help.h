@@ -4,11 +4,13 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
+struct cli;
 struct command;
 struct program;
 
-/* Both print on stdout and return CLI_OK. */
+/* All print on stdout and return CLI_OK. */
 int help_print_program(const struct program *program);
-int help_print_command(const struct program *program, const struct command *command);
+int help_print_command(const struct cli *cli, const struct command *command);
+int help_print_group(const struct cli *cli, const struct command *group);
 
 #endif

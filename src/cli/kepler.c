@@ -23,6 +23,13 @@ static void say(const char *word, const char *fmt, va_list args)
     (void)fputc('\n', stderr);
 }
 
+const struct param kepler_globals[] = {
+    PARAM("file", STR, struct kepler_globals, file, "", .aliases = "f"),
+    PARAM("verbose", BOOL, struct kepler_globals, verbose, "", .aliases = "v"),
+    PARAM("quiet", BOOL, struct kepler_globals, quiet, "", .aliases = "q"),
+    { 0 },
+};
+
 int kepler_error(const char *fmt, ...)
 {
     va_list args;

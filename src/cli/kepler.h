@@ -38,6 +38,9 @@ struct kepler_globals {
         PARAM("verbose", BOOL, type, field.verbose, "tell more", .aliases = "v"),                  \
         PARAM("quiet", BOOL, type, field.quiet, "tell errors only", .aliases = "q")
 
+/* The same as a table, for options before the command. */
+extern const struct param kepler_globals[];
+
 /* -e and -r, of commands that start something. */
 #define KEPLER_ENVIRONMENT(type, pairs, refresh)                                                   \
     PARAM("environment", STRS, type, pairs,                                                        \

@@ -84,7 +84,7 @@ static int keep(struct reader *reader, const struct param *param, struct value v
 static int take_word(struct reader *reader, const struct param *param)
 {
     if (reader->at >= reader->argc)
-        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' wants a value",
+        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' requires a value",
                         param->name);
     return keep(reader, param, value_text(reader->argv[reader->at++]));
 }
@@ -169,6 +169,34 @@ bool options_has(int argc, char *const *argv, const char *word)
         if (strcmp(argv[i], word) == 0)
             return true;
     return false;
+}
+
+/* How many words an option and its value are; 0: not an option of the table. */
+static int count_words(const struct param *table, const char *word)
+{
+    const struct param *param;
+    size_t equals;
+
+    if (word[0] != '-' || !word[1])
+        return 0;
+    if (word[1] != '-') {
+        param = find_short(table, word[1]);
+        return param ? (param->kind != PARAM_BOOL && !word[2] ? 2 : 1) : 0;
+    }
+    equals = str_find_char(str_from(word + 2), '=', 0);
+    param = params_find(table, str_slice(str_from(word + 2), 0, equals));
+    return param ? (param->kind != PARAM_BOOL && equals == STR_NONE ? 2 : 1) : 0;
+}
+
+int options_skip(const struct param *table, int argc, char *const *argv)
+{
+    int at = 0, words = 1;
+
+    while (at < argc && words > 0) {
+        words = count_words(table, argv[at]);
+        at += words;
+    }
+    return at < argc ? at : argc; /* the last option may lack its value */
 }
 
 /* What stands for the value: its own word, the choices, or the kind in capitals. */

@@ -24,6 +24,10 @@ int options_parse(struct arena *arena, const struct param *table, int argc, char
 /* True when `word` is given before `--`, without reading the rest: "--help". */
 bool options_has(int argc, char *const *argv, const char *word);
 
+/* Where the first word stands that is neither an option of `table` nor the value of one; argc when
+ * there is none. */
+int options_skip(const struct param *table, int argc, char *const *argv);
+
 /* "  --states-dir, -s DIR   where state files are", one line each. */
 void options_print(const struct param *table, struct buf *out);
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/kepler.h"
@@ -16,57 +15,6 @@ static const char details[] =
     "  kepler ps                  what runs, and why not\n"
     "\n"
     "every command takes -f FILE, -v and -q, also before its name\n";
-
-static bool is_among(const char *word, const char *const *list)
-{
-    for (; *list; list++)
-        if (strcmp(word, *list) == 0)
-            return true;
-    return false;
-}
-
-/* Options of all commands. */
-static const char *const with_value[] = { "-f", "--file", NULL };
-static const char *const flags[] = { "-v", "--verbose", "-q", "--quiet", NULL };
-
-/* Help is the same whatever they say. Returns how many words there are without them. */
-static int drop_options(int argc, char **argv)
-{
-    int n = 0;
-
-    for (int i = 0; i < argc; i++) {
-        const struct str word = str_from(argv[i]);
-
-        if (is_among(argv[i], with_value))
-            i++;
-        else if (!is_among(argv[i], flags) && !str_starts(word, STR("-f")) &&
-                 !str_starts(word, STR("--file=")))
-            argv[n++] = argv[i];
-    }
-    return n;
-}
-
-/* Options may stand before the command; behind it they mean the same. Returns how many words there
- * are then: options of all commands without a command are nothing to do. */
-static int put_command_first(int argc, char **argv)
-{
-    static const char *const instead[] = { "--help", "-h", "--version", "-V", NULL };
-    int at = 1;
-
-    while (at < argc && argv[at][0] == '-' && !is_among(argv[at], instead))
-        at += is_among(argv[at], with_value) ? 2 : 1;
-    if (at >= argc && argc > 1 && (is_among(argv[1], with_value) || is_among(argv[1], flags)))
-        return 1;
-    if (at < argc) {
-        char *command = argv[at];
-
-        memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(argv[0]));
-        argv[1] = command;
-        if (strcmp(command, "help") == 0)
-            return drop_options(argc, argv);
-    }
-    return argc;
-}
 
 /* What other programs of this kind call it. */
 static int unknown_word(struct cli *cli, const char *word)
@@ -161,6 +109,7 @@ int main(int argc, char **argv)
         .summary = "services with dependencies, conditions and health checks",
         .details = details,
         .commands = commands,
+        .globals = kepler_globals,
         .statuses =
             "0 done; 1 an error, a refusal, a timeout, or a failure that no service handles;\n"
             "2 no daemon, or wrong usage; 130 after a second Ctrl+C",
@@ -170,5 +119,5 @@ int main(int argc, char **argv)
         .usage_status = KEPLER_UNREACHABLE,
     };
 
-    return command_main(&program, put_command_first(argc, argv), argv);
+    return command_main(&program, argc, argv);
 }

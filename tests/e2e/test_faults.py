@@ -211,32 +211,47 @@ def numbers(calls, salt):
     return every if ALL else sorted(random.Random(f"{SEED}/{salt}").sample(every, min(SAMPLE, len(every))))
 
 
+def check_all(faults, check):
+    """Every fault is tried; all that went wrong is told at the end."""
+    wrong = []
+    for fault in faults:
+        try:
+            check(fault)
+        except AssertionError as error:
+            wrong.append(f"{fault}: {str(error)[:300]}")
+    assert wrong == [], f"{len(wrong)} of {len(faults)} faults:\n" + "\n".join(wrong)
+
+
 @pytest.mark.parametrize("option, error", [("--fail", errno.EIO), ("--full", errno.ENOSPC)])
 def test_a_call_that_fails_tears_nothing_and_is_never_a_success(world, known, option, error):
     before, after, calls = known
-    for number in numbers(calls, option):
+
+    def check(number):
         world.make()
         result = world.run("state.apply", "site", "--format", "json", inject=(option, f"{number}:{error}"))
         made = world.calls()
-        fault = f"{option} {number}: {made[number - 1] if number <= len(made) else 'not reached'}"
+        fault = f"{made[number - 1] if number <= len(made) else 'not reached'}"
         check_nothing_torn(world.look(), before, after)
         check_truth(world, result, fault)
         if number <= len(made) and made[number - 1][0] in ("fsync", "fdatasync"):
             assert result.returncode != 0, f"{fault}: what is not on disk counts as done"
         check_heals(world, before, after, fault)
 
+    check_all(numbers(calls, option), check)
+
 
 def test_a_killed_run_tears_nothing_and_the_next_one_completes_it(world, known):
     before, after, calls = known
     chance = random.Random(SEED)
-    for _ in range(KILLS):
-        number = chance.randint(1, len(calls))
+
+    def check(number):
         world.make()
         result = world.run("state.apply", "site", "--format", "json", inject=("--kill", str(number)))
-        fault = f"killed before call {number}"
-        assert result.returncode in (0, 137), f"{fault}: {result.stderr}"
+        assert result.returncode in (0, 137), result.stderr
         check_nothing_torn(world.look(), before, after)
-        check_heals(world, before, after, fault)
+        check_heals(world, before, after, world.calls()[-1:])
+
+    check_all([chance.randint(1, len(calls)) for _ in range(KILLS)], check)
 
 
 def test_a_revert_that_is_killed_or_fails_can_be_repeated(world, known):
@@ -244,14 +259,16 @@ def test_a_revert_that_is_killed_or_fails_can_be_repeated(world, known):
     world.make()
     assert world.clean("state.apply", "site").returncode == 0
     assert world.run("state.revert", "site").returncode == 0
-    calls = world.calls()
-    for number in numbers(calls, "revert"):
-        for fault in (("--kill", str(number)), ("--fail", f"{number}:{errno.EIO}")):
-            world.make()
-            assert world.clean("state.apply", "site").returncode == 0
-            world.run("state.revert", "site", inject=fault)
-            check_nothing_torn(world.look(), before, after)
-            result = world.clean("state.revert", "site")
-            assert result.returncode == 0, f"{fault}: {result.stdout}{result.stderr}"
-            found = {path: what for path, what in world.look().items() if not is_draft(path)}
-            assert found == before, fault
+    calls = numbers(world.calls(), "revert")
+
+    def check(fault):
+        world.make()
+        assert world.clean("state.apply", "site").returncode == 0
+        world.run("state.revert", "site", inject=fault)
+        check_nothing_torn(world.look(), before, after)
+        result = world.clean("state.revert", "site")
+        assert result.returncode == 0, result.stdout + result.stderr
+        found = {path: what for path, what in world.look().items() if not is_draft(path)}
+        assert found == before, world.calls()[-1:]
+
+    check_all([fault for number in calls for fault in (("--kill", str(number)), ("--fail", f"{number}:{errno.EIO}"))], check)

@@ -75,7 +75,7 @@ def test_the_version_is_told_in_both_spellings(program):
     ([KEPLER, "start", "--detahc"], "did you mean '--detach'?"),
     ([KEPLER, "start", "--timeout", "soon"], "'--timeout' wants a duration such as \"10s\""),
     ([KEPLER, "why"], "SERVICE is missing\n"),
-    ([KEPLER, "-f", "web.yaml"], "what to do is missing\n"),
+    ([KEPLER, "-f", "web.yaml"], "a command is missing\n"),
     ([KEPLER, "doc", "hooks", "--format", "markdown"], "without a CHAPTER"),
     ([DAEMON, "web"], "unknown argument 'web'"),
 ])

@@ -65,13 +65,17 @@ static const struct program program = {
 /* The exit status; `seen` is what ran. */
 static int run_line(const char *text)
 {
-    char words[200], *argv[16] = { (char[]){ "tool" } }, *rest = NULL;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char *argv[16] = { (char[]){ "tool" } };
+    struct str rest = str_from(text);
     int argc = 1;
 
     seen[0] = '\0';
-    (void)snprintf(words, sizeof(words), "%s", text);
-    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        argv[argc++] = word;
+    while (rest.n > 0) {
+        struct str word = str_cut(&rest, ' ');
+
+        argv[argc++] = arena_strndup(&arena, word.p, word.n);
+    }
     return command_main(&program, argc, argv);
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "control/frame.h"
 #include "control/message.h"
+#include "data/frame.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -103,7 +103,7 @@ static int take_messages(struct connection *connection, struct err *err)
     while (result == 0 && !connection->closing && !connection->failed) {
         struct str payload;
 
-        result = frame_find(str_from_offset(buf_view(&connection->in), used), &payload, err);
+        result = message_find(str_from_offset(buf_view(&connection->in), used), &payload, err);
         if (result < 0 || !payload.p)
             break;
         used += FRAME_HEAD + payload.n;
@@ -160,7 +160,7 @@ int connection_start(struct connection *connection, struct loop *loop, int fd,
         .loop = loop,
         .fd = fd,
         .events = *events,
-        .in = BUF_INIT(FRAME_HEAD + FRAME_MAX + READ_SIZE),
+        .in = BUF_INIT(FRAME_HEAD + MESSAGE_MAX + READ_SIZE),
         .out = BUF_INIT(CONNECTION_WAITING_MAX),
     };
     if (watch_start(&connection->watch, loop, fd, WATCH_READ, on_ready, err) < 0) {

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "control/frame.h"
 #include "control/home.h"
+#include "data/frame.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -81,7 +81,7 @@ static int receive(struct talk *talk, struct message *ret, struct err *err)
     struct str payload;
 
     for (;;) {
-        if (frame_find(buf_view(&talk->in), &payload, err) < 0)
+        if (message_find(buf_view(&talk->in), &payload, err) < 0)
             return -1;
         if (payload.p)
             break;
@@ -118,7 +118,7 @@ static int converse(struct talk *talk, struct str said, struct message *ret, str
 static int talk_to(const struct exchange *exchange, struct str said, struct message *ret,
                    struct err *err)
 {
-    struct talk talk = { .exchange = exchange, .in = BUF_INIT(2 * FRAME_MAX) };
+    struct talk talk = { .exchange = exchange, .in = BUF_INIT(2 * MESSAGE_MAX) };
     AUTO_FD int fd = -1;
     int result;
 
@@ -137,7 +137,7 @@ int exchange_ask(const struct exchange *exchange, enum request_kind kind, const 
     const struct message hello = message_hello();
     const struct message request = { MESSAGE_REQUEST, REQUEST_ID, request_get(kind)->name,
                                      request_encode(exchange->arena, kind, args) };
-    AUTO_BUF struct buf out = BUF_INIT(2 * FRAME_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(2 * MESSAGE_MAX);
     int result;
 
     if (message_encode(&out, &hello, err) < 0 || message_encode(&out, &request, err) < 0)

@@ -1,64 +1,80 @@
 #include "control/message.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/err.h"
-#include "control/frame.h"
-#include "data/msgpack.h"
+#include "data/frame.h"
+#include "data/record.h"
 
-/* A message is a list of this many. */
-enum { PART_KIND, PART_ID, PART_NAME, PART_BODY, PARTS };
+static const char *const kind_words[] = {
+    [MESSAGE_HELLO] = "hello",
+    [MESSAGE_REQUEST] = "request",
+    [MESSAGE_REPLY] = "reply",
+    [MESSAGE_EVENT] = "event",
+};
+_Static_assert(ARRAY_LEN(kind_words) == MESSAGE_KINDS, "every kind has a word");
+
+/* clang-format off */
+#define ARGS struct message
+static const struct record_field message_fields[] = {
+    RECORD("kind", WORD, ARGS, kind, RECORD_REQUIRED, RECORD_WORDS(kind_words)),
+    RECORD("id",   INT,  ARGS, id,   RECORD_REQUIRED),
+    RECORD("name", TEXT, ARGS, name, RECORD_REQUIRED),
+    RECORD("body", ANY,  ARGS, body, RECORD_OMIT),
+    { 0 },
+};
+#undef ARGS
+/* clang-format on */
+
+static const struct record_type message_type =
+    RECORD_TYPE("message", struct message, message_fields, 0);
 
 int message_encode(struct buf *out, const struct message *message, struct err *err)
 {
-    struct value parts[PARTS] = {
-        [PART_KIND] = value_int(message->kind),
-        [PART_ID] = value_int((int64_t)message->id),
-        [PART_NAME] = value_text(message->name),
-        [PART_BODY] = message->body,
-    };
-    struct value_list list = { .count = PARTS, .cap = PARTS, .items = parts };
-    struct value whole = value_list(&list);
-    size_t start = frame_begin(out);
+    const size_t start = out->n;
 
-    if (msgpack_encode(out, &whole, err) < 0 || frame_end(out, start, err) < 0) {
-        buf_cut(out, start);
-        out->full = false;
+    if (record_append(out, &message_type, message, MESSAGE_PROTOCOL, 0, err) < 0)
         return -1;
+    if (out->n - start > FRAME_HEAD + MESSAGE_MAX) {
+        size_t size = out->n - start;
+
+        buf_cut(out, start);
+        return err_set(err, ERR_LIMIT, "a message of %zu bytes is larger than %zu", size,
+                       MESSAGE_MAX);
     }
     return 0;
 }
 
-static bool is_shape(const struct value *v)
+int message_find(struct str bytes, struct str *ret_payload, struct err *err)
 {
-    return value_is(v, VALUE_LIST) && v->list->count == PARTS &&
-           value_is(&v->list->items[PART_KIND], VALUE_INT) &&
-           value_is(&v->list->items[PART_ID], VALUE_INT) &&
-           value_is(&v->list->items[PART_NAME], VALUE_STR);
+    struct frame_scan scan = { .bytes = bytes };
+    struct frame_head head;
+    struct frame frame;
+
+    *ret_payload = (struct str){ NULL, 0 };
+    switch (frame_next(&scan, &frame)) {
+    case FRAME_WHOLE: *ret_payload = frame.payload; return 0;
+    case FRAME_DAMAGE:
+        return err_set(err, ERR_INVALID,
+                       "the other side does not speak protocol %d: restart the daemon after an "
+                       "upgrade",
+                       MESSAGE_PROTOCOL);
+    case FRAME_TORN:
+    case FRAME_END: break;
+    }
+    if (bytes.n >= FRAME_HEAD && frame_head_decode(bytes.p, 0, &head) && head.length > MESSAGE_MAX)
+        return err_set(err, ERR_LIMIT, "a message of %u bytes is larger than %zu", head.length,
+                       MESSAGE_MAX);
+    return 0;
 }
 
 int message_decode(struct arena *arena, struct str payload, struct message *ret_message,
                    struct err *err)
 {
-    struct value whole;
-    const struct value *parts;
+    struct message message;
 
-    if (msgpack_decode(arena, payload, &whole, err) < 0)
+    if (record_decode(arena, &message_type, MESSAGE_PROTOCOL, payload, &message, err) < 0)
         return err_wrap(err, "read a message");
-    if (!is_shape(&whole))
-        return err_set(err, ERR_INVALID, "read a message: it is no list of kind, id, name, body");
-    parts = whole.list->items;
-    if (parts[PART_KIND].i < 0 || parts[PART_KIND].i >= MESSAGE_KINDS || parts[PART_ID].i < 0)
-        return err_set(err, ERR_INVALID, "read a message: no such kind or id");
-    if (memchr(parts[PART_NAME].s.p, '\0', parts[PART_NAME].s.n))
-        return err_set(err, ERR_INVALID, "read a message: a NUL in its name");
-    *ret_message = (struct message){
-        .kind = (enum message_kind)parts[PART_KIND].i,
-        .id = (uint64_t)parts[PART_ID].i,
-        .name = parts[PART_NAME].s.p,
-        .body = parts[PART_BODY],
-    };
+    *ret_message = message;
     return 0;
 }
 
@@ -90,7 +106,7 @@ struct value message_body(struct arena *arena, const char *key, const char *text
 
 const char *message_text(const struct message *message, const char *key, const char *fallback)
 {
-    const struct value *found = value_get(&message->body, key);
+    const char *found = value_get_text(&message->body, key);
 
-    return found && value_is_textual(found) ? found->s.p : fallback;
+    return found ? found : fallback;
 }

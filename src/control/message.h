@@ -1,12 +1,12 @@
 /*
  * message - what the two ends of the control socket say to each other.
  *
- * A message is one frame with a MessagePack list of four: kind, id, name, body.
+ * A message is one frame (data/frame.h, salt 0) with a record of four: kind, id, name, body.
  *
- *     hello     0  protocol  "kepler 0.1.0"      nil     first, from both sides
- *     request   1  id        "start", "stop"...  map     client to daemon
- *     reply     2  id        "ok" or why not     map     once for each request
- *     event     3  id        "progress"...       map     as many as there are, also after the reply
+ *     hello    protocol  "kepler 0.1.0"      -       first, from both sides
+ *     request  id        "start", "stop"...  map     client to daemon
+ *     reply    id        "ok" or why not     map     once for each request
+ *     event    id        "progress"...       map     as many as there are, also after the reply
  *
  * Ids are the client's; many requests may be under way at once, and what belongs to a
  * request carries its id. A reply that is not "ok" has the name of an error and a map
@@ -26,7 +26,9 @@
 struct buf;
 struct err;
 
-#define MESSAGE_PROTOCOL 1
+#define MESSAGE_PROTOCOL 2
+/* Bytes of one message without its head, in either direction. */
+#define MESSAGE_MAX ((size_t)16 << 20)
 
 enum message_kind { MESSAGE_HELLO, MESSAGE_REQUEST, MESSAGE_REPLY, MESSAGE_EVENT };
 #define MESSAGE_KINDS (MESSAGE_EVENT + 1)
@@ -46,6 +48,10 @@ struct message {
 
 /* Append the message with its frame. On failure `out` is as it was. */
 int message_encode(struct buf *out, const struct message *message, struct err *err);
+/* The payload of the first message in `bytes`; a NULL view: it is not whole yet. Its frame ends
+ * FRAME_HEAD bytes behind it. Fails for what is no message and, by its head alone, for a long one.
+ */
+int message_find(struct str bytes, struct str *ret_payload, struct err *err);
 /* From the payload of a frame. */
 int message_decode(struct arena *arena, struct str payload, struct message *ret_message,
                    struct err *err);

@@ -55,6 +55,17 @@ static void encode_text(msgpack_packer *packer, struct str text)
         (void)msgpack_pack_bin_with_body(packer, text.p, text.n);
 }
 
+/* Readers that look at the width of an integer want all of it. */
+static void encode_int(msgpack_packer *packer, const struct value *v)
+{
+    if (v->flags & VALUE_UNSIGNED)
+        (void)msgpack_pack_fix_uint64(packer, (uint64_t)v->i);
+    else if (v->flags & VALUE_WIDE)
+        (void)msgpack_pack_fix_int64(packer, v->i);
+    else
+        (void)msgpack_pack_int64(packer, v->i);
+}
+
 /* The results of the packer are those of on_bytes, which cannot fail. */
 static void encode_scalar(msgpack_packer *packer, const struct value *v)
 {
@@ -63,7 +74,7 @@ static void encode_scalar(msgpack_packer *packer, const struct value *v)
     switch ((enum value_kind)v->kind) {
     case VALUE_NULL: (void)msgpack_pack_nil(packer); break;
     case VALUE_BOOL: (void)(v->b ? msgpack_pack_true(packer) : msgpack_pack_false(packer)); break;
-    case VALUE_INT: (void)msgpack_pack_int64(packer, v->i); break;
+    case VALUE_INT: encode_int(packer, v); break;
     case VALUE_DOUBLE: (void)msgpack_pack_double(packer, v->d); break;
     case VALUE_STR: encode_text(packer, v->s); break;
     case VALUE_BYTES: (void)msgpack_pack_bin_with_body(packer, v->s.p, v->s.n); break;
@@ -400,7 +411,8 @@ static int decode_value(struct decoder *d, unsigned depth, struct value *ret)
     return 0;
 }
 
-int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err)
+static int decode_one(struct arena *arena, struct str bytes, bool whole, struct value *ret,
+                      struct err *err)
 {
     struct decoder d = {
         .arena = arena,
@@ -415,8 +427,18 @@ int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, str
                        bytes.n, MSGPACK_SIZE_MAX);
     if (decode_value(&d, 0, &v) < 0)
         return -1;
-    if (d.at < d.n)
+    if (whole && d.at < d.n)
         return broken(&d, "more bytes behind the end of the value");
     *ret = v;
     return 0;
+}
+
+int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err)
+{
+    return decode_one(arena, bytes, true, ret, err);
+}
+
+int msgpack_decode_front(struct arena *arena, struct str bytes, struct value *ret, struct err *err)
+{
+    return decode_one(arena, bytes, false, ret, err);
 }

@@ -2,13 +2,13 @@
  * msgpack - values as MessagePack, which is what the fleet speaks.
  *
  * Every kind of value but objects has a form: a time is the timestamp extension
- * (-1). Encoding is deterministic: the smallest form of each integer, maps in
- * their order; a text that is not UTF-8 goes as bytes. Decoding trusts nothing:
- * counts are compared with the bytes that are left before anything is allocated;
- * text must be UTF-8; map keys are scalars and unique; other extensions, integers
+ * (-1). Encoding is deterministic: the smallest form of each integer (unless it is
+ * marked VALUE_WIDE or VALUE_UNSIGNED), maps in their order; a text that is not UTF-8 goes as
+ * bytes. Decoding trusts nothing: counts are compared with the bytes that are left before anything
+ * is allocated; text must be UTF-8; map keys are scalars and unique; other extensions, integers
  * above INT64_MAX and bytes behind the end are errors, which name the offset.
  *
- * Flags (secret, tuple) and places do not travel.
+ * Flags and places do not travel.
  *
  * Memory: decoded values live in the arena and share nothing with the bytes.
  * Threads: any.
@@ -32,5 +32,7 @@ int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
 
 /* Read exactly one value from all of `bytes`. Fails with ERR_INVALID or ERR_LIMIT. */
 int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
+/* Read one value from the front, and whatever may be behind it is left alone. */
+int msgpack_decode_front(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
 
 #endif

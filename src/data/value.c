@@ -240,6 +240,27 @@ const struct value *value_get(const struct value *v, const char *key)
     return value_get_str(v, str_from(key));
 }
 
+const char *value_get_text(const struct value *v, const char *key)
+{
+    const struct value *found = value_get(v, key);
+
+    return found && value_is_textual(found) ? found->s.p : NULL;
+}
+
+int64_t value_get_int(const struct value *v, const char *key, int64_t fallback)
+{
+    const struct value *found = value_get(v, key);
+
+    return value_is(found, VALUE_INT) ? found->i : fallback;
+}
+
+bool value_get_bool(const struct value *v, const char *key)
+{
+    const struct value *found = value_get(v, key);
+
+    return value_is(found, VALUE_BOOL) && found->b;
+}
+
 /* Digits as an index; -1 when they are none, or more than any list has. */
 static int64_t parse_index(struct str digits)
 {

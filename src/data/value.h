@@ -41,10 +41,12 @@ enum value_kind {
 #define VALUE_KINDS (VALUE_OBJECT + 1)
 
 enum value_flag {
-    VALUE_QUOTED = 1, /* text that was quoted in its document */
-    VALUE_SECRET = 2, /* never to be shown */
-    VALUE_SAFE = 4,   /* text that is markup already (Jinja autoescape) */
-    VALUE_TUPLE = 8,  /* a list that prints as a tuple and never changes */
+    VALUE_QUOTED = 1,    /* text that was quoted in its document */
+    VALUE_SECRET = 2,    /* never to be shown */
+    VALUE_SAFE = 4,      /* text that is markup already (Jinja autoescape) */
+    VALUE_TUPLE = 8,     /* a list that prints as a tuple and never changes */
+    VALUE_WIDE = 16,     /* an int that MessagePack writes in all of its eight bytes */
+    VALUE_UNSIGNED = 32, /* the same, as an unsigned one */
 };
 
 /* A document, or a tagged part of one. Values point to it. */
@@ -139,6 +141,11 @@ const struct value *value_map_find(const struct value_map *map, const struct val
 const struct value_pair *value_map_find_pair(const struct value_map *map, const struct value *key);
 const struct value *value_get(const struct value *v, const char *key);
 const struct value *value_get_str(const struct value *v, struct str key);
+/* What a map holds under a key, if it is of that kind: for those who show values that they know.
+ * Else NULL or `fallback`. */
+const char *value_get_text(const struct value *v, const char *key);
+int64_t value_get_int(const struct value *v, const char *key, int64_t fallback);
+bool value_get_bool(const struct value *v, const char *key);
 
 /* Follow `path` ("os.family", "users.0.name") from map to map, and through lists by number. NULL
  * when it leads nowhere. A key that itself holds separators wins over its parts. */

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "control/frame.h"
 #include "control/request.h"
+#include "data/frame.h"
 #include "test.h"
 
 #define ROOM ((size_t)1 << 20)
@@ -15,7 +15,7 @@ static int read_one(struct arena *arena, struct str bytes, struct message *ret, 
 {
     struct str payload;
 
-    if (frame_find(bytes, &payload, err) < 0)
+    if (message_find(bytes, &payload, err) < 0)
         return -1;
     CHECK(payload.p != NULL);
     CHECK_INT(payload.n + FRAME_HEAD, bytes.n);
@@ -49,20 +49,37 @@ TEST(a_frame_that_is_not_whole_is_waited_for)
 
     CHECK(message_encode(&out, &hello, &err) == 0);
     for (size_t n = 0; n < out.n; n++) {
-        CHECK(frame_find(str_slice(buf_view(&out), 0, n), &payload, &err) == 0);
+        CHECK(message_find(str_slice(buf_view(&out), 0, n), &payload, &err) == 0);
         CHECK(payload.p == NULL);
     }
     (void)arena;
 }
 
-TEST(a_frame_beyond_the_limit_is_refused_by_its_length_alone)
+TEST(a_message_beyond_the_limit_is_refused_by_its_head_alone)
+{
+    AUTO_BUF struct buf out = BUF_INIT(MESSAGE_MAX + ROOM);
+    const size_t start = frame_begin(&out);
+    struct str payload;
+    struct err err;
+
+    buf_fill(&out, 'x', MESSAGE_MAX + 1);
+    CHECK(frame_end(&out, start, MESSAGE_PROTOCOL, 0, &err) == 0);
+    CHECK(message_find(str_slice(buf_view(&out), 0, FRAME_HEAD), &payload, &err) == -1);
+    CHECK(err.code == ERR_LIMIT);
+    CHECK_STR(err.text, "a message of 16777217 bytes is larger than 16777216");
+}
+
+TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
 {
     struct str payload;
     struct err err;
 
-    CHECK(frame_find(str_bytes("\x01\x00\x00\x01", 4), &payload, &err) == -1);
-    CHECK(err.code == ERR_LIMIT);
-    CHECK_STR(err.text, "a message of 16777217 bytes is larger than 16777216");
+    CHECK(message_find(str_bytes("\x00\x00\x00\x11\x94\x00\x01\xac"
+                                 "kepler 0.1.0\xc0",
+                                 21),
+                       &payload, &err) == -1);
+    CHECK_STR(err.text,
+              "the other side does not speak protocol 2: restart the daemon after an upgrade");
 }
 
 TEST(a_message_that_does_not_fit_leaves_the_buffer_as_it_was)

@@ -1,0 +1,563 @@
+#include "data/record.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/frame.h"
+#include "data/msgpack.h"
+
+/* Bits of one table that remember what was there. */
+#define FIELDS_MAX 64
+
+/* The layout of every VEC(). */
+struct items {
+    char *p;
+    size_t n, cap;
+};
+
+static struct items get_items(const void *field)
+{
+    struct items items;
+
+    memcpy(&items, field, sizeof(items));
+    return items;
+}
+
+static int64_t get_number(const struct record_field *f, const void *field)
+{
+    union {
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+    } n;
+
+    memcpy(&n, field, f->size);
+    switch (f->size) {
+    case 1: return f->is_signed ? (int64_t)n.i8 : (int64_t)n.u8;
+    case 2: return f->is_signed ? (int64_t)n.i16 : (int64_t)n.u16;
+    case 4: return f->is_signed ? (int64_t)n.i32 : (int64_t)n.u32;
+    default: return n.i64;
+    }
+}
+
+static void set_number(const struct record_field *f, void *field, int64_t number)
+{
+    const int8_t i8 = (int8_t)number;
+    const int16_t i16 = (int16_t)number;
+    const int32_t i32 = (int32_t)number;
+
+    switch (f->size) {
+    case 1: memcpy(field, &i8, 1); break;
+    case 2: memcpy(field, &i16, 2); break;
+    case 4: memcpy(field, &i32, 4); break;
+    default: memcpy(field, &number, 8);
+    }
+}
+
+static bool is_given(const struct record_field *f, const void *record)
+{
+    return !f->given || *(const bool *)((const char *)record + f->given - 1);
+}
+
+/* --- struct to value -------------------------------------------------------------- */
+
+static bool is_default_text(const struct record_field *f, const char *text)
+{
+    return !text || (f->fallback_text && strcmp(text, f->fallback_text) == 0);
+}
+
+static bool is_default(const struct record_field *f, const void *field)
+{
+    const struct value *any = field;
+    const struct value_time *time = field;
+
+    switch (f->kind) {
+    case RECORD_BOOL: return *(const bool *)field == (f->fallback != 0);
+    case RECORD_INT: return get_number(f, field) == f->fallback;
+    case RECORD_WORD: return *(const int *)field == f->fallback;
+    case RECORD_DOUBLE: return *(const double *)field == 0;
+    case RECORD_TEXT: return is_default_text(f, *(const char *const *)field);
+    case RECORD_BYTES: return !((const struct str *)field)->p;
+    case RECORD_TIME: return time->seconds == f->fallback && time->nanoseconds == 0;
+    case RECORD_TEXTS: return ((const struct param_strs *)field)->n == 0;
+    case RECORD_ANY: return any->kind == VALUE_NULL;
+    case RECORD_MAP:
+    case RECORD_REST: return any->kind != VALUE_MAP || any->map->count == 0;
+    case RECORD_LIST:
+    case RECORD_NAMED: return get_items(field).n == 0;
+    case RECORD_STRUCT: return false;
+    }
+    return false;
+}
+
+static struct value texts_value(struct arena *arena, const struct param_strs *texts)
+{
+    struct value_list *list;
+
+    if (!texts->p)
+        return value_null();
+    list = value_list_new(arena, texts->n);
+    for (size_t i = 0; i < texts->n; i++)
+        value_list_push(arena, list, value_text(texts->p[i]));
+    return value_list(list);
+}
+
+static struct value list_value(struct arena *arena, const struct record_field *f,
+                               struct items items)
+{
+    struct value_list *list;
+
+    if (!items.p)
+        return value_null();
+    list = value_list_new(arena, items.n);
+    for (size_t i = 0; i < items.n; i++)
+        value_list_push(arena, list, record_value(arena, f->inner, items.p + i * f->inner->size));
+    return value_list(list);
+}
+
+static void add_fields(struct arena *arena, struct value_map *map, const struct record_field *f,
+                       const char *record);
+
+/* A name that is there twice stays once. */
+static struct value named_value(struct arena *arena, const struct record_field *f,
+                                struct items items)
+{
+    struct value_map *map = value_map_new(arena, items.n);
+
+    for (size_t i = 0; i < items.n; i++) {
+        const char *record = items.p + i * f->inner->size;
+        const char *name = *(const char *const *)(const void *)(record + f->inner->fields->offset);
+        struct value_map *inner = value_map_new(arena, 8);
+
+        add_fields(arena, inner, f->inner->fields + 1, record);
+        value_map_set(arena, map, value_text(name), value_map(inner));
+    }
+    return value_map(map);
+}
+
+static struct value int_value(const struct record_field *f, const void *field)
+{
+    const int64_t n = get_number(f, field);
+    struct value v = value_int(f->unit ? n / f->unit : n);
+
+    if (f->flags & RECORD_WIDE)
+        v.flags |= f->is_signed ? VALUE_WIDE : VALUE_UNSIGNED;
+    return v;
+}
+
+static struct value text_value(const struct record_field *f, const char *text)
+{
+    if (!text)
+        text = f->fallback_text;
+    return text ? value_text(text) : value_null();
+}
+
+static struct value field_value(struct arena *arena, const struct record_field *f,
+                                const void *field)
+{
+    const struct value_time *time = field;
+    const struct str *bytes = field;
+    const int *word = field;
+
+    switch (f->kind) {
+    case RECORD_BOOL: return value_bool(*(const bool *)field);
+    case RECORD_INT: return int_value(f, field);
+    case RECORD_DOUBLE: return value_double(*(const double *)field);
+    case RECORD_TEXT: return text_value(f, *(const char *const *)field);
+    case RECORD_BYTES: return bytes->p ? value_bytes(*bytes) : value_null();
+    case RECORD_TIME: return value_time(time->seconds, time->nanoseconds);
+    case RECORD_WORD:
+        assert(*word >= 0 && (size_t)*word < f->word_count);
+        return value_text(f->words[*word]);
+    case RECORD_TEXTS: return texts_value(arena, field);
+    case RECORD_ANY:
+    case RECORD_MAP: return *(const struct value *)field;
+    case RECORD_STRUCT: return record_value(arena, f->inner, field);
+    case RECORD_LIST: return list_value(arena, f, get_items(field));
+    case RECORD_NAMED: return named_value(arena, f, get_items(field));
+    case RECORD_REST: break;
+    }
+    return value_null();
+}
+
+static void add_rest(struct arena *arena, struct value_map *map, const struct value *rest)
+{
+    for (size_t i = 0; rest->kind == VALUE_MAP && i < rest->map->count; i++)
+        value_map_set(arena, map, rest->map->pairs[i].key, rest->map->pairs[i].value);
+}
+
+static void add_fields(struct arena *arena, struct value_map *map, const struct record_field *f,
+                       const char *record)
+{
+    for (; f->name; f++) {
+        const void *field = record + f->offset;
+        const bool silent = !is_given(f, record) || (!f->given && is_default(f, field));
+
+        if (f->kind == RECORD_REST)
+            add_rest(arena, map, field);
+        else if (silent && (f->flags & RECORD_OMIT))
+            continue;
+        else
+            value_map_append(arena, map, value_text(f->name),
+                             silent && (f->flags & RECORD_NIL || f->given)
+                                 ? value_null()
+                                 : field_value(arena, f, field));
+    }
+}
+
+struct value record_value(struct arena *arena, const struct record_type *type, const void *record)
+{
+    struct value_map *map = value_map_new(arena, 8);
+
+    if (type->rules & RECORD_TAGGED)
+        value_map_append(arena, map, value_text(RECORD_TAG), value_text(type->name));
+    add_fields(arena, map, type->fields, record);
+    return value_map(map);
+}
+
+/* --- value to struct -------------------------------------------------------------- */
+
+static const char *const kind_names[] = {
+    [RECORD_BOOL] = "a boolean", [RECORD_INT] = "an integer", [RECORD_DOUBLE] = "a number",
+    [RECORD_TEXT] = "a text",    [RECORD_BYTES] = "bytes",    [RECORD_TIME] = "a time",
+    [RECORD_WORD] = "a word",    [RECORD_TEXTS] = "a list",   [RECORD_ANY] = "anything",
+    [RECORD_MAP] = "a map",      [RECORD_STRUCT] = "a map",   [RECORD_LIST] = "a list",
+    [RECORD_NAMED] = "a map",    [RECORD_REST] = "anything",
+};
+_Static_assert(ARRAY_LEN(kind_names) == RECORD_KINDS, "every kind has a name");
+
+static int refuse_kind(const struct record_field *f, const struct value *v, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "'%s' is %s, expected %s", f->name, value_describe(v),
+                   kind_names[f->kind]);
+}
+
+static bool fits_type(const struct record_field *f, int64_t n)
+{
+    const unsigned bits = 8 * (unsigned)f->size;
+    const int64_t top = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - f->is_signed)) - 1;
+    const int64_t bottom = !f->is_signed ? 0 : bits == 64 ? INT64_MIN : -top - 1;
+
+    return n >= bottom && n <= top;
+}
+
+static int read_int(const struct record_field *f, const struct value *v, void *field,
+                    struct err *err)
+{
+    int64_t n = v->i;
+
+    if (v->kind != VALUE_INT)
+        return refuse_kind(f, v, err);
+    if ((f->unit && __builtin_mul_overflow(n, f->unit, &n)) || !fits_type(f, n) ||
+        (f->min != f->max && (n < f->min || n > f->max)))
+        return err_set(err, ERR_INVALID, "'%s' is %lld, which is out of range", f->name,
+                       (long long)v->i);
+    set_number(f, field, n);
+    return 0;
+}
+
+static int read_text(const char *name, const struct value *v, const char **ret, struct err *err)
+{
+    if (!value_is_textual(v))
+        return err_set(err, ERR_INVALID, "'%s' is %s, expected a text", name, value_describe(v));
+    if (memchr(v->s.p, '\0', v->s.n))
+        return err_set(err, ERR_INVALID, "'%s' is a text with a NUL inside", name);
+    *ret = v->s.p;
+    return 0;
+}
+
+static int read_word(const struct record_field *f, const struct value *v, int *ret, struct err *err)
+{
+    if (v->kind == VALUE_INT && (f->flags & RECORD_NUMBERED) && v->i >= 0 &&
+        (uint64_t)v->i < f->word_count) {
+        *ret = (int)v->i;
+        return 0;
+    }
+    if (v->kind != VALUE_STR)
+        return refuse_kind(f, v, err);
+    for (size_t i = 0; i < f->word_count; i++)
+        if (f->words[i] && str_is(v->s, f->words[i])) {
+            *ret = (int)i;
+            return 0;
+        }
+    return err_set(err, ERR_INVALID, "'%s' is '%.*s', which is not known", f->name, STR_ARG(v->s));
+}
+
+static int read_texts(struct arena *arena, const struct record_field *f, const struct value *v,
+                      struct param_strs *ret, struct err *err)
+{
+    const char **texts;
+
+    if (v->kind != VALUE_LIST)
+        return refuse_kind(f, v, err);
+    texts = ARENA_ARRAY(arena, const char *, v->list->count + 1);
+    for (size_t i = 0; i < v->list->count; i++)
+        if (read_text(f->name, &v->list->items[i], &texts[i], err) < 0)
+            return err_wrap(err, "item %zu", i + 1);
+    *ret = (struct param_strs){ v->list->count, texts };
+    return 0;
+}
+
+static struct items make_items(struct arena *arena, const struct record_type *type, size_t count)
+{
+    return (struct items){ arena_zalloc(arena, mem_product(count + 1, type->size)), count, count };
+}
+
+static int read_list(struct arena *arena, const struct record_field *f, unsigned version,
+                     const struct value *v, void *field, struct err *err)
+{
+    struct items items;
+
+    if (v->kind != VALUE_LIST)
+        return refuse_kind(f, v, err);
+    items = make_items(arena, f->inner, v->list->count);
+    for (size_t i = 0; i < items.n; i++)
+        if (record_read(arena, f->inner, version, &v->list->items[i], items.p + i * f->inner->size,
+                        err) < 0)
+            return err_wrap(err, "item %zu of '%s'", i + 1, f->name);
+    memcpy(field, &items, sizeof(items));
+    return 0;
+}
+
+static int read_fields(struct arena *arena, const struct record_type *type,
+                       const struct record_field *fields, unsigned version, const struct value *v,
+                       char *ret, struct err *err);
+
+static int read_named(struct arena *arena, const struct record_field *f, unsigned version,
+                      const struct value *v, void *field, struct err *err)
+{
+    const struct record_type *inner = f->inner;
+    struct items items;
+
+    if (v->kind != VALUE_MAP)
+        return refuse_kind(f, v, err);
+    items = make_items(arena, inner, v->map->count);
+    for (size_t i = 0; i < items.n; i++) {
+        const struct value_pair *pair = &v->map->pairs[i];
+        char *record = items.p + i * inner->size;
+        const char **name = (const char **)(void *)(record + inner->fields->offset);
+
+        if (read_text(f->name, &pair->key, name, err) < 0 ||
+            read_fields(arena, inner, inner->fields + 1, version, &pair->value, record, err) < 0)
+            return err_wrap(err, "'%s' of '%s'", *name ? *name : "", f->name);
+    }
+    memcpy(field, &items, sizeof(items));
+    return 0;
+}
+
+static int read_struct(struct arena *arena, const struct record_field *f, unsigned version,
+                       const struct value *v, void *field, struct err *err)
+{
+    if (record_read(arena, f->inner, version, v, field, err) < 0)
+        return err_wrap(err, "'%s'", f->name);
+    return 0;
+}
+
+static int read_field(struct arena *arena, const struct record_field *f, unsigned version,
+                      const struct value *v, void *field, struct err *err)
+{
+    switch (f->kind) {
+    case RECORD_BOOL:
+        if (v->kind != VALUE_BOOL)
+            return refuse_kind(f, v, err);
+        *(bool *)field = v->b;
+        return 0;
+    case RECORD_INT: return read_int(f, v, field, err);
+    case RECORD_DOUBLE:
+        if (v->kind != VALUE_DOUBLE && v->kind != VALUE_INT)
+            return refuse_kind(f, v, err);
+        *(double *)field = v->kind == VALUE_INT ? (double)v->i : v->d;
+        return 0;
+    case RECORD_TEXT: return read_text(f->name, v, field, err);
+    case RECORD_BYTES:
+        if (!value_is_textual(v))
+            return refuse_kind(f, v, err);
+        *(struct str *)field = v->s;
+        return 0;
+    case RECORD_TIME:
+        if (v->kind != VALUE_TIME)
+            return refuse_kind(f, v, err);
+        *(struct value_time *)field = v->t;
+        return 0;
+    case RECORD_WORD: return read_word(f, v, field, err);
+    case RECORD_TEXTS: return read_texts(arena, f, v, field, err);
+    case RECORD_MAP:
+        if (v->kind != VALUE_MAP)
+            return refuse_kind(f, v, err);
+        *(struct value *)field = *v;
+        return 0;
+    case RECORD_ANY: *(struct value *)field = *v; return 0;
+    case RECORD_STRUCT: return read_struct(arena, f, version, v, field, err);
+    case RECORD_LIST: return read_list(arena, f, version, v, field, err);
+    case RECORD_NAMED: return read_named(arena, f, version, v, field, err);
+    case RECORD_REST: break;
+    }
+    return 0;
+}
+
+static void set_default(const struct record_field *f, void *field)
+{
+    switch (f->kind) {
+    case RECORD_BOOL: *(bool *)field = f->fallback != 0; break;
+    case RECORD_INT: set_number(f, field, f->fallback); break;
+    case RECORD_WORD: *(int *)field = (int)f->fallback; break;
+    case RECORD_TEXT: *(const char **)field = f->fallback_text; break;
+    case RECORD_TIME: *(struct value_time *)field = (struct value_time){ f->fallback, 0 }; break;
+    case RECORD_ANY:
+    case RECORD_MAP:
+    case RECORD_REST: *(struct value *)field = value_null(); break;
+    default: break; /* zero, as it is */
+    }
+}
+
+/* Keys mostly come in the order of the table: `hint` is the line after the last one. */
+static const struct record_field *find_field(const struct record_field *fields, size_t hint,
+                                             struct str key)
+{
+    if (fields[hint].name && fields[hint].kind != RECORD_REST && str_is(key, fields[hint].name))
+        return &fields[hint];
+    for (const struct record_field *f = fields; f->name; f++)
+        if (f->kind != RECORD_REST && str_is(key, f->name))
+            return f;
+    return NULL;
+}
+
+static const struct record_field *find_rest(const struct record_field *fields)
+{
+    for (; fields->name; fields++)
+        if (fields->kind == RECORD_REST)
+            return fields;
+    return NULL;
+}
+
+static int read_unknown(struct arena *arena, const struct record_type *type,
+                        const struct record_field *rest, const struct value_pair *pair, char *ret,
+                        struct err *err)
+{
+    struct value *map;
+
+    if ((type->rules & RECORD_TAGGED) && value_is(&pair->key, VALUE_STR) &&
+        str_is(pair->key.s, RECORD_TAG))
+        return 0;
+    if (!rest && (type->rules & RECORD_REFUSE_UNKNOWN))
+        return err_set(err, ERR_INVALID, "'%.*s' is not a key of '%s'",
+                       value_is_textual(&pair->key) ? str_int(pair->key.s.n) : 0,
+                       value_is_textual(&pair->key) ? pair->key.s.p : "", type->name);
+    if (!rest)
+        return 0;
+    map = (struct value *)(void *)(ret + rest->offset);
+    if (map->kind != VALUE_MAP)
+        *map = value_map(value_map_new(arena, 1));
+    value_map_set(arena, map->map, pair->key, pair->value);
+    return 0;
+}
+
+static int read_missing(const struct record_field *fields, unsigned version, uint64_t seen,
+                        struct err *err)
+{
+    for (size_t i = 0; fields[i].name; i++)
+        if (!(seen >> i & 1) && (fields[i].flags & RECORD_REQUIRED) && version >= fields[i].since)
+            return err_set(err, ERR_INVALID, "'%s' is missing", fields[i].name);
+    return 0;
+}
+
+static int read_fields(struct arena *arena, const struct record_type *type,
+                       const struct record_field *fields, unsigned version, const struct value *v,
+                       char *ret, struct err *err)
+{
+    const struct record_field *rest = find_rest(fields);
+    uint64_t seen = 0;
+    size_t number = 0;
+
+    if (v->kind != VALUE_MAP)
+        return err_set(err, ERR_INVALID, "%s, expected a map", value_describe(v));
+    for (const struct record_field *f = fields; f->name; f++)
+        set_default(f, ret + f->offset);
+    for (size_t i = 0; i < v->map->count; i++) {
+        const struct value_pair *pair = &v->map->pairs[i];
+        const struct record_field *f =
+            value_is(&pair->key, VALUE_STR) ? find_field(fields, number, pair->key.s) : NULL;
+
+        if (!f) {
+            if (read_unknown(arena, type, rest, pair, ret, err) < 0)
+                return -1;
+            continue;
+        }
+        number = (size_t)(f - fields) + 1;
+        if (pair->value.kind == VALUE_NULL && f->kind != RECORD_ANY)
+            continue;
+        if (read_field(arena, f, version, &pair->value, ret + f->offset, err) < 0)
+            return -1;
+        assert(number <= FIELDS_MAX);
+        seen |= UINT64_C(1) << (number - 1);
+        if (f->given)
+            *(bool *)(ret + f->given - 1) = true;
+    }
+    if (read_missing(fields, version, seen, err) < 0)
+        return -1;
+    return type->check ? type->check(ret, err) : 0;
+}
+
+int record_read(struct arena *arena, const struct record_type *type, unsigned version,
+                const struct value *v, void *ret, struct err *err)
+{
+    const struct value empty = value_map(value_map_new(arena, 0));
+
+    memset(ret, 0, type->size);
+    if (v->kind == VALUE_NULL && (type->rules & RECORD_LENIENT))
+        v = &empty;
+    return read_fields(arena, type, type->fields, version, v, ret, err);
+}
+
+/* --- bytes ------------------------------------------------------------------------ */
+
+int record_encode(struct buf *out, const struct record_type *type, const void *record,
+                  struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct value v = record_value(&arena, type, record);
+
+    return msgpack_encode(out, &v, err);
+}
+
+int record_decode(struct arena *arena, const struct record_type *type, unsigned version,
+                  struct str bytes, void *ret, struct err *err)
+{
+    struct value v;
+    int rc = (type->rules & RECORD_LENIENT) ? msgpack_decode_front(arena, bytes, &v, err)
+                                            : msgpack_decode(arena, bytes, &v, err);
+
+    return rc < 0 ? -1 : record_read(arena, type, version, &v, ret, err);
+}
+
+int record_append(struct buf *out, const struct record_type *type, const void *record,
+                  uint16_t version, uint64_t salt, struct err *err)
+{
+    const size_t start = frame_begin(out);
+
+    if (record_encode(out, type, record, err) < 0 && !out->full) {
+        buf_cut(out, start);
+        return -1;
+    }
+    return frame_end(out, start, version, salt, err);
+}
+
+bool record_find_type(const struct value *v, const struct record_type *const *types, size_t count,
+                      size_t *ret_index)
+{
+    const struct value *tag = value_get(v, RECORD_TAG);
+
+    for (size_t i = 0; value_is(tag, VALUE_STR) && i < count; i++)
+        if (str_is(tag->s, types[i]->name)) {
+            *ret_index = i;
+            return true;
+        }
+    return false;
+}

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "provider/package/manager.h"
 #include "sys/account.h"
 #include "sys/process.h"
 
@@ -89,29 +90,15 @@ static const char *const *make_env(const struct tool *tool, const struct account
 
 /* --- running ------------------------------------------------------------------------- */
 
-/* Where Debian and its relatives have programs that need not be there. */
-static const struct {
-    const char *program, *package;
-} packages[] = {
-    { "chage", "passwd" },      { "chpasswd", "passwd" },
-    { "crontab", "cron" },      { "git", "git" },
-    { "gpasswd", "passwd" },    { "groupadd", "passwd" },
-    { "localedef", "locales" }, { "mount", "mount" },
-    { "pip3", "python3-pip" },  { "ssh-keyscan", "openssh-client" },
-    { "swapoff", "mount" },     { "swapon", "mount" },
-    { "umount", "mount" },      { "update-alternatives", "dpkg" },
-    { "useradd", "passwd" },    { "usermod", "passwd" },
-};
-
 int tool_missing(const char *program, struct err *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(packages); i++)
-        if (strcmp(packages[i].program, program) == 0)
-            return err_set(
-                err, ERR_NOT_FOUND,
-                "there is no program '%s' on this machine: it comes with the package '%s', "
-                "or one like it",
-                program, packages[i].package);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *package = package_manager_program(&arena, program);
+
+    if (package)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no program '%s' on this machine: it comes with the package '%s'",
+                       program, package);
     return err_set(err, ERR_NOT_FOUND, "there is no program '%s' on this machine", program);
 }
 

@@ -34,7 +34,7 @@ def version():
 @pytest.fixture
 def project(tmp_path):
     """The Makefile of this tree around a few small sources."""
-    for path in ("Makefile", "tools/compile-commands", "tools/gen-modules"):
+    for path in ("Makefile", "tools/compile-commands", "tools/gen-modules", "tools/gen-providers"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         shutil.copy(TOP / path, tmp_path / path)
     files = {"src/base/a.h": "int a(void);\n", "src/base/a.c": '#include "base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
@@ -150,6 +150,173 @@ def test_libraries_that_few_runs_need_are_not_linked(name):
     """Each costs a part of a millisecond or more at every start: they are loaded when they are needed."""
     for program in sorted((TOP / "src/programs").glob("*.c")):
         assert name not in run("ldd", str(RELEASE / program.stem)).stdout
+
+
+# --- one file each ------------------------------------------------------------------------------
+
+PACKAGE_MANAGER = r'''/* madeup - a package manager that exists in this test only. */
+#include "provider/package/manager.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "provider/package/db.h"
+#include "provider/package/offers.h"
+
+static int compare(struct str a, struct str b)
+{
+    return str_compare(a, b);
+}
+
+static int parse_installed(struct package_db *db, struct str text, struct err *err)
+{
+    while (text.p && text.n > 0) {
+        struct str version = str_cut(&text, '\n'), name = str_cut(&version, ' ');
+        struct package *package;
+
+        if (package_db_add(db, name, version, STR(""), PACKAGE_INSTALLED, &package, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void parse_offers(struct package_offers *offers, struct arena *arena, struct str text)
+{
+    struct package_offer *offer = package_offers_find(offers, STR("tree"));
+
+    if (offer)
+        package_offer_add(offer, arena, str_trim(text));
+}
+
+static int managed(const struct package_repo_host *host, const struct package_repo *repo,
+                   struct package_repo_files *files, struct err *err)
+{
+    struct package_repo_file *file;
+
+    if (package_repo_add_file(host, files, host->place, &file, err) < 0)
+        return -1;
+    file->now = str_from(arena_printf(host->arena, "feed %s\n", repo->baseurl));
+    return 0;
+}
+
+const struct package_manager package_manager_madeup = {
+    .name = "madeup",
+    .rank = 99,
+    .families = "nowhere",
+    .programs = TOOL("madeup"),
+    .compare = compare,
+    .installed_command = TOOL("madeup", "list"),
+    .parse_installed = parse_installed,
+    .offers_command = TOOL("madeup", "versions"),
+    .parse_offers = parse_offers,
+    .index = TOOL("/nowhere"),
+    .actions = { [PACKAGE_INSTALL] = TOOL("madeup", "add") },
+    .repos = { "PLACE", 0, managed, managed },
+};
+'''
+
+SERVICE_MANAGER = r'''/* runner - a service manager that exists in this test only. */
+#include "provider/service/manager.h"
+
+#include "base/err.h"
+
+static bool is_here(struct arena *arena)
+{
+    (void)arena;
+    return false;
+}
+
+static int look(const struct tool *tool, const char *name, struct service_status *ret, struct err *err)
+{
+    (void)tool, (void)name, (void)err;
+    *ret = (struct service_status){ .known = true, .running = true, .word = "running" };
+    return 0;
+}
+
+static int act(const struct tool *tool, const char *name, enum service_action action, unsigned flags,
+               struct err *err)
+{
+    (void)tool, (void)action, (void)flags;
+    return err_set(err, ERR_UNSUPPORTED, "the runner cannot touch '%s'", name);
+}
+
+const struct service_manager service_manager_runner = {
+    .name = "runner",
+    .rank = 99,
+    .needs = "nothing",
+    .is_here = is_here,
+    .look = look,
+    .act = act,
+};
+'''
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """This tree with one more file for each kind of manager, built on from the objects that are there."""
+    top = tmp_path_factory.mktemp("grown")
+    for path in ("Makefile", "src", "tools"):
+        run("cp", "-a", TOP / path, top / path)
+    (top / "build").mkdir()
+    run("cp", "-a", TOP / "build/generated", top / "build/generated")
+    run("cp", "-a", RELEASE, top / "build/release")
+    (top / "src/provider/package/madeup.c").write_text(PACKAGE_MANAGER.replace("PLACE", str(top / "feeds")))
+    (top / "src/provider/service/runner.c").write_text(SERVICE_MANAGER)
+    (top / "bin").mkdir()
+    tool = top / "bin/madeup"
+    tool.write_text(f"""#!/bin/sh
+case $1 in
+list) cat {top}/installed ;;
+versions) echo 2.1 ;;
+add) echo "$2 2.1" >> {top}/installed ;;
+esac
+""")
+    tool.chmod(0o755)
+    (top / "installed").write_text("bash 5.2\n")
+    (top / "settings").mkdir()
+    (top / "settings/top.zy").write_text("base:\n  '*':\n    - all\n")
+    (top / "settings/all.zy").write_text("providers:\n  pkg: madeup\n")
+    make("-j2", cwd=top)
+    return top
+
+
+def ask_grown(top, *words):
+    return run("env", f"PATH={top}/bin:{os.environ['PATH']}", top / "build/release/zester", "--local", *words,
+               f"--data-dir={top}/data", f"--settings-dir={top}/settings", cwd=top)
+
+
+def test_a_package_manager_is_one_file(grown):
+    assert ask_grown(grown, "pkg.version", "bash").stdout.strip().endswith("5.2")
+    assert ask_grown(grown, "pkg.latest_version", "tree").stdout.strip().endswith("2.1")
+    result = ask_grown(grown, "pkg.install", "tree")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (grown / "installed").read_text() == "bash 5.2\ntree 2.1\n"
+    (grown / "settings/all.zy").write_text("providers:\n  pkg: brew\n")
+    assert "(apt, dnf, yum, zypper, apk, pacman, madeup)" in ask_grown(grown, "pkg.version", "bash").stderr
+    (grown / "settings/all.zy").write_text("providers:\n  pkg: madeup\n")
+
+
+def test_repositories_of_a_package_manager_are_in_its_file(grown):
+    (grown / "states").mkdir()
+    (grown / "states/feed.zy").write_text("f:\n  pkgrepo.managed:\n    - name: f\n    - baseurl: http://x\n    - refresh: false\n")
+    result = ask_grown(grown, "state.apply", "feed", f"--states-dir={grown}/states")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (grown / "feeds").read_text() == "feed http://x\n"
+
+
+def test_a_service_manager_is_one_file(grown):
+    assert "running" in ask_grown(grown, "service.status", "web", "provider=runner").stdout
+    assert "the runner cannot touch 'web'" in ask_grown(grown, "service.restart", "web", "provider=runner").stderr
+    assert "auto|systemd|openrc|kepler|sysv|runner" in run(grown / "build/release/zester", "doc", "service.running").stdout
+
+
+def test_a_file_that_exports_no_manager_is_told(grown):
+    wrong = grown / "src/provider/package/wrong.c"
+    wrong.write_text("int wrong;\n")
+    result = run("make", "--no-print-directory", cwd=grown)
+    wrong.unlink()
+    assert result.returncode == 2
+    assert "wrong.c: does not define 'const struct package_manager package_manager_wrong'" in result.stderr
 
 
 # --- install ------------------------------------------------------------------------------------

@@ -4,18 +4,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "provider/offers.h"
-#include "provider/package_db.h"
-#include "provider/package_holds.h"
-#include "provider/package_manager.h"
-#include "provider/wish.h"
+#include "provider/package/db.h"
+#include "provider/package/manager.h"
+#include "provider/package/offers.h"
+#include "provider/package/wish.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-typedef int (*reader_fn)(struct package_db *db, struct str text, struct err *err);
-
-static const reader_fn readers[] = { package_db_parse_dpkg, package_db_parse_rpm,
-                                     package_db_parse_apk, package_db_parse_pacman };
 
 static void check_db(const struct package_db *db)
 {
@@ -29,33 +23,26 @@ static void check_db(const struct package_db *db)
     }
 }
 
-static void read_db(reader_fn reader, struct str text)
+static void read_db(const struct package_manager *manager, struct str text)
 {
     struct package_db *db = package_db_new();
     struct err err;
 
-    if (reader(db, text, &err) == 0) {
-        package_holds_parse_versionlock(db, text);
-        package_holds_parse_zypper(db, text);
-        package_holds_parse_toml(db, text);
-    }
+    if (manager->parse_installed(db, text, &err) == 0)
+        for (const struct package_holds *holds = manager->holds; holds && holds->path; holds++)
+            holds->parse(db, text);
     check_db(db);
     package_db_free(db);
 }
 
-static void read_offers(struct str text)
+static void read_offers(const struct package_manager *manager, struct str text)
 {
-    static void (*const parsers[])(struct package_offers *, struct arena *, struct str) = {
-        offers_parse_apt, offers_parse_dnf,    offers_parse_zypper,
-        offers_parse_apk, offers_parse_pacman,
-    };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct package_offer offer = { .name = "nginx" };
     struct package_offers offers = { .by_name = MAP_INIT_IN(&arena) };
 
     map_set(&offers.by_name, STR("nginx"), &offer);
-    for (size_t i = 0; i < ARRAY_LEN(parsers); i++)
-        parsers[i](&offers, &arena, text);
+    manager->parse_offers(&offers, &arena, text);
 }
 
 static int sign(int order)
@@ -63,20 +50,16 @@ static int sign(int order)
     return (order > 0) - (order < 0);
 }
 
-static void compare(struct str text)
+static void compare(version_compare_fn order, struct str text)
 {
-    static const version_compare_fn all[] = { version_compare_deb, version_compare_rpm,
-                                              version_compare_pacman, version_compare_apk };
     struct str rest = text, a = str_cut(&rest, '\n'), b = rest.p ? rest : STR("");
     struct wish wish;
     struct err err;
 
-    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        if (all[i](a, a) != 0 || sign(all[i](a, b)) != -sign(all[i](b, a)))
-            abort();
-        if (wish_parse(a, &wish, &err) == 0)
-            (void)wish_holds(&wish, b, all[i]);
-    }
+    if (order(a, a) != 0 || sign(order(a, b)) != -sign(order(b, a)))
+        abort();
+    if (wish_parse(a, &wish, &err) == 0)
+        (void)wish_holds(&wish, b, order);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
@@ -84,9 +67,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str text = arena_str(&arena, str_bytes(data, size));
 
-    for (size_t i = 0; i < ARRAY_LEN(readers); i++)
-        read_db(readers[i], text);
-    read_offers(text);
-    compare(text);
+    for (const struct package_manager *const *m = package_manager_table; *m; m++) {
+        read_db(*m, text);
+        read_offers(*m, text);
+        compare((*m)->compare, text);
+    }
     return 0;
 }

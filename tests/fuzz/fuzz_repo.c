@@ -6,10 +6,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "provider/armor.h"
-#include "provider/repo_line.h"
-#include "provider/repo_section.h"
-#include "provider/repo_stanza.h"
+#include "provider/package/armor.h"
+#include "provider/package/repo_line.h"
+#include "provider/package/repo_section.h"
+#include "provider/package/repo_stanza.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -368,9 +368,10 @@ const struct module module_pkg_installed = {
     .name = "pkg.installed",
     .summary = "packages that are there, in versions that will do",
     .details = "All packages of a state, and of other such states of the level where their options "
-               "allow it, are installed by one run of the package manager (apt, dnf, "
-               "yum, zypper, apk, pacman; the setting providers.pkg chooses another one than that "
-               "of the machine). What is there is read from the manager's own lists, without a "
+               "allow it, are installed by one run of the package manager: that of the machine, "
+               "or the one that the setting providers.pkg names; a name that is not known is "
+               "answered with those that are. What is there is read from the manager's own lists, "
+               "without a "
                "process for each package. Reverting removes only what was not there before, and "
                "brings back the versions that were.",
     .example = "pkgs:\n  - curl\n  - nginx: '>=1.18'\n",

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "modules/pkg/packages.h"
-#include "provider/installed.h"
+#include "provider/package/installed.h"
 #include "state/module.h"
 
 #define ARGS struct package_list_args

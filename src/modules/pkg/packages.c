@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "modules/file/content.h"
-#include "provider/installed.h"
+#include "provider/package/installed.h"
 #include "state/host.h"
 #include "state/module.h"
 
@@ -255,7 +255,7 @@ int packages_offers(struct packages *packages, const struct packages_wants *want
         if (!want->source)
             VEC_PUSH_IN(packages->run->arena, &names, want->name);
     VEC_PUSH_IN(packages->run->arena, &names, NULL);
-    return package_manager_offers(packages->manager, &packages->host, names.p, ret_offers, err);
+    return package_offers_ask(packages->manager, &packages->host, names.p, ret_offers, err);
 }
 
 /* At least what is offered: a version that is newer, or from elsewhere, will do. */
@@ -295,7 +295,7 @@ int packages_aim(struct packages *packages, struct packages_wants *wants, bool *
 
 int packages_act(struct packages *packages, const struct package_request *request, struct err *err)
 {
-    int rc = package_manager_run(packages->manager, &packages->host, request, err);
+    int rc = package_request_run(packages->manager, &packages->host, request, err);
 
     installed_forget();
     return rc;
@@ -396,7 +396,7 @@ static int suggest_names(struct packages *packages, const struct packages_wants 
 
         if (item->source || package_offers_find(offers, str_from(item->name)))
             continue;
-        near = package_manager_suggest(packages->manager, &packages->host, item->name);
+        near = package_offers_suggest(packages->manager, &packages->host, item->name);
         if (near.p && unmet->list.n == 1)
             buf_printf(&hint, "'%.*s'", STR_ARG(near));
         else if (near.p)

@@ -18,9 +18,10 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "data/params.h"
-#include "provider/package_db.h"
-#include "provider/package_manager.h"
-#include "provider/wish.h"
+#include "provider/package/db.h"
+#include "provider/package/manager.h"
+#include "provider/package/offers.h"
+#include "provider/package/wish.h"
 
 struct diags;
 struct err;

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_undo.h"
-#include "provider/installed.h"
+#include "provider/package/installed.h"
 #include "state/module.h"
 
 struct job {
@@ -74,7 +74,7 @@ static int look(struct state_run *run, const struct packages_hold *hold, struct 
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
         return -1;
-    if (!package_manager_can(job->packages.manager, PACKAGE_HOLD))
+    if (!package_request_can(job->packages.manager, PACKAGE_HOLD))
         return err_set(err, ERR_UNSUPPORTED, "%s cannot hold packages",
                        job->packages.manager->name);
     if (packages_wants(&job->packages, hold->what, &job->wants, err) < 0 ||

@@ -76,7 +76,7 @@ static int refresh(struct packages *packages, const struct packages_index *how, 
     const struct package_request request = { .action = PACKAGE_REFRESH, .list = how->list };
 
     for (int i = 0; i < TRIES; i++) {
-        if (package_manager_run(packages->manager, &packages->host, &request, err) == 0) {
+        if (package_request_run(packages->manager, &packages->host, &request, err) == 0) {
             if (!how->list)
                 note(packages);
             return 0;

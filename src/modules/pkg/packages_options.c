@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "provider/package_manager.h"
+#include "provider/package/manager.h"
 
 int packages_options_validate(const struct packages_options *options, const struct value *where,
                               struct diags *diags)

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "modules/pkg/packages_undo.h"
-#include "provider/installed.h"
+#include "provider/package/installed.h"
 #include "state/module.h"
 
 /* --- gifts ----------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "modules/pkg/packages.h"
-#include "provider/installed.h"
+#include "provider/package/installed.h"
 #include "state/module.h"
 
 /* Names of notes in the journal. */
@@ -237,13 +237,13 @@ static int may_erase(struct packages *packages, const struct plan *plan, struct 
 {
     struct package_request request = { .action = PACKAGE_MAY_ERASE };
 
-    if (!package_manager_can(packages->manager, PACKAGE_MAY_ERASE))
+    if (!package_request_can(packages->manager, PACKAGE_MAY_ERASE))
         return 0; /* it refuses by itself */
     VEC_EACH (&plan->remove.targets, target)
         packages_request_add(packages, &request, target->name, NULL);
     VEC_EACH (&plan->purge.targets, target)
         packages_request_add(packages, &request, target->name, NULL);
-    return package_manager_run(packages->manager, &packages->host, &request, err);
+    return package_request_run(packages->manager, &packages->host, &request, err);
 }
 
 static void tell(struct packages *packages, const struct package_request *request, const char *verb)

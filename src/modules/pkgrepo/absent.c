@@ -1,6 +1,6 @@
 /* pkgrepo.absent - a repository that is not used any more. */
 #include "modules/pkg/packages.h"
-#include "modules/pkgrepo/repos_absent.h"
+#include "modules/pkgrepo/repos.h"
 #include "state/module.h"
 
 #define ARGS struct repos_wish
@@ -16,14 +16,16 @@ static const struct param absent_params[] = {
 };
 /* clang-format on */
 
+static const struct repos_goal absent = { .managed = false, .verb = "removed" };
+
 static int absent_check(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_check(run, args, repos_absent_find, err);
+    return repos_check(run, args, &absent, err);
 }
 
 static int absent_apply(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_apply(run, args, repos_absent_find, "removed", err);
+    return repos_apply(run, args, &absent, err);
 }
 
 const struct module module_pkgrepo_absent = {

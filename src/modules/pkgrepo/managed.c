@@ -31,14 +31,16 @@ static const struct param managed_params[] = {
 };
 /* clang-format on */
 
+static const struct repos_goal managed = { .managed = true, .verb = "managed" };
+
 static int managed_check(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_check(run, args, repos_resolve, err);
+    return repos_check(run, args, &managed, err);
 }
 
 static int managed_apply(struct state_run *run, const void *args, struct err *err)
 {
-    return repos_apply(run, args, repos_resolve, "managed", err);
+    return repos_apply(run, args, &managed, err);
 }
 
 const struct module module_pkgrepo_managed = {

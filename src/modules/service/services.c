@@ -37,32 +37,35 @@ const struct param services_mask_params[] = {
     { 0 },
 };
 
-static const char *const provider_names[] = { NULL, "systemd", "openrc", "sysv", "kepler" };
-enum { PROVIDER_AUTO, PROVIDER_KEPLER = ARRAY_LEN(provider_names) - 1 };
-
 /* --- the machine ------------------------------------------------------------------------ */
 
 int services_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct services_ref *ref = args;
+    const struct service_manager *chosen = service_manager_chosen(ref->provider);
     int result = validate_text("name", ref->name, VALIDATE_ARGUMENT, where, diags);
 
     if (result == 0 && str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
         result = value_diag(diags, value_point(where, "name"), "'name' may not hold a slash");
     if (validate_text("config", ref->config, VALIDATE_LINE, where, diags) < 0)
         result = -1;
-    if (ref->config && ref->provider != PROVIDER_AUTO && ref->provider != PROVIDER_KEPLER)
-        result =
-            value_diag(diags, value_point(where, "config"), "'config' is for services of kepler");
+    if (ref->config && chosen && !chosen->has_configs)
+        result = value_diag(diags, value_point(where, "config"), "'config' is for services of %s",
+                            service_manager_with_configs()->name);
     return result;
 }
 
 static int find_manager(const struct services_ref *ref, const struct service_manager **ret,
                         struct err *err)
 {
-    const bool kepler = ref->config && ref->provider == PROVIDER_AUTO;
+    const struct service_manager *chosen = service_manager_chosen(ref->provider);
 
-    return service_find_manager(provider_names[kepler ? PROVIDER_KEPLER : ref->provider], ret, err);
+    if (!chosen && ref->config)
+        chosen = service_manager_with_configs();
+    if (!chosen)
+        return service_manager_find(ret, err);
+    *ret = chosen;
+    return 0;
 }
 
 /* As managers know it. */
@@ -377,8 +380,7 @@ static int apply(struct work *work, struct err *err)
     if (!work->before.known && !work->before.masked) {
         if (is_fine_unknown(&work->goal))
             return 0;
-        /* A unit file may be new: systemd is told so by the first action. */
-        if (work->manager != &service_systemd)
+        if (!work->manager->learns_late)
             return no_service(&work->wish->ref, work->manager, err);
     }
     if (note(work, err) < 0)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "data/params.h"
-#include "provider/service.h"
+#include "provider/service/manager.h"
 
 struct diags;
 struct err;
@@ -50,7 +50,7 @@ struct services_goal {
 #define SERVICES_REF(type, prefix)                                                                                                      \
     PARAM("name", STR, type, prefix name, "the service", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "service"),                 \
     PARAM("provider", CHOICE, type, prefix provider, "the service manager; without: that of the machine",                                \
-          .choices = "auto|systemd|openrc|sysv|kepler", .default_text = "auto"),                                                        \
+          .choices = service_manager_choices, .default_text = "auto"),                                                                  \
     PARAM("config", PATH, type, prefix config, "kepler: the file that the service stands in; without: the only one that has it")
 /* clang-format on */
 

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "provider/armor.h"
+#include "provider/package/armor.h"
 
 #define HEAD "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
 #define TAIL "-----END PGP PUBLIC KEY BLOCK-----\n"

@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "provider/installed.h"
-#include "provider/offers.h"
-#include "provider/package_db.h"
-#include "provider/package_manager.h"
+#include "provider/package/installed.h"
+#include "provider/package/offers.h"
+#include "provider/package/db.h"
+#include "provider/package/manager.h"
 #include "sys/fs.h"
 
 /* Managers are stand-ins: programs that print answers in the form that their documents show and
@@ -94,7 +94,7 @@ static const char *offer_of(struct scene *scene, const char *name)
     const struct package_offer *offer;
     struct err err = { .text = "" };
 
-    CHECK_INT(package_manager_offers(scene->manager, &scene->host, names, &offers, &err), 0);
+    CHECK_INT(package_offers_ask(scene->manager, &scene->host, names, &offers, &err), 0);
     CHECK_STR(err.text, "");
     offer = package_offers_find(&offers, str_from(name));
     if (!offer)
@@ -111,7 +111,7 @@ static int run(struct scene *scene, struct package_request request, const char *
     const struct package_target target = { .name = name, .version = version, .older = older };
 
     VEC_PUSH_IN(&scene->arena, &request.targets, target);
-    return package_manager_run(scene->manager, &scene->host, &request, err);
+    return package_request_run(scene->manager, &scene->host, &request, err);
 }
 
 /* --- finding
@@ -148,6 +148,34 @@ TEST(the_family_chooses_the_manager_and_dnf_comes_before_yum)
     stand_in(&scene, "zypper", "", 0);
     CHECK_INT(package_manager_find(&scene.arena, NULL, "suse", &scene.manager, &err), 0);
     CHECK_STR(scene.manager->name, "zypper");
+    end(&scene);
+}
+
+/* A machine that has one manager after the other, the lower rank last. */
+TEST(the_package_of_a_missing_program_is_that_of_the_machine)
+{
+    static const struct {
+        const char *programs, *package;
+    } steps[] = {
+        { "", "(none)" },
+        { "pacman", "shadow" },
+        { "dnf rpm", "shadow-utils" },
+        { "apt-get apt-cache dpkg", "passwd" },
+    };
+    struct scene scene;
+
+    begin(&scene);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct str rest = str_from(steps[i].programs);
+        const char *package;
+
+        while (rest.p && rest.n > 0)
+            stand_in(&scene, arena_str(&scene.arena, str_cut(&rest, ' ')).p, "", 0);
+        /* What was found stays found for the same PATH. */
+        CHECK_INT(setenv("PATH", arena_printf(&scene.arena, "%s:%zu", getenv("PATH"), i), 1), 0);
+        package = package_manager_program(&scene.arena, "useradd");
+        CHECK_STR(package ? package : "(none)", steps[i].package);
+    }
     end(&scene);
 }
 
@@ -381,7 +409,7 @@ TEST(a_request_for_nothing_is_done_also_by_a_manager_that_cannot)
         begin(&scene);
         stand_in(&scene, names[i], "", 1);
         choose(&scene, names[i]);
-        CHECK_INT(package_manager_run(scene.manager, &scene.host, &request, &err), 0);
+        CHECK_INT(package_request_run(scene.manager, &scene.host, &request, &err), 0);
         CHECK_STR(err.text, "");
         CHECK_STR(calls(&scene), "");
         end(&scene);
@@ -465,7 +493,7 @@ TEST(the_policy_of_apt_is_read_with_its_candidate)
 
     map_set(&offers.by_name, STR("zt-app"), &app);
     map_set(&offers.by_name, STR("zt-virtual"), &none);
-    offers_parse_apt(
+    package_manager_called("apt")->parse_offers(
         &offers, &arena,
         STR("zt-app:\n  Installed: 1.2\n  Candidate: 1.2\n  Package pin: 1.2\n  Version table:\n"
             "     2.0 1001\n        500 copy:/repo ./ Packages\n"

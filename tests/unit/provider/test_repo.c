@@ -1,9 +1,11 @@
 #include "test.h"
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "provider/repo_line.h"
-#include "provider/repo_section.h"
-#include "provider/repo_stanza.h"
+#include "provider/package/manager.h"
+#include "provider/package/repo_line.h"
+#include "provider/package/repo_section.h"
+#include "provider/package/repo_stanza.h"
 
 static struct repo_line line_of(const char *text)
 {
@@ -282,4 +284,35 @@ TEST(an_option_without_a_field_and_a_second_line_are_refused)
     CHECK_INT(repo_stanza_set(STR(""), &line, "c\nTypes: deb", &out, &err), -1);
     line.components = STR("main\nURIs: http://evil");
     CHECK_INT(repo_stanza_set(STR(""), &line, "c", &out, &err), -1);
+}
+
+TEST(no_option_of_a_section_is_forgotten)
+{
+    static const struct {
+        size_t options;
+        int result;
+    } cases[] = { { 50, 0 }, { 59, -1 } };
+
+    for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        const struct package_repo_host host = { .arena = &arena };
+        struct param_pair options[64];
+        struct package_repo repo = { .name = "x",
+                                     .baseurl = "http://x",
+                                     .file = "/nowhere/x.repo" };
+        struct package_repo_files files;
+        struct err err = { .text = "" };
+
+        for (size_t i = 0; i < cases[k].options; i++)
+            options[i] = (struct param_pair){ arena_printf(&arena, "o%zu", i), "v" };
+        repo.gpgcheck = true;
+        repo.options.p = options;
+        repo.options.n = cases[k].options;
+        CHECK_INT(package_repo_managed(package_manager_called("dnf"), host, &repo, &files, &err),
+                  cases[k].result);
+        if (cases[k].result == 0)
+            CHECK_HAS(files.list.p[0].now.p, "\no49=v\n");
+        else
+            CHECK_STR(err.text, "more than 64 keys in a section");
+    }
 }

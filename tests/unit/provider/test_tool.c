@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "provider/service.h"
+#include "provider/service/manager.h"
 #include "provider/tool.h"
 #include "sys/clock.h"
 #include "sys/process.h"
@@ -67,7 +67,7 @@ TEST(a_tool_that_is_not_there_is_told_with_its_package)
     CHECK_INT(tool_missing("crontab", &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
     CHECK_STR(err.text, "there is no program 'crontab' on this machine: it comes with the package "
-                        "'cron', or one like it");
+                        "'cron'");
 }
 
 TEST(a_tool_that_takes_too_long_is_an_error)
@@ -107,13 +107,10 @@ TEST(words_grow_and_end_in_null)
     CHECK(tool_find(&arena, "sh") && !tool_find(&arena, "no-such-program-here"));
 }
 
-TEST(managers_are_known_by_name)
+TEST(choices_are_numbers_of_the_managers_in_their_order)
 {
-    const struct service_manager *manager = NULL;
-    struct err err;
-
-    CHECK_INT(service_find_manager("openrc", &manager, &err), 0);
-    CHECK_STR(manager->name, "openrc");
-    CHECK_INT(service_find_manager("upstart", &manager, &err), -1);
-    CHECK_STR(err.text, "there is no service manager 'upstart' (systemd, openrc, kepler, sysv)");
+    CHECK_STR(service_manager_choices, "auto|systemd|openrc|kepler|sysv");
+    CHECK(!service_manager_chosen(0));
+    CHECK_STR(service_manager_chosen(2)->name, "openrc");
+    CHECK_STR(service_manager_with_configs()->name, "kepler");
 }

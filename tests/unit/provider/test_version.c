@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "provider/version.h"
+#include "provider/package/manager.h"
 
 struct pair {
     const char *a;
@@ -61,7 +61,7 @@ static const struct pair deb_pairs[] = {
 
 TEST(debian_versions_compare_as_the_manual_says)
 {
-    check_pairs(deb_pairs, ARRAY_LEN(deb_pairs), version_compare_deb);
+    check_pairs(deb_pairs, ARRAY_LEN(deb_pairs), package_manager_called("apt")->compare);
 }
 
 static bool dpkg_says(const char *a, const char *operator, const char * b)
@@ -118,9 +118,11 @@ TEST(debian_versions_compare_as_dpkg_does)
     for (int i = 0; i < PAIRS; i++) {
         make_version(&seed, a, sizeof(a));
         make_version(&seed, b, sizeof(b));
-        if (sign(version_compare_deb(str_from(a), str_from(b))) != dpkg_order(a, b))
+        if (sign(package_manager_called("apt")->compare(str_from(a), str_from(b))) !=
+            dpkg_order(a, b))
             printf("%s ? %s\n", a, b);
-        CHECK_INT(sign(version_compare_deb(str_from(a), str_from(b))), dpkg_order(a, b));
+        CHECK_INT(sign(package_manager_called("apt")->compare(str_from(a), str_from(b))),
+                  dpkg_order(a, b));
     }
 }
 
@@ -163,7 +165,7 @@ static const struct pair rpm_pairs[] = {
 
 TEST(rpm_versions_compare_as_rpm_says)
 {
-    check_pairs(rpm_pairs, ARRAY_LEN(rpm_pairs), version_compare_rpm);
+    check_pairs(rpm_pairs, ARRAY_LEN(rpm_pairs), package_manager_called("dnf")->compare);
 }
 
 /* From the manual of vercmp. */
@@ -178,7 +180,7 @@ static const struct pair pacman_pairs[] = {
 
 TEST(arch_versions_compare_as_vercmp_says)
 {
-    check_pairs(pacman_pairs, ARRAY_LEN(pacman_pairs), version_compare_pacman);
+    check_pairs(pacman_pairs, ARRAY_LEN(pacman_pairs), package_manager_called("pacman")->compare);
 }
 
 static const struct pair apk_pairs[] = {
@@ -202,17 +204,15 @@ static const struct pair apk_pairs[] = {
 
 TEST(alpine_versions_compare_by_parts_suffix_and_revision)
 {
-    check_pairs(apk_pairs, ARRAY_LEN(apk_pairs), version_compare_apk);
+    check_pairs(apk_pairs, ARRAY_LEN(apk_pairs), package_manager_called("apk")->compare);
 }
 
 TEST(any_bytes_compare_and_equal_themselves)
 {
-    static const version_compare_fn all[] = { version_compare_deb, version_compare_rpm,
-                                              version_compare_pacman, version_compare_apk };
     static const char *const odd[] = { "",   ":",  "-",  "~",  "^", "_",   "_rc", "-r",
                                        "1:", ":1", "--", "..", "é", "1_x", "a",   " 1 " };
 
-    for (size_t k = 0; k < ARRAY_LEN(all); k++)
+    for (const struct package_manager *const *m = package_manager_table; *m; m++)
         for (size_t i = 0; i < ARRAY_LEN(odd); i++)
-            CHECK_INT(all[k](str_from(odd[i]), str_from(odd[i])), 0);
+            CHECK_INT((*m)->compare(str_from(odd[i]), str_from(odd[i])), 0);
 }

@@ -1,7 +1,8 @@
 #include "test.h"
 
 #include "base/err.h"
-#include "provider/wish.h"
+#include "provider/package/dpkg.h"
+#include "provider/package/wish.h"
 
 static bool holds(const char *text, const char *version)
 {
@@ -10,7 +11,7 @@ static bool holds(const char *text, const char *version)
 
     CHECK_INT(wish_parse(str_from(text), &wish, &err), 0);
     CHECK_STR(err.text, "");
-    return wish_holds(&wish, str_from(version), version_compare_deb);
+    return wish_holds(&wish, str_from(version), dpkg_compare);
 }
 
 TEST(conditions_compare_versions)
@@ -42,10 +43,10 @@ TEST(an_epoch_may_be_of_no_matter)
     struct err err;
 
     CHECK_INT(wish_parse(STR(">=1.2,<2"), &wish, &err), 0);
-    CHECK(!wish_holds(&wish, STR("5:1.4"), version_compare_deb));
+    CHECK(!wish_holds(&wish, STR("5:1.4"), dpkg_compare));
     wish.ignore_epoch = true;
-    CHECK(wish_holds(&wish, STR("5:1.4"), version_compare_deb));
-    CHECK(!wish_holds(&wish, STR("5:2.4"), version_compare_deb));
+    CHECK(wish_holds(&wish, STR("5:1.4"), dpkg_compare));
+    CHECK(!wish_holds(&wish, STR("5:2.4"), dpkg_compare));
     CHECK_INT(wish_parse(STR("1.2"), &wish, &err), 0);
     wish.ignore_epoch = true;
     CHECK(!wish_exact(&wish).p);

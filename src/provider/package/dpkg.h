@@ -1,0 +1,20 @@
+/*
+ * dpkg - the packages of Debian and its relatives: which are installed, and the order of
+ * their versions.
+ *
+ * Memory: that of the db. Threads: any.
+ */
+#ifndef PROVIDER_PACKAGE_DPKG_H
+#define PROVIDER_PACKAGE_DPKG_H
+
+#include "base/str.h"
+
+struct err;
+struct package_db;
+
+/* /var/lib/dpkg/status */
+int dpkg_parse_status(struct package_db *db, struct str text, struct err *err);
+/* [epoch:]upstream[-revision], by the rules of dpkg. */
+int dpkg_compare(struct str a, struct str b);
+
+#endif

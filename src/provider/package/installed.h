@@ -1,0 +1,29 @@
+/*
+ * installed - the packages of this machine, read once a process.
+ *
+ * What was read is kept until the databases of the manager change on disk, or until
+ * installed_forget says that they did. So any number of package states costs one
+ * reading and a look at the time of a file each.
+ *
+ *     installed_lock -> ask the db -> installed_unlock
+ *
+ * Memory: the db belongs to the cache and may be used between lock and unlock only.
+ * Threads: any; one at a time holds the lock.
+ */
+#ifndef PROVIDER_PACKAGE_INSTALLED_H
+#define PROVIDER_PACKAGE_INSTALLED_H
+
+struct err;
+struct package_db;
+struct package_host;
+struct package_manager;
+
+/* When this fails nothing is locked. */
+int installed_lock(const struct package_manager *manager, const struct package_host *host,
+                   const struct package_db **ret_db, struct err *err);
+void installed_unlock(void);
+
+/* Somebody has run the manager: read again. */
+void installed_forget(void);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * repo_line - one line of apt's list of sources, and files of such lines.
+ *
+ *     deb [arch=amd64 signed-by=/etc/apt/keyrings/x.gpg] https://example.org/debian bookworm main
+ *
+ * A line is the same source as another when type, address and suite agree; options,
+ * components and being commented out are what can be changed about it. Editing keeps
+ * every other line as it is. Nothing with a control character is ever written.
+ *
+ * Memory: views of what was parsed. Threads: any.
+ */
+#ifndef PROVIDER_PACKAGE_REPO_LINE_H
+#define PROVIDER_PACKAGE_REPO_LINE_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct buf;
+struct err;
+
+struct repo_line {
+    bool disabled; /* commented out */
+    struct str type, options, uri, suite, components;
+};
+
+bool repo_line_is(struct str text); /* begins like one */
+int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err);
+void repo_line_print(const struct repo_line *line, struct buf *out);
+/* Fails when a part of it, or the comment, cannot be written. */
+int repo_line_check(const struct repo_line *line, const char *comment, struct err *err);
+bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b);
+/* The same, where a part of the pattern that is empty stands for any. */
+bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern);
+
+/* `text` with the line in the place of those for the same source, or at the end. A new file begins
+ * with `comment`, a line without its '#'. Fails when a part cannot be written. */
+int repo_line_set(struct str text, const struct repo_line *line, const char *comment,
+                  struct buf *out, struct err *err);
+/* `text` without the lines that match; tells how many there were. */
+void repo_line_remove(struct str text, const struct repo_line *pattern, struct buf *out,
+                      size_t *ret_count);
+/* Nothing but comments and blanks. */
+bool repo_line_is_empty(struct str text);
+
+/* --- lines that are words ---------------------------------------------------------- */
+
+/* The same for files whose lines are compared whole, as those of apk are. */
+int repo_line_set_plain(struct str text, struct str line, bool disabled, struct buf *out,
+                        struct err *err);
+void repo_line_remove_plain(struct str text, struct str line, struct buf *out, size_t *ret_count);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * repo_rpm - repositories of dnf, yum and zypper: sections of `.repo` files.
+ *
+ * A repository stands in a file named after it, or in one that was named. One that shall
+ * go is taken out of every file of the folder that has its section.
+ *
+ * Memory: the arena of the host. Threads: any.
+ */
+#ifndef PROVIDER_PACKAGE_REPO_RPM_H
+#define PROVIDER_PACKAGE_REPO_RPM_H
+
+#include "provider/package/repo.h"
+
+#define REPO_RPM_PARTS                                                                             \
+    (PACKAGE_REPO_KEY_URL | PACKAGE_REPO_OPTIONS | PACKAGE_REPO_MIRRORLIST |                       \
+     PACKAGE_REPO_HUMANNAME | PACKAGE_REPO_UNSIGNED | PACKAGE_REPO_CLEAN_FILE)
+
+package_repo_fn repo_rpm_managed, repo_rpm_absent;
+
+#endif

@@ -1,0 +1,182 @@
+#include "provider/package/repo_section.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* "[name]"; a NULL view: no such line. */
+static struct str title_of(struct str line)
+{
+    line = str_trim(line);
+    if (line.n < 2 || line.p[0] != '[' || line.p[line.n - 1] != ']')
+        return (struct str){ NULL, 0 };
+    return str_slice(line, 1, line.n - 2);
+}
+
+static bool next_line(struct str *text, struct str *ret)
+{
+    if (!text->p || text->n == 0)
+        return false;
+    *ret = str_cut(text, '\n');
+    return true;
+}
+
+static void add_line(struct buf *out, struct str line)
+{
+    buf_add_str(out, line);
+    buf_add_char(out, '\n');
+}
+
+bool repo_section_has(struct str text, struct str name)
+{
+    struct str line;
+
+    while (next_line(&text, &line)) {
+        struct str title = title_of(line);
+
+        if (title.p && str_eq(title, name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_clean(const char *text)
+{
+    for (; *text; text++)
+        if (iscntrl((unsigned char)*text))
+            return false;
+    return true;
+}
+
+static int check(struct str name, const struct repo_key *keys, size_t count, struct err *err)
+{
+    if (name.n == 0)
+        return err_set(err, ERR_INVALID, "a section has a name");
+    for (size_t i = 0; i < name.n; i++)
+        if (iscntrl((unsigned char)name.p[i]) || name.p[i] == ']' || name.p[i] == '[')
+            return err_set(err, ERR_INVALID, "'%.*s' is no name of a section", STR_ARG(name));
+    for (size_t i = 0; i < count; i++) {
+        if (!is_clean(keys[i].key) || strpbrk(keys[i].key, "=[]# ") || !keys[i].key[0])
+            return err_set(err, ERR_INVALID, "'%s' is no key of a section", keys[i].key);
+        if (keys[i].value && !is_clean(keys[i].value))
+            return err_set(err, ERR_INVALID, "the value of '%s' holds a control character",
+                           keys[i].key);
+    }
+    return 0;
+}
+
+enum { KEYS_MAX = 64 };
+
+struct edit {
+    const struct repo_key *keys;
+    size_t count;
+    const char *equals;
+    bool done[KEYS_MAX];
+    struct buf *out;
+    size_t blank; /* end of the last line of the section that is not blank */
+};
+
+static void put(struct edit *edit, size_t i)
+{
+    if (!edit->done[i] && edit->keys[i].value)
+        buf_printf(edit->out, "%s%s%s\n", edit->keys[i].key, edit->equals, edit->keys[i].value);
+    edit->done[i] = true;
+}
+
+static void edit_line(struct edit *edit, struct str line)
+{
+    struct str rest = line, key = str_trim(str_cut(&rest, '='));
+
+    for (size_t i = 0; i < edit->count; i++)
+        if (key.n == strlen(edit->keys[i].key) &&
+            strncasecmp(key.p, edit->keys[i].key, key.n) == 0) {
+            put(edit, i);
+            return;
+        }
+    add_line(edit->out, line);
+}
+
+/* What is missing goes behind the last line that says something, before the blank ones. */
+static void finish(struct edit *edit)
+{
+    AUTO_BUF struct buf blanks = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_str(&blanks, str_from_offset(buf_view(edit->out), edit->blank));
+    buf_cut(edit->out, edit->blank);
+    for (size_t i = 0; i < edit->count; i++)
+        put(edit, i);
+    buf_add_str(edit->out, buf_view(&blanks));
+}
+
+static void begin_section(struct edit *edit, struct str name)
+{
+    if (edit->out->n > 0 && !str_ends(buf_view(edit->out), STR("\n\n")))
+        buf_add_char(edit->out, '\n');
+    buf_printf(edit->out, "[%.*s]\n", STR_ARG(name));
+    edit->blank = edit->out->n;
+}
+
+int repo_section_set(struct str text, struct str name, const struct repo_key *keys, size_t count,
+                     const char *equals, struct buf *out, struct err *err)
+{
+    struct edit edit = { .keys = keys, .count = count, .equals = equals, .out = out };
+    bool inside = false, found = false;
+    struct str line;
+
+    if (check(name, keys, count, err) < 0)
+        return -1;
+    if (count > KEYS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d keys in a section", KEYS_MAX);
+    while (next_line(&text, &line)) {
+        const struct str title = title_of(line);
+
+        if (title.p && inside) {
+            finish(&edit);
+            inside = false;
+        }
+        if (inside)
+            edit_line(&edit, line);
+        else
+            add_line(out, line);
+        if (title.p && !found && str_eq(title, name))
+            inside = found = true;
+        if (inside && str_trim(line).n > 0)
+            edit.blank = out->n;
+    }
+    if (!found)
+        begin_section(&edit, name);
+    if (inside || !found)
+        finish(&edit);
+    return 0;
+}
+
+void repo_section_remove(struct str text, struct str name, struct buf *out, bool *ret_was_there)
+{
+    bool inside = false;
+    struct str line;
+
+    *ret_was_there = false;
+    while (next_line(&text, &line)) {
+        const struct str title = title_of(line);
+
+        if (title.p)
+            inside = str_eq(title, name);
+        *ret_was_there |= inside;
+        if (!inside)
+            add_line(out, line);
+    }
+}
+
+int repo_section_drop(const struct package_repo *repo, struct str text, struct buf *out,
+                      size_t *ret_count, struct err *err)
+{
+    bool there;
+
+    (void)err;
+    repo_section_remove(text, str_from(repo->name), out, &there);
+    *ret_count = there;
+    return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * rpm - what the managers of rpm packages (dnf, yum, zypper) share: the database, the order
+ * of versions, and lists that more than one of them has.
+ *
+ * Memory: that of the db, or the arena. Threads: any.
+ */
+#ifndef PROVIDER_PACKAGE_RPM_H
+#define PROVIDER_PACKAGE_RPM_H
+
+#include "base/str.h"
+
+struct arena;
+struct err;
+struct package_db;
+struct package_offers;
+
+/* Words of commands: one process for all packages, and the name and version of a file. */
+#define RPM_VERSION   "%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}"
+#define RPM_INSTALLED "rpm", "-qa", "--qf", "%{NAME}\\t" RPM_VERSION "\\t%{ARCH}\\n"
+#define RPM_SHOW_FILE "rpm", "-qp", "--qf", "%{NAME} " RPM_VERSION
+/* Where the database is, in all the places it ever had. */
+#define RPM_DATABASES                                                                              \
+    "/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite-wal", "/var/lib/rpm/Packages",         \
+        "/var/lib/rpm/Packages.db", "/usr/lib/sysimage/rpm/rpmdb.sqlite",                          \
+        "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal", "/usr/lib/sysimage/rpm/Packages.db"
+
+/* What RPM_INSTALLED prints: name, version and architecture with tabs between. */
+int rpm_parse_list(struct package_db *db, struct str text, struct err *err);
+/* versionlock.list of dnf 4 and yum: "name-epoch:version-release.*", "epoch:name-version-..." */
+void rpm_parse_versionlock(struct package_db *db, struct str text);
+/* dnf list, yum list: name.arch, version and repository, wrapped where they do not fit */
+void rpm_parse_offers(struct package_offers *offers, struct arena *arena, struct str text);
+/* [epoch:]version[-release], by the rules of rpm. A release that one side does not name counts as
+ * equal. */
+int rpm_compare(struct str a, struct str b);
+
+#endif

@@ -1,0 +1,59 @@
+/* yum 3, which dnf took over from. */
+#include "provider/package/manager.h"
+
+#include "provider/package/repo_rpm.h"
+#include "provider/package/rpm.h"
+
+static const struct package_holds holds[] = {
+    { "/etc/yum/pluginconf.d/versionlock.list", rpm_parse_versionlock },
+    { 0 },
+};
+
+/* clang-format off */
+static const struct package_programs programs[] = {
+    { "chkconfig", "update-alternatives" },
+    { "cronie", "crontab" },
+    { "git", "git" },
+    { "glibc-common", "localedef" },
+    { "openssh-clients", "ssh-keyscan" },
+    { "python3-pip", "pip3" },
+    { "shadow-utils", "chage chpasswd gpasswd groupadd useradd usermod" },
+    { "util-linux", "mount swapoff swapon umount" },
+    { 0 },
+};
+
+const struct package_manager package_manager_yum = {
+    .name = "yum",
+    .rank = 30, /* behind dnf: newer machines have both */
+    .families = "redhat rhel fedora",
+    .programs = TOOL("yum", "rpm"),
+    .program_packages = programs,
+    .compare = rpm_compare,
+    .installed_command = TOOL(RPM_INSTALLED),
+    .parse_installed = rpm_parse_list,
+    .holds = holds,
+    .databases = TOOL(RPM_DATABASES),
+    .offers_command = TOOL("yum", "-q", "-C", "--showduplicates", "list", "available"),
+    .offers_none = 1,
+    .parse_offers = rpm_parse_offers,
+    .index = TOOL("/var/cache/yum"),
+    .show_file = TOOL(RPM_SHOW_FILE),
+    .arch_mark = '.',
+    .actions = {
+        [PACKAGE_INSTALL]   = TOOL("yum", "-q", "-y", "install"),
+        [PACKAGE_REMOVE]    = TOOL("yum", "-q", "-y", "remove"),
+        [PACKAGE_PURGE]     = TOOL("yum", "-q", "-y", "remove"),
+        [PACKAGE_MAY_ERASE] = TOOL("rpm", "-e", "--test"),
+        [PACKAGE_HOLD]      = TOOL("yum", "-q", "-y", "versionlock", "add"),
+        [PACKAGE_UNHOLD]    = TOOL("yum", "-q", "-y", "versionlock", "delete"),
+        [PACKAGE_REFRESH]   = TOOL("yum", "-q", "-y", "makecache"),
+    },
+    .downgrade = TOOL("yum", "-q", "-y", "downgrade"),
+    .pin = '-',
+    .pin_to_upgrade = true,
+    .fromrepo_only = "--disablerepo=*",
+    .fromrepo = "--enablerepo=",
+    .skip_verify = "--nogpgcheck",
+    .repos = { "/etc/yum.repos.d", REPO_RPM_PARTS, repo_rpm_managed, repo_rpm_absent },
+};
+/* clang-format on */

@@ -28,6 +28,7 @@ enum err_code {
     ERR_CANCELED,
     ERR_BUSY, /* somebody else holds it */
     ERR_UNSUPPORTED,
+    ERR_UNSAFE, /* somebody else could lead us to what is not theirs */
 };
 
 #define ERR_TEXT_SIZE 1016

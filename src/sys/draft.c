@@ -19,10 +19,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "sys/fd.h"
-#include "sys/path.h"
 
-/* As many as the kernel follows. */
-#define LINKS_MAX   40
 #define NAME_TRIES  16
 #define COPY_CHUNK  ((size_t)1 << 30)
 #define COPY_BUFFER 65536
@@ -30,63 +27,51 @@
 #define XATTR_LIST_SIZE  65536
 #define XATTR_VALUE_SIZE 65536
 
-/* Where a chain of links ends, there or not. */
-static int follow_links(struct arena *arena, const char *path, const char **ret_path,
-                        struct err *err)
-{
-    for (int i = 0; i < LINKS_MAX; i++) {
-        const char *target;
-
-        if (fs_readlink(arena, path, &target, err) < 0)
-            return -1;
-        if (!target) {
-            *ret_path = path;
-            return 0;
-        }
-        path = path_join(arena, path_dirname(arena, path), target);
-    }
-    return err_sys(err, ELOOP, "follow '%s'", path);
-}
-
 static int create_beside(struct draft *draft, struct err *err)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
         fs_temp_name(draft->temp);
-        draft->fd = openat(draft->folder, draft->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        draft->fd = openat(draft->site->folder, draft->temp,
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (draft->fd >= 0)
             return 0;
         if (errno != EEXIST)
             break;
     }
     draft->temp[0] = '\0';
-    return err_sys(err, errno, "create a file beside '%s'", draft->path);
+    return err_sys(err, errno, "create a file beside '%s'", draft->site->path);
 }
 
-static int open_folder(struct draft *draft, struct arena *arena, struct err *err)
+static int begin(struct draft *draft, const struct site *site, struct err *err)
 {
-    struct str name = path_basename(draft->path);
+    draft->site = site;
+    if (strcmp(site->name, ".") == 0)
+        return err_set(err, ERR_INVALID, "write '%s': not the name of a file", site->path);
+    if (site->folder < 0)
+        return err_sys(err, ENOENT, "open the folder of '%s'", site->path);
+    return create_beside(draft, err);
+}
 
-    if (name.n == 0 || str_is(name, "/") || draft->path[strlen(draft->path) - 1] == '/')
-        return err_set(err, ERR_INVALID, "write '%s': not the name of a file", draft->path);
-    draft->name = name.p;
-    draft->folder = open(path_dirname(arena, draft->path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (draft->folder < 0)
-        return err_sys(err, errno, "open the folder of '%s'", draft->path);
-    return 0;
+int draft_open_at(struct draft *draft, const struct site *site,
+                  const struct fs_replace_options *options, struct err *err)
+{
+    *draft = (struct draft){ .fd = -1, .own = SITE_INIT, .options = { .attr = FS_ATTR_KEEP } };
+    if (options)
+        draft->options = *options;
+    return begin(draft, site, err);
 }
 
 int draft_open(struct draft *draft, const char *path, const struct fs_replace_options *options,
                struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-
-    *draft = (struct draft){ .fd = -1, .folder = -1, .options = { .attr = FS_ATTR_KEEP } };
+    *draft = (struct draft){ .fd = -1, .own = SITE_INIT, .options = { .attr = FS_ATTR_KEEP } };
     if (options)
         draft->options = *options;
-    if (draft->options.follow && follow_links(&arena, path, &path, err) < 0)
+    if (path[0] == '\0' || path[strlen(path) - 1] == '/')
+        return err_set(err, ERR_INVALID, "write '%s': not the name of a file", path);
+    if (site_walk(&draft->own, path, SITE_OWN | (draft->options.follow ? SITE_FOLLOW : 0), err) < 0)
         return -1;
-    draft->path = mem_strdup(path);
-    if (open_folder(draft, &arena, err) == 0 && create_beside(draft, err) == 0)
+    if (begin(draft, &draft->own, err) == 0)
         return 0;
     draft_done(draft);
     return -1;
@@ -95,7 +80,7 @@ int draft_open(struct draft *draft, const char *path, const struct fs_replace_op
 int draft_add(struct draft *draft, struct str content, struct err *err)
 {
     if (fd_write(draft->fd, content.p, content.n, err) < 0)
-        return err_wrap(err, "'%s'", draft->path);
+        return err_wrap(err, "'%s'", draft->site->path);
     return 0;
 }
 
@@ -106,9 +91,9 @@ static int copy_by_hand(struct draft *draft, int from, struct err *err)
 
     do {
         if (fd_read(from, chunk, COPY_BUFFER, &n, err) < 0)
-            return err_wrap(err, "copy to '%s'", draft->path);
+            return err_wrap(err, "copy to '%s'", draft->site->path);
         if (fd_write(draft->fd, chunk, n, err) < 0)
-            return err_wrap(err, "'%s'", draft->path);
+            return err_wrap(err, "'%s'", draft->site->path);
     } while (n > 0);
     return 0;
 }
@@ -124,7 +109,7 @@ int draft_copy(struct draft *draft, int from, struct err *err)
         n = copy_file_range(from, NULL, draft->fd, NULL, COPY_CHUNK, 0);
     while (n > 0);
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
-        return err_sys(err, errno, "copy to '%s'", draft->path);
+        return err_sys(err, errno, "copy to '%s'", draft->site->path);
     /* Both offsets are where it stopped. Some files, as in /proc, claim to be empty. */
     return copy_by_hand(draft, from, err);
 }
@@ -153,13 +138,27 @@ static int copy_xattr(struct draft *draft, int old, const char *name, struct err
         return 0;
     if (errno == ENOTSUP || strncmp(name, "security.", 9) == 0)
         return 0; /* labels are the policy's business, not a user's */
-    return err_sys(err, errno, "copy the attribute '%s' of '%s'", name, draft->path);
+    return err_sys(err, errno, "copy the attribute '%s' of '%s'", name, draft->site->path);
 }
 
-static int copy_xattrs(struct draft *draft, struct err *err)
+/* What `info` is about, and nothing that took its name since. */
+static int open_old(const struct draft *draft, const struct fs_info *info, int flags)
 {
-    AUTO_FD int old = openat(draft->folder, draft->name,
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    AUTO_FD int fd = openat(draft->site->folder, draft->site->name,
+                            flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -1;
+    if (st.st_ino == info->inode && st.st_dev == info->device)
+        return fd_take(&fd);
+    errno = EBUSY;
+    return -1;
+}
+
+static int copy_xattrs(struct draft *draft, const struct fs_info *info, struct err *err)
+{
+    AUTO_FD int old = open_old(draft, info, O_RDONLY);
     AUTO_FREE char *names = NULL;
     ssize_t n = old < 0 ? 0 : flistxattr(old, NULL, 0);
 
@@ -183,20 +182,28 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
     if (want.mode == FS_KEEP)
         want.mode = is_file ? old->mode : FS_NEW_MODE;
     if (fstat(draft->fd, &now) < 0)
-        return err_sys(err, errno, "look at the file beside '%s'", draft->path);
+        return err_sys(err, errno, "look at the file beside '%s'", draft->site->path);
     if (want.uid == FS_KEEP)
         want.uid = is_file ? old->uid : now.st_uid;
     if (want.gid == FS_KEEP)
         want.gid = is_file ? old->gid : now.st_gid;
     if ((want.uid != now.st_uid || want.gid != now.st_gid) &&
         fchown(draft->fd, want.uid, want.gid) < 0)
-        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->path, want.uid,
+        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->site->path, want.uid,
                        want.gid);
-    if (is_file && copy_xattrs(draft, err) < 0)
+    if (is_file && copy_xattrs(draft, old, err) < 0)
         return -1;
     if (fchmod(draft->fd, want.mode) < 0)
-        return err_sys(err, errno, "set the mode of '%s'", draft->path);
+        return err_sys(err, errno, "set the mode of '%s'", draft->site->path);
     return 0;
+}
+
+/* The number of an inode may be of another file by now, its last change cannot. */
+static bool is_unchanged(const struct fs_info *seen, const struct fs_info *now)
+{
+    return seen->kind == now->kind &&
+           (now->kind == FS_NONE || (seen->inode == now->inode && seen->device == now->device &&
+                                     seen->ctime == now->ctime));
 }
 
 static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err *err)
@@ -204,27 +211,30 @@ static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err 
     struct stat st;
 
     *ret_old = (struct fs_info){ .kind = FS_NONE };
-    if (fstatat(draft->folder, draft->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (fstatat(draft->site->folder, draft->site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         fs_info_from(&st, ret_old);
     else if (errno != ENOENT)
-        return err_sys(err, errno, "look at '%s'", draft->path);
+        return err_sys(err, errno, "look at '%s'", draft->site->path);
     if (ret_old->kind == FS_FOLDER)
-        return err_sys(err, EISDIR, "replace '%s'", draft->path);
+        return err_sys(err, EISDIR, "replace '%s'", draft->site->path);
+    if (draft->options.seen && !is_unchanged(draft->options.seen, ret_old))
+        return err_set(err, ERR_BUSY, "'%s' was changed by somebody else meanwhile",
+                       draft->site->path);
     return 0;
 }
 
 static int move_into_place(const struct draft *draft)
 {
-    int folder = draft->folder;
+    int folder = draft->site->folder;
     int rc;
 
     if (!draft->options.fresh)
-        return renameat(folder, draft->temp, folder, draft->name);
-    rc = renameat2(folder, draft->temp, folder, draft->name, RENAME_NOREPLACE);
+        return renameat(folder, draft->temp, folder, draft->site->name);
+    rc = renameat2(folder, draft->temp, folder, draft->site->name, RENAME_NOREPLACE);
     if (rc == 0 || errno != EINVAL)
         return rc;
     /* a file system without that: a second name never replaces either */
-    if (linkat(folder, draft->temp, folder, draft->name, 0) < 0)
+    if (linkat(folder, draft->temp, folder, draft->site->name, 0) < 0)
         return -1;
     return unlinkat(folder, draft->temp, 0);
 }
@@ -234,51 +244,60 @@ static int copy_attr(const struct draft *draft, int to, struct err *err)
     struct stat want, now;
 
     if (fstat(draft->fd, &want) < 0 || fstat(to, &now) < 0)
-        return err_sys(err, errno, "look at '%s'", draft->path);
+        return err_sys(err, errno, "look at '%s'", draft->site->path);
     if ((want.st_uid != now.st_uid || want.st_gid != now.st_gid) &&
         fchown(to, want.st_uid, want.st_gid) < 0)
-        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->path, want.st_uid,
+        return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->site->path, want.st_uid,
                        want.st_gid);
     if (((want.st_mode ^ now.st_mode) & 07777) != 0 && fchmod(to, want.st_mode & 07777) < 0)
-        return err_sys(err, errno, "set the mode of '%s'", draft->path);
+        return err_sys(err, errno, "set the mode of '%s'", draft->site->path);
     return 0;
+}
+
+static bool is_mount(int fd)
+{
+    struct statx st;
+
+    return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) == 0 &&
+           (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 /* Something is mounted on the name, as containers do with /etc/hosts: it cannot be replaced, only
  * filled anew. Readers may see a part of it; who must be able to go back has an image. */
-static int fill_mounted(struct draft *draft, struct err *err)
+static int fill_mounted(struct draft *draft, const struct fs_info *old, struct err *err)
 {
-    AUTO_FD int to = openat(draft->folder, draft->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FD int to = open_old(draft, old, O_WRONLY);
     AUTO_FREE char *chunk = mem_alloc(COPY_BUFFER);
     off_t size = lseek(draft->fd, 0, SEEK_END);
     size_t n;
 
-    if (to < 0)
-        return err_sys(err, errno, "write '%s', which is mounted", draft->path);
+    if (to < 0 || !is_mount(to))
+        return err_sys(err, to < 0 ? errno : EBUSY, "write '%s', which is mounted",
+                       draft->site->path);
     if (size < 0 || lseek(draft->fd, 0, SEEK_SET) < 0)
-        return err_sys(err, errno, "read what is written to '%s'", draft->path);
+        return err_sys(err, errno, "read what is written to '%s'", draft->site->path);
     do {
         if (fd_read(draft->fd, chunk, COPY_BUFFER, &n, err) < 0 || fd_write(to, chunk, n, err) < 0)
-            return err_wrap(err, "'%s', which is mounted", draft->path);
+            return err_wrap(err, "'%s', which is mounted", draft->site->path);
     } while (n > 0);
     if (ftruncate(to, size) < 0)
-        return err_sys(err, errno, "shorten '%s'", draft->path);
+        return err_sys(err, errno, "shorten '%s'", draft->site->path);
     if (copy_attr(draft, to, err) < 0)
         return -1;
     if (draft->options.sync == FS_SYNC && fsync(to) < 0)
-        return err_sys(err, errno, "sync '%s'", draft->path);
+        return err_sys(err, errno, "sync '%s'", draft->site->path);
     return 0;
 }
 
-static int publish(struct draft *draft, struct err *err)
+static int publish(struct draft *draft, const struct fs_info *old, struct err *err)
 {
     const int rc = move_into_place(draft);
 
     if (rc < 0 && errno == EBUSY && !draft->options.fresh)
-        return fill_mounted(draft, err); /* draft_done drops the draft */
+        return fill_mounted(draft, old, err); /* draft_done drops the draft */
     if (rc < 0)
         return err_sys(err, errno, draft->options.fresh ? "create '%s'" : "rename to '%s'",
-                       draft->path);
+                       draft->site->path);
     draft->temp[0] = '\0';
     return 0;
 }
@@ -291,21 +310,17 @@ int draft_commit(struct draft *draft, struct err *err)
     if (look_at_old(draft, &old, err) < 0 || set_attr(draft, &old, err) < 0)
         return -1;
     if (sync && fsync(draft->fd) < 0)
-        return err_sys(err, errno, "sync '%s'", draft->path);
-    if (publish(draft, err) < 0)
+        return err_sys(err, errno, "sync '%s'", draft->site->path);
+    if (publish(draft, &old, err) < 0)
         return -1;
-    if (sync && fsync(draft->folder) < 0)
-        return err_sys(err, errno, "sync the folder of '%s'", draft->path);
-    return 0;
+    return sync ? site_sync(draft->site, err) : 0;
 }
 
 void draft_done(struct draft *draft)
 {
     if (draft->temp[0])
-        (void)unlinkat(draft->folder, draft->temp, 0); /* nobody is left to tell */
+        (void)unlinkat(draft->site->folder, draft->temp, 0); /* nobody is left to tell */
     draft->temp[0] = '\0';
     fd_close(&draft->fd);
-    fd_close(&draft->folder);
-    free(draft->path);
-    draft->path = NULL;
+    site_done(&draft->own);
 }

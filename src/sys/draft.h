@@ -17,12 +17,12 @@
 #define SYS_DRAFT_H
 
 #include "sys/fs.h"
+#include "sys/site.h"
 
 struct draft {
-    int fd;           /* open for writing */
-    int folder;       /* where it is and will be */
-    char *path;       /* what it will be, for messages */
-    const char *name; /* its last part */
+    int fd;                  /* open for writing */
+    const struct site *site; /* where it is and will be */
+    struct site own;         /* of draft_open */
     char temp[FS_TEMP_NAME_SIZE];
     struct fs_replace_options options;
 };
@@ -30,6 +30,9 @@ struct draft {
 /* No options: keep what is there, and sync. On failure there is nothing to undo. */
 int draft_open(struct draft *draft, const char *path, const struct fs_replace_options *options,
                struct err *err);
+/* The same at a site that was walked, which it borrows; `follow` means nothing then. */
+int draft_open_at(struct draft *draft, const struct site *site,
+                  const struct fs_replace_options *options, struct err *err);
 int draft_add(struct draft *draft, struct str content, struct err *err);
 /* The rest of an open file, shared with it where the file system can. */
 int draft_copy(struct draft *draft, int from, struct err *err);

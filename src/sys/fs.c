@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
-#include "sys/path.h"
+#include "sys/site.h"
 
 /* What a file without a size (as in /proc) is first given room for. */
 #define FIRST_ROOM 4096
@@ -221,40 +221,23 @@ bool fs_is_temp_name(const char *name)
 
 int fs_symlink(const char *target, const char *path, struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    char name[FS_TEMP_NAME_SIZE];
-    const char *temp;
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (symlink(target, path) == 0)
-        return 0;
-    if (errno != EEXIST)
-        return err_sys(err, errno, "link '%s' to '%s'", path, target);
-
-    fs_temp_name(name);
-    temp = path_join(&arena, path_dirname(&arena, path), name);
-    if (symlink(target, temp) < 0)
-        return err_sys(err, errno, "make a link beside '%s'", path);
-    if (rename(temp, path) < 0) {
-        err_sys(err, errno, "replace '%s' by a link", path);
-        (void)unlink(temp); /* the first error is the one worth telling */
-        return -1;
-    }
-    return 0;
+    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_symlink(&site, target, err);
 }
 
 /* A folder that somebody else makes at the same moment is as good as ours. */
 static int make_one(const char *path, mode_t mode, struct err *err)
 {
+    const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
     struct fs_info info;
 
-    if (mkdir(path, mode) == 0) {
-        if (chmod(path, mode) < 0) /* the umask has had its say; the caller's mode wins */
-            return err_sys(err, errno, "set the mode of '%s'", path);
+    if (site_walk(&site, path, SITE_OWN | SITE_FOLLOW, err) < 0)
+        return -1;
+    if (site_mkdir(&site, &attr, err) == 0)
         return 0;
-    }
-    if (errno != EEXIST)
-        return err_sys(err, errno, "make the folder '%s'", path);
-    if (fs_stat(path, &info, err) < 0)
+    if (err->errnum != EEXIST || fs_stat(path, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)
         return err_sys(err, ENOTDIR, "make the folder '%s'", path);
@@ -287,47 +270,45 @@ int fs_mkdirs(const char *path, mode_t mode, struct err *err)
 
 int fs_rename(const char *from, const char *to, struct err *err)
 {
-    if (rename(from, to) < 0)
-        return err_sys(err, errno, "rename '%s' to '%s'", from, to);
-    return 0;
+    AUTO_SITE struct site old = SITE_INIT, new = SITE_INIT;
+
+    if (site_walk(&old, from, SITE_OWN, err) < 0 || site_walk(&new, to, SITE_OWN, err) < 0)
+        return -1;
+    return site_rename(&old, &new, err);
 }
 
 int fs_unlink(const char *path, struct err *err)
 {
-    if (unlink(path) < 0 && !is_absence(errno))
-        return err_sys(err, errno, "remove '%s'", path);
-    return 0;
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_unlink(&site, err);
 }
 
 int fs_chmod(const char *path, mode_t mode, struct err *err)
 {
-    if (chmod(path, mode) < 0)
-        return err_sys(err, errno, "set the mode of '%s' to %04o", path, (unsigned)mode);
-    return 0;
+    const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path, SITE_OWN | SITE_FOLLOW, err) < 0)
+        return -1;
+    return site_set(&site, &attr, err);
 }
 
 int fs_chown(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
-    if (lchown(path, uid, gid) < 0)
-        return err_sys(err, errno, "set the owner of '%s' to %d:%d", path, (int)uid, (int)gid);
-    return 0;
-}
+    const struct fs_attr attr = { FS_KEEP, uid, gid };
+    AUTO_SITE struct site site = SITE_INIT;
 
-/* Floor, so that times before 1970 have nanoseconds from 0 up as well. */
-static struct timespec spec_of(int64_t ns)
-{
-    int64_t seconds = ns / CLOCK_SECOND - (ns % CLOCK_SECOND < 0 ? 1 : 0);
-
-    return (struct timespec){ (time_t)seconds, (long)(ns - seconds * CLOCK_SECOND) };
+    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_set(&site, &attr, err);
 }
 
 int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err)
 {
-    const struct timespec times[2] = { spec_of(atime), spec_of(mtime) };
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_sys(err, errno, "set the times of '%s'", path);
-    return 0;
+    if (site_walk(&site, path, SITE_OWN, err) < 0)
+        return -1;
+    return site_set_times(&site, atime, mtime, err);
 }
 
 int fs_sync_folder(const char *path, struct err *err)

@@ -1,5 +1,8 @@
 /*
- * fs - files, folders and links by path.
+ * fs - files, folders and links by path, for our own data and for looking.
+ *
+ * What belongs to somebody else is changed through sys/site.h, whose walk nobody can lead
+ * elsewhere; changes here are made through the same door, but follow whatever the path says.
  *
  * "Not there" is a result where one looks (a NULL view, FS_NONE) and no error
  * where one removes. Errors name the path and what was wanted. What others may
@@ -73,8 +76,9 @@ enum fs_sync {
 struct fs_replace_options {
     struct fs_attr attr;
     enum fs_sync sync;
-    bool follow; /* replace what a symbolic link leads to, not the link */
-    bool fresh;  /* fail when there is something already */
+    bool follow;                /* replace what a symbolic link leads to, not the link */
+    bool fresh;                 /* fail when there is something already */
+    const struct fs_info *seen; /* what the content was made from: fail when it is not there now */
 };
 
 /* Follows links, or does not. What is not there is FS_NONE. */

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "sys/fd.h"
+#include "sys/site.h"
 
 /* One open folder of the walk. */
 struct level {
@@ -20,7 +21,7 @@ struct level {
     VEC(const char *) names;
     size_t next;
     size_t path_length;
-    struct tree_entry entry; /* the folder itself, for TREE_LEAVE */
+    struct tree_entry entry; /* the folder itself, for TREE_LEAVE and for what is in it */
 };
 
 struct walk {
@@ -66,6 +67,20 @@ static void close_level(struct level *level)
     arena_done(&level->arena);
 }
 
+/* The folder that was looked at, and nothing that took its name since. */
+static int open_level(struct level *level, struct err *err)
+{
+    const struct tree_entry *entry = &level->entry;
+    struct stat st;
+
+    level->fd = openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (level->fd < 0 || fstat(level->fd, &st) < 0)
+        return err_sys(err, errno, "open the folder '%s'", entry->path);
+    if (st.st_ino != entry->info.inode || st.st_dev != entry->info.device)
+        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", entry->path);
+    return 0;
+}
+
 /* The walk goes down into `entry`, a folder. */
 static int enter(struct walk *walk, const struct tree_entry *entry, struct err *err)
 {
@@ -77,16 +92,16 @@ static int enter(struct walk *walk, const struct tree_entry *entry, struct err *
     if (walk->visit(walk->self, TREE_ENTER, entry, err) < 0)
         return -1;
     *level = (struct level){ .entry = *entry, .path_length = walk->path.n };
-    level->fd = openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (level->fd < 0)
-        return err_sys(err, errno, "open the folder '%s'", entry->path);
     walk->depth++;
-    return read_names(level, entry->path, err);
+    return open_level(level, err) < 0 ? -1 : read_names(level, entry->path, err);
 }
 
-static int visit(struct walk *walk, int folder, const char *name, struct err *err)
+static int visit(struct walk *walk, int folder, const struct fs_info *above, const char *name,
+                 struct err *err)
 {
-    struct tree_entry entry = { .folder = folder, .name = name, .depth = walk->depth };
+    struct tree_entry entry = {
+        .folder = folder, .above = above, .name = name, .depth = walk->depth
+    };
     struct stat st;
 
     entry.path = buf_text(&walk->path);
@@ -126,10 +141,10 @@ static int step(struct walk *walk, struct err *err)
     if (level->path_length > 0 && walk->path.p[level->path_length - 1] != '/')
         buf_add_char(&walk->path, '/');
     buf_add_text(&walk->path, name);
-    return visit(walk, level->fd, name, err);
+    return visit(walk, level->fd, &level->entry.info, name, err);
 }
 
-int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err)
+int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *err)
 {
     AUTO_FREE struct level *levels = mem_alloc(mem_product(TREE_DEPTH_MAX, sizeof(*levels)));
     struct walk walk = {
@@ -137,14 +152,28 @@ int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err)
     };
     int rc;
 
-    buf_add_text(&walk.path, path);
-    rc = visit(&walk, AT_FDCWD, path, err);
+    if (site->folder < 0)
+        return err_sys(err, ENOENT, "look at '%s'", site->path);
+    buf_add_text(&walk.path, site->path);
+    rc = visit(&walk, site->folder, &site->above, site->name, err);
     while (rc == 0 && walk.depth > 0)
         rc = step(&walk, err);
     while (walk.depth > 0)
         close_level(&levels[--walk.depth]);
     buf_done(&walk.path);
     return rc;
+}
+
+int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : tree_walk_at(&site, fn, self, err);
+}
+
+void tree_site(const struct tree_entry *entry, struct site *ret_site)
+{
+    site_enter(ret_site, entry->folder, entry->above, entry->name, entry->path, &entry->info);
 }
 
 /* --- removing ------------------------------------------------------------------ */
@@ -184,14 +213,16 @@ static int remove_entry(void *self, enum tree_step step, const struct tree_entry
     return 0;
 }
 
-int tree_remove(const char *path, struct err *err)
+int tree_remove_at(const struct site *site, struct err *err)
 {
-    struct fs_info info;
     uint64_t mount = 0;
 
-    if (fs_lstat(path, &info, err) < 0)
-        return -1;
-    if (info.kind == FS_NONE)
-        return 0;
-    return tree_walk(path, remove_entry, &mount, err);
+    return site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &mount, err);
+}
+
+int tree_remove(const char *path, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : tree_remove_at(&site, err);
 }

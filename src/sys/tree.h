@@ -14,6 +14,8 @@
 
 #include "sys/fs.h"
 
+struct site;
+
 /* A folder in a folder in a folder; each level holds one open file. */
 #define TREE_DEPTH_MAX 256
 
@@ -29,6 +31,7 @@ struct tree_entry {
     const char *path; /* the path of the walk and what is below it; valid during the call */
     size_t depth;     /* 0: where the walk began */
     struct fs_info info;
+    const struct fs_info *above; /* of `folder` */
 };
 
 /* Returns -1 to stop the walk. */
@@ -38,9 +41,14 @@ typedef int tree_fn(void *self, enum tree_step step, const struct tree_entry *en
 /* Visit `path` and all below it. What vanishes meanwhile is passed over. Fails with ERR_LIMIT below
  * TREE_DEPTH_MAX levels, and when `path` is not there. */
 int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err);
+/* The same from a site that was walked. Its last part may be another by now. */
+int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *err);
+/* What the walk is at, as a site; valid during the call. */
+void tree_site(const struct tree_entry *entry, struct site *ret_site);
 
 /* Remove it all; not there is fine. Stops at a mount point rather than empty another file system.
  */
 int tree_remove(const char *path, struct err *err);
+int tree_remove_at(const struct site *site, struct err *err);
 
 #endif

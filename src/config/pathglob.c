@@ -1,7 +1,3 @@
-/*
- * A pattern is expanded over its braces, then cut into tokens. Matching walks the
- * path once and keeps the set of tokens that it may stand before.
- */
 #include "config/pathglob.h"
 
 #include <string.h>
@@ -9,108 +5,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/utf8.h"
-
-enum token_kind {
-    TOKEN_CHAR,
-    TOKEN_ANY,   /* ? */
-    TOKEN_SET,   /* [...] */
-    TOKEN_STAR,  /* * */
-    TOKEN_DEEP,  /* ** */
-    TOKEN_PARTS, /* a part that is ** and the slash behind it */
-};
-
-struct token {
-    enum token_kind kind;
-    uint32_t c;
-    struct str set; /* what is between the brackets */
-};
+#include "base/glob.h"
 
 struct pathglob {
     bool excludes;
-    struct token *tokens;
-    size_t count;
+    struct str folder, pattern; /* with a slash at its end, or empty; behind it */
 };
-
-/* --- tokens ------------------------------------------------------------------------------ */
-
-static bool is_any_of(struct str set, uint32_t c)
-{
-    bool negated = set.n > 0 && (set.p[0] == '!' || set.p[0] == '^'), found = false;
-
-    if (negated)
-        set = str_from_offset(set, 1);
-    while (set.n > 0) {
-        uint32_t first = utf8_next(&set), last = first;
-
-        if (set.n > 1 && set.p[0] == '-') {
-            set = str_from_offset(set, 1);
-            last = utf8_next(&set);
-        }
-        found = found || (c >= first && c <= last);
-    }
-    return found != negated;
-}
-
-/* The bytes of "[...]" at the beginning; 0: the bracket means itself. */
-static size_t set_length(struct str text)
-{
-    size_t at = 1;
-
-    if (at < text.n && (text.p[at] == '!' || text.p[at] == '^'))
-        at++;
-    if (at < text.n && text.p[at] == ']')
-        at++;
-    at = str_find_char(text, ']', at);
-    return at == STR_NONE ? 0 : at + 1;
-}
-
-static struct token next_token(struct str *rest, bool at_part)
-{
-    struct token token = { .kind = TOKEN_CHAR };
-    size_t set = rest->p[0] == '[' ? set_length(*rest) : 0;
-    size_t used = 1;
-
-    if (str_starts(*rest, STR("**"))) {
-        while (used < rest->n && rest->p[used] == '*')
-            used++;
-        token.kind = TOKEN_DEEP;
-        if (at_part && used < rest->n && rest->p[used] == '/') {
-            token.kind = TOKEN_PARTS;
-            used++;
-        }
-    } else if (rest->p[0] == '*') {
-        token.kind = TOKEN_STAR;
-    } else if (rest->p[0] == '?') {
-        token.kind = TOKEN_ANY;
-    } else if (set > 0) {
-        token.kind = TOKEN_SET;
-        token.set = str_slice(*rest, 1, set - 2);
-        used = set;
-    } else {
-        token.c = utf8_next(rest);
-        return token;
-    }
-    *rest = str_from_offset(*rest, used);
-    return token;
-}
-
-static struct pathglob *compile(struct arena *arena, struct str folder, struct str pattern)
-{
-    struct pathglob *glob = ARENA_NEW(arena, struct pathglob);
-    bool at_part = true;
-
-    glob->tokens = ARENA_ARRAY(arena, struct token, folder.n + pattern.n + 1);
-    while (folder.n > 0)
-        glob->tokens[glob->count++].c = utf8_next(&folder);
-    while (pattern.n > 0) {
-        struct token *token = &glob->tokens[glob->count++];
-
-        *token = next_token(&pattern, at_part);
-        at_part = token->kind == TOKEN_PARTS || (token->kind == TOKEN_CHAR && token->c == '/');
-    }
-    return glob;
-}
 
 /* --- braces ------------------------------------------------------------------------------- */
 
@@ -251,8 +151,8 @@ static int expand(struct pathglob_set *set, struct str folder, struct str patter
         }
         base = folder;
         text = without_dots(set->arena, &base, text);
-        glob = compile(set->arena, base, text);
-        glob->excludes = excludes;
+        glob = ARENA_NEW(set->arena, struct pathglob);
+        *glob = (struct pathglob){ excludes, base, text };
         VEC_PUSH_IN(set->arena, &set->globs, glob);
         if (!excludes)
             add_root(set, base, text);
@@ -282,74 +182,19 @@ int pathglob_add(struct pathglob_set *set, const char *folder, struct str patter
     return 0;
 }
 
-/* Stand before token `at`; whatever may match nothing lets the next one in too. */
-static void enter(const struct pathglob *glob, bool *places, size_t at)
+static bool match(const struct pathglob *glob, struct str path)
 {
-    while (!places[at]) {
-        places[at] = true;
-        if (at == glob->count || glob->tokens[at].kind < TOKEN_STAR)
-            return;
-        at++;
-    }
-}
-
-static void step(const struct pathglob *glob, size_t at, uint32_t c, bool *next)
-{
-    const struct token *token = &glob->tokens[at];
-
-    switch (token->kind) {
-    case TOKEN_CHAR:
-        if (token->c == c)
-            enter(glob, next, at + 1);
-        break;
-    case TOKEN_ANY:
-        if (c != '/')
-            enter(glob, next, at + 1);
-        break;
-    case TOKEN_SET:
-        if (c != '/' && is_any_of(token->set, c))
-            enter(glob, next, at + 1);
-        break;
-    case TOKEN_STAR:
-        if (c != '/')
-            enter(glob, next, at);
-        break;
-    case TOKEN_DEEP: enter(glob, next, at); break;
-    case TOKEN_PARTS:
-        next[at] = true; /* inside a part: only its slash leads on */
-        if (c == '/')
-            enter(glob, next, at + 1);
-        break;
-    }
-}
-
-static bool match(const struct pathglob *glob, struct arena *arena, struct str path)
-{
-    bool *now = ARENA_ARRAY(arena, bool, glob->count + 1);
-    bool *next = ARENA_ARRAY(arena, bool, glob->count + 1);
-
-    enter(glob, now, 0);
-    while (path.n > 0) {
-        uint32_t c = utf8_next(&path);
-        bool *old = now;
-
-        memset(next, 0, glob->count + 1);
-        for (size_t at = 0; at < glob->count; at++)
-            if (now[at])
-                step(glob, at, c, next);
-        now = next;
-        next = old;
-    }
-    return now[glob->count];
+    return str_starts(path, glob->folder) &&
+           glob_match_with(glob->pattern, str_from_offset(path, glob->folder.n),
+                           GLOB_PATH | GLOB_CARET);
 }
 
 bool pathglob_match(const struct pathglob_set *set, struct str path)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
     bool matched = false;
 
     VEC_EACH (&set->globs, glob) {
-        if (!match(*glob, &arena, path))
+        if (!match(*glob, path))
             continue;
         if ((*glob)->excludes)
             return false;

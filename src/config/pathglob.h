@@ -1,10 +1,8 @@
 /*
  * pathglob - patterns over paths, as `restart.watch` writes them.
  *
- *     *       any characters but '/', or none
- *     **      any characters, '/' too; as a whole part between slashes also no part at all
- *     ?       one character but '/'
- *     [a-c]   one of these; [!a-c] none of these; never '/'
+ * They are those of base/glob.h with GLOB_PATH and GLOB_CARET, and also know
+ *
  *     {a,b}   either, with patterns inside; may be nested
  *     !...    at the beginning: what matches is excluded
  *

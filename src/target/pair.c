@@ -251,7 +251,7 @@ static void judge(struct walk *walk, const struct value *v)
     walk->found = true;
     if (walk->hit)
         return;
-    if (!walk->cut->matcher && walk->cut->wild.all && walk->cut->op == PAIR_EQ)
+    if (!walk->cut->matcher && str_is(walk->cut->wild.pattern, "*") && walk->cut->op == PAIR_EQ)
         walk->hit = true;
     else if (v->kind == VALUE_LIST)
         for (size_t i = 0; i < v->list->count && !walk->hit; i++)

@@ -1,7 +1,7 @@
 /*
- * wild - globs as targets write them: base/glob.h, and what people know from
- * elsewhere: [^a] negates like [!a], and a backslash takes the meaning of the next
- * character away. A pattern without special characters is compared, not matched.
+ * wild - globs as targets write them: base/glob.h with GLOB_CARET and GLOB_ESCAPE. What
+ * is asked of thousands of machines is made ready first: most patterns are a name or
+ * the beginning of one, which is compared and not matched.
  *
  * Memory: in the arena. Threads: any number may match.
  */
@@ -19,9 +19,9 @@ enum wild_flag {
 };
 
 struct wild {
-    struct str pattern;    /* in lower case when folding */
-    bool plain, all, fold; /* without special characters; "*"; either case */
-    bool prefix;           /* "web*" */
+    struct str pattern;
+    unsigned flags;     /* of base/glob.h */
+    bool plain, prefix; /* without special characters; "web*", and "*" */
 };
 
 struct wild wild_new(struct arena *arena, struct str pattern, unsigned flags);

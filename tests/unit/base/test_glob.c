@@ -77,6 +77,57 @@ TEST(globs_match_as_fnmatch_does)
             CHECK_STR(cases[i].pattern, cases[i].match ? "(a match)" : "(no match)");
 }
 
+static const struct {
+    unsigned flags;
+    const char *pattern, *text;
+    bool match;
+} flagged[] = {
+    { GLOB_CARET, "[^a]", "b", true },
+    { GLOB_CARET, "[^a]", "^", true },
+    { GLOB_CARET, "[^]a]", "]", false },
+    { GLOB_ESCAPE, "\\*", "*", true },
+    { GLOB_ESCAPE, "\\*", "a", false },
+    { GLOB_ESCAPE, "\\[a]", "[a]", true },
+    { GLOB_ESCAPE, "a\\", "a\\", true },
+    { GLOB_ESCAPE, "\\\\?", "\\x", true },
+    { 0, "\\*", "*", false },
+    { GLOB_FOLD, "Web*[A-C]", "wEBa", true },
+    { GLOB_FOLD, "\u00c9", "\u00e9", false },
+    { GLOB_PATH, "*", "a/b", false },
+    { GLOB_PATH, "a?b", "a/b", false },
+    { GLOB_PATH, "a[!x]b", "a/b", false },
+    { GLOB_PATH, "*/*.c", "src/x.c", true },
+    { GLOB_PATH, "*/*.c", "src/x/y.c", false },
+    { GLOB_PATH, "**", "a/b/c", true },
+    { GLOB_PATH, "**/x", "x", true },
+    { GLOB_PATH, "**/x", "a/b/x", true },
+    { GLOB_PATH, "**/x", "a/bx", false },
+    { GLOB_PATH, "a/**/b/*.c", "a/b/x.c", true },
+    { GLOB_PATH, "a/**/b/*.c", "a/c/b/b/x.c", true },
+    { GLOB_PATH, "a/**/b/*.c", "a/c/b/d/x.c", false },
+    { GLOB_PATH, "a**b", "a/x/b", true },
+    { 0, "a**/b", "a/x/b", true },
+};
+
+TEST(flags_say_what_else_a_pattern_means)
+{
+    for (size_t i = 0; i < ARRAY_LEN(flagged); i++)
+        if (glob_match_with(str_from(flagged[i].pattern), str_from(flagged[i].text),
+                            flagged[i].flags) != flagged[i].match)
+            CHECK_STR(flagged[i].pattern, flagged[i].match ? "(a match)" : "(no match)");
+}
+
+TEST(many_deep_stars_do_not_take_forever)
+{
+    AUTO_BUF struct buf pattern = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    for (int i = 0; i < 100; i++)
+        buf_add_text(&pattern, "**a*b");
+    buf_fill(&text, 'a', 4000);
+    CHECK(!glob_match_with(buf_view(&pattern), buf_view(&text), GLOB_PATH));
+}
+
 TEST(a_text_may_be_a_null_view)
 {
     struct str none = { NULL, 0 };

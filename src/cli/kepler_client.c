@@ -85,7 +85,7 @@ int kepler_client_check(const struct message *reply)
     if (strcmp(reply->name, MESSAGE_OK) == 0)
         return 0;
     if (strcmp(reply->name, MESSAGE_DENIED) == 0)
-        return kepler_error("permission denied: %s", text);
+        return kepler_error("Permission denied: %s", text);
     return kepler_error("%s", text);
 }
 
@@ -113,16 +113,39 @@ static void on_reply(void *self, struct kepler_client *client, const struct mess
     kepler_client_stop(client);
 }
 
-void kepler_tell(bool quiet, FILE *where, const struct value *body)
+/* Call `print` with each text of the list `key`; returns how many. */
+static size_t print_texts(const struct value *body, const char *key, void (*print)(const char *))
 {
-    const struct value *text = value_get(body, "message"), *warnings = value_get(body, "warnings");
+    const struct value *list = value_get(body, key);
+    size_t count = 0;
 
-    if (quiet)
-        return;
-    for (size_t i = 0; warnings && value_is(warnings, VALUE_LIST) && i < warnings->list->count; i++)
-        kepler_warn("%s", warnings->list->items[i].s.p);
-    if (text && value_is_textual(text) && text->s.n > 0)
+    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++)
+        if (value_is(&list->list->items[i], VALUE_STR)) {
+            print(list->list->items[i].s.p);
+            count++;
+        }
+    return count;
+}
+
+static void print_warning(const char *text)
+{
+    kepler_warn("%s", text);
+}
+
+static void print_error(const char *text)
+{
+    (void)kepler_error("%s", text);
+}
+
+int kepler_tell(bool quiet, FILE *where, const struct value *body)
+{
+    const struct value *text = value_get(body, "message");
+
+    if (!quiet)
+        (void)print_texts(body, "warnings", print_warning);
+    if (!quiet && text && value_is_textual(text) && text->s.n > 0)
         (void)fprintf(where, "%s\n", text->s.p);
+    return print_texts(body, "errors", print_error) > 0 ? KEPLER_FAILED : KEPLER_OK;
 }
 
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,

@@ -54,8 +54,9 @@ void kepler_client_done(struct kepler_client *client);
 /* Tell the error of a reply; returns the exit status. 0 for one that is fine. */
 int kepler_client_check(const struct message *reply);
 
-/* The warnings of a reply that is fine, and its message to `where`. */
-void kepler_tell(bool quiet, FILE *where, const struct value *body);
+/* The warnings and errors of a reply, and its message to `where`. Returns the exit status: that of
+ * a failure when there are errors, which are printed even when `quiet`. */
+int kepler_tell(bool quiet, FILE *where, const struct value *body);
 
 /* One request and its reply. Returns 0, or an exit status; the reason has been told. */
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,

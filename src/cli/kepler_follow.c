@@ -18,8 +18,10 @@
 
 /* A service that fails right after it was ready still counts. */
 #define LATE_FAILURE (200 * CLOCK_MS)
-#define FAILURE_MAX  4096
-#define SKIPPED_MAX  ((size_t)1 << 20)
+/* Lines of failed services that are shown at the end. */
+#define TAIL_LINES  20
+#define FAILURE_MAX 4096
+#define SKIPPED_MAX ((size_t)1 << 20)
 
 struct following {
     const struct kepler_follow *follow;
@@ -28,11 +30,14 @@ struct following {
     struct kepler_lines lines;
     uint64_t start_id, stop_id; /* 0: not asked for */
     bool answered;              /* what was asked for is under way */
+    bool ready;                 /* all that were waited for are */
     bool ended;
     int status;
     const char *message;       /* what was started */
     struct param_strs started; /* by us */
     int64_t before;            /* services that were up already */
+    VEC(const char *) failed;  /* services whose failure nobody handles */
+    uint64_t tail_id;          /* of the request for their last lines; 0: not asked for */
     struct timer timeout, late;
 };
 
@@ -45,10 +50,19 @@ static void end(struct following *following, int status)
     kepler_client_stop(&following->client);
 }
 
-/* The status so far, when the last thing has happened. */
+/* The status so far, when the last thing has happened. In the background nobody has seen what the
+ * failed services wrote: ask for that first. */
 static void finish(struct following *following)
 {
-    end(following, following->status);
+    const struct request_logs tail = { .config = following->follow->start.config,
+                                       .services = { following->failed.n, following->failed.p },
+                                       .tail = TAIL_LINES,
+                                       .has_tail = true };
+
+    if (!following->follow->detached || following->failed.n == 0)
+        end(following, following->status);
+    else if (!following->tail_id)
+        following->tail_id = kepler_client_send(&following->client, REQUEST_LOGS, &tail);
 }
 
 static void stop_some(struct following *following, struct param_strs services, bool clean,
@@ -57,6 +71,7 @@ static void stop_some(struct following *following, struct param_strs services, b
     const struct request_stop stop = { .config = following->follow->start.config,
                                        .services = services,
                                        .clean = clean,
+                                       .keep_logs = following->failed.n > 0,
                                        .because = because };
 
     if (!following->stop_id)
@@ -99,6 +114,8 @@ static void on_failure(struct following *following, const struct value *body)
 
     if (following->stop_id)
         return; /* it was we who stopped it */
+    VEC_PUSH_IN(following->client.arena, &following->failed,
+                arena_strdup(following->client.arena, name));
     kepler_failure_print(body, &text);
     (void)kepler_error("service '%s' failed: %s", name, buf_text(&text));
     kepler_progress_leave(&following->progress);
@@ -109,7 +126,7 @@ static void on_failure(struct following *following, const struct value *body)
                                    "the start was given up, since service "
                                    "'%s' failed",
                                    name));
-    else if (following->follow->detached)
+    else if (following->follow->kind == REQUEST_RESTART && following->follow->detached)
         finish(following);
 }
 
@@ -117,8 +134,10 @@ static void on_late(struct timer *timer)
 {
     struct following *following = container_of(timer, struct following, late);
 
-    if (!following->stop_id)
-        finish(following);
+    if (following->stop_id)
+        return;
+    following->ready = true;
+    finish(following);
 }
 
 static void on_ready(struct following *following)
@@ -232,12 +251,25 @@ static void on_reply(struct following *following, const struct message *reply)
     }
 }
 
+/* Evidence, not what was asked for: it goes where the errors go. */
+static void on_tail(struct following *following, const struct message *message)
+{
+    if (message->kind == MESSAGE_REPLY) {
+        end(following, following->status);
+        return;
+    }
+    following->lines.out = stderr;
+    kepler_lines_print(&following->lines, &message->body);
+}
+
 static void on_message(void *self, struct kepler_client *client, const struct message *message)
 {
     struct following *following = self;
 
     (void)client;
-    if (message->kind == MESSAGE_EVENT && message->id == following->start_id)
+    if (following->tail_id && message->id == following->tail_id)
+        on_tail(following, message);
+    else if (message->kind == MESSAGE_EVENT && message->id == following->start_id)
         on_event(following, message);
     else if (message->kind == MESSAGE_REPLY)
         on_reply(following, message);
@@ -251,8 +283,8 @@ static void on_timeout(struct timer *timer)
     AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
     bool any = kepler_progress_print_pending(&following->progress, &text);
 
-    end(following, kepler_error("timed out before all services were ready%s%s", any ? ": " : "",
-                                buf_text(&text)));
+    end(following,
+        kepler_error("timeout: not all services are ready%s%s", any ? ": " : "", buf_text(&text)));
 }
 
 /* Detached, what was asked for goes on without us. */
@@ -282,31 +314,31 @@ static int listen_to_signals(struct following *following)
     return 0;
 }
 
-/* In the foreground, of those that somebody wants to see: silence is no answer. */
-static void warn_of_skipped(const struct following *following)
+/* A service that was named and never ran is an error. */
+static void check_named(struct following *following)
 {
     const struct param_strs names = following->follow->start.services;
 
+    if (following->follow->only_look || following->stop_id)
+        return;
     for (size_t i = 0; i < names.n; i++) {
         const char *reason = kepler_progress_find_skip(&following->progress, names.p[i]);
 
         if (reason)
-            kepler_warn("service '%s' was skipped: %s", names.p[i], reason);
+            following->status = kepler_error("service '%s' was skipped: %s", names.p[i], reason);
     }
 }
 
-/* Nobody saw it happen. */
-static void tell_skipped(const struct following *following)
+/* Where no terminal showed it happen. */
+static void print_not_started(const struct following *following)
 {
     AUTO_BUF struct buf text = BUF_INIT(SKIPPED_MAX);
+    const struct kepler_follow *follow = following->follow;
 
-    if (following->follow->quiet || following->progress.on)
+    if (follow->quiet || following->progress.on || !follow->detached ||
+        follow->start.services.n > 0)
         return;
-    if (!following->follow->detached) {
-        warn_of_skipped(following);
-        return;
-    }
-    kepler_progress_print_skipped(&following->progress, &text);
+    kepler_progress_print_not_started(&following->progress, &text);
     (void)fputs(buf_text(&text), stderr);
 }
 
@@ -337,9 +369,12 @@ static int run(struct following *following)
     kepler_progress_start(&following->progress, following->client.loop);
     kepler_client_run(&following->client);
     kepler_progress_stop(&following->progress);
-    tell_skipped(following);
-    if (following->ended && following->status == KEPLER_OK && following->message)
+    if (following->ready)
+        print_not_started(following);
+    if (following->message && (following->ready || following->status == KEPLER_OK))
         tell_end(following);
+    if (following->ended)
+        check_named(following);
     if (!following->ended)
         return kepler_error("the daemon went away%s%s", following->client.why[0] ? ": " : "",
                             following->client.why);

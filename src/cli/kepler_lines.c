@@ -86,7 +86,9 @@ static void print_line(struct kepler_lines *lines, const struct log_line *line, 
 
 void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool color)
 {
-    *lines = (struct kepler_lines){ .form = form, .color = color && form == LOG_LINE_PLAIN };
+    *lines = (struct kepler_lines){ .out = stdout,
+                                    .form = form,
+                                    .color = color && form == LOG_LINE_PLAIN };
 }
 
 void kepler_lines_done(struct kepler_lines *lines)
@@ -106,6 +108,6 @@ void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
         if (read_line(&list->list->items[i], &line))
             print_line(lines, &line, &out);
     }
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    (void)fflush(stdout); /* a failure is told when the command ends */
+    (void)fwrite(buf_text(&out), 1, out.n, lines->out);
+    (void)fflush(lines->out); /* a failure is told when the command ends */
 }

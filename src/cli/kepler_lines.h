@@ -1,5 +1,5 @@
 /*
- * kepler_lines - lines of services, as the daemon sends them, on stdout.
+ * kepler_lines - lines of services, as the daemon sends them, on stdout unless `out` is set.
  *
  * In colour, each service has one of its own, in the order in which they write: the same for
  * all that is shown by one command. Only plain lines are coloured.
@@ -11,6 +11,8 @@
 #ifndef CLI_KEPLER_LINES_H
 #define CLI_KEPLER_LINES_H
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/map.h"
 #include "logs/log_line.h"
@@ -18,6 +20,7 @@
 struct value;
 
 struct kepler_lines {
+    FILE *out;
     enum log_line_form form;
     bool color;
     struct arena arena;

@@ -59,15 +59,20 @@ static bool is_moving(const struct kepler_progress_line *line)
     return status_is_active(line->status) && !status_is_running(line->status);
 }
 
+static void print_line(const struct map_entry *entry, char mark, struct buf *out)
+{
+    const struct kepler_progress_line *line = entry->value;
+
+    buf_printf(out, "%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
+               line->reason ? ": " : "", line->reason ? line->reason : "");
+}
+
 static void draw_line(const struct kepler_progress *progress, const struct map_entry *entry,
                       struct buf *out)
 {
     static const char marks[] = { '|', '/', '-', '\\' };
-    const struct kepler_progress_line *line = entry->value;
-    char mark = is_moving(line) ? marks[progress->turn % sizeof(marks)] : ' ';
 
-    buf_printf(out, "%c %.*s  %s%s%s\n", mark, STR_ARG(entry->key), words[line->status],
-               line->reason ? ": " : "", line->reason ? line->reason : "");
+    print_line(entry, is_moving(entry->value) ? marks[progress->turn % sizeof(marks)] : ' ', out);
 }
 
 /* Rows of the screen that a text of whole lines takes; long lines are wrapped by the terminal. */
@@ -191,7 +196,8 @@ bool kepler_progress_is_up(const struct kepler_progress *progress, const char *s
 {
     const struct kepler_progress_line *line = map_find(&progress->lines, str_from(service));
 
-    return !line || (line->status != STATUS_SKIPPED && line->status != STATUS_FAILED);
+    return !line || (line->status != STATUS_SKIPPED && line->status != STATUS_FAILED &&
+                     line->status != STATUS_WAITING);
 }
 
 const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service)
@@ -203,13 +209,13 @@ const char *kepler_progress_find_skip(const struct kepler_progress *progress, co
     return line->reason ? line->reason : "for no reason";
 }
 
-void kepler_progress_print_skipped(const struct kepler_progress *progress, struct buf *out)
+void kepler_progress_print_not_started(const struct kepler_progress *progress, struct buf *out)
 {
     MAP_EACH (&progress->lines, entry) {
         const struct kepler_progress_line *line = entry->value;
 
-        if (line->status == STATUS_SKIPPED)
-            draw_line(progress, entry, out);
+        if (line->status == STATUS_SKIPPED || line->status == STATUS_WAITING)
+            print_line(entry, ' ', out);
     }
 }
 

@@ -49,8 +49,8 @@ bool kepler_progress_print_pending(const struct kepler_progress *progress, struc
 bool kepler_progress_is_up(const struct kepler_progress *progress, const char *service);
 /* Why a service was skipped; NULL: it was not. */
 const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service);
-/* The lines of those that were skipped, for where nothing is drawn. */
-void kepler_progress_print_skipped(const struct kepler_progress *progress, struct buf *out);
+/* The lines of those that were skipped or still wait, for where nothing is drawn. */
+void kepler_progress_print_not_started(const struct kepler_progress *progress, struct buf *out);
 void kepler_progress_done(struct kepler_progress *progress);
 
 #endif

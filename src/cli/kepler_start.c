@@ -64,14 +64,14 @@ static const char *find_clash(const struct start_args *args, size_t names)
         const char *text;
     } rules[] = {
         { args->hardening, "--hardening is not supported by this version" },
-        { args->wait && !args->detach, "--wait needs -d" },
-        { args->timeout > 0 && !args->wait, "--timeout needs --wait" },
-        { args->no_abort && !args->wait, "--no-abort-on-failure needs --wait" },
+        { args->wait && !args->detach, "--wait requires -d" },
+        { args->timeout > 0 && !args->wait, "--timeout requires --wait" },
+        { args->no_abort && !args->wait, "--no-abort-on-failure requires --wait" },
         { args->detach && (args->raw || args->json || args->abort),
           "--raw, --json and --abort-on-failure cannot be used with -d" },
         { args->detach && args->clean, "--clean cannot be used with -d" },
         { args->raw && args->json, "--raw and --json exclude each other" },
-        { args->no_deps && names == 0, "--no-deps needs at least one service" },
+        { args->no_deps && names == 0, "--no-deps requires at least one service" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
@@ -133,9 +133,7 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
     follow.start.progress = progress.on;
     status = kepler_ask_with(cli->arena, kind, &follow.start, &progress, &body);
     kepler_progress_done(&progress);
-    if (status == 0)
-        kepler_tell(args->globals.quiet, stdout, &body);
-    return status;
+    return status == 0 ? kepler_tell(args->globals.quiet, stdout, &body) : status;
 }
 
 static int run_start(struct cli *cli, const void *args, struct param_strs operands)
@@ -171,7 +169,8 @@ const struct command kepler_command_start = {
         "pull in what they depend on, but they wait for it, and their 'if' is not asked.\n"
         "\n"
         "A failure that no other service handles (by service_failed or service_stopped) gives\n"
-        "exit status 1 in the foreground and with --wait; with --wait it also stops all.\n",
+        "exit status 1 in the foreground and with --wait; with --wait it also stops all, unless\n"
+        "--no-abort-on-failure. So does a named service that was skipped.\n",
     .examples = "  kepler start\n"
                 "  kepler start -d --wait --timeout 30s\n"
                 "  kepler -f web.yaml start -d db -e DEBUG=1\n",

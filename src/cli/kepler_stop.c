@@ -44,9 +44,7 @@ static int run_stop(struct cli *cli, const void *raw, struct param_strs operands
     stop.progress = progress.on;
     status = kepler_ask_with(cli->arena, REQUEST_STOP, &stop, &progress, &body);
     kepler_progress_done(&progress);
-    if (status == 0)
-        kepler_tell(args->globals.quiet, stderr, &body);
-    return status;
+    return status == 0 ? kepler_tell(args->globals.quiet, stderr, &body) : status;
 }
 
 const struct command kepler_command_stop = {
@@ -132,7 +130,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
     if (args->wait && args->follow)
         return cli_usage(cli, "--wait and --follow exclude each other");
     if (args->timeout > 0 && !args->wait)
-        return cli_usage(cli, "--timeout needs --wait");
+        return cli_usage(cli, "--timeout requires --wait");
     if (kepler_config_path(cli->arena, &args->globals, &request.config, &err) < 0)
         return kepler_err(&err);
     if (args->wait || args->follow)
@@ -141,9 +139,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
     request.progress = progress.on;
     status = kepler_ask_with(cli->arena, REQUEST_RESTART, &request, &progress, &body);
     kepler_progress_done(&progress);
-    if (status == 0)
-        kepler_tell(args->globals.quiet, stdout, &body);
-    return status;
+    return status == 0 ? kepler_tell(args->globals.quiet, stdout, &body) : status;
 }
 
 const struct command kepler_command_restart = {

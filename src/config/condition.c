@@ -161,9 +161,13 @@ void condition_print_timeout(enum condition condition, const char *service, cons
                service, dependency, condition_title(condition));
 }
 
-static void print_unsatisfied(const struct condition_facts *facts, struct buf *out)
+static void print_end(const struct condition_facts *facts, struct buf *out)
 {
-    buf_add_text(out, "dependency ");
+    static const char *const words[STATUSES] = { [STATUS_STOPPED] = "was stopped",
+                                                 [STATUS_FAILED] = "failed to start",
+                                                 [STATUS_KILLED] = "was killed",
+                                                 [STATUS_EXITED] = "exited with exit code None" };
+
     if (facts->status == STATUS_EXITED && facts->has_exit_code) {
         buf_printf(out, "exited with exit code Some(%d)", facts->exit_code);
     } else if (facts->status == STATUS_FAILED && facts->has_exit_code) {
@@ -171,12 +175,17 @@ static void print_unsatisfied(const struct condition_facts *facts, struct buf *o
     } else if (facts->status == STATUS_KILLED && facts->signal > 0) {
         buf_add_text(out, "was killed by ");
         signal_print(facts->signal, out);
+    } else if (facts->status == STATUS_STOPPED && facts->untouched) {
+        buf_add_text(out, "was not started");
     } else {
-        buf_add_text(out, facts->status == STATUS_STOPPED  ? "was stopped"
-                          : facts->status == STATUS_FAILED ? "failed to start"
-                          : facts->status == STATUS_KILLED ? "was killed"
-                                                           : "exited with exit code None");
+        buf_add_text(out, words[facts->status]);
     }
+}
+
+static void print_unsatisfied(const struct condition_facts *facts, struct buf *out)
+{
+    buf_printf(out, "dependency `%s` ", facts->name);
+    print_end(facts, out);
     buf_add_text(out, ", won't restart (policy: ");
     policy_print_title(facts->policy->flags, out);
     buf_add_char(out, ')');

@@ -29,6 +29,7 @@ static const struct param stop_params[] = {
     PARAM("services", STRS, ARGS, services, "which; none: all"),
     PARAM("clean",    BOOL, ARGS, clean, "forget the config and all that is stored of it"),
     PARAM("progress", BOOL, ARGS, progress, "tell what happens, until the reply"),
+    PARAM("keep_logs", BOOL, ARGS, keep_logs, "whatever retention.on_stop says"),
     PARAM("signal",   STR,  ARGS, signal, "instead of each service's own"),
     PARAM("because",  STR,  ARGS, because, "why, in words that are kept with what comes of it"),
     { 0 },

@@ -59,6 +59,7 @@ struct request_stop {
     struct param_strs services;
     bool clean;
     bool progress;       /* tell what happens, until the reply */
+    bool keep_logs;      /* whatever retention.on_stop says */
     const char *signal;  /* NULL: each service's own */
     const char *because; /* for the causes that are kept; or NULL */
 };

@@ -147,9 +147,9 @@ static struct value_list *find_startable(struct call *call, unsigned flags)
     return names;
 }
 
-/* Those that were named and did not come up, for the warnings; returns how many. One that has run
- * and ended did come up. */
-static size_t add_fallen(struct call *call, struct value_list *warnings)
+/* Those that were named and did not come up; returns how many. One that has run and ended did come
+ * up. */
+static size_t add_fallen(struct call *call, struct value_list *errors)
 {
     static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
                                                  [STATUS_FAILED] = "failed",
@@ -164,7 +164,7 @@ static size_t add_fallen(struct call *call, struct value_list *warnings)
             continue;
         count++;
         value_list_push(
-            &call->arena, warnings,
+            &call->arena, errors,
             value_text(arena_printf(&call->arena, "service '%s' %s%s%s", service->config->name,
                                     word, reason[0] ? ": " : "", reason)));
     }
@@ -174,6 +174,7 @@ static size_t add_fallen(struct call *call, struct value_list *warnings)
 /* Services that were named are waited for until they are through. */
 static void step_started(struct call *call)
 {
+    struct value_list *errors;
     struct value body;
     size_t fallen;
 
@@ -184,7 +185,9 @@ static void step_started(struct call *call)
     if (!engine_is_started(call->project->engine, call->set))
         return;
     body = start_body(call);
-    fallen = add_fallen(call, value_get(&body, "warnings")->list);
+    errors = value_list_new(&call->arena, 0);
+    fallen = add_fallen(call, errors);
+    value_map_set(&call->arena, body.map, value_text("errors"), value_list(errors));
     value_map_set(&call->arena, body.map, value_text("message"),
                   value_text(start_words(call, fallen < call->count ? call->count - fallen : 0)));
     call_finish(call, body);
@@ -276,7 +279,7 @@ void handle_start(struct call *call)
     const struct request_start *args = call->args;
 
     if (args->no_deps && args->services.n == 0) {
-        call_refuse(call, MESSAGE_ERROR, "--no-deps needs at least one service");
+        call_refuse(call, MESSAGE_ERROR, "--no-deps requires at least one service");
         return;
     }
     if (call_find_project(call, args->config) < 0 || is_busy(call))
@@ -362,7 +365,7 @@ void handle_run(struct call *call)
     const struct request_start *args = call->args;
 
     if (args->no_deps && args->services.n == 0)
-        call_refuse(call, MESSAGE_ERROR, "--no-deps needs at least one service");
+        call_refuse(call, MESSAGE_ERROR, "--no-deps requires at least one service");
     else
         load_anew(call);
 }

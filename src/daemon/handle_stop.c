@@ -86,7 +86,7 @@ static void stop_unloaded(struct call *call)
 void handle_stop(struct call *call)
 {
     const struct request_stop *args = call->args;
-    struct engine_stop how = { .clean = args->clean };
+    struct engine_stop how = { .clean = args->clean, .keep_logs = args->keep_logs };
 
     if (args->signal) {
         how.signal = signal_parse(str_from(args->signal));

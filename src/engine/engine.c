@@ -358,7 +358,8 @@ static void clear_stopped_logs(struct engine *engine, struct service *service)
 {
     struct event event = { .kind = EVENT_CLEAR_LOGS };
 
-    if (!status_is_active(service_status(service)) && service->plan.logs.on_stop == CONFIG_CLEAR)
+    if (!status_is_active(service_status(service)) && !service->keep_logs &&
+        service->plan.logs.on_stop == CONFIG_CLEAR)
         engine_tell(engine, service, &event);
 }
 
@@ -372,6 +373,7 @@ void engine_stop(struct engine *engine, struct engine_set set, const struct engi
         service->start_due = false;
         service->stop_signal = options ? options->signal : 0;
         service->leaving = status_is_active(service_status(service));
+        service->keep_logs = options && options->keep_logs;
         clear_stopped_logs(engine, service);
     }
     for (size_t i = 0; i < set_count(engine, set); i++) {

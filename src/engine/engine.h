@@ -54,8 +54,9 @@ enum engine_flag {
 void engine_start(struct engine *engine, struct engine_set set, unsigned flags);
 
 struct engine_stop {
-    int signal; /* 0: each service's own */
-    bool clean; /* run pre_cleanup hooks afterwards, where something ever ran */
+    int signal;     /* 0: each service's own */
+    bool clean;     /* run pre_cleanup hooks afterwards, where something ever ran */
+    bool keep_logs; /* whatever the retention rules say: somebody is to see what went wrong */
 };
 /* Stop in parallel, dependents before what they depend on. Wins over any start or restart that is
  * going on. */

@@ -5,6 +5,11 @@
 #include "config/config.h"
 #include "sys/timers.h"
 
+static bool is_waited_for(const struct service_edge *edge)
+{
+    return edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER;
+}
+
 /* Does this service wait for something that will not come by itself? `settled` says it of all that
  * come before it. There is hope where an edge will end by itself, by its timeout, or where somebody
  * may yet start what it waits for. */
@@ -17,7 +22,7 @@ static bool is_stuck(const struct service *service, const bool *settled, bool *r
         const struct service_edge *edge = &service->edges[i];
         struct condition_facts facts = service_facts(edge->target);
 
-        if (edge->wait != EDGE_CONDITION && edge->wait != EDGE_ORDER)
+        if (!is_waited_for(edge))
             continue;
         if (timer_is_set(&edge->timer) || condition_may_come(&facts))
             *ret_hope = true;
@@ -25,6 +30,29 @@ static bool is_stuck(const struct service *service, const bool *settled, bool *r
             stuck = true;
     }
     return stuck;
+}
+
+/* Is the dependency ready, and may it stay as it is for ever without meeting the condition? One
+ * that runs to its end, or is about to start, does not; one that waits does when what it waits for
+ * does. */
+static bool is_deferred(const struct service_edge *edge, const bool *ready)
+{
+    const struct service *target = edge->target;
+    struct condition_facts facts = service_facts(target);
+
+    if (!is_waited_for(edge) || !ready[target->index])
+        return false;
+    return service_status(target) == STATUS_WAITING ||
+           condition_waits_for_trouble(edge->config->condition) ||
+           (edge->config->condition == CONDITION_HEALTHY && status_is_running(facts.status));
+}
+
+static bool waits_for_event(const struct service *service, const bool *ready)
+{
+    for (size_t i = 0; i < service->edge_count; i++)
+        if (is_deferred(&service->edges[i], ready))
+            return true;
+    return false;
 }
 
 static bool is_checked(const struct service *service)
@@ -35,7 +63,6 @@ static bool is_checked(const struct service *service)
 static bool is_ready(const struct service *service, const bool *ready)
 {
     enum status status = service_status(service);
-    bool hope;
 
     if (service->queued || service->start_due)
         return false;
@@ -44,7 +71,7 @@ static bool is_ready(const struct service *service, const bool *ready)
     if (status_is_running(status))
         return is_checked(service) && !service->exited &&
                (!service->routine || status != STATUS_RUNNING);
-    return status == STATUS_WAITING && is_stuck(service, ready, &hope);
+    return status == STATUS_WAITING && waits_for_event(service, ready);
 }
 
 static bool is_wanted(struct engine_set set, uint32_t index)

@@ -14,7 +14,8 @@
 
 /* Have the named services come as far as they will without something new happening? One is ready
  * when it runs (and its health is known, where it has a check), when it has ended or was skipped,
- * or when it waits for something that only a later event could bring. Others do not count. */
+ * or when it waits for what need never happen: a failure, a stop, or the health of something that
+ * is up. What waits for such a service is ready too. Others do not count. */
 bool readiness_is_ready(const struct engine *engine, struct engine_set set);
 
 /* Will nothing ever happen again by itself? No service runs, starts, stops or can still start. */

@@ -434,7 +434,7 @@ static enum op_result op_stopped(struct service *service)
 {
     service->record.restarts = service->record.restarts_since_healthy = 0;
     service->window_count = 0;
-    clear_logs(service, service->plan.logs.on_stop);
+    clear_logs(service, service->keep_logs ? CONFIG_RETAIN : service->plan.logs.on_stop);
     return settle(service, STATUS_STOPPED);
 }
 

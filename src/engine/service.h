@@ -140,6 +140,7 @@ struct service {
     bool start_due;    /* start once it is down */
     bool clean_due;    /* run pre_cleanup once all that are stopped with it are down */
     bool spawn_failed; /* the last try to restart did not even get a process */
+    bool keep_logs;    /* of the stop that is going on: lines stay */
     bool no_deps;      /* of the start that is going on */
     bool ignore_if;    /* likewise */
     bool told_restart; /* a restart began; dependents are to learn of it */

@@ -167,13 +167,13 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
 
 
 @pytest.mark.parametrize("words, text", [
-    (["start", "--wait"], "--wait needs -d"),
-    (["start", "-d", "--timeout", "3s"], "--timeout needs --wait"),
+    (["start", "--wait"], "--wait requires -d"),
+    (["start", "-d", "--timeout", "3s"], "--timeout requires --wait"),
     (["start", "-d", "--wait", "--timeout", "0s"], "at least 1 ms"),
     (["restart", "--wait", "--timeout", "0s"], "at least 1 ms"),
-    (["start", "--no-abort-on-failure"], "--no-abort-on-failure needs --wait"),
+    (["start", "--no-abort-on-failure"], "--no-abort-on-failure requires --wait"),
     (["start", "-d", "--json"], "cannot be used with -d"),
-    (["start", "--no-deps"], "--no-deps needs at least one service"),
+    (["start", "--no-deps"], "--no-deps requires at least one service"),
     (["start", "-d", "--hardening", "strict"], "--hardening is not supported"),
     (["run", "-d", "--clean"], "--clean cannot be used with -d"),
     (["restart", "--wait", "--follow"], "exclude each other"),
@@ -296,7 +296,7 @@ def test_wait_returns_when_all_are_ready(home):
           later: {run: "true", depends_on: {b: {condition: service_stopped}}}
         """)
     run = home.start("--wait", "--timeout", "100s")
-    assert run.stdout == "Started 4 services\n"
+    assert (run.stdout, run.stderr) == ("Started 3 services\n", "  later  Waiting\n")
     services = home.services()
     assert [services[name]["status"] for name in "ab"] == ["healthy", "running"]
     home.wait_for("c", "exited")
@@ -316,21 +316,20 @@ def test_wait_gives_up_at_its_timeout(home):
         """)
     run = home.start("--wait", "--timeout", "300ms", check=False)
     assert run.returncode == 1
-    assert "timed out" in run.stderr
+    assert "timeout: not all services are ready: a is running" in run.stderr
     home.wait_for("a", "running")
 
 
-@pytest.mark.parametrize("words, other", [([], "stopped"), (["--no-abort-on-failure"], "running")])
-def test_wait_ends_with_a_failure_and_stops_the_others_unless_told_not_to(home, words, other):
+def test_wait_ends_with_a_failure_and_stops_the_others(home):
     home.write("""
         services:
           a: {run: "exit 5"}
           b: {run: "exec sleep 1000", healthcheck: {run: "false", retries: 100000}}  # never ready
         """)
-    run = home.start("--wait", *words, check=False)
+    run = home.start("--wait", check=False)
     assert run.returncode == 1
     assert "Error: service 'a' failed: exit code 5" in run.stderr
-    assert home.status("b") == other
+    assert home.status("b") == "stopped"
 
 
 def test_ctrl_c_stops_what_the_foreground_started(home):
@@ -415,7 +414,7 @@ def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
                           "so `service_failed` can never be met",
         "web": "`if` condition evaluated to false: `service.debug`",
         "api": "dependency `web` was skipped",
-        "monitor": "dependency exited with exit code Some(0), won't restart (policy: No)",
+        "monitor": "dependency `app` exited with exit code Some(0), won't restart (policy: No)",
     }
     late = "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy"
     text, status = home.on_terminal("start", "-d", "--wait", "--no-abort-on-failure")
@@ -439,12 +438,14 @@ def test_a_service_that_was_skipped_is_told_where_it_was_asked_for_and_does_not_
           none: {command: [/nonexistent]}
           medic: {run: "true", depends_on: {none: {condition: service_failed}}}
         """)
-    why = "dependency was stopped, won't restart (policy: No)"
-    run = home.run("start", "web", "job", "--raw")
-    assert (run.stdout, run.stderr) == ("job\n", f"Warning: service 'web' was skipped: {why}\n")
-    run = home.start("--wait", "web", "job")
-    assert (run.stdout, run.stderr) == ("Started 1 service\n", f"  web  Skipped: {why}\n")
-    assert home.start("--wait", "-q", "web").stdout == ""
+    why = "dependency `db` was not started, won't restart (policy: No)"
+    error = f"Error: service 'web' was skipped: {why}\n"
+    run = home.run("start", "web", "job", "--raw", check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "job\n", error)
+    run = home.start("--wait", "web", "job", check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "Started 1 service\n", error)
+    run = home.start("--wait", "-q", "web", check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", error)
     assert home.start("--wait").stdout == "Started 4 services\n"
     assert home.status("none") == "failed"
 
@@ -470,11 +471,62 @@ def test_a_start_by_name_tells_what_did_not_come_up(home):
           bad: {command: [no-such-program]}
           app: {run: "exec sleep 1000"}
         """)
-    run = home.start("web", "bad", "app")
-    assert run.stdout == "Started 1 service\n"
+    run = home.start("web", "bad", "app", check=False)
+    assert (run.returncode, run.stdout) == (1, "Started 1 service\n")
     assert run.stderr.splitlines() == [
-        "Warning: service 'web' was skipped: dependency was stopped, won't restart (policy: No)",
-        "Warning: service 'bad' failed: start 'no-such-program': No such file or directory"]
+        "Error: service 'web' was skipped: dependency `db` was not started, won't restart (policy: No)",
+        "Error: service 'bad' failed: start 'no-such-program': No such file or directory"]
+
+
+def test_wait_stays_while_a_chain_waits_behind_a_one_shot_that_then_fails(home):
+    home.write("""
+        services:
+          migration: {run: "while [ ! -e go ]; do sleep 0.02; done; exit 3"}
+          app: {run: "exec sleep 1000", depends_on: {migration: {condition: service_completed_successfully}}}
+          web: {run: "exec sleep 1000", depends_on: [app]}
+        """)
+    command = home.begin("start", "-d", "--wait")
+    home.wait_for("web", "waiting")
+    home.wait_for("migration", "running")
+    assert command.poll() is None
+    home.write("", "go")
+    out, err = command.communicate(timeout=PATIENCE)
+    assert (command.returncode, out) == (1, "") and "service 'migration' failed: exit code 3" in err
+    assert home.status("web") in ("skipped", "stopped")
+
+
+def test_wait_without_abort_waits_for_all_and_lists_every_failure(home):
+    home.write("""
+        services:
+          bad: {run: "echo first words; exit 1"}
+          slow: {run: "while [ ! -e go ]; do sleep 0.02; done; exit 2"}
+          check: {run: "exec sleep 1000", healthcheck: {run: "test -e go", interval: 20ms, retries: 100000}}
+        """)
+    command = home.begin("start", "-d", "--wait", "--no-abort-on-failure")
+    home.wait_for("bad", "exited")
+    assert home.status("slow") == "running" and command.poll() is None
+    home.write("", "go")
+    home.wait_for("check", "healthy")
+    out, err = command.communicate(timeout=PATIENCE)
+    assert command.returncode == 1
+    assert "service 'bad' failed: exit code 1" in err and "service 'slow' failed: exit code 2" in err
+    assert "bad | first words" in err and home.status("check") == "healthy"
+
+
+def test_what_a_failed_start_leaves_is_kept_and_shown(home):
+    home.write("""
+        services:
+          db: {run: "echo ready; exec sleep 1000"}
+          web: {run: "echo cannot bind port 80 >&2; exit 7", depends_on: [db]}
+        """)
+    run = home.start("--wait", check=False)
+    assert run.returncode == 1 and run.stdout == ""
+    assert "Error: service 'web' failed: exit code 7\n" in run.stderr and "web | cannot bind port 80\n" in run.stderr
+    assert home.status("db") == "stopped"
+    assert home.lines() == [("db", "ready"), ("web", "cannot bind port 80")]
+    assert "its process ended: exit status 7" in home.run("why", "web").stdout
+    home.run("stop")
+    assert home.lines() == []
 
 
 # --- run, recreate, restart, stop ---------------------------------------------------------------
@@ -851,4 +903,4 @@ def test_a_stranger_is_refused_by_the_daemon_of_root(home):
     run = subprocess.run([KEPLER, "-f", home.path("kepler.yaml"), "ps"], env=home.environment(), capture_output=True,
                          text=True, timeout=PATIENCE, user=65534, group=65534, extra_groups=[], cwd="/")
     assert run.returncode == 1
-    assert "permission denied" in run.stderr and "group 'kepler'" in run.stderr
+    assert "Permission denied" in run.stderr and "group 'kepler'" in run.stderr

@@ -79,7 +79,7 @@ def test_conditions_on_the_end_of_a_dependency(home, condition, code, runs):
         home.wait_for("next", "running")
     else:
         found = home.wait_for("next", "skipped")
-        assert found["skip_reason"] == f"dependency exited with exit code Some({code}), won't restart (policy: No)"
+        assert found["skip_reason"] == f"dependency `job` exited with exit code Some({code}), won't restart (policy: No)"
         assert home.ps()["next"] == (f"Skipped ({found['skip_reason']})", "-")
 
 
@@ -282,7 +282,7 @@ def test_named_services_start_without_pulling_others_in(home):
           db: {run: "exec sleep 1000"}
           web: {run: "exec sleep 1000", depends_on: [db]}
         """)
-    home.start("web")
+    assert home.start("web", check=False).returncode == 1
     home.wait_for("web", "skipped")
     assert home.status("db") == "stopped"
     home.start("web", "--no-deps")
@@ -524,10 +524,10 @@ def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(ho
 
 
 @pytest.mark.parametrize("end, reason", [
-    ("run: 'sleep 0.1; exit 3'", "dependency exited with exit code Some(3), won't restart (policy: No)"),
-    ("run: 'kill -9 $$'", "dependency was killed by SIGKILL, won't restart (policy: No)"),
-    ("run: 'true', working_dir: /nowhere/at/all", "dependency failed to start, won't restart (policy: No)"),
-    ("run: 'exit 0', restart: on-failure", "dependency exited with exit code Some(0), won't restart (policy: OnFailure)"),
+    ("run: 'sleep 0.1; exit 3'", "dependency `job` exited with exit code Some(3), won't restart (policy: No)"),
+    ("run: 'kill -9 $$'", "dependency `job` was killed by SIGKILL, won't restart (policy: No)"),
+    ("run: 'true', working_dir: /nowhere/at/all", "dependency `job` failed to start, won't restart (policy: No)"),
+    ("run: 'exit 0', restart: on-failure", "dependency `job` exited with exit code Some(0), won't restart (policy: OnFailure)"),
 ])
 def test_permanently_unsatisfied_says_how_the_dependency_ended(home, end, reason):
     home.write(f"""

@@ -187,8 +187,8 @@ def test_a_dependency_that_nobody_started_skips_unless_its_policy_wants_it_up(ho
           a: {run: "exec sleep 1000", depends_on: [once]}
           b: {run: "exec sleep 1000", depends_on: [always]}
         """)
-    home.start("a")
-    assert home.services()["a"]["skip_reason"] == "dependency was stopped, won't restart (policy: No)"
+    assert home.start("a", check=False).returncode == 1
+    assert home.services()["a"]["skip_reason"] == "dependency `once` was not started, won't restart (policy: No)"
     command = home.begin("start", "-d", "b")
     home.wait_for("b", "waiting")
     home.start("always")
@@ -390,7 +390,7 @@ def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
     start = home.begin("start", "-d", "a")
     home.wait_for("a", "starting")
     home.run("stop")
-    assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Warning: service 'a' was stopped meanwhile\n")
+    assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Error: service 'a' was stopped meanwhile\n")
 
 
 def test_a_named_stop_leaves_the_others_and_unknown_names_are_told(home):
@@ -622,7 +622,7 @@ def test_a_service_that_its_start_limit_ends_has_the_exit_code_of_its_last_run(h
     last = home.wait_for("a", "failed")
     assert last["exit_code"] == 2 and "restarted 1 time within 60 s" in last["fail_reason"]
     assert home.wait_for("two", "exited")["exit_code"] == 0
-    reason = "dependency failed with exit code Some(2), won't restart (policy: Always)"
+    reason = "dependency `a` failed with exit code Some(2), won't restart (policy: Always)"
     assert home.wait_for("nine", "skipped")["skip_reason"] == reason
 
 
@@ -792,7 +792,7 @@ def test_progress_draws_over_itself_also_where_reasons_are_wrapped(home):
     assert status == 0
     lines = screen(text, 40)
     assert "".join(lines).count("job  ") == 1, lines
-    assert "web  Healthy" in "".join(lines) and "never  Skipped: dependency exited with exit" in "".join(lines).replace("\n", ""), lines
+    assert "web  Healthy" in "".join(lines) and "never  Skipped: dependency `job` exited with" in "".join(lines).replace("\n", ""), lines
 
 
 def test_on_a_terminal_ctrl_c_stops_the_services_and_a_second_one_ends_the_command(home):
@@ -880,7 +880,7 @@ def test_a_timeout_of_wait_names_what_is_not_ready(home):
         """)
     run = home.start("--wait", "--timeout", "2s", check=False)
     assert run.returncode == 1
-    assert run.stderr == "Error: timed out before all services were ready: db is running, web is waiting\n"
+    assert run.stderr == "Error: timeout: not all services are ready: db is running, web is waiting\n"
     assert home.status("fine") == "running"
 
 

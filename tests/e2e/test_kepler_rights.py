@@ -233,7 +233,7 @@ def test_a_stranger_is_told_what_to_do_and_a_new_member_is_in_at_once(home):
     file = home.give("mallory", "services: {web: {run: 'exec sleep 1000'}}")
     for words in (["start", "-d"], ["ps", "--all"], ["daemon", "status"], ["logs"], ["prune"], ["daemon", "stop"]):
         run = home.run(*words, file=file, user="mallory", check=False)
-        assert run.returncode == 1 and "permission denied" in run.stderr
+        assert run.returncode == 1 and "Permission denied" in run.stderr
         assert "usermod -aG kepler" in run.stderr and "KEPLER_DAEMON_PATH" in run.stderr
     home.machine.sh("gpasswd -a mallory kepler")
     home.start("--wait", file=file, user="mallory")

@@ -235,6 +235,7 @@ static int send_action(const struct tool *tool, const struct whereabouts *place,
                                          .services = services,
                                          .environment = environment(tool->arena) };
     const struct request_stop stop = { .config = place->config, .services = services };
+    const struct value *errors;
     struct message answer;
     const enum request_kind kind = action == SERVICE_STOP      ? REQUEST_STOP
                                    : action == SERVICE_RESTART ? REQUEST_RESTART
@@ -242,7 +243,13 @@ static int send_action(const struct tool *tool, const struct whereabouts *place,
 
     if (ask(tool, kind, kind == REQUEST_STOP ? (const void *)&stop : &start, &answer, err) < 0)
         return -1;
-    return is_reply(&answer, MESSAGE_OK) ? 0 : refused(&answer, err);
+    if (!is_reply(&answer, MESSAGE_OK))
+        return refused(&answer, err);
+    errors = value_get(&answer.body, "errors");
+    if (errors && value_is(errors, VALUE_LIST) && errors->list->count > 0 &&
+        value_is(&errors->list->items[0], VALUE_STR))
+        return err_set(err, ERR_INVALID, "kepler: %s", errors->list->items[0].s.p);
+    return 0;
 }
 
 static int act(const struct tool *tool, const char *name, enum service_action action,

@@ -189,7 +189,7 @@ TEST(reasons_have_the_documented_words)
     CHECK_STR(reason_for(CONDITION_FAILED, (struct condition_facts){ .status = STATUS_EXITED,
                                                                      .has_exit_code = true,
                                                                      .policy = &documented[NO] }),
-              "dependency exited with exit code Some(0), won't restart (policy: No)");
+              "dependency `redis` exited with exit code Some(0), won't restart (policy: No)");
     CHECK_STR(reason_for(CONDITION_STARTED, (struct condition_facts){ .status = STATUS_SKIPPED,
                                                                       .name = "web",
                                                                       .policy = &documented[NO] }),
@@ -197,14 +197,14 @@ TEST(reasons_have_the_documented_words)
     CHECK_STR(reason_for(CONDITION_STARTED, (struct condition_facts){ .status = STATUS_KILLED,
                                                                       .signal = SIGKILL,
                                                                       .policy = &documented[NO] }),
-              "dependency was killed by SIGKILL, won't restart (policy: No)");
+              "dependency `redis` was killed by SIGKILL, won't restart (policy: No)");
     CHECK_STR(reason_for(CONDITION_STARTED,
                          (struct condition_facts){ .status = STATUS_STOPPED,
                                                    .policy = &documented[ON_FAILURE] }),
-              "dependency was stopped, won't restart (policy: OnFailure)");
+              "dependency `redis` was stopped, won't restart (policy: OnFailure)");
     CHECK_STR(reason_for(CONDITION_HEALTHY, (struct condition_facts){ .status = STATUS_FAILED,
                                                                       .policy = &documented[NO] }),
-              "dependency failed to start, won't restart (policy: No)");
+              "dependency `redis` failed to start, won't restart (policy: No)");
 }
 
 TEST(unreachable_is_told_only_once_the_dependency_runs)

@@ -26,7 +26,8 @@ static const struct {
     { "transient.yaml", "worker=exited cleanup=exited", "cleanup 0: cleaned up\n" },
     { "propagation.yaml", "database=healthy backend=running", NULL },
     { "exit-codes.yaml",
-      "worker=exited five-to-ten=exited twenty=skipped(dependency exited with exit code Some(7), "
+      "worker=exited five-to-ten=exited twenty=skipped(dependency `worker` exited with exit code "
+      "Some(7), "
       "won't restart (policy: No))",
       "five-to-ten 0: exit code 1, or 5 to 10\n" },
     { "outputs.yaml", "migration=exited app=exited", "app 0: database version 42\n" },
@@ -41,7 +42,8 @@ static const struct {
       "proxy=skipped(dependency `web` was skipped) metrics=exited",
       "metrics 0: measuring\n" },
     { "completed-failure.yaml",
-      "migration=exited app=skipped(dependency exited with exit code Some(3), won't restart "
+      "migration=exited app=skipped(dependency `migration` exited with exit code Some(3), won't "
+      "restart "
       "(policy: No))",
       NULL },
 };

@@ -108,15 +108,16 @@ static bool is_missing(const struct tool *tool, const char *program)
     return strchr(program, '/') ? access(program, F_OK) < 0 : !tool_find(tool->arena, program);
 }
 
-static int find_account(const struct tool *tool, const char *name, const struct account **ret,
-                        struct process_user *user, struct err *err)
+static int find_account(const struct tool *tool, const struct tool_options *how,
+                        const struct account **ret, struct process_user *user, struct err *err)
 {
     struct account_gids gids = { .list = VEC_INIT };
 
-    if (account_find(tool->arena, name, ret, err) < 0)
+    *ret = how->account;
+    if (!*ret && account_find(tool->arena, how->runas, ret, err) < 0)
         return -1;
     if (!*ret)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", name);
+        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", how->runas);
     if (account_groups(tool->arena, *ret, &gids, err) < 0)
         return -1;
     *user = (struct process_user){ (*ret)->uid, (*ret)->gid, gids.list.p, gids.list.n };
@@ -136,7 +137,7 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
         .input = how->input,
     };
 
-    if (how->runas && find_account(tool, how->runas, &account, &user, err) < 0)
+    if ((how->runas || how->account) && find_account(tool, how, &account, &user, err) < 0)
         return -1;
     if (account && (user.uid != geteuid() || user.gid != getegid()))
         spec.user = &user;

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+struct account;
 struct arena;
 struct cancel;
 struct err;
@@ -33,10 +34,11 @@ struct tool {
 /* All zero is fine, and so is NULL. */
 struct tool_options {
     const char *cwd;
-    const char *runas;      /* a user, with home and groups */
-    const char *const *env; /* more of it, "NAME=value", ends in NULL */
-    struct str input;       /* a NULL view: none */
-    int64_t timeout;        /* nanoseconds; 0: that of the tool */
+    const char *runas;             /* a user, with home and groups */
+    const struct account *account; /* the same, looked up already; wins */
+    const char *const *env;        /* more of it, "NAME=value", ends in NULL */
+    struct str input;              /* a NULL view: none */
+    int64_t timeout;               /* nanoseconds; 0: that of the tool */
 };
 
 #define TOOL(...) ((const char *const[]){ __VA_ARGS__, NULL })

@@ -227,6 +227,45 @@ def test_a_revision_that_is_a_branch_is_followed(machine, repo):
     assert git(machine.root / "copy", "rev-parse", "HEAD") == fourth
 
 
+def test_a_name_is_the_whole_name_of_a_branch_or_a_tag(machine, repo):
+    copy = machine.root / "copy"
+    main = git(repo.path, "rev-parse", "HEAD")
+    for other in ("experimental/main", "old/v1"):
+        git(repo.path, "checkout", "-q", "-b", other, "main")
+        repo.commit(other)
+    git(repo.path, "tag", "v1", "main")
+    git(repo.path, "tag", "x/main", "old/v1")
+    git(repo.path, "checkout", "-q", "main")
+    for more in ({"rev": "main"}, {"branch": "main"}, {"rev": "v1"}):
+        machine.settles(latest(machine, repo.path, **more))
+        assert git(copy, "rev-parse", "HEAD") == main, more
+        machine.revert()
+    # nothing of this name: that another ends in it is no help
+    git(repo.path, "checkout", "-q", "old/v1")
+    git(repo.path, "branch", "-q", "-D", "main")
+    machine.apply(latest(machine, repo.path, rev="old/v1"))
+    assert "main" in machine.apply(latest(machine, repo.path, branch="main"))["git.latest:copy"]["error"]
+
+
+def test_a_branch_wins_over_a_tag_of_its_name(machine, repo):
+    copy = machine.root / "copy"
+    git(repo.path, "tag", "both", "main")
+    git(repo.path, "checkout", "-q", "-b", "both")
+    branch = repo.commit("branch")
+    git(repo.path, "checkout", "-q", "main")
+    machine.settles(latest(machine, repo.path, rev="both"))
+    assert git(copy, "rev-parse", "HEAD") == branch
+    machine.settles(latest(machine, repo.path, rev="main"))
+    git(repo.path, "checkout", "-q", "both")
+    branch = repo.commit("more")
+    machine.settles(latest(machine, repo.path, rev="both"))
+    assert git(copy, "rev-parse", "HEAD") == branch
+    machine.revert()
+    machine.apply(latest(machine, repo.path, branch="main"))
+    machine.settles(latest(machine, repo.path, branch="both"))
+    assert git(copy, "rev-parse", "HEAD") == branch
+
+
 def test_a_short_history_reaches_an_older_revision(machine, repo):
     first = git(repo.path, "rev-parse", "HEAD")
     repo.commit("two")
@@ -261,6 +300,107 @@ def test_git_runs_as_another_user_who_owns_the_copy(machine, repo, tmp_path):
     machine.settles(latest(machine, tmp_path / "public.git", user="nobody"))
     owners = {path.stat().st_uid for path in (machine.root / "copy").rglob("*")}
     assert owners == {65534}
+
+
+def open_folders(path):
+    for folder in [path, *path.parents][:4]:
+        folder.chmod(folder.stat().st_mode | 0o755)
+
+
+# Settings of a copy that name a program; in each "PROGRAM" is one that leaves a mark.
+PROGRAMS = {
+    "core.alternateRefsCommand": "PROGRAM", "core.askPass": "PROGRAM", "core.editor": "PROGRAM",
+    "core.fsmonitor": "PROGRAM", "core.gitProxy": "PROGRAM", "core.hooksPath": "HOOKS", "core.pager": "PROGRAM",
+    "core.sshCommand": "PROGRAM", "credential.helper": "!PROGRAM", "credential.http://127.0.0.1.helper": "!PROGRAM",
+    "diff.external": "PROGRAM", "diff.mark.textconv": "PROGRAM", "filter.mark.clean": "PROGRAM",
+    "filter.mark.process": "PROGRAM", "filter.mark.required": "true", "filter.mark.smudge": "PROGRAM",
+    "filter.a=b.smudge": "PROGRAM", "gpg.program": "PROGRAM", "merge.mark.driver": "PROGRAM",
+    "merge.verifySignatures": "true", "protocol.ext.allow": "always", "remote.origin.uploadpack": "PROGRAM",
+    "submodule.sub.update": "!PROGRAM",
+}
+
+
+def set_traps(copy, folder, attributes=True):
+    """The copy names a program wherever it can; returns the file that the program writes to."""
+    mark, program = folder / "mark", folder / "program"
+    program.write_text(f'#!/bin/sh\necho "$(id -u) $0 $*" >> {mark}\n')
+    program.chmod(0o755)
+    mark.touch()
+    mark.chmod(0o666)
+    hooks = folder / "hooks"
+    hooks.mkdir()
+    for hook in ["post-checkout", "post-merge", "reference-transaction", "pre-auto-gc", "post-index-change"]:
+        (hooks / hook).write_text(program.read_text())
+        (hooks / hook).chmod(0o755)
+        (copy / ".git/hooks").mkdir(exist_ok=True)
+        (copy / ".git/hooks" / hook).write_text(program.read_text())
+        (copy / ".git/hooks" / hook).chmod(0o755)
+    for key, value in PROGRAMS.items():
+        git(copy, "config", key, value.replace("PROGRAM", str(program)).replace("HOOKS", str(hooks)))
+    if attributes:
+        (copy / ".git/info/attributes").write_text("* filter=mark diff=mark merge=mark\n")
+    return mark
+
+
+@pytest.mark.parametrize("state", ["git.cloned", "git.latest"])
+def test_a_copy_runs_no_program_that_its_configuration_names(machine, repo, tmp_path, state):
+    copy = machine.root / "copy"
+    git(tmp_path, "clone", "-q", repo.path, copy)
+    mark = set_traps(copy, tmp_path)
+    commit = repo.commit("two")
+    text = f"copy: {{{state}: [{{name: '{repo.path}', target: {copy}, rev: '{commit}'}}]}}"
+    result = machine.apply(text)[f"{state}:copy"]
+    assert not result["failed"], result
+    assert git(copy, "-c", "core.fsmonitor=false", "rev-parse", "HEAD") == commit
+    assert (copy / "file").read_text() == "two"
+    assert machine.zester("git.revision", str(copy))[1] == 0
+    machine.revert()
+    assert mark.read_text() == ""
+    subprocess.run(["git", "-C", copy, "status"], check=False, env=ENV, capture_output=True)
+    assert mark.read_text() != ""
+
+
+def test_helpers_for_passwords_are_not_those_of_the_copy(machine, repo, tmp_path):
+    serve(tmp_path, repo)
+    served = tmp_path / "served"
+    machine.env.update(no_proxy="127.0.0.1", HOME=str(tmp_path))
+    with Server(tmp_path, "pw") as url:
+        machine.apply(latest(machine, f"{url}/served", https_user="ada", https_pass="pw"))
+        mark = set_traps(machine.root / "copy", tmp_path, attributes=False)
+        (tmp_path / ".gitconfig").write_text(f"""[credential]
+helper = "!f() {{ echo username=ada; echo password=pw; touch {tmp_path}/own; }}; f"
+""")
+        repo.commit("two")
+        git(served, "fetch", "-q", repo.path, "+main:main")
+        git(served, "update-server-info")
+        result = machine.apply(latest(machine, f"{url}/served"))["git.latest:copy"]
+    assert result["changed"] and not result["failed"], result
+    assert mark.read_text() == "" and (tmp_path / "own").exists()
+
+
+def test_git_runs_with_the_rights_of_the_owner_of_the_copy(machine, repo, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("another user needs root")
+    open_folders(tmp_path)
+    git(tmp_path, "clone", "-q", "--bare", repo.path, "public.git")
+    subprocess.run(["chown", "-R", "nobody", tmp_path / "public.git"], check=True)
+    copy = machine.root / "copy"
+    copy.mkdir()
+    os.chown(copy, 65534, 65534)
+    machine.settles(latest(machine, tmp_path / "public.git"))
+    assert {path.stat().st_uid for path in copy.rglob("*")} == {65534}
+    assert "controlled by user 'nobody'" in machine.apply(
+        latest(machine, tmp_path / "public.git", user="root"))["git.latest:copy"]["error"]
+    # below a folder of somebody else, and of a number without a name
+    for uid in (65534, 4242):
+        home = tmp_path / f"home{uid}"
+        home.mkdir()
+        os.chown(home, uid, uid)
+        subprocess.run(["chown", "-R", str(uid), tmp_path / "public.git"], check=True)
+        text = f"copy: {{git.cloned: [{{name: {home}/app, url: '{tmp_path}/public.git'}}]}}"
+        machine.settles(text)
+        assert {path.stat().st_uid for path in [home / "app", *(home / "app").rglob("*")]} == {uid}
+        assert machine.apply(text.replace("app,", "other, user: root,"))["git.cloned:copy"]["failed"]
 
 
 def test_urls_that_run_commands_are_refused(machine):

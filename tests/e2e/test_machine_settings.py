@@ -294,6 +294,13 @@ def test_fake_pip_installs_and_gives_back_what_was_there(tmp_path):
     assert (tmp_path / "pip").read_text().split() == ["Flask_Login==1.0"]
     assert not machine.apply(f"flask-login: {{pip.installed: [{{bin: {program}}}]}}")["pip.installed:flask-login"]["changed"]
     machine.settles(f"two: {{pip.installed: [{{pkgs: [flask-login==2.0, requests], bin: {program}}}]}}")
+    # 12.0 is not 2.0, although it ends in it; 2.0.0 is
+    machine.revert()
+    (tmp_path / "pip").write_text("flask==12.0\nother==2.0")
+    machine.settles(f"flask: {{pip.installed: [{{version: '2.0', bin: {program}}}]}}")
+    machine.revert()
+    assert (tmp_path / "pip").read_text().split()[:2] == ["flask==12.0", "other==2.0"]
+    assert not machine.apply(f"other: {{pip.installed: [{{version: 2.0.0, bin: {program}}}]}}")["pip.installed:other"]["changed"]
     result = machine.apply(f"missing: {{pip.installed: [{{bin: {program}}}]}}")["pip.installed:missing"]
     assert "No matching distribution found" in result["error"]
 

@@ -74,47 +74,60 @@ static bool is_full_commit(const char *rev)
     return strlen(rev) == 40 && rev[strspn(rev, "0123456789abcdef")] == '\0';
 }
 
-/* The commit that the repository has under the wanted name; asked over the network. A `rev` that
- * turns out to be a branch is followed as one, and HEAD is whatever the repository says. */
-static int ask_remote(struct state_run *run, struct repo_args *want, const char **ret,
+/* What the wanted name stands for in the repository. */
+struct found {
+    const char *commit;
+    bool is_branch;
+};
+
+/* Of what git lists, the rows whose whole name is wanted: "main" is not "experimental/main". A
+ * branch wins over a tag of its name, and a tag is what it stands for. */
+static struct found pick_ref(struct arena *arena, struct str text, const char *name)
+{
+    const char *const order[] = { arena_printf(arena, "refs/heads/%s", name),
+                                  arena_printf(arena, "refs/tags/%s^{}", name),
+                                  arena_printf(arena, "refs/tags/%s", name),
+                                  arena_printf(arena, "%s^{}", name), name };
+    struct found found = { NULL, false };
+    size_t best = ARRAY_LEN(order);
+
+    while (text.p) {
+        struct str line = str_cut(&text, '\n');
+        const struct str commit = str_cut(&line, '\t');
+
+        for (size_t i = 0; line.p && i < best; i++)
+            if (str_is(str_trim(line), order[i])) {
+                found.commit = arena_str(arena, commit).p;
+                best = i;
+            }
+    }
+    found.is_branch = best == 0;
+    return found;
+}
+
+/* Ask over the network. A `rev` that turns out to be a branch is followed as one, and HEAD is
+ * whatever the repository says. */
+static int ask_remote(struct state_run *run, struct repo_args *want, struct found *ret,
                       struct err *err)
 {
     const char *name = want->rev ? want->rev : want->branch ? want->branch : "HEAD";
-    struct str text, best = { NULL, 0 };
-    bool is_branch = false;
+    struct str text;
 
-    if (is_full_commit(name)) {
-        *ret = name;
+    *ret = (struct found){ name, false };
+    if (is_full_commit(name))
         return 0;
-    }
     if (repo_git(run, want, NULL,
                  TOOL("ls-remote", "--", want->url, name, arena_printf(run->arena, "%s^{}", name)),
                  &text, err) < 0)
         return -1;
-    while (text.p) {
-        struct str line = str_cut(&text, '\n');
-        const struct str commit = str_cut(&line, '\t');
-        const struct str ref = line.p ? str_trim(line) : STR("");
-        const bool peeled = str_ends(ref, STR("^{}"));
-
-        if (commit.n == 0)
-            continue;
-        /* a branch wins over a tag of its name; a tag is what it stands for */
-        if (!best.p || peeled || str_starts(ref, STR("refs/heads/")))
-            best = commit;
-        if (str_starts(ref, STR("refs/heads/")))
-            is_branch = true;
-        if (is_branch)
-            break;
-    }
-    if (want->rev && (is_branch || strcmp(name, "HEAD") == 0)) {
-        want->branch = is_branch ? name : NULL;
+    *ret = pick_ref(run->arena, text, name);
+    if (want->rev && (ret->is_branch || strcmp(name, "HEAD") == 0)) {
+        want->branch = ret->is_branch ? name : NULL;
         want->rev = NULL;
     }
-    *ret = best.p ? arena_str(run->arena, best).p : NULL;
-    if (!*ret && want->rev)
-        *ret = name; /* a short commit: only a fetch can tell */
-    if (*ret)
+    if (!ret->commit && want->rev)
+        ret->commit = name; /* a short commit: only a fetch can tell */
+    if (ret->commit)
         return 0;
     return err_set(err, ERR_NOT_FOUND, "%s has no branch or tag '%s'", want->url, name);
 }
@@ -137,7 +150,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
 {
     struct repo_args copy = ((const struct latest_args *)args)->repo, *want = &copy;
     struct repo now;
-    const char *commit;
+    struct found found;
     bool current;
 
     if (is_bare(args))
@@ -152,14 +165,14 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     if (!now.url || strcmp(now.url, want->url) != 0)
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
                       now.url ? now.url : "", want->url);
-    if (ask_remote(run, want, &commit, err) < 0 ||
-        is_current(run, want, &now, commit, &current, err) < 0)
+    if (ask_remote(run, want, &found, err) < 0 ||
+        is_current(run, want, &now, found.commit, &current, err) < 0)
         return -1;
     if (!current && want->rev)
         state_differs(run, "%s needs checkout to rev %s", want->path, want->rev);
     else if (!current)
         state_differs(run, "%s is behind %s (HEAD %.12s, there %.12s)", want->path, want->remote,
-                      now.head ? now.head : "none", commit);
+                      now.head ? now.head : "none", found.commit);
     if (!run->differs && want->rev)
         state_say(run, "%s is at rev %s", want->path, want->rev);
     else if (!run->differs)
@@ -174,7 +187,23 @@ static const char *target_of(struct state_run *run, const struct repo_args *want
 {
     if (want->rev || is_full_commit(commit))
         return commit;
-    return arena_printf(run->arena, "%s/%s", want->remote, want->branch ? want->branch : "HEAD");
+    return arena_printf(run->arena, "refs/remotes/%s/%s", want->remote,
+                        want->branch ? want->branch : "HEAD");
+}
+
+/* A branch that is only in the repository yet, although a tag may have its name. */
+static int start_branch(struct state_run *run, const struct repo_args *want, struct err *err)
+{
+    const char *here = arena_printf(run->arena, "refs/heads/%s", want->branch);
+    const char *there = arena_printf(run->arena, "refs/remotes/%s/%s", want->remote, want->branch);
+    const char *commit;
+
+    if (repo_resolve(run, want, here, &commit, err) < 0)
+        return -1;
+    if (commit)
+        return 0;
+    return repo_git(run, want, want->path,
+                    TOOL("branch", "--quiet", "--track", want->branch, there), NULL, err);
 }
 
 static int check_out(struct state_run *run, const struct repo_args *want, const struct repo *now,
@@ -191,7 +220,7 @@ static int check_out(struct state_run *run, const struct repo_args *want, const 
 }
 
 static int update(struct state_run *run, const struct latest_args *args, const struct repo *now,
-                  const char *commit, struct err *err)
+                  const struct found *found, struct err *err)
 {
     const struct repo_args *want = &args->repo;
     const bool reset = want->force || args->force_reset;
@@ -199,9 +228,10 @@ static int update(struct state_run *run, const struct latest_args *args, const s
     const char *target;
 
     if (repo_note(run, now, err) < 0 || repo_set_url(run, want, now, err) < 0 ||
-        repo_fetch(run, want, err) < 0 || check_out(run, want, now, forced, err) < 0)
+        repo_fetch(run, want, err) < 0 || (found->is_branch && start_branch(run, want, err) < 0) ||
+        check_out(run, want, now, forced, err) < 0)
         return -1;
-    target = target_of(run, want, commit);
+    target = target_of(run, want, found->commit);
     if (reset)
         return repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", target), NULL,
                         err);
@@ -209,7 +239,8 @@ static int update(struct state_run *run, const struct latest_args *args, const s
         return 0;
     if (repo_git(run, want, want->path, TOOL("merge", "--quiet", "--ff-only", target), NULL, err) <
         0)
-        return err_wrap(err, "%s has gone its own way (force_reset: true drops that)", want->path);
+        return err_wrap(err, "local branch in %s has diverged from %s (force_reset: true drops it)",
+                        want->path, want->remote);
     return 0;
 }
 
@@ -230,7 +261,7 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     struct latest_args copy = *(const struct latest_args *)args, *latest = &copy;
     struct repo_args *want = &copy.repo;
     struct repo now, after;
-    const char *commit;
+    struct found found;
     bool current = false;
 
     want->force |= is_bare(latest) && latest->force_clone;
@@ -238,14 +269,14 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
         return mirror_apply(run, want, err);
     if (repo_look(run, want, &now, err) < 0)
         return -1;
-    if (now.is_repo && (ask_remote(run, want, &commit, err) < 0 ||
-                        is_current(run, want, &now, commit, &current, err) < 0))
+    if (((now.is_repo || want->rev) && ask_remote(run, want, &found, err) < 0) ||
+        (now.is_repo && is_current(run, want, &now, found.commit, &current, err) < 0))
         return -1;
     if (current && now.url && strcmp(now.url, want->url) == 0) {
         state_unchanged(run);
         return 0;
     }
-    if ((now.is_repo ? update(run, latest, &now, commit, err) : clone(run, latest, err)) < 0 ||
+    if ((now.is_repo ? update(run, latest, &now, &found, err) : clone(run, latest, err)) < 0 ||
         repo_update_submodules(run, want, err) < 0 || repo_look(run, want, &after, err) < 0)
         return -1;
     buf_clear(&run->text);

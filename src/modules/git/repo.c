@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "modules/cmd/run_tool.h"
+#include "modules/git/guard.h"
 #include "state/change.h"
 #include "state/module.h"
 #include "state/validate.h"
@@ -17,6 +18,7 @@
 #include "sys/tree.h"
 
 #define HEX_MIN 7
+#define HEADS   "refs/heads/"
 
 int repo_validate(const struct repo_args *args, const struct value *where, struct diags *diags)
 {
@@ -47,25 +49,27 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
 
 /* --- git ----------------------------------------------------------------------------------- */
 
-/* The password is in the environment of git and of nobody else: not in its words, not in a file. */
-static void add_credentials(const struct tool *tool, struct tool_words *env,
-                            const struct repo_args *args)
+/* The password is in the environment of git and of nobody else: not in its words, not in a file.
+ * Other helpers would be asked first, and told the password. */
+static void add_credentials(struct guard_env *env, const struct repo_args *args)
 {
+    const struct tool *tool = env->tool;
+
     if (!args->https_user)
         return;
-    tool_add(tool, env, "GIT_CONFIG_COUNT=1");
-    tool_add(tool, env, "GIT_CONFIG_KEY_0=credential.helper");
-    tool_add(tool, env,
-             "GIT_CONFIG_VALUE_0=!f() { echo \"username=$ZESTER_GIT_USER\"; "
-             "echo \"password=$ZESTER_GIT_PASS\"; }; f");
-    tool_add(tool, env, arena_printf(tool->arena, "ZESTER_GIT_USER=%s", args->https_user));
+    guard_set(env, STR("credential.helper"), STR(""));
+    guard_set(env, STR("credential.helper"),
+              STR("!f() { echo \"username=$ZESTER_GIT_USER\"; "
+                  "echo \"password=$ZESTER_GIT_PASS\"; }; f"));
+    tool_add(tool, &env->words, arena_printf(tool->arena, "ZESTER_GIT_USER=%s", args->https_user));
     tool_add(
-        tool, env,
+        tool, &env->words,
         arena_printf(tool->arena, "ZESTER_GIT_PASS=%s", args->https_pass ? args->https_pass : ""));
 }
 
-int repo_try(struct state_run *run, const struct repo_args *args, const char *path,
-             const char *const *words, struct process_result *ret, struct err *err)
+static int run_git(struct state_run *run, const struct repo_args *args,
+                   const struct guard_user *user, const char *path, const char *const *words,
+                   struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *ssh =
@@ -74,25 +78,34 @@ int repo_try(struct state_run *run, const struct repo_args *args, const char *pa
                            "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o IdentitiesOnly=yes -i '%s'",
                            args->identity)
             : "GIT_SSH_COMMAND=ssh -o BatchMode=yes";
-    struct tool_words all = { 0 }, env = { 0 };
-    struct tool_options options = { .runas = args->user };
+    struct tool_options options = { .account = user->account, .cwd = path ? path : "/" };
+    struct tool_words all = { 0 };
+    struct guard_env env;
 
-    tool_add(&tool, &env, "GIT_TERMINAL_PROMPT=0");
-    tool_add(&tool, &env, ssh);
-    add_credentials(&tool, &env, args);
-    options.env = tool_argv(&tool, &env);
+    if (guard_start(&tool, user, path, &env, err) < 0)
+        return -1;
+    tool_add(&tool, &env.words, ssh);
+    add_credentials(&env, args);
+    options.env = guard_env(&env);
 
     tool_add(&tool, &all, "git");
-    if (path) {
-        tool_add(&tool, &all, "-C");
-        tool_add(&tool, &all, path);
-        /* A copy of another user is theirs, and the state says that it is meant. */
-        tool_add(&tool, &all, "-c");
-        tool_add(&tool, &all, arena_printf(run->arena, "safe.directory=%s", path));
-    }
+    tool_add(&tool, &all, *words);
+    if (strcmp(*words++, "fetch") == 0) /* else remote.NAME.uploadpack of the copy is run */
+        tool_add(&tool, &all, "--upload-pack=git-upload-pack");
     for (; *words; words++)
         tool_add(&tool, &all, *words);
     return tool_try(&tool, tool_argv(&tool, &all), &options, ret, err);
+}
+
+int repo_try(struct state_run *run, const struct repo_args *args, const char *path,
+             const char *const *words, struct process_result *ret, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    struct guard_user user;
+
+    if (guard_choose_user(&tool, args->user, args->path, &user, err) < 0)
+        return -1;
+    return run_git(run, args, &user, path, words, ret, err);
 }
 
 int repo_git(struct state_run *run, const struct repo_args *args, const char *path,
@@ -152,6 +165,7 @@ static int look_for_repo(struct state_run *run, const struct repo_args *args, bo
 int repo_look(struct state_run *run, const struct repo_args *args, struct repo *ret,
               struct err *err)
 {
+    const char *head;
     struct fs_info info;
 
     *ret = (struct repo){ 0 };
@@ -166,7 +180,12 @@ int repo_look(struct state_run *run, const struct repo_args *args, struct repo *
         ask(run, args, TOOL("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), &ret->head, err) <
             0)
         return -1;
-    return ask(run, args, TOOL("symbolic-ref", "--short", "--quiet", "HEAD"), &ret->branch, err);
+    /* with --short a branch that has the name of a tag becomes "heads/NAME" */
+    if (ask(run, args, TOOL("symbolic-ref", "--quiet", "HEAD"), &head, err) < 0)
+        return -1;
+    if (head && str_starts(str_from(head), STR(HEADS)))
+        ret->branch = head + strlen(HEADS);
+    return 0;
 }
 
 int repo_resolve(struct state_run *run, const struct repo_args *args, const char *name,
@@ -197,8 +216,9 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
     }
     if (repo_resolve(run, args, rev, &commit, err) < 0)
         return -1;
-    if (!commit && repo_resolve(run, args, arena_printf(run->arena, "%s/%s", args->remote, rev),
-                                &commit, err) < 0)
+    if (!commit &&
+        repo_resolve(run, args, arena_printf(run->arena, "refs/remotes/%s/%s", args->remote, rev),
+                     &commit, err) < 0)
         return -1;
     *ret = commit && strcmp(commit, now->head) == 0;
     return 0;
@@ -206,23 +226,20 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-static int own_folder(struct state_run *run, const struct repo_args *args, struct err *err)
+static int own_folder(struct state_run *run, const char *path, const struct account *account,
+                      struct err *err)
 {
     struct change_attr attr = CHANGE_KEEP;
-    const struct account *account;
 
-    if (!args->user)
-        return 0;
-    if (account_find(run->arena, args->user, &account, err) < 0)
-        return -1;
     if (!account)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
+        return 0;
     attr.uid = account->uid;
     attr.gid = account->gid;
-    return change_attr(run, args->path, &attr, err);
+    return change_attr(run, path, &attr, err);
 }
 
-static int make_folder(struct state_run *run, const struct repo_args *args, struct err *err)
+static int make_folder(struct state_run *run, const struct repo_args *args,
+                       const struct account *account, struct err *err)
 {
     const struct change_attr attr = CHANGE_KEEP;
     struct fs_names names = { 0 };
@@ -234,7 +251,7 @@ static int make_folder(struct state_run *run, const struct repo_args *args, stru
         if (change_make_parents(run, args->path, err) < 0 ||
             change_mkdir(run, args->path, &attr, err) < 0)
             return -1;
-        return own_folder(run, args, err);
+        return own_folder(run, args->path, account, err);
     }
     if (info.kind != FS_FOLDER)
         return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", args->path,
@@ -257,9 +274,12 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
+    struct process_result result;
+    struct guard_user user;
     struct fs_info before;
 
-    if (fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, err) < 0 ||
+    if (guard_choose_maker(&tool, args->user, args->path, &user, err) < 0 ||
+        fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, user.account, err) < 0 ||
         state_note(run, "cloned", value_bool(true), err) < 0)
         return -1;
     tool_add(&tool, &words, "clone");
@@ -281,7 +301,8 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
     tool_add(&tool, &words, "--");
     tool_add(&tool, &words, args->url);
     tool_add(&tool, &words, args->path);
-    if (repo_git(run, args, NULL, tool_argv(&tool, &words), NULL, err) == 0)
+    if (run_git(run, args, &user, NULL, tool_argv(&tool, &words), &result, err) == 0 &&
+        (process_status_ok(result.status) || tool_fail(TOOL("git", "clone"), &result, err) == 0))
         return 0;
     if (before.kind == FS_NONE)
         (void)rmdir(args->path); /* git has emptied it */
@@ -322,8 +343,9 @@ static int is_known(struct state_run *run, const struct repo_args *args, const c
     const char *commit;
 
     if (repo_resolve(run, args, name, &commit, err) < 0 ||
-        (!commit && repo_resolve(run, args, arena_printf(run->arena, "%s/%s", args->remote, name),
-                                 &commit, err) < 0))
+        (!commit &&
+         repo_resolve(run, args, arena_printf(run->arena, "refs/remotes/%s/%s", args->remote, name),
+                      &commit, err) < 0))
         return -1;
     *ret_known = commit != NULL;
     return 0;

@@ -1,7 +1,8 @@
 /*
  * repo - a git working copy, through the git program.
  *
- * git never asks for a password here: what it would ask for is an error.
+ * git never asks for a password here: what it would ask for is an error. It runs with the rights of
+ * who owns the copy, and runs no program that the copy names (modules/git/guard.h).
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -34,7 +35,7 @@ struct repo_args {
     PARAM("rev", STR, type, in.rev, "commit, tag or branch; wins over branch", .flags = PARAM_FILLED),              \
     PARAM("depth", INT, type, in.depth, "commits of history that a clone gets; 0: all", PARAM_RANGE(0, INT32_MAX)), \
     PARAM("remote", STR, type, in.remote, "name of the remote", .default_text = "origin"),                         \
-    PARAM("user", STR, type, in.user, "who runs git and owns what it makes", .aliases = "runas"),                   \
+    PARAM("user", STR, type, in.user, "who runs git and owns what it makes; without it the owner of the copy, or of the folder it is made in", .aliases = "runas"), \
     PARAM("identity", PATH, type, in.identity, "file of the private key for ssh"),                                  \
     PARAM("https_user", STR, type, in.https_user, "name for a repository over https", .flags = PARAM_FILLED),       \
     PARAM("https_pass", STR, type, in.https_pass, "its password", .flags = PARAM_FILLED | PARAM_SECRET),            \

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "edit/lines.h"
 #include "modules/cmd/run_tool.h"
+#include "modules/pip/release.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/process.h"
@@ -302,8 +303,8 @@ static int check_one(struct state_run *run, const struct installed_args *want, s
         state_differs(run, "%s is not installed", package);
         return 0;
     }
-    if (exact && !strpbrk(package, "<>!~,;*") && !want->upgrade) {
-        if (!str_is(now, exact + 2))
+    if (exact && !strpbrk(package, "<>!~,;*") && exact[2] != '=' && !want->upgrade) {
+        if (!release_matches(now, str_from(exact + 2)))
             state_differs(run, "%.*s version mismatch: got \"%.*s\", want \"%s\"",
                           STR_ARG(name_of(str_from(package))), STR_ARG(now), exact + 2);
         return 0;
@@ -427,7 +428,7 @@ static size_t add_changed(const struct tool *tool, struct tool_words *words, str
         const struct str name = name_of(line.text);
         const struct str there = version_of(in, name);
 
-        if (absent_only ? there.p != NULL : !there.p || str_ends(line.text, there))
+        if (absent_only ? there.p != NULL : !there.p || str_eq(there, version_of(line.text, name)))
             continue;
         tool_add(tool, words, arena_str(tool->arena, absent_only ? name : line.text).p);
         n++;

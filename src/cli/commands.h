@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 
+/* The fleet's own certificate authority: init, fingerprint, print, issue. */
+extern const struct command command_ca;
 /* Shell completion from the command tables, so that there is nothing to keep in step by hand. */
 extern const struct command command_completion;
 /* The manual of modules and of what templates can use. */

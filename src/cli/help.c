@@ -69,6 +69,7 @@ int help_print_group(const struct cli *cli, const struct command *group)
     add_commands(&out, group->commands);
     buf_printf(&out, "\nsee '%s %s COMMAND --help' for details\n", cli->program->name, group->name);
     add_examples(&out, group->examples);
+    add_statuses(&out, cli->program->statuses);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;
 }

@@ -55,19 +55,9 @@ static void wait_a_little(void)
 /* Beside us, else wherever PATH leads. */
 static int find_program(struct arena *arena, const char **ret_path, struct err *err)
 {
-    const char *self = NULL, *folder = NULL;
-    struct err ignored;
-
-    *ret_path = NULL;
-    if (fs_readlink(arena, "/proc/self/exe", &self, &ignored) == 0 && self) {
-        folder = path_dirname(arena, self);
-        *ret_path = program_find(arena, path_join(arena, folder, PROGRAM));
-    }
+    *ret_path = program_find_beside(arena, PROGRAM);
     if (!*ret_path)
-        *ret_path = program_find(arena, PROGRAM);
-    if (!*ret_path)
-        return err_set(err, ERR_NOT_FOUND, "no program '%s' in '%s', where kepler is, or in PATH",
-                       PROGRAM, folder ? folder : "the folder");
+        return err_set(err, ERR_NOT_FOUND, "no program '%s' beside kepler or in PATH", PROGRAM);
     return 0;
 }
 

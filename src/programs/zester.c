@@ -1,48 +1,57 @@
-/* zester - states, and later the fleet, from the command line. */
+/*
+ * zester - states on this machine, and the way to the fleet.
+ *
+ * What talks to the fleet needs libraries that make every start slower, so it is a program of its
+ * own, zester-fleet, which has all commands. Here are those that work on this machine; every other
+ * line is handed over as it is.
+ */
 #include <string.h>
+#include <unistd.h>
 
+#include "base/arena.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/zester.h"
+#include "sys/program.h"
 
-static const char details[] =
-    "Declare what a machine should be in YAML and Jinja; zester checks what differs,\n"
-    "changes only that, and can take it back.\n"
-    "\n"
-    "on this machine:\n"
-    "  zester --local state.apply REF --test    what would change\n"
-    "  zester --local state.apply REF           change it\n"
-    "  zester --local state.revert REF          take it back\n"
-    "  zester --local cmd.run 'uptime'          any module by hand\n"
-    "  zester --local --help                    all options\n";
+#define FLEET "zester-fleet"
 
-/* The fleet will take a target here; until then every word that is no command is a mistake. */
-static int unknown_word(struct cli *cli, const char *word)
+static const struct command *const quick[] = { &command_render, &command_doc };
+
+static bool is_quick(int argc, char **argv)
 {
-    if (strchr(word, '.'))
-        return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
-                         word);
-    return cli_usage(cli, "unknown command '%s' (to work on this machine say --local first)", word);
+    if (options_has(argc - 1, argv + 1, ZESTER_LOCAL))
+        return true;
+    for (size_t i = 0; argc > 1 && i < ARRAY_LEN(quick); i++)
+        if (strcmp(argv[1], quick[i]->name) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_word(struct cli *cli, const char *word)
+{
+    return cli_usage(cli,
+                     "unknown command '%s' (commands of the fleet need '" FLEET
+                     "', which is not installed)",
+                     word);
 }
 
 int main(int argc, char **argv)
 {
-    const struct command commands[] = {
-        command_render,
-        command_doc,
-        command_completion,
-        { 0 },
-    };
+    const struct command commands[] = { command_render, command_doc, command_completion, { 0 } };
     const struct program program = {
-        .name = "zester",
-        .version = ZESTER_VERSION,
-        .summary = "bring machines to a declared state, and keep them there",
-        .details = details,
-        .statuses = "0 done; 1 wrong usage, or a mistake in a file; 2 a state failed (--local)",
+        ZESTER_PROGRAM,
         .commands = commands,
-        .other_word = "--local",
-        .other = &command_local,
-        .unknown = unknown_word,
+        .unknown = refuse_word,
     };
 
+    if (!is_quick(argc, argv)) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        const char *fleet = program_find_beside(&arena, FLEET);
+
+        if (fleet)
+            (void)execv(fleet, argv); /* else do what can be done here */
+    }
     return command_main(&program, argc, argv);
 }

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/err.h"
+#include "sys/fs.h"
+#include "sys/path.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -31,4 +34,14 @@ const char *program_find(struct arena *arena, const char *name)
             return found;
     }
     return NULL;
+}
+
+const char *program_find_beside(struct arena *arena, const char *name)
+{
+    const char *self = NULL, *found = NULL;
+    struct err ignored;
+
+    if (fs_readlink(arena, "/proc/self/exe", &self, &ignored) == 0 && self)
+        found = program_find(arena, path_join(arena, path_dirname(arena, self), name));
+    return found ? found : program_find(arena, name);
 }

@@ -15,9 +15,10 @@ def run(*words, **more):
     return subprocess.run(words, capture_output=True, text=True, timeout=60, **more)
 
 
-def commands_of(program):
-    text = run(program, "--help").stdout.split("commands:")[1]
-    return re.findall(r"^  (\w+) +", text, re.M)
+def commands_of(*words):
+    """The commands that a program or a group of commands lists; none for a command."""
+    parts = run(*words, "--help").stdout.split("\ncommands:\n")
+    return re.findall(r"^  ([\w-]+) +", parts[1], re.M) if len(parts) > 1 else []
 
 
 def pages():
@@ -25,7 +26,10 @@ def pages():
     yield [DAEMON]
     for program, more in ((ZESTER, ["--local"]), (KEPLER, [])):
         yield [program]
-        yield from ([program, command] for command in [*commands_of(program), *more] if command != "top")
+        for command in [*commands_of(program), *more]:
+            if command != "top":
+                yield [program, command]
+                yield from ([program, command, below] for below in commands_of(program, command))
 
 
 def test_every_page_of_help_has_a_usage_an_example_and_the_exit_statuses_and_fits_a_screen():

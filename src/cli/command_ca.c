@@ -1,0 +1,252 @@
+/* zester ca: the fleet's own certificate authority. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "data/time_text.h"
+#include "data/value.h"
+#include "enroll/ca.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define DEFAULT_DIR "/var/lib/zester/auth/ca"
+#define KEY_MODE    0600
+#define CERT_MODE   0644
+#define DAYS_MAX    3650
+
+struct ca_args {
+    const char *dir, *out;
+    struct param_strs dns, ips;
+    int64_t days;
+};
+
+#define ARGS struct ca_args
+#define DIR_OPTION                                                                                 \
+    PARAM("dir", STR, ARGS, dir, "the folder of the authority", .kind_text = "DIR",                \
+          .default_text = DEFAULT_DIR)
+
+static const struct param dir_options[] = { DIR_OPTION, { 0 } };
+
+/* clang-format off */
+static const struct param issue_options[] = {
+    DIR_OPTION,
+    PARAM("dns",  STRS, ARGS, dns, "a DNS name of the server; may be given again", .kind_text = "NAME"),
+    PARAM("ip",   STRS, ARGS, ips, "an address of the server; may be given again", .kind_text = "ADDRESS"),
+    PARAM("out",  STR,  ARGS, out, "where the files go", .kind_text = "DIR", .default_text = "."),
+    PARAM("days", INT,  ARGS, days, "how long it is valid", PARAM_RANGE(1, DAYS_MAX)),
+    { 0 },
+};
+/* clang-format on */
+
+static int64_t now_seconds(void)
+{
+    return clock_wall() / CLOCK_SECOND;
+}
+
+static int run_init(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct ca_args *want = args;
+    AUTO_CA struct ca ca = { 0 };
+    char pin[CERTIFICATE_PIN_SIZE];
+    struct err err;
+
+    (void)operands;
+    if (ca_init(want->dir, now_seconds(), &err) < 0 ||
+        ca_open(cli->arena, want->dir, &ca, &err) < 0)
+        return cli_err(cli, &err);
+    certificate_pin(&ca.root, pin);
+    printf("Created a certificate authority in %s\n"
+           "Fingerprint of the root: %s\n"
+           "Keep %s/root.key offline: only a new intermediate needs it.\n",
+           want->dir, pin, want->dir);
+    return CLI_OK;
+}
+
+static int run_fingerprint(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct ca_args *want = args;
+    AUTO_CA struct ca ca = { 0 };
+    char pin[CERTIFICATE_PIN_SIZE];
+    struct err err;
+
+    (void)operands;
+    if (ca_open(cli->arena, want->dir, &ca, &err) < 0)
+        return cli_err(cli, &err);
+    certificate_pin(&ca.root, pin);
+    puts(pin);
+    return CLI_OK;
+}
+
+/* --- print ----------------------------------------------------------------------- */
+
+static int print_one(struct cli *cli, const char *what, const struct certificate *certificate,
+                     struct err *err)
+{
+    AUTO_BUF struct buf begins = BUF_INIT(BUF_NO_LIMIT), ends = BUF_INIT(BUF_NO_LIMIT);
+    struct certificate_facts facts;
+    char pin[CERTIFICATE_PIN_SIZE];
+
+    if (certificate_look(certificate, cli->arena, &facts, err) < 0)
+        return -1;
+    certificate_pin(certificate, pin);
+    time_print(&begins, (struct value_time){ .seconds = facts.begins });
+    time_print(&ends, (struct value_time){ .seconds = facts.ends });
+    printf("%s: %s\n  valid:       %s to %s\n  fingerprint: %s\n", what, facts.subject,
+           buf_text(&begins), buf_text(&ends), pin);
+    return 0;
+}
+
+static int run_print(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct ca_args *want = args;
+    AUTO_CA struct ca ca = { 0 };
+    struct err err;
+
+    (void)operands;
+    if (ca_open(cli->arena, want->dir, &ca, &err) < 0 ||
+        print_one(cli, "root", &ca.root, &err) < 0 ||
+        print_one(cli, "intermediate", &ca.intermediate, &err) < 0)
+        return cli_err(cli, &err);
+    printf("root key:      %s\n%s", ca.has_root_key ? "here" : "offline", ca.root_pem.p);
+    return CLI_OK;
+}
+
+/* --- issue ----------------------------------------------------------------------- */
+
+struct output {
+    const char *name;
+    struct str text;
+    mode_t mode;
+};
+
+/* What each kind of server gets, and how long it lasts. */
+static const struct {
+    const char *word, *certificate, *key, *root; /* names of files; root NULL: none */
+    int64_t days;
+} servers[] = {
+    { "nats-server", "nats-server.crt", "nats-server.key", "nats-ca.crt", CA_SERVER_DAYS },
+    { "enroll", "enroll.crt", "enroll.key", NULL, CA_ENROLL_DAYS },
+};
+
+/* The key first: where the certificate is, its key is. */
+static int write_leaf(struct cli *cli, const char *out, size_t server, const struct ca *ca,
+                      const struct ca_leaf *leaf, struct err *err)
+{
+    const struct output outputs[] = {
+        { servers[server].key, leaf->key_pem, KEY_MODE },
+        { servers[server].root, ca->root_pem, CERT_MODE },
+        { servers[server].certificate, leaf->chain_pem, CERT_MODE },
+    };
+
+    if (fs_mkdirs(out, 0755, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
+        const struct fs_replace_options options = { .attr = { outputs[i].mode, FS_KEEP, FS_KEEP } };
+        const char *path;
+
+        if (!outputs[i].name)
+            continue;
+        path = path_join(cli->arena, out, outputs[i].name);
+        if (fs_replace(path, outputs[i].text, &options, err) < 0)
+            return -1;
+        printf("Wrote %s\n", path);
+    }
+    return 0;
+}
+
+static int issue(struct cli *cli, const struct ca_args *want, size_t server)
+{
+    const struct certificate_spec spec = {
+        .name = servers[server].word,
+        .dns = want->dns,
+        .ips = want->ips,
+        .now = now_seconds(),
+        .days = want->days > 0 ? want->days : servers[server].days,
+    };
+    AUTO_CA struct ca ca = { 0 };
+    struct ca_leaf leaf;
+    struct err err;
+
+    if (want->dns.n + want->ips.n == 0)
+        return cli_usage(cli, "say which server it is for: --dns NAME or --ip ADDRESS");
+    if (ca_open(cli->arena, want->dir, &ca, &err) < 0 ||
+        ca_issue(&ca, &spec, cli->arena, &leaf, &err) < 0 ||
+        write_leaf(cli, want->out, server, &ca, &leaf, &err) < 0)
+        return cli_err(cli, &err);
+    return CLI_OK;
+}
+
+static int run_issue(struct cli *cli, const void *args, struct param_strs operands)
+{
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++)
+        if (strcmp(servers[i].word, operands.p[0]) == 0)
+            return issue(cli, args, i);
+    return cli_usage(cli, "cannot issue '%s': expected nats-server or enroll", operands.p[0]);
+}
+
+/* --- the group ------------------------------------------------------------------- */
+
+static const struct command ca_commands[] = {
+    {
+        .name = "init",
+        .operands = "",
+        .summary = "make a certificate authority: root and intermediate",
+        .details = "Writes root.crt, root.key, intermediate.crt and intermediate.key into DIR.\n"
+                   "Existing files are never overwritten.\n",
+        .examples = "  zester ca init\n",
+        .options = dir_options,
+        .args_size = sizeof(struct ca_args),
+        .run = run_init,
+    },
+    {
+        .name = "fingerprint",
+        .operands = "",
+        .summary = "print the pin of the root: sha256:<hex>",
+        .examples = "  zester ca fingerprint\n",
+        .details =
+            "The pin is of the root's public key. Peels that have it (enroll_ca_pin) trust no\n"
+            "other authority, also at their first contact.\n",
+        .options = dir_options,
+        .args_size = sizeof(struct ca_args),
+        .run = run_fingerprint,
+    },
+    {
+        .name = "print",
+        .operands = "",
+        .summary = "show the certificates of the authority",
+        .examples = "  zester ca print --dir /root/ca\n",
+        .options = dir_options,
+        .args_size = sizeof(struct ca_args),
+        .run = run_print,
+    },
+    {
+        .name = "issue",
+        .operands = "nats-server|enroll",
+        .summary = "issue a certificate for a server",
+        .details =
+            "nats-server  writes nats-server.crt, nats-server.key and nats-ca.crt (365 days)\n"
+            "enroll       writes enroll.crt and enroll.key, for the master's HTTPS port\n"
+            "             (90 days; a master with the authority at hand issues its own)\n",
+        .examples =
+            "  zester ca issue nats-server --dns nats.example.com --ip 10.0.0.5 --out /etc/nats\n",
+        .options = issue_options,
+        .args_size = sizeof(struct ca_args),
+        .least = 1,
+        .most = 1,
+        .run = run_issue,
+    },
+    { 0 },
+};
+
+const struct command command_ca = {
+    .name = "ca",
+    .operands = "",
+    .summary = "the fleet's own certificate authority",
+    .examples = "  zester ca init\n"
+                "  zester ca issue nats-server --dns nats.example.com --out /etc/nats\n",
+    .commands = ca_commands,
+};

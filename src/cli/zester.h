@@ -1,0 +1,22 @@
+/*
+ * zester - what the two programs behind the word zester have in common: name, help, statuses, and
+ * the mode that works on this machine.
+ */
+#ifndef CLI_ZESTER_H
+#define CLI_ZESTER_H
+
+#include "cli/command.h"
+
+#define ZESTER_LOCAL "--local"
+
+extern const char zester_details[];
+
+/* The members of struct program that are the same in both. */
+#define ZESTER_PROGRAM                                                                             \
+    .name = "zester", .version = ZESTER_VERSION,                                                   \
+    .summary = "bring machines to a declared state, and keep them there",                          \
+    .details = zester_details,                                                                     \
+    .statuses = "0 done; 1 wrong usage, or a mistake in a file; 2 a state failed (--local)",       \
+    .other_word = ZESTER_LOCAL, .other = &command_local
+
+#endif

@@ -1,0 +1,29 @@
+/* zester-fleet - all commands of zester; run by zester, not by hand. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/zester.h"
+
+/* The fleet will take a target here; until then every word that is not a command is a mistake. */
+static int refuse_word(struct cli *cli, const char *word)
+{
+    if (strchr(word, '.'))
+        return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
+                         word);
+    return cli_usage(cli, "unknown command '%s' (to work on this machine say --local first)", word);
+}
+
+int main(int argc, char **argv)
+{
+    const struct command commands[] = {
+        command_ca, command_render, command_doc, command_completion, { 0 },
+    };
+    const struct program program = {
+        ZESTER_PROGRAM,
+        .commands = commands,
+        .unknown = refuse_word,
+    };
+
+    return command_main(&program, argc, argv);
+}

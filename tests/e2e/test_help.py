@@ -18,7 +18,7 @@ def run(*words, **more):
 def commands_of(*words):
     """The commands that a program or a group of commands lists; none for a command."""
     parts = run(*words, "--help").stdout.split("\ncommands:\n")
-    return re.findall(r"^  ([\w-]+) +", parts[1], re.M) if len(parts) > 1 else []
+    return re.findall(r"^  ([\w-]+) +", parts[1].split("\n\n")[0], re.M) if len(parts) > 1 else []
 
 
 def pages():

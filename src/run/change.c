@@ -1,9 +1,8 @@
 #include "state/change.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,10 +14,9 @@
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
-/* As many as the kernel follows. */
-#define LINKS_MAX   40
 #define USUAL_UMASK 022
 
 /* How much of a path is kept; the map of paths holds the address of one of these. */
@@ -36,7 +34,7 @@ static int allow(const struct state_run *run, const char *path, struct err *err)
 }
 
 /* The image is in the journal then, but not yet safe. */
-static int keep_one(struct state_run *run, const char *path, enum image_extent extent,
+static int keep_one(struct state_run *run, struct site *site, enum image_extent extent,
                     const char *left, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -45,15 +43,15 @@ static int keep_one(struct state_run *run, const char *path, enum image_extent e
 
     if (!change->undo)
         return 0;
-    known = map_find(&change->paths, str_from(path));
+    known = map_find(&change->paths, str_from(site->path));
     if (known && (extent == IMAGE_ATTRIBUTES || known == &kept[KEPT_OPEN]))
         return 0;
     if (known == &kept[KEPT_WHOLE] && left)
-        return undo_left(change->undo, &scratch, change->number, path, left, err);
-    if (undo_keep(change->undo, &scratch, change->number, path, extent, left, err) < 0)
+        return undo_left(change->undo, &scratch, change->number, site->path, left, err);
+    if (undo_keep(change->undo, &scratch, change->number, site, extent, left, err) < 0)
         return -1;
     change->paths.arena = run->arena;
-    map_set(&change->paths, arena_str(run->arena, str_from(path)),
+    map_set(&change->paths, arena_str(run->arena, str_from(site->path)),
             &kept[extent == IMAGE_ATTRIBUTES ? KEPT_ATTRIBUTES
                   : left                     ? KEPT_WHOLE
                                              : KEPT_OPEN]);
@@ -65,26 +63,27 @@ static int settle(struct state_run *run, struct err *err)
     return run->change->undo ? undo_sync(run->change->undo, err) : 0;
 }
 
-static int keep(struct state_run *run, const char *path, enum image_extent extent, const char *left,
-                struct err *err)
+static int keep(struct state_run *run, struct site *site, enum image_extent extent,
+                const char *left, struct err *err)
 {
-    if (allow(run, path, err) < 0 || keep_one(run, path, extent, left, err) < 0)
-        return -1;
-    return settle(run, err);
+    return keep_one(run, site, extent, left, err) < 0 ? -1 : settle(run, err);
+}
+
+/* Where the change will happen. */
+static int find_site(struct state_run *run, const char *path, unsigned flags, struct site *ret,
+                     struct err *err)
+{
+    return allow(run, path, err) < 0 ? -1 : site_walk(ret, path, flags, err);
 }
 
 int change_resolve(struct state_run *run, const char **path, struct err *err)
 {
-    for (int i = 0; i < LINKS_MAX; i++) {
-        const char *target;
+    AUTO_SITE struct site site = SITE_INIT;
 
-        if (fs_readlink(run->arena, *path, &target, err) < 0)
-            return -1;
-        if (!target)
-            return 0;
-        *path = path_join(run->arena, path_dirname(run->arena, *path), target);
-    }
-    return err_sys(err, ELOOP, "follow '%s'", *path);
+    if (site_walk(&site, *path, SITE_FOLLOW, err) < 0)
+        return -1;
+    *path = arena_strdup(run->arena, site.path);
+    return 0;
 }
 
 /* --- content ----------------------------------------------------------------------- */
@@ -94,43 +93,57 @@ static mode_t umask_of(const struct state_run *run)
     return run->umask ? *run->umask : USUAL_UMASK;
 }
 
-static int options_for(const struct state_run *run, const char *path,
-                       const struct change_attr *attr, struct fs_replace_options *ret,
-                       struct err *err)
+static struct fs_replace_options options_for(const struct state_run *run, const struct site *site,
+                                             const struct change_attr *attr)
 {
-    struct fs_info info;
+    struct fs_replace_options options = { .attr = FS_ATTR_KEEP };
 
-    *ret = (struct fs_replace_options){ .attr = FS_ATTR_KEEP };
     if (attr)
-        ret->attr = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
-    if (ret->attr.mode != FS_KEEP)
-        return 0;
-    if (fs_lstat(path, &info, err) < 0)
+        options.attr = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
+    if (options.attr.mode == FS_KEEP && site->info.kind == FS_NONE)
+        options.attr.mode = 0666 & ~umask_of(run);
+    return options;
+}
+
+static int fill_draft(const struct site *site, struct str content,
+                      const struct fs_replace_options *options, struct err *err)
+{
+    const bool stalled = stall_begin();
+    struct draft draft;
+    int rc = draft_open_at(&draft, site, options, err);
+
+    if (rc == 0)
+        rc = draft_add(&draft, content, err);
+    if (rc == 0)
+        rc = draft_commit(&draft, err);
+    draft_done(&draft);
+    stall_end(stalled);
+    return rc;
+}
+
+int change_rewrite(struct state_run *run, const char *path, const struct fs_info *seen,
+                   struct str content, const struct change_attr *attr, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    struct fs_replace_options options;
+
+    if (find_site(run, path, SITE_FOLLOW, &site, err) < 0)
         return -1;
-    if (info.kind == FS_NONE)
-        ret->attr.mode = 0666 & ~umask_of(run);
-    return 0;
+    options = options_for(run, &site, attr);
+    options.seen = seen;
+    if (keep(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
+        return -1;
+    return fill_draft(&site, content, &options, err);
 }
 
 int change_write(struct state_run *run, const char *path, struct str content,
                  const struct change_attr *attr, struct err *err)
 {
-    struct fs_replace_options options;
-    bool stalled;
-    int rc;
-
-    if (change_resolve(run, &path, err) < 0 || options_for(run, path, attr, &options, err) < 0)
-        return -1;
-    if (keep(run, path, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
-        return -1;
-    stalled = stall_begin();
-    rc = fs_replace(path, content, &options, err);
-    stall_end(stalled);
-    return rc;
+    return change_rewrite(run, path, NULL, content, attr, err);
 }
 
 /* The source may change while it is read: what counts is what was copied of it. */
-static int commit_copy(struct state_run *run, struct draft *draft, int from, const char *path,
+static int commit_copy(struct state_run *run, struct draft *draft, int from, struct site *site,
                        struct err *err)
 {
     bool stalled = stall_begin();
@@ -139,7 +152,7 @@ static int commit_copy(struct state_run *run, struct draft *draft, int from, con
 
     stall_end(stalled);
     if (rc < 0 || image_mark_fd(run->arena, draft->fd, &mark, err) < 0 ||
-        keep(run, path, IMAGE_WHOLE, mark, err) < 0)
+        keep(run, site, IMAGE_WHOLE, mark, err) < 0)
         return -1;
     stalled = stall_begin();
     rc = draft_commit(draft, err);
@@ -147,59 +160,85 @@ static int commit_copy(struct state_run *run, struct draft *draft, int from, con
     return rc;
 }
 
+/* The file itself, whatever takes its name meanwhile; its mode is the copy's when that is new. */
+static int open_source(const char *from, struct site *source, int *ret_fd, struct err *err)
+{
+    if (site_walk(source, from, SITE_FOLLOW, err) < 0 || site_open(source, ret_fd, err) < 0)
+        return -1;
+    if (*ret_fd < 0)
+        return err_sys(err, source->info.kind == FS_NONE ? ENOENT : EINVAL, "copy '%s'", from);
+    return 0;
+}
+
 int change_copy(struct state_run *run, const char *from, const char *path,
                 const struct change_attr *attr, struct err *err)
 {
-    AUTO_FD int source = -1;
+    AUTO_SITE struct site source = SITE_INIT, site = SITE_INIT;
+    AUTO_FD int fd = -1;
     struct fs_replace_options options;
     struct draft draft;
     int rc;
 
-    if (allow(run, path, err) < 0 || change_resolve(run, &path, err) < 0 ||
-        options_for(run, path, attr, &options, err) < 0)
+    if (find_site(run, path, SITE_FOLLOW, &site, err) < 0 ||
+        open_source(from, &source, &fd, err) < 0)
         return -1;
-    source = open(from, O_RDONLY | O_CLOEXEC);
-    if (source < 0)
-        return err_sys(err, errno, "copy '%s'", from);
-    if (draft_open(&draft, path, &options, err) < 0)
+    options = options_for(run, &site, attr);
+    if (site.info.kind == FS_NONE && (!attr || attr->mode == CHANGE_KEEP_MODE))
+        options.attr.mode = source.info.mode & 0777;
+    if (draft_open_at(&draft, &site, &options, err) < 0)
         return -1;
-    rc = commit_copy(run, &draft, source, path, err);
+    rc = commit_copy(run, &draft, fd, &site, err);
     draft_done(&draft);
     return rc;
 }
 
 /* --- folders, links, names --------------------------------------------------------- */
 
-static int set_owner(const char *path, const struct change_attr *attr, struct err *err)
+/* Without an owner of its own, a folder in one of an unprivileged user belongs to that user: no
+ * path leads on from there to somebody else's (sys/site.h). */
+static struct fs_attr folder_attr(const struct state_run *run, const struct site *site,
+                                  const struct change_attr *attr)
 {
-    if (!attr || (attr->uid == CHANGE_KEEP_ID && attr->gid == CHANGE_KEEP_ID))
-        return 0;
-    return fs_chown(path, attr->uid, attr->gid, err);
+    struct fs_attr want = { 0777 & ~umask_of(run), FS_KEEP, FS_KEEP };
+
+    if (attr)
+        want = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
+    if (want.mode == FS_KEEP)
+        want.mode = 0777 & ~umask_of(run);
+    if (want.uid == FS_KEEP && geteuid() == 0 && site->above.uid != 0) {
+        want.uid = site->above.uid;
+        want.gid = want.gid == FS_KEEP ? site->above.gid : want.gid;
+    }
+    return want;
+}
+
+static int make_folder(struct state_run *run, struct site *site, const struct change_attr *attr,
+                       struct err *err)
+{
+    const struct fs_attr want = folder_attr(run, site, attr);
+
+    if (keep(run, site, IMAGE_WHOLE, "folder", err) < 0)
+        return -1;
+    if (site_mkdir(site, &want, err) == 0)
+        return site_sync(site, err);
+    /* Another state may have made it meanwhile; it is as good as ours. */
+    if (err->errnum != EEXIST || site_look(site, err) < 0)
+        return -1;
+    if (site->info.kind != FS_FOLDER)
+        return err_sys(err, EEXIST, "make the folder '%s'", site->path);
+    return attr ? change_attr_at(run, site, attr, err) : 0;
 }
 
 int change_mkdir(struct state_run *run, const char *path, const struct change_attr *attr,
                  struct err *err)
 {
-    mode_t mode = attr && attr->mode != CHANGE_KEEP_MODE ? attr->mode : 0777 & ~umask_of(run);
-    struct fs_info info;
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (fs_stat(path, &info, err) < 0)
+    if (find_site(run, path, SITE_FOLLOW, &site, err) < 0)
         return -1;
-    if (info.kind == FS_FOLDER)
-        return attr ? change_attr(run, path, attr, err) : 0;
-    if (keep(run, path, IMAGE_WHOLE, "folder", err) < 0)
-        return -1;
-    if (mkdir(path, mode) < 0) {
-        const int why = errno;
-
-        /* Another state may have made it meanwhile; it is as good as ours. */
-        if (why != EEXIST || fs_stat(path, &info, err) < 0 || info.kind != FS_FOLDER)
-            return err_sys(err, why, "make the folder '%s'", path);
-        return attr ? change_attr(run, path, attr, err) : 0;
-    }
-    if (set_owner(path, attr, err) < 0)
-        return -1;
-    return fs_chmod(path, mode, err); /* whatever the umask of the process says */
+    if (site.info.kind == FS_FOLDER)
+        return attr ? change_attr_at(run, &site, attr, err) : 0;
+    return make_folder(run, &site, attr, err);
 }
 
 int change_make_parents(struct state_run *run, const char *path, struct err *err)
@@ -226,9 +265,13 @@ int change_make_parents(struct state_run *run, const char *path, struct err *err
 
 int change_symlink(struct state_run *run, const char *target, const char *path, struct err *err)
 {
-    if (keep(run, path, IMAGE_WHOLE, arena_printf(run->arena, "link:%s", target), err) < 0)
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (find_site(run, path, 0, &site, err) < 0 ||
+        keep(run, &site, IMAGE_WHOLE, arena_printf(run->arena, "link:%s", target), err) < 0 ||
+        site_symlink(&site, target, err) < 0)
         return -1;
-    return fs_symlink(target, path, err);
+    return site_sync(&site, err);
 }
 
 /* --- whole trees ------------------------------------------------------------------- */
@@ -238,91 +281,119 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
 static int keep_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                       struct err *err)
 {
+    AUTO_SITE struct site site = SITE_INIT;
+
     if (step == TREE_ENTER)
         return 0;
-    return keep_one(self, entry->path, IMAGE_WHOLE, "none", err);
+    tree_site(entry, &site);
+    return keep_one(self, &site, IMAGE_WHOLE, "none", err);
 }
 
 struct moving {
     struct state_run *run;
-    const char *from, *to;
+    const struct site *from, *to;
 };
 
-/* What will be at the new place: a folder before its children. */
+/* What will be at the new place: a folder before its children. Below it there is nothing yet. */
 static int keep_arrival(void *self, enum tree_step step, const struct tree_entry *entry,
                         struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
+    AUTO_SITE struct site site = SITE_INIT, arrival = SITE_INIT;
+    const struct fs_info nothing = { .kind = FS_NONE };
     const struct moving *moving = self;
+    const struct site *to = moving->to;
     const char *mark;
 
     if (step == TREE_LEAVE)
         return 0;
-    if (image_mark(&scratch, entry->path, &mark, err) < 0)
+    tree_site(entry, &site);
+    if (image_mark(&scratch, &site, &mark, err) < 0)
         return -1;
-    return keep_one(moving->run,
-                    arena_printf(&scratch, "%s%s", moving->to, entry->path + strlen(moving->from)),
-                    IMAGE_WHOLE, mark, err);
+    site_enter(&arrival, entry->depth == 0 ? to->folder : -1, &to->above, to->name,
+               arena_printf(&scratch, "%s%s", to->path, entry->path + strlen(moving->from->path)),
+               entry->depth == 0 ? &to->info : &nothing);
+    return keep_one(moving->run, &arrival, IMAGE_WHOLE, mark, err);
 }
 
 int change_rename(struct state_run *run, const char *from, const char *to, struct err *err)
 {
-    struct moving moving = { run, from, to };
+    AUTO_SITE struct site old = SITE_INIT, new = SITE_INIT;
+    struct moving moving = { run, &old, &new };
 
-    if (allow(run, from, err) < 0 || allow(run, to, err) < 0)
+    if (find_site(run, from, 0, &old, err) < 0 || find_site(run, to, 0, &new, err) < 0)
         return -1;
-    if (tree_walk(from, keep_entry, run, err) < 0 ||
-        tree_walk(from, keep_arrival, &moving, err) < 0 || settle(run, err) < 0)
+    if (tree_walk_at(&old, keep_entry, run, err) < 0 ||
+        tree_walk_at(&old, keep_arrival, &moving, err) < 0 || settle(run, err) < 0)
         return -1;
-    return fs_rename(from, to, err);
+    if (site_rename(&old, &new, err) < 0 || site_sync(&new, err) < 0)
+        return -1;
+    return site_sync(&old, err);
 }
 
 int change_remove(struct state_run *run, const char *path, struct err *err)
 {
-    struct fs_info info;
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (allow(run, path, err) < 0 || fs_lstat(path, &info, err) < 0)
+    if (find_site(run, path, 0, &site, err) < 0)
         return -1;
-    if (info.kind == FS_NONE)
+    if (site.info.kind == FS_NONE)
         return 0;
-    if (tree_walk(path, keep_entry, run, err) < 0 || settle(run, err) < 0)
+    if (tree_walk_at(&site, keep_entry, run, err) < 0 || settle(run, err) < 0)
         return -1;
-    return tree_remove(path, err);
+    return tree_remove_at(&site, err) < 0 ? -1 : site_sync(&site, err);
 }
 
 /* --- attributes -------------------------------------------------------------------- */
 
+int change_attr_at(struct state_run *run, struct site *site, const struct change_attr *attr,
+                   struct err *err)
+{
+    const struct fs_attr want = { attr->mode, attr->uid, attr->gid };
+
+    if (allow(run, site->path, err) < 0 || keep(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
+        return -1;
+    return site_set(site, &want, err);
+}
+
 int change_attr(struct state_run *run, const char *path, const struct change_attr *attr,
                 struct err *err)
 {
-    if (attr->mode != CHANGE_KEEP_MODE && change_resolve(run, &path, err) < 0)
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (find_site(run, path, attr->mode != CHANGE_KEEP_MODE ? SITE_FOLLOW : 0, &site, err) < 0)
         return -1;
-    if (keep(run, path, IMAGE_ATTRIBUTES, NULL, err) < 0)
-        return -1;
-    if (set_owner(path, attr, err) < 0) /* first: it clears set-id bits */
-        return -1;
-    return attr->mode == CHANGE_KEEP_MODE ? 0 : fs_chmod(path, attr->mode, err);
+    return change_attr_at(run, &site, attr, err);
 }
 
 int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t mtime,
                  struct err *err)
 {
-    struct fs_info info;
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (change_resolve(run, &path, err) < 0 || fs_lstat(path, &info, err) < 0)
+    if (find_site(run, path, SITE_FOLLOW, &site, err) < 0)
         return -1;
-    if (info.kind == FS_NONE && change_write(run, path, STR(""), NULL, err) < 0)
+    if (site.info.kind == FS_NONE) {
+        const struct fs_replace_options options = options_for(run, &site, NULL);
+
+        if (keep(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
+            fill_draft(&site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
+            return -1;
+    } else if (keep(run, &site, IMAGE_ATTRIBUTES, NULL, err) < 0) {
         return -1;
-    if (info.kind != FS_NONE && keep(run, path, IMAGE_ATTRIBUTES, NULL, err) < 0)
-        return -1;
-    return fs_utimens(path, atime, mtime, err);
+    }
+    return site_set_times(&site, atime, mtime, err);
 }
 
 /* --- what others change -------------------------------------------------------------- */
 
 int change_save(struct state_run *run, const char *path, struct err *err)
 {
-    return keep(run, path, IMAGE_WHOLE, NULL, err);
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (find_site(run, path, SITE_RETURN, &site, err) < 0)
+        return -1;
+    return keep(run, &site, IMAGE_WHOLE, NULL, err);
 }
 
 int change_finish(struct state_run *run, struct err *err)
@@ -334,7 +405,7 @@ int change_finish(struct state_run *run, struct err *err)
     MAP_EACH (&change->paths, entry) {
         if (entry->value != &kept[KEPT_OPEN])
             continue;
-        if (image_mark(&scratch, entry->key.p, &mark, err) < 0 ||
+        if (image_mark_path(&scratch, entry->key.p, &mark, err) < 0 ||
             undo_left(change->undo, &scratch, change->number, entry->key.p, mark, err) < 0)
             return -1;
     }

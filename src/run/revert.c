@@ -173,7 +173,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
 
     if (r->options->force || !image->image.whole || image->left.n == 0)
         return 0;
-    if (image_mark(scratch, image->image.path, &mark, err) < 0)
+    if (image_mark_path(scratch, image->image.path, &mark, err) < 0)
         return -1;
     if (trail_knows(&r->trail, image->image.path, mark) ||
         map_has(&r->ours, image_key(scratch, image->image.path, mark)))

@@ -9,7 +9,9 @@
  *
  * In a dry run, and in check, these calls are an error: check never changes.
  *
- * Paths are absolute. Parents are not made unless a call says so.
+ * Paths are absolute. Parents are not made unless a call says so. Every path is walked once, as
+ * sys/site.h says, and all that a call does it does in the folder where the walk ended: what an
+ * unprivileged owner of a folder could lead elsewhere fails with ERR_UNSAFE.
  */
 #ifndef STATE_CHANGE_H
 #define STATE_CHANGE_H
@@ -23,6 +25,8 @@
 
 struct arena;
 struct err;
+struct fs_info;
+struct site;
 struct state_run;
 struct undo;
 
@@ -50,12 +54,18 @@ int change_resolve(struct state_run *run, const char **path, struct err *err);
  */
 int change_write(struct state_run *run, const char *path, struct str content,
                  const struct change_attr *attr, struct err *err);
-/* The same with the content of another file, copied without reading it into memory. */
+/* The same for what was made from the content of a file that was `seen` there (FS_NONE: that was
+ * not there): fails when something else is there by now, or it was changed. */
+int change_rewrite(struct state_run *run, const char *path, const struct fs_info *seen,
+                   struct str content, const struct change_attr *attr, struct err *err);
+/* The same with the content of another file, copied without reading it into memory. A new one has
+ * the permissions of that file. */
 int change_copy(struct state_run *run, const char *from, const char *path,
                 const struct change_attr *attr, struct err *err);
 int change_mkdir(struct state_run *run, const char *path, const struct change_attr *attr,
                  struct err *err);
-/* Every missing parent of `path`, 0755. */
+/* Every missing parent of `path`, 0755. Folders without an owner in `attr` that are made in one of
+ * an unprivileged user belong to that user. */
 int change_make_parents(struct state_run *run, const char *path, struct err *err);
 int change_symlink(struct state_run *run, const char *target, const char *path, struct err *err);
 int change_rename(struct state_run *run, const char *from, const char *to, struct err *err);
@@ -64,6 +74,9 @@ int change_remove(struct state_run *run, const char *path, struct err *err);
 /* A mode is that of what a link points to; without one, the owner is that of the link itself. */
 int change_attr(struct state_run *run, const char *path, const struct change_attr *attr,
                 struct err *err);
+/* The same for what was found at a site, a link itself. */
+int change_attr_at(struct state_run *run, struct site *site, const struct change_attr *attr,
+                   struct err *err);
 /* Times in nanoseconds since the epoch; the file is created when it is not there. */
 int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t mtime,
                  struct err *err);

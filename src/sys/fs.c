@@ -177,14 +177,13 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err)
+/* Closes the folder. */
+static int list_names(struct arena *arena, DIR *dir, const char *path, struct fs_names *ret_names,
+                      struct err *err)
 {
     struct fs_names names = { VEC_INIT };
-    DIR *dir = opendir(path);
     int errnum;
 
-    if (!dir)
-        return err_sys(err, errno, "list '%s'", path);
     errno = 0;
     for (const struct dirent *entry; (entry = readdir(dir));)
         if (!is_dot(entry->d_name))
@@ -197,6 +196,27 @@ int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, s
         qsort(names.list.p, names.list.n, sizeof(*names.list.p), by_name);
     *ret_names = names;
     return 0;
+}
+
+int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err)
+{
+    DIR *dir = opendir(path);
+
+    if (!dir)
+        return err_sys(err, errno, "list '%s'", path);
+    return list_names(arena, dir, path, ret_names, err);
+}
+
+int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *ret_names,
+               struct err *err)
+{
+    AUTO_FD int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+    if (!dir)
+        return err_sys(err, errno, "list '%s'", name);
+    (void)fd_take(&copy); /* is the stream's now */
+    return list_names(arena, dir, name, ret_names, err);
 }
 
 /* --- changing ----------------------------------------------------------------- */

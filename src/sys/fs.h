@@ -100,6 +100,9 @@ struct fs_names {
     VEC(const char *) list;
 };
 int fs_list(struct arena *arena, const char *path, struct fs_names *ret_names, struct err *err);
+/* Of an open folder, which stays open; `name` is for messages. */
+int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *ret_names,
+               struct err *err);
 
 /* Give `path` this content in one step. No options: keep mode, owner and extended attributes of
  * what is there, and sync. */

@@ -80,6 +80,8 @@ int site_look(struct site *site, struct err *err);
 /* Open for reading; `site->info` is of what was opened then. -1 when there is nothing, or a link,
  * which `info` tells. Does not wait for the other end of a fifo. */
 int site_open(struct site *site, int *ret_fd, struct err *err);
+/* The same whoever gave it that name: for a copy that only we can read. */
+int site_peek(struct site *site, int *ret_fd, struct err *err);
 /* As fs_read and fs_readlink. */
 int site_read(struct arena *arena, struct site *site, size_t max, struct str *ret_text,
               struct err *err);

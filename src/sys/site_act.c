@@ -81,7 +81,7 @@ static int look_instead(struct site *site, int errnum, struct err *err)
     return err_sys(err, errnum, "open '%s'", site->path);
 }
 
-int site_open(struct site *site, int *ret_fd, struct err *err)
+int site_peek(struct site *site, int *ret_fd, struct err *err)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     AUTO_FD int fd = -1;
@@ -96,7 +96,16 @@ int site_open(struct site *site, int *ret_fd, struct err *err)
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "look at '%s'", site->path);
     fs_info_from(&st, &site->info);
-    if (check_names(site, &site->info, err) < 0)
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+int site_open(struct site *site, int *ret_fd, struct err *err)
+{
+    AUTO_FD int fd = -1;
+
+    *ret_fd = -1;
+    if (site_peek(site, &fd, err) < 0 || (fd >= 0 && check_names(site, &site->info, err) < 0))
         return -1;
     *ret_fd = fd_take(&fd);
     return 0;

@@ -1,10 +1,7 @@
 #include "sys/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +15,7 @@
 struct level {
     int fd;
     struct arena arena; /* its names */
-    VEC(const char *) names;
+    struct fs_names names;
     size_t next;
     size_t path_length;
     struct tree_entry entry; /* the folder itself, for TREE_LEAVE and for what is in it */
@@ -31,35 +28,6 @@ struct walk {
     struct level *levels;
     size_t depth;
 };
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int read_names(struct level *level, const char *path, struct err *err)
-{
-    int copy = fcntl(level->fd, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    int errnum;
-
-    if (!dir) {
-        err_sys(err, errno, "list '%s'", path);
-        fd_close(&copy);
-        return -1;
-    }
-    errno = 0;
-    for (const struct dirent *e; (e = readdir(dir));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            VEC_PUSH_IN(&level->arena, &level->names, arena_strdup(&level->arena, e->d_name));
-    errnum = errno;
-    (void)closedir(dir);
-    if (errnum != 0)
-        return err_sys(err, errnum, "list '%s'", path);
-    if (level->names.n > 1)
-        qsort(level->names.p, level->names.n, sizeof(*level->names.p), by_name);
-    return 0;
-}
 
 static void close_level(struct level *level)
 {
@@ -93,7 +61,9 @@ static int enter(struct walk *walk, const struct tree_entry *entry, struct err *
         return -1;
     *level = (struct level){ .entry = *entry, .path_length = walk->path.n };
     walk->depth++;
-    return open_level(level, err) < 0 ? -1 : read_names(level, entry->path, err);
+    return open_level(level, err) < 0
+               ? -1
+               : fs_list_fd(&level->arena, level->fd, entry->path, &level->names, err);
 }
 
 static int visit(struct walk *walk, int folder, const struct fs_info *above, const char *name,
@@ -134,9 +104,9 @@ static int step(struct walk *walk, struct err *err)
     struct level *level = &walk->levels[walk->depth - 1];
     const char *name;
 
-    if (level->next == level->names.n)
+    if (level->next == level->names.list.n)
         return leave(walk, err);
-    name = level->names.p[level->next++];
+    name = level->names.list.p[level->next++];
     buf_cut(&walk->path, level->path_length);
     if (level->path_length > 0 && walk->path.p[level->path_length - 1] != '/')
         buf_add_char(&walk->path, '/');

@@ -1,7 +1,6 @@
 #include "undo/image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -11,7 +10,9 @@
 #include "base/sha256.h"
 #include "data/value.h"
 #include "sys/fd.h"
+#include "sys/draft.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 #define CHUNK ((size_t)64 << 10)
 /* The kernel's own limits on extended attributes. */
@@ -54,60 +55,63 @@ int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err
     return 0;
 }
 
-static int mark_file(struct arena *arena, const char *path, const char **ret, struct err *err)
+static int mark_file(struct arena *arena, struct site *site, const char **ret, struct err *err)
 {
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    AUTO_FD int fd = -1;
 
+    if (site_peek(site, &fd, err) < 0)
+        return -1;
     if (fd < 0)
-        return err_sys(err, errno, "open '%s'", path);
+        return err_set(err, ERR_NOT_FOUND, "'%s' vanished", site->path);
     if (image_mark_fd(arena, fd, ret, err) < 0)
-        return err_wrap(err, "'%s'", path);
+        return err_wrap(err, "'%s'", site->path);
     return 0;
 }
 
-static int mark_of(struct arena *arena, const char *path, enum fs_kind kind, const char **ret,
-                   struct err *err)
+int image_mark(struct arena *arena, struct site *site, const char **ret_mark, struct err *err)
 {
     const char *target;
 
-    if (kind == FS_FILE)
-        return mark_file(arena, path, ret, err);
-    *ret = kind_words[kind];
-    if (kind != FS_LINK)
+    if (site->info.kind == FS_FILE)
+        return mark_file(arena, site, ret_mark, err);
+    *ret_mark = kind_words[site->info.kind];
+    if (site->info.kind != FS_LINK)
         return 0;
-    if (fs_readlink(arena, path, &target, err) < 0)
+    if (site_readlink(arena, site, &target, err) < 0)
         return -1;
-    *ret = arena_printf(arena, "link:%s", target ? target : "");
+    *ret_mark = arena_printf(arena, "link:%s", target ? target : "");
     return 0;
 }
 
-int image_mark(struct arena *arena, const char *path, const char **ret_mark, struct err *err)
+int image_mark_path(struct arena *arena, const char *path, const char **ret_mark, struct err *err)
 {
-    struct fs_info info;
+    AUTO_SITE struct site site = SITE_INIT;
 
-    if (fs_lstat(path, &info, err) < 0)
+    if (site_walk(&site, path, SITE_RETURN, err) < 0)
         return -1;
-    return mark_of(arena, path, info.kind, ret_mark, err);
+    return image_mark(arena, &site, ret_mark, err);
 }
 
 /* --- taking ---------------------------------------------------------------------- */
 
-static int take_xattrs(struct arena *arena, struct image *image, struct err *err)
+/* Of what is open, which `fd_path` leads to. */
+static int take_xattrs(struct arena *arena, const char *fd_path, struct image *image,
+                       struct err *err)
 {
     AUTO_FREE char *names = NULL, *bytes = NULL;
     struct value_map *map;
-    ssize_t n = llistxattr(image->path, NULL, 0);
+    ssize_t n = listxattr(fd_path, NULL, 0);
 
     if (n <= 0)
         return 0; /* none, or a file system without them */
     names = mem_alloc(XATTR_LIST_SIZE);
     bytes = mem_alloc(XATTR_VALUE_SIZE);
-    n = llistxattr(image->path, names, XATTR_LIST_SIZE);
+    n = listxattr(fd_path, names, XATTR_LIST_SIZE);
     if (n < 0)
         return err_sys(err, errno, "list the attributes of '%s'", image->path);
     map = value_map_new(arena, 1);
     for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-        ssize_t size = lgetxattr(image->path, name, bytes, XATTR_VALUE_SIZE);
+        ssize_t size = getxattr(fd_path, name, bytes, XATTR_VALUE_SIZE);
 
         if (size >= 0)
             value_map_set(arena, map, value_text(arena_strdup(arena, name)),
@@ -117,15 +121,31 @@ static int take_xattrs(struct arena *arena, struct image *image, struct err *err
     return 0;
 }
 
-static int take_file(struct arena *arena, struct image *image, const char *folder, const char *copy,
+static int copy_file(struct arena *arena, int fd, struct image *image, const char *folder,
                      struct err *err)
 {
     const struct fs_replace_options options = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+    struct draft draft;
+    int rc;
 
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "read '%s' from the beginning", image->path);
+    if (draft_open(&draft, path_join(arena, folder, image->copy), &options, err) < 0)
+        return -1;
+    rc = draft_copy(&draft, fd, err);
+    if (rc == 0)
+        rc = image_mark_fd(arena, draft.fd, &image->mark, err);
+    if (rc == 0)
+        rc = draft_commit(&draft, err);
+    draft_done(&draft);
+    return rc;
+}
+
+static int take_content(struct arena *arena, int fd, struct image *image, const char *folder,
+                        const char *copy, struct err *err)
+{
     if (image->info.size <= IMAGE_INLINE_MAX) {
-        if (fs_read(arena, image->path, IMAGE_INLINE_MAX, &image->content, err) == 0) {
-            if (!image->content.p)
-                return err_set(err, ERR_NOT_FOUND, "'%s' vanished", image->path);
+        if (fs_read_fd(arena, fd, image->path, IMAGE_INLINE_MAX, &image->content, err) == 0) {
             image->mark = image_mark_content(arena, image->content);
             return 0;
         }
@@ -134,30 +154,66 @@ static int take_file(struct arena *arena, struct image *image, const char *folde
     }
     image->content = (struct str){ NULL, 0 };
     image->copy = copy;
-    if (fs_copy(image->path, path_join(arena, folder, copy), &options, err) < 0)
-        return -1;
-    return mark_file(arena, path_join(arena, folder, copy), &image->mark, err);
+    return copy_file(arena, fd, image, folder, err);
 }
 
-int image_take(struct arena *arena, const char *path, enum image_extent extent, const char *folder,
+/* All of it from one open file: content, owner, mode and extended attributes belong together. */
+static int take_file(struct arena *arena, struct site *site, struct image *image,
+                     const char *folder, const char *copy, struct err *err)
+{
+    char fd_path[SITE_FD_PATH_SIZE];
+    AUTO_FD int fd = -1;
+
+    if (site_peek(site, &fd, err) < 0)
+        return -1;
+    if (fd < 0 || site->info.kind != FS_FILE)
+        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", site->path);
+    image->info = site->info;
+    site_fd_path(fd, fd_path);
+    if (take_content(arena, fd, image, folder, copy, err) < 0)
+        return -1;
+    return take_xattrs(arena, fd_path, image, err);
+}
+
+static int take_folder(struct arena *arena, const struct site *site, struct image *image,
+                       struct err *err)
+{
+    char fd_path[SITE_FD_PATH_SIZE];
+    AUTO_FD int fd = -1;
+
+    if (site_hold(site, &fd, err) < 0)
+        return -1;
+    site_fd_path(fd, fd_path);
+    return take_xattrs(arena, fd_path, image, err);
+}
+
+static int take(struct arena *arena, struct site *site, struct image *image, const char *folder,
+                const char *copy, struct err *err)
+{
+    const enum fs_kind kind = image->info.kind;
+
+    image->mark = kind_words[kind];
+    if (kind == FS_LINK) {
+        if (site_readlink(arena, site, &image->target, err) < 0)
+            return -1;
+        if (!image->target)
+            return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile",
+                           site->path);
+        image->mark = arena_printf(arena, "link:%s", image->target);
+        return 0;
+    }
+    if (kind == FS_FILE)
+        return image->whole ? take_file(arena, site, image, folder, copy, err) : 0;
+    return kind == FS_FOLDER ? take_folder(arena, site, image, err) : 0;
+}
+
+int image_take(struct arena *arena, struct site *site, enum image_extent extent, const char *folder,
                const char *copy, struct image *ret_image, struct err *err)
 {
-    struct image image = { .path = path, .whole = extent == IMAGE_WHOLE };
+    struct image image = { .path = site->path, .whole = extent == IMAGE_WHOLE, .info = site->info };
 
-    if (fs_lstat(path, &image.info, err) < 0)
-        return err_wrap(err, "keep an image of '%s'", path);
-    image.mark = kind_words[image.info.kind];
-    if (image.info.kind == FS_FILE && image.whole &&
-        take_file(arena, &image, folder, copy, err) < 0)
-        return err_wrap(err, "keep an image of '%s'", path);
-    if (image.info.kind == FS_LINK) {
-        if (fs_readlink(arena, path, &image.target, err) < 0)
-            return err_wrap(err, "keep an image of '%s'", path);
-        image.mark = arena_printf(arena, "link:%s", image.target ? image.target : "");
-    }
-    if ((image.info.kind == FS_FILE || image.info.kind == FS_FOLDER) &&
-        take_xattrs(arena, &image, err) < 0)
-        return -1;
+    if (take(arena, site, &image, folder, copy, err) < 0)
+        return err_wrap(err, "keep an image of '%s'", site->path);
     *ret_image = image;
     return 0;
 }

@@ -25,6 +25,7 @@
 struct arena;
 struct buf;
 struct err;
+struct site;
 struct value;
 struct value_map;
 
@@ -44,9 +45,10 @@ struct image {
 
 enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
 
-/* Look at `path`, not through a link. A copy of a large file is written to `folder`/`copy`, synced;
- * it may be NULL for an image of attributes. */
-int image_take(struct arena *arena, const char *path, enum image_extent extent, const char *folder,
+/* What is at a site; it borrows the path. What is kept is what `site->info` says afterwards. A copy
+ * of a large file is written to `folder`/`copy`, synced; it may be NULL for an image of attributes.
+ */
+int image_take(struct arena *arena, struct site *site, enum image_extent extent, const char *folder,
                const char *copy, struct image *ret_image, struct err *err);
 
 struct value image_encode(struct arena *arena, const struct image *image);
@@ -58,8 +60,9 @@ int image_decode(const struct value *v, struct image *ret_image, struct err *err
 int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
                   struct err *err);
 
-/* The mark of what is at `path` now, of an open file, and of a file with this content. */
-int image_mark(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
+/* The mark of what is at a site or a path now, of an open file, and of a file with this content. */
+int image_mark(struct arena *arena, struct site *site, const char **ret_mark, struct err *err);
+int image_mark_path(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
 int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err *err);
 const char *image_mark_content(struct arena *arena, struct str content);
 

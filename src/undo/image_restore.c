@@ -2,26 +2,35 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/value.h"
+#include "sys/draft.h"
+#include "sys/fd.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 /* Attributes that the kernel or a policy sets itself are put back if that is allowed, and not
  * missed if it is not. */
-static int restore_xattrs(const struct image *image, struct err *err)
+static int restore_xattrs(const struct image *image, const struct site *site, struct err *err)
 {
-    for (size_t i = 0; image->xattrs && i < image->xattrs->count; i++) {
+    char fd_path[SITE_FD_PATH_SIZE];
+    AUTO_FD int fd = -1;
+
+    if (!image->xattrs)
+        return 0;
+    if (site_hold(site, &fd, err) < 0)
+        return -1;
+    site_fd_path(fd, fd_path);
+    for (size_t i = 0; i < image->xattrs->count; i++) {
         const struct value_pair *pair = &image->xattrs->pairs[i];
 
         if (pair->key.kind != VALUE_STR || pair->value.kind != VALUE_BYTES)
             continue;
-        if (lsetxattr(image->path, pair->key.s.p, pair->value.s.p, pair->value.s.n, 0) < 0 &&
+        if (setxattr(fd_path, pair->key.s.p, pair->value.s.p, pair->value.s.n, 0) < 0 &&
             strncmp(pair->key.s.p, "user.", 5) == 0)
             return err_sys(err, errno, "set the attribute '%s' of '%s'", pair->key.s.p,
                            image->path);
@@ -29,187 +38,209 @@ static int restore_xattrs(const struct image *image, struct err *err)
     return 0;
 }
 
-static int restore_attributes(const struct image *image, const struct fs_info *now, struct buf *out,
+/* What is there now is of the kind that was there. */
+static int restore_attributes(const struct image *image, struct site *site, struct buf *out,
                               bool *ret_changed, struct err *err)
 {
-    const struct fs_info *was = &image->info;
+    const struct fs_info *was = &image->info, now = site->info;
+    const bool owner = now.uid != was->uid || now.gid != was->gid;
+    const bool mode = now.mode != was->mode && was->kind != FS_LINK;
+    const struct fs_attr attr = { was->mode, owner ? was->uid : FS_KEEP,
+                                  owner ? was->gid : FS_KEEP };
 
-    if (now->uid != was->uid || now->gid != was->gid) {
-        if (fs_chown(image->path, was->uid, was->gid, err) < 0)
-            return -1;
-        buf_printf(out, "owner of %s: %u:%u -> %u:%u\n", image->path, now->uid, now->gid, was->uid,
-                   was->gid);
-        *ret_changed = true;
-    }
-    if (now->mode != was->mode && was->kind != FS_LINK) {
-        if (fs_chmod(image->path, was->mode, err) < 0)
-            return -1;
-        buf_printf(out, "mode of %s: %04o -> %04o\n", image->path, now->mode, was->mode);
-        *ret_changed = true;
-    }
-    if (now->mtime != was->mtime && was->kind == FS_FILE &&
-        fs_utimens(image->path, was->mtime, was->mtime, err) < 0)
+    /* a new owner takes set-id bits away: the mode is set again with it */
+    if ((owner || mode) && site_set(site, &attr, err) < 0)
         return -1;
+    if (owner)
+        buf_printf(out, "owner of %s: %u:%u -> %u:%u\n", image->path, now.uid, now.gid, was->uid,
+                   was->gid);
+    if (mode)
+        buf_printf(out, "mode of %s: %04o -> %04o\n", image->path, now.mode, was->mode);
+    *ret_changed |= owner || mode;
+    if (now.mtime != was->mtime && was->kind == FS_FILE)
+        return site_set_times(site, was->mtime, was->mtime, err);
     return 0;
 }
 
 /* What is in the way of something of another kind. A folder goes only when it is empty. */
-static int clear_way(const struct image *image, enum fs_kind now, struct err *err)
+static int clear_way(const struct image *image, struct site *site, struct err *err)
 {
+    const enum fs_kind now = site->info.kind;
+
     if (now == FS_NONE || now == image->info.kind)
         return 0;
-    if (now != FS_FOLDER)
-        return fs_unlink(image->path, err);
-    if (rmdir(image->path) < 0)
-        return err_sys(err, errno, "make room for the %s '%s'", fs_kind_name(image->info.kind),
-                       image->path);
-    return 0;
+    if ((now == FS_FOLDER ? site_rmdir : site_unlink)(site, err) < 0)
+        return err_wrap(err, "make room for the %s '%s'", fs_kind_name(image->info.kind),
+                        image->path);
+    return site_look(site, err);
 }
 
 /* What a run that was killed left of a file in the making. */
-static void clear_drafts(const char *folder)
+static void clear_drafts(struct site *folder)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct fs_info unknown = { .kind = FS_FILE };
     struct fs_names names = { 0 };
     struct err ignored;
+    AUTO_FD int fd = -1;
 
-    if (fs_list(&arena, folder, &names, &ignored) < 0)
+    if (site_peek(folder, &fd, &ignored) < 0 || fd < 0 ||
+        fs_list_fd(&arena, fd, folder->path, &names, &ignored) < 0)
         return;
-    VEC_EACH (&names.list, name)
-        if (fs_is_temp_name(*name))
-            (void)fs_unlink(path_join(&arena, folder, *name), &ignored);
+    VEC_EACH (&names.list, name) {
+        AUTO_SITE struct site site = SITE_INIT;
+
+        if (!fs_is_temp_name(*name))
+            continue;
+        site_enter(&site, fd, &folder->info, *name, path_join(&arena, folder->path, *name),
+                   &unknown);
+        (void)site_unlink(&site, &ignored);
+    }
 }
 
-static int restore_none(const struct image *image, const struct fs_info *now, struct buf *out,
+static int restore_none(const struct image *image, struct site *site, struct buf *out,
                         bool *ret_changed, struct err *err)
 {
-    if (now->kind == FS_NONE)
+    const enum fs_kind now = site->info.kind;
+
+    if (now == FS_NONE)
         return 0;
-    if (now->kind == FS_FOLDER)
-        clear_drafts(image->path);
-    if (now->kind == FS_FOLDER && rmdir(image->path) < 0) {
-        if (errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
-            return err_sys(err, errno, "remove the folder '%s'", image->path);
+    if (now == FS_FOLDER)
+        clear_drafts(site);
+    if (now == FS_FOLDER && site_rmdir(site, err) < 0) {
+        if (err->errnum != ENOTEMPTY && err->errnum != EEXIST && err->errnum != EBUSY)
+            return -1;
         buf_printf(out, "left %s: the folder is not empty\n", image->path);
         return 0;
     }
-    if (now->kind != FS_FOLDER && fs_unlink(image->path, err) < 0)
+    if (now != FS_FOLDER && site_unlink(site, err) < 0)
         return -1;
     buf_printf(out, "removed %s\n", image->path);
     *ret_changed = true;
     return 0;
 }
 
-static int restore_content(const struct image *image, const char *folder, struct err *err)
+static int fill_from_copy(struct draft *draft, const char *path, struct err *err)
+{
+    AUTO_SITE struct site copy = SITE_INIT;
+    AUTO_FD int fd = -1;
+
+    if (site_walk(&copy, path, SITE_OWN, err) < 0 || site_peek(&copy, &fd, err) < 0)
+        return -1;
+    if (fd < 0)
+        return err_sys(err, ENOENT, "copy '%s'", path);
+    return draft_copy(draft, fd, err);
+}
+
+static int restore_content(const struct image *image, const char *folder, struct site *site,
+                           struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct fs_replace_options options = {
         .attr = { image->info.mode, image->info.uid, image->info.gid },
     };
+    struct draft draft;
+    int rc = draft_open_at(&draft, site, &options, err);
 
-    if (image->content.p)
-        return fs_replace(image->path, image->content, &options, err);
-    return fs_copy(path_join(&arena, folder, image->copy), image->path, &options, err);
+    if (rc == 0)
+        rc = image->content.p ? draft_add(&draft, image->content, err)
+                              : fill_from_copy(&draft, path_join(&arena, folder, image->copy), err);
+    if (rc == 0)
+        rc = draft_commit(&draft, err);
+    draft_done(&draft);
+    return rc < 0 ? -1 : site_look(site, err);
 }
 
-static int restore_file(const struct image *image, const char *folder, const struct fs_info *now,
+static int restore_file(const struct image *image, const char *folder, struct site *site,
                         struct buf *out, bool *ret_changed, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *mark = "";
-    struct fs_info after;
 
-    if (now->kind == FS_FILE && image_mark(&arena, image->path, &mark, err) < 0)
+    if (site->info.kind == FS_FILE && image_mark(&arena, site, &mark, err) < 0)
         return -1;
     if (strcmp(mark, image->mark) == 0)
-        return restore_attributes(image, now, out, ret_changed, err);
-    if (clear_way(image, now->kind, err) < 0 || restore_content(image, folder, err) < 0 ||
-        restore_xattrs(image, err) < 0)
+        return restore_attributes(image, site, out, ret_changed, err);
+    if (clear_way(image, site, err) < 0 || restore_content(image, folder, site, err) < 0 ||
+        restore_xattrs(image, site, err) < 0)
         return -1;
     buf_printf(out, "restored %s\n", image->path);
     *ret_changed = true;
-    if (fs_lstat(image->path, &after, err) < 0)
-        return -1;
-    return restore_attributes(image, &after, out, ret_changed, err);
+    return restore_attributes(image, site, out, ret_changed, err);
 }
 
-static int restore_link(const struct image *image, const struct fs_info *now, struct buf *out,
+static int restore_link(const struct image *image, struct site *site, struct buf *out,
                         bool *ret_changed, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *target = NULL;
-    struct fs_info after;
 
-    if (now->kind == FS_LINK && fs_readlink(&arena, image->path, &target, err) < 0)
+    if (site->info.kind == FS_LINK && site_readlink(&arena, site, &target, err) < 0)
         return -1;
     if (!target || strcmp(target, image->target) != 0) {
-        if (clear_way(image, now->kind, err) < 0 || fs_symlink(image->target, image->path, err) < 0)
+        if (clear_way(image, site, err) < 0 || site_symlink(site, image->target, err) < 0)
             return -1;
         buf_printf(out, "restored %s -> %s\n", image->path, image->target);
         *ret_changed = true;
     }
-    if (fs_lstat(image->path, &after, err) < 0)
-        return -1;
-    return restore_attributes(image, &after, out, ret_changed, err);
+    return restore_attributes(image, site, out, ret_changed, err);
 }
 
 /* Make a folder, fifo or device that is not there any more. */
-static int make_again(const struct image *image, struct err *err)
+static int make_again(const struct image *image, struct site *site, struct err *err)
 {
-    static const mode_t types[FS_KINDS] = {
-        [FS_FIFO] = S_IFIFO,
-        [FS_BLOCK] = S_IFBLK,
-        [FS_CHAR] = S_IFCHR,
-    };
-    int rc = image->info.kind == FS_FOLDER
-                 ? mkdir(image->path, image->info.mode)
-                 : mknod(image->path, types[image->info.kind] | image->info.mode, image->info.node);
+    const struct fs_attr attr = { image->info.mode, FS_KEEP, FS_KEEP };
 
-    if (rc < 0)
-        return err_sys(err, errno, "make the %s '%s'", fs_kind_name(image->info.kind), image->path);
-    return restore_xattrs(image, err);
+    if (image->info.kind == FS_FOLDER ? site_mkdir(site, &attr, err) < 0
+                                      : site_mknod(site, &image->info, err) < 0)
+        return -1;
+    return restore_xattrs(image, site, err);
 }
 
-static int restore_node(const struct image *image, const struct fs_info *now, struct buf *out,
+static int restore_node(const struct image *image, struct site *site, struct buf *out,
                         bool *ret_changed, struct err *err)
 {
-    struct fs_info after;
-
-    if (now->kind != image->info.kind) {
-        if (clear_way(image, now->kind, err) < 0 || make_again(image, err) < 0)
+    if (site->info.kind != image->info.kind) {
+        if (clear_way(image, site, err) < 0 || make_again(image, site, err) < 0)
             return -1;
         buf_printf(out, "restored %s\n", image->path);
         *ret_changed = true;
     }
-    if (fs_lstat(image->path, &after, err) < 0)
-        return -1;
-    return restore_attributes(image, &after, out, ret_changed, err);
+    return site_look(site, err) < 0 ? -1 : restore_attributes(image, site, out, ret_changed, err);
 }
 
-int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
-                  struct err *err)
+static int restore_at(const struct image *image, const char *folder, struct site *site,
+                      struct buf *out, bool *ret_changed, struct err *err)
 {
-    struct fs_info now;
+    const enum fs_kind now = site->info.kind;
 
-    if (fs_lstat(image->path, &now, err) < 0)
-        return -1;
     if (image->info.kind == FS_NONE)
-        return restore_none(image, &now, out, ret_changed, err);
+        return restore_none(image, site, out, ret_changed, err);
     if (image->info.kind == FS_SOCKET) {
-        if (now.kind != FS_SOCKET)
+        if (now != FS_SOCKET)
             buf_printf(out, "left %s: a socket is made by the program that serves it\n",
                        image->path);
         return 0;
     }
     if (!image->whole && image->info.kind != FS_FOLDER) {
-        if (now.kind == image->info.kind)
-            return restore_attributes(image, &now, out, ret_changed, err);
-        buf_printf(out, "left %s: it is a %s now\n", image->path, fs_kind_name(now.kind));
+        if (now == image->info.kind)
+            return restore_attributes(image, site, out, ret_changed, err);
+        buf_printf(out, "left %s: it is a %s now\n", image->path, fs_kind_name(now));
         return 0;
     }
     if (image->info.kind == FS_FILE)
-        return restore_file(image, folder, &now, out, ret_changed, err);
+        return restore_file(image, folder, site, out, ret_changed, err);
     if (image->info.kind == FS_LINK)
-        return restore_link(image, &now, out, ret_changed, err);
-    return restore_node(image, &now, out, ret_changed, err);
+        return restore_link(image, site, out, ret_changed, err);
+    return restore_node(image, site, out, ret_changed, err);
+}
+
+int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
+                  struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, image->path, SITE_RETURN, err) < 0)
+        return -1;
+    return restore_at(image, folder, &site, out, ret_changed, err);
 }

@@ -211,7 +211,7 @@ static struct value_map *about_state(struct arena *scratch, enum undo_kind kind,
     return map;
 }
 
-int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, const char *path,
+int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, struct site *site,
               enum image_extent extent, const char *left, struct err *err)
 {
     struct value_map *map = about_state(scratch, UNDO_IMAGE, number);
@@ -220,7 +220,7 @@ int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, const c
     const char *copy = arena_printf(scratch, "copy-%u", atomic_fetch_add(&undo->copies, 1));
 
     if (open_early(undo, err) < 0 ||
-        image_take(scratch, path, extent, undo->folder, copy, &image, err) < 0)
+        image_take(scratch, site, extent, undo->folder, copy, &image, err) < 0)
         return -1;
     if (image.copy)
         atomic_fetch_add(&undo->large, 1);

@@ -36,6 +36,7 @@
 
 struct arena;
 struct err;
+struct site;
 struct undo;
 
 /* A longer journal or record is not read. */
@@ -67,9 +68,9 @@ void undo_free(struct undo *undo);
  * the time of the call, here and below. */
 int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state *state,
                uint32_t *ret_number, struct err *err);
-/* Keep what is at `path`; `left` is the mark of what it will be, NULL when that is not known. Safe
+/* Keep what is at a site; `left` is the mark of what it will be, NULL when that is not known. Safe
  * only after undo_sync. */
-int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, const char *path,
+int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, struct site *site,
               enum image_extent extent, const char *left, struct err *err);
 /* The path has an image already and will have this mark. */
 int undo_left(struct undo *undo, struct arena *scratch, uint32_t number, const char *path,

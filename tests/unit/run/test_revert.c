@@ -8,6 +8,7 @@
 #include "base/ksuid.h"
 #include "run/revert.h"
 #include "undo/undo.h"
+#include "sys/site.h"
 #include "sys/path.h"
 
 static void revert(struct scene *scene, const char *target, bool force)
@@ -197,10 +198,12 @@ static void race_keep(struct race *race, const struct state_run *run, const char
                       const char *text)
 {
     struct arena *arena = &race->scene.arena;
+    AUTO_SITE struct site site = SITE_INIT;
     struct err err;
 
-    CHECK_INT(undo_keep(race->undo, arena, run->change->number, scene_path(&race->scene, name),
-                        IMAGE_WHOLE, image_mark_content(arena, str_from(text)), &err),
+    CHECK_INT(site_walk(&site, scene_path(&race->scene, name), 0, &err), 0);
+    CHECK_INT(undo_keep(race->undo, arena, run->change->number, &site, IMAGE_WHOLE,
+                        image_mark_content(arena, str_from(text)), &err),
               0);
     CHECK_INT(undo_sync(race->undo, &err), 0);
 }

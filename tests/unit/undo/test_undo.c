@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/ksuid.h"
 #include "undo/undo.h"
+#include "sys/site.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -23,6 +24,7 @@ static void make_journal(struct arena *arena, const char *folder)
         .name = "a.b:two", .module = "a.b", .id = "two", .level = 3, .secret = true
     };
     struct undo *undo = undo_new(folder, RUN_ID, (struct param_strs){ 2, refs });
+    AUTO_SITE struct site site = SITE_INIT;
     const struct value noted = value_int(42);
     uint32_t first, second;
     struct err err;
@@ -31,9 +33,8 @@ static void make_journal(struct arena *arena, const char *folder)
     CHECK_INT(undo_begin(undo, arena, &one, &first, &err), 0);
     CHECK_INT(undo_begin(undo, arena, &two, &second, &err), 0);
     CHECK(!undo_is_open(undo));
-    CHECK_INT(
-        undo_keep(undo, arena, second, path_join(arena, folder, "f"), IMAGE_WHOLE, "none", &err),
-        0);
+    CHECK_INT(site_walk(&site, path_join(arena, folder, "f"), 0, &err), 0);
+    CHECK_INT(undo_keep(undo, arena, second, &site, IMAGE_WHOLE, "none", &err), 0);
     CHECK(undo_is_open(undo));
     CHECK_INT(undo_left(undo, arena, second, path_join(arena, folder, "f"), "folder", &err), 0);
     CHECK_INT(undo_note(undo, arena, first, "key", &noted, &err), 0);

@@ -12,12 +12,9 @@
 #define NAME_SHOWN  48
 #define BOX_PADDING 16
 
-static const char style[] =
+static const char head[] =
     "<style>text{font:12px monospace}.box{fill:#f4f6f8;stroke:#456}path{fill:none;stroke:#678}"
-    ".watch,.watch_any,.service_healthy{stroke:#06c}"
-    ".onfail,.onfail_all,.service_failed,.service_unhealthy{stroke:#c00}"
-    ".onchanges,.service_completed_successfully{stroke:#080}"
-    ".prereq,.service_stopped{stroke-dasharray:4}</style>\n"
+    "</style>\n"
     "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" "
     "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" style=\"fill:#678\"/></marker>"
     "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
@@ -27,9 +24,11 @@ void drawing_add_box(struct drawing *drawing, const char *name, uint32_t level)
     VEC_PUSH_IN(drawing->arena, &drawing->boxes, ((struct drawing_box){ name, level }));
 }
 
-void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label)
+void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label,
+                       const char *style)
 {
-    VEC_PUSH_IN(drawing->arena, &drawing->arrows, ((struct drawing_arrow){ first, then, label }));
+    VEC_PUSH_IN(drawing->arena, &drawing->arrows,
+                ((struct drawing_arrow){ first, then, label, style }));
 }
 
 /* --- graphviz ------------------------------------------------------------------------- */
@@ -153,10 +152,10 @@ static void add_arrow(const struct picture *picture, const struct drawing_arrow 
     size_t x1 = a->x + a->width, y1 = a->y + BOX_HEIGHT / 2, y2 = b->y + BOX_HEIGHT / 2;
 
     buf_printf(picture->out,
-               "<path d=\"M%zu %zu C%zu %zu %zu %zu %zu %zu\" class=\"%s\" "
+               "<path d=\"M%zu %zu C%zu %zu %zu %zu %zu %zu\" class=\"%s\" style=\"%s\" "
                "marker-end=\"url(#tip)\"><title>%s</title></path>\n",
                x1, y1, x1 + COLUMN_GAP / 2, y1, b->x - COLUMN_GAP / 2, y2, b->x, y2, arrow->label,
-               arrow->label);
+               arrow->style ? arrow->style : "", arrow->label);
 }
 
 void drawing_print_svg(const struct drawing *drawing, struct buf *out)
@@ -166,7 +165,7 @@ void drawing_print_svg(const struct drawing *drawing, struct buf *out)
     picture.places = ARENA_ARRAY(drawing->arena, struct place_of_box, drawing->boxes.n);
     place_boxes(&picture);
     buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\">\n%s",
-               picture.width, picture.height, style);
+               picture.width, picture.height, head);
     VEC_EACH (&drawing->arrows, arrow)
         add_arrow(&picture, arrow);
     for (size_t i = 0; i < drawing->boxes.n; i++)

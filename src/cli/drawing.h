@@ -23,7 +23,8 @@ struct drawing_box {
 
 struct drawing_arrow {
     uint32_t first, then; /* indexes of boxes */
-    const char *label;    /* of one word; also its class in SVG */
+    const char *label;    /* of one word */
+    const char *style;    /* of its line in SVG; NULL: plain */
 };
 
 struct drawing {
@@ -38,7 +39,8 @@ struct drawing {
     }
 
 void drawing_add_box(struct drawing *drawing, const char *name, uint32_t level);
-void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label);
+void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label,
+                       const char *style);
 
 /* For graphviz. */
 void drawing_print_dot(const struct drawing *drawing, struct buf *out);

@@ -43,9 +43,10 @@ void graph_draw(const struct plan *plan, struct drawing *drawing)
             for (size_t k = 0; k < plan->states[i].requisites[kind].n; k++) {
                 uint32_t state = box_of[i];
                 uint32_t target = box_of[plan->states[i].requisites[kind].p[k]];
-                bool reverse = kind == REQUISITE_PREREQ; /* points at what comes later */
+                const struct requisite_rule *rule = requisite_rule((enum requisite)kind);
 
-                drawing_add_arrow(drawing, reverse ? state : target, reverse ? target : state,
-                                  requisite_name((enum requisite)kind));
+                drawing_add_arrow(drawing, rule->later ? state : target,
+                                  rule->later ? target : state,
+                                  requisite_name((enum requisite)kind), rule->style);
             }
 }

@@ -71,7 +71,7 @@ static void draw(const struct config *config, struct drawing *drawing)
             const struct config_edge *edge = &config->services[i].edges[k];
 
             drawing_add_arrow(drawing, box_of[edge->service], box_of[i],
-                              condition_name(edge->condition));
+                              condition_name(edge->condition), condition_style(edge->condition));
         }
 }
 

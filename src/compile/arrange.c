@@ -20,8 +20,8 @@ static struct dag *make_dag(struct arena *arena, const struct plan *plan)
 
     for (uint32_t i = 0; i < plan->count; i++)
         for (unsigned kind = 0; kind < REQUISITES; kind++) {
-            /* Targets of a prereq come later; they require it, which is its edge. */
-            if (kind == REQUISITE_PREREQ)
+            /* Targets that come later require the state, which is the edge. */
+            if (requisite_rule((enum requisite)kind)->later)
                 continue;
             VEC_EACH (&plan->states[i].requisites[kind], target)
                 dag_edge(dag, *target, i, (uint8_t)kind);

@@ -18,12 +18,7 @@ static bool is_dotted(struct str key)
 /* Attributes and requisites stay with the state, whatever it runs. */
 static bool is_generic(struct str key)
 {
-    if (requisite_form_find(key))
-        return true;
-    for (const char *const *k = generic_keys(); *k; k++)
-        if (str_is(key, *k) && !str_is(key, "name"))
-            return true;
-    return false;
+    return generic_has(key) && !str_is(key, "name");
 }
 
 /* What stands under the name of a module: a map, or Salt's list of maps and of arguments by place.

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "compile/guards.h"
@@ -72,20 +73,20 @@ static const struct { const char *key, *hint; } refused[] = {
     { "saltenv", "there is one tree" },
 };
 
-/* Every key of the tables above, and every requisite. */
-static const char *const keys[] = {
-    "onlyif", "unless", "check_cmd", "creates", "order", "retry", "failhard", "runas", "umask",
-    "test", "parallel", "reload_modules", "name", "names",
-    "require", "watch", "onchanges", "onfail", "prereq", "listen", "use", "require_any",
-    "watch_any", "onchanges_any", "onfail_any", "onfail_all", "require_in", "watch_in",
-    "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in",
-    NULL,
-};
 /* clang-format on */
 
-const char *const *generic_keys(void)
+bool generic_has(struct str key)
 {
-    return keys;
+    return params_find(generic_params, key) || str_is(key, "names") || requisite_form_find(key);
+}
+
+void generic_offer(struct suggest *suggest)
+{
+    for (const struct param *param = generic_params; param->name; param++)
+        suggest_offer(suggest, str_from(param->name));
+    suggest_offer(suggest, STR("names"));
+    for (const struct requisite_form *form = requisite_forms; form->name; form++)
+        suggest_offer(suggest, str_from(form->name));
 }
 
 /* --- order and retry ------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ struct arena;
 struct diags;
 struct module;
 struct plan_state;
+struct suggest;
 struct value_map;
 
 /* Split the arguments of a state: its attributes are read into `state`, what is left for the module
@@ -31,7 +32,9 @@ struct value_map;
 int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
                  struct value_map *ret_body, struct diags *diags);
 
-/* All keys that are not for a module: attributes and requisites; ends with NULL. */
-const char *const *generic_keys(void);
+/* Is it a key that is not for a module: an attribute, or a requisite? */
+bool generic_has(struct str key);
+/* All of them, as what may have been meant. */
+void generic_offer(struct suggest *suggest);
 
 #endif

@@ -19,7 +19,7 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
     const struct module *module = state->module;
     const struct value id = value_at(value_text(state->id), body);
     const struct params_policy policy = {
-        .allowed = generic_keys(),
+        .offer = generic_offer,
         .owner = module->name,
         .primary = &id,
         .unknown = unknown,
@@ -42,8 +42,7 @@ static int refuse_unknown(const struct module *module, const struct value *key, 
     suggest_init(&best, key->s);
     for (const struct param *p = module->params; p->name; p++)
         suggest_offer(&best, str_from(p->name));
-    for (const char *const *k = generic_keys(); *k; k++)
-        suggest_offer(&best, str_from(*k));
+    generic_offer(&best);
     if (suggest_best(&best).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
     return -1;

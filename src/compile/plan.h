@@ -24,20 +24,33 @@ struct dag;
 struct module;
 struct output_list;
 
-/* What a state may demand of others. The first four are the documented core; every other form is
- * rewritten to one of these by the compiler. */
+/* What a state may demand of others. Every other form is rewritten to one of these by the compiler.
+ */
 enum requisite {
     REQUISITE_REQUIRE,       /* all of them succeeded */
-    REQUISITE_WATCH,         /* require; a change forces apply */
-    REQUISITE_ONCHANGES,     /* one of them changed, none failed */
-    REQUISITE_ONFAIL,        /* one of them failed */
     REQUISITE_REQUIRE_ANY,   /* one of them succeeded */
+    REQUISITE_WATCH,         /* require; a change forces apply */
     REQUISITE_WATCH_ANY,     /* require_any; a change forces apply */
+    REQUISITE_ONCHANGES,     /* one of them changed, none failed */
     REQUISITE_ONCHANGES_ANY, /* one of them changed, whatever became of the others */
+    REQUISITE_ONFAIL,        /* one of them failed */
     REQUISITE_ONFAIL_ALL,    /* all of them failed */
     REQUISITE_PREREQ,        /* one of them would change; they come later, not before */
 };
 #define REQUISITES (REQUISITE_PREREQ + 1)
+
+/* What a requisite demands. The names, and all that differs between requisites, stand in the one
+ * table of compile/requisite.c. */
+struct requisite_rule {
+    bool success;      /* targets have to succeed */
+    bool failure;      /* they have to fail */
+    bool one;          /* one of them is enough */
+    bool change;       /* a change of one of them is a reason to act */
+    bool only_change;  /* and without one nothing is done */
+    bool later;        /* targets come later, and require this state */
+    const char *style; /* of its arrows in drawings */
+};
+const struct requisite_rule *requisite_rule(enum requisite requisite);
 /* As users write it: "require", "onfail_all". */
 const char *requisite_name(enum requisite requisite);
 

@@ -1,5 +1,6 @@
 #include "compile/requisite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -13,31 +14,25 @@
 #define SUGGESTION_LENGTH_MIN 3
 
 /* clang-format off */
-static const struct requisite_form forms[] = {
-    { .name = "require",          .kind = REQUISITE_REQUIRE },
-    { .name = "watch",            .kind = REQUISITE_WATCH },
-    { .name = "onchanges",        .kind = REQUISITE_ONCHANGES },
-    { .name = "onfail",           .kind = REQUISITE_ONFAIL },
-    { .name = "prereq",           .kind = REQUISITE_PREREQ },
-    { .name = "listen",           .kind = REQUISITE_WATCH },
-    { .name = "require_any",      .kind = REQUISITE_REQUIRE_ANY },
-    { .name = "watch_any",        .kind = REQUISITE_WATCH_ANY },
-    { .name = "onchanges_any",    .kind = REQUISITE_ONCHANGES_ANY },
-    { .name = "onfail_any",       .kind = REQUISITE_ONFAIL },
-    { .name = "onfail_all",       .kind = REQUISITE_ONFAIL_ALL },
-    { .name = "use",              .use = true },
-    { .name = "require_in",       .kind = REQUISITE_REQUIRE,     .inverse = true },
-    { .name = "watch_in",         .kind = REQUISITE_WATCH,       .inverse = true },
-    { .name = "onchanges_in",     .kind = REQUISITE_ONCHANGES,   .inverse = true },
-    { .name = "onfail_in",        .kind = REQUISITE_ONFAIL,      .inverse = true },
-    { .name = "prereq_in",        .kind = REQUISITE_PREREQ,      .inverse = true },
-    { .name = "listen_in",        .kind = REQUISITE_WATCH,       .inverse = true },
-    { .name = "require_any_in",   .kind = REQUISITE_REQUIRE_ANY, .inverse = true },
-    { .name = "watch_any_in",     .kind = REQUISITE_WATCH_ANY,   .inverse = true },
-    { .name = "onchanges_any_in", .kind = REQUISITE_ONCHANGES_ANY, .inverse = true },
-    { .name = "onfail_any_in",    .kind = REQUISITE_ONFAIL,      .inverse = true },
-    { .name = "onfail_all_in",    .kind = REQUISITE_ONFAIL_ALL,  .inverse = true },
-    { .name = "use_in",           .use = true,                   .inverse = true },
+/* The word, and the same from the other side. */
+#define BOTH(word, ...) { .name = word, __VA_ARGS__ }, { .name = word "_in", .inverse = true, __VA_ARGS__ }
+#define KIND(word, ...) .kind = REQUISITE_##word, .rule = { __VA_ARGS__ }
+
+/* First the kinds, in the order of enum requisite; then other words for them. */
+const struct requisite_form requisite_forms[] = {
+    BOTH("require",       KIND(REQUIRE,       .success = true)),
+    BOTH("require_any",   KIND(REQUIRE_ANY,   .success = true, .one = true)),
+    BOTH("watch",         KIND(WATCH,         .success = true, .change = true, .style = "stroke:#06c")),
+    BOTH("watch_any",     KIND(WATCH_ANY,     .success = true, .one = true, .change = true, .style = "stroke:#06c")),
+    BOTH("onchanges",     KIND(ONCHANGES,     .success = true, .change = true, .only_change = true, .style = "stroke:#080")),
+    BOTH("onchanges_any", KIND(ONCHANGES_ANY, .success = true, .one = true, .change = true, .only_change = true, .style = "stroke:#080")),
+    BOTH("onfail",        KIND(ONFAIL,        .failure = true, .one = true, .style = "stroke:#c00")),
+    BOTH("onfail_all",    KIND(ONFAIL_ALL,    .failure = true, .style = "stroke:#c00")),
+    BOTH("prereq",        KIND(PREREQ,        .later = true, .style = "stroke-dasharray:4")),
+    BOTH("listen",        .kind = REQUISITE_WATCH),
+    BOTH("onfail_any",    .kind = REQUISITE_ONFAIL),
+    BOTH("use",           .use = true),
+    { 0 },
 };
 
 /* The module that a word alone stands for. */
@@ -49,31 +44,31 @@ static const struct { const char *word, *module; } shorthands[] = {
     { "user",    "user.present" },
     { "group",   "group.present" },
 };
-
-static const char *const kind_names[] = {
-    [REQUISITE_REQUIRE]     = "require",
-    [REQUISITE_WATCH]       = "watch",
-    [REQUISITE_ONCHANGES]   = "onchanges",
-    [REQUISITE_ONFAIL]      = "onfail",
-    [REQUISITE_REQUIRE_ANY] = "require_any",
-    [REQUISITE_WATCH_ANY]   = "watch_any",
-    [REQUISITE_ONCHANGES_ANY] = "onchanges_any",
-    [REQUISITE_ONFAIL_ALL]  = "onfail_all",
-    [REQUISITE_PREREQ]      = "prereq",
-};
 /* clang-format on */
-_Static_assert(ARRAY_LEN(kind_names) == REQUISITES, "every requisite has a name");
+
+static const struct requisite_form *form_of(enum requisite requisite)
+{
+    const struct requisite_form *form = &requisite_forms[2 * requisite];
+
+    assert(form->kind == requisite);
+    return form;
+}
 
 const char *requisite_name(enum requisite requisite)
 {
-    return kind_names[requisite];
+    return form_of(requisite)->name;
+}
+
+const struct requisite_rule *requisite_rule(enum requisite requisite)
+{
+    return &form_of(requisite)->rule;
 }
 
 const struct requisite_form *requisite_form_find(struct str key)
 {
-    for (size_t i = 0; i < ARRAY_LEN(forms); i++)
-        if (str_is(key, forms[i].name))
-            return &forms[i];
+    for (const struct requisite_form *form = requisite_forms; form->name; form++)
+        if (str_is(key, form->name))
+            return form;
     return NULL;
 }
 
@@ -172,7 +167,7 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
         return -1;
     VEC_PUSH_IN(requisites->arena, &requisites->sets[state].targets[kind], target);
     /* What a prereq looks at comes later, and not at all when the prereq fails. */
-    if (kind == REQUISITE_PREREQ)
+    if (requisite_rule(kind)->later)
         VEC_PUSH_IN(requisites->arena, &requisites->sets[target].targets[REQUISITE_REQUIRE], state);
     return 0;
 }
@@ -309,20 +304,20 @@ static bool has(const struct plan_targets *targets, uint32_t number)
            bsearch(&number, targets->p, targets->n, sizeof(number), compare_numbers);
 }
 
-/* The kind of requisite by which the state needs `target` to succeed; -1 when it does not. */
-static int needs_success(const struct plan_state *state, uint32_t target)
+/* The kind of requisite by which the state needs `target` to succeed; REQUISITES when it does not.
+ */
+static enum requisite needs_success(const struct plan_state *state, uint32_t target)
 {
-    static const enum requisite all[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_ONCHANGES };
-    static const enum requisite any[] = { REQUISITE_REQUIRE_ANY, REQUISITE_WATCH_ANY,
-                                          REQUISITE_ONCHANGES_ANY };
+    enum requisite kind = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (has(&state->requisites[all[i]], target))
-            return (int)all[i];
-    for (size_t i = 0; i < ARRAY_LEN(any); i++)
-        if (state->requisites[any[i]].n == 1 && has(&state->requisites[any[i]], target))
-            return (int)any[i];
-    return -1;
+    for (; kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+        const struct plan_targets *targets = &state->requisites[kind];
+
+        if (rule->success && (!rule->one || targets->n == 1) && has(targets, target))
+            break;
+    }
+    return kind;
 }
 
 /* A state that needs another to succeed and to fail can never run. */
@@ -334,17 +329,17 @@ static int check_exclusion(const struct plan_state *state, const struct plan_sta
     uint32_t last = 0;
 
     VEC_EACH (targets, target)
-        if (needs_success(state, *target) >= 0) {
+        if (needs_success(state, *target) < REQUISITES) {
             excluded++;
             last = *target;
         }
-    /* With onfail one of several is enough; with onfail_all each must fail. */
-    if (excluded == 0 || (kind == REQUISITE_ONFAIL && excluded < targets->n))
+    if (excluded == 0 || (requisite_rule(kind)->one && excluded < targets->n))
         return 0;
     (void)diag_add(
         diags, state->at,
         "dag: state \"%s\" can never run: it needs \"%s\" to succeed (%s) and to fail (%s)",
-        state->name, states[last].name, kind_names[needs_success(state, last)], kind_names[kind]);
+        state->name, states[last].name, requisite_name(needs_success(state, last)),
+        requisite_name(kind));
     return -1;
 }
 
@@ -359,8 +354,9 @@ int requisite_seal(struct requisites *requisites, struct plan_state *states, uin
             states[i].requisites[k] =
                 (struct plan_targets){ p, sort_unique(p, requisites->sets[i].targets[k].n) };
         }
-        result |= check_exclusion(&states[i], states, REQUISITE_ONFAIL, requisites->diags);
-        result |= check_exclusion(&states[i], states, REQUISITE_ONFAIL_ALL, requisites->diags);
+        for (enum requisite k = 0; k < REQUISITES; k++)
+            if (requisite_rule(k)->failure)
+                result |= check_exclusion(&states[i], states, k, requisites->diags);
     }
     return result;
 }

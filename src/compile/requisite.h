@@ -1,7 +1,7 @@
 /*
  * requisite - how states wait for each other, from words to numbers.
  *
- * Every form that users write is rewritten to one of the eight kinds of
+ * Every form that users write is rewritten to one of the kinds of
  * compile/plan.h: `listen` is watch, `onchanges_any` is onchanges, `x_in` is x from the
  * other side, `prereq` also makes its target require the state.
  *
@@ -35,10 +35,13 @@ struct requisite_form {
     enum requisite kind;
     bool inverse; /* the target gets it, on this state */
     bool use;     /* `use`: the target's arguments, no order */
+    struct requisite_rule rule;
 };
 
 /* NULL when `key` is no requisite. */
 const struct requisite_form *requisite_form_find(struct str key);
+/* All of them; ends in a NULL name. */
+extern const struct requisite_form requisite_forms[];
 
 /* Requisites while they are collected: for each state and kind the numbers of its targets. */
 struct requisite_set {

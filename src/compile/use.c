@@ -161,11 +161,15 @@ static int apply(struct using *using)
 
 static bool has_use(const struct decl_set *set)
 {
-    const struct value keys[] = { value_text("use"), value_text("use_in") };
+    for (const struct requisite_form *form = requisite_forms; form->name; form++) {
+        const struct value key = value_text(form->name);
 
-    VEC_EACH (&set->list, decl)
-        if (value_map_find((*decl)->args, &keys[0]) || value_map_find((*decl)->args, &keys[1]))
-            return true;
+        if (!form->use)
+            continue;
+        VEC_EACH (&set->list, decl)
+            if (value_map_find((*decl)->args, &key))
+                return true;
+    }
     return false;
 }
 

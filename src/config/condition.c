@@ -11,19 +11,33 @@
 /* clang-format off */
 static const struct {
     const char *name, *title;
+    const char *meaning; /* what it waits for, in words */
+    const char *style;   /* of its arrows in drawings; NULL: plain */
     unsigned blocked;
     bool health, codes;
     bool trouble; /* what it waits for need never happen */
 } conditions[] = {
-    [CONDITION_STARTED]   = { .name = "service_started",   .title = "ServiceStarted" },
-    [CONDITION_HEALTHY]   = { .name = "service_healthy",   .title = "ServiceHealthy", .health = true },
-    [CONDITION_COMPLETED_SUCCESSFULLY] = { .name = "service_completed_successfully",
-                              .title = "ServiceCompletedSuccessfully", .blocked = POLICY_ON_SUCCESS },
-    [CONDITION_UNHEALTHY] = { .name = "service_unhealthy", .title = "ServiceUnhealthy", .health = true, .trouble = true },
-    [CONDITION_FAILED]    = { .name = "service_failed",    .title = "ServiceFailed",
-                              .blocked = POLICY_ON_FAILURE, .codes = true, .trouble = true },
-    [CONDITION_STOPPED]   = { .name = "service_stopped",   .title = "ServiceStopped",
-                              .blocked = EXITS, .codes = true, .trouble = true },
+    [CONDITION_STARTED] = {
+        .name = CONDITION_DEFAULT, .title = "ServiceStarted",
+        .meaning = "the dependency is running, healthy or unhealthy" },
+    [CONDITION_HEALTHY] = {
+        .name = "service_healthy", .title = "ServiceHealthy", .style = "stroke:#06c", .health = true,
+        .meaning = "its health check passes" },
+    [CONDITION_COMPLETED_SUCCESSFULLY] = {
+        .name = "service_completed_successfully", .title = "ServiceCompletedSuccessfully", .style = "stroke:#080",
+        .blocked = POLICY_ON_SUCCESS,
+        .meaning = "it ended with code 0" },
+    [CONDITION_UNHEALTHY] = {
+        .name = "service_unhealthy", .title = "ServiceUnhealthy", .style = "stroke:#c00", .health = true, .trouble = true,
+        .meaning = "it was healthy and is not any more" },
+    [CONDITION_FAILED] = {
+        .name = "service_failed", .title = "ServiceFailed", .style = "stroke:#c00",
+        .blocked = POLICY_ON_FAILURE, .codes = true, .trouble = true,
+        .meaning = "it ended with another code, by a signal, or could not start" },
+    [CONDITION_STOPPED] = {
+        .name = "service_stopped", .title = "ServiceStopped", .style = "stroke-dasharray:4",
+        .blocked = EXITS, .codes = true, .trouble = true,
+        .meaning = "it is stopped, ended, killed or failed" },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(conditions) == CONDITIONS, "every condition has a name");
@@ -36,6 +50,45 @@ const char *condition_name(enum condition condition)
 const char *condition_title(enum condition condition)
 {
     return conditions[condition].title;
+}
+
+const char *condition_style(enum condition condition)
+{
+    return conditions[condition].style;
+}
+
+void condition_print_list(struct buf *out)
+{
+    for (size_t i = 0; i < CONDITIONS; i++)
+        buf_printf(out, "  %-30s  %s\n", conditions[i].name, conditions[i].meaning);
+}
+
+/* "a, b and c" of those that are asked for. */
+static void print_names(bool codes, const char *quote, struct buf *out)
+{
+    size_t left = 0, done = 0;
+
+    for (size_t i = 0; i < CONDITIONS; i++)
+        left += !codes || conditions[i].codes;
+    for (size_t i = 0; i < CONDITIONS; i++)
+        if (!codes || conditions[i].codes) {
+            left--;
+            buf_printf(out, "%s%s%s%s",
+                       done++ == 0 ? ""
+                       : left == 0 ? " and "
+                                   : ", ",
+                       quote, conditions[i].name, quote);
+        }
+}
+
+void condition_print_names(struct buf *out)
+{
+    print_names(false, "", out);
+}
+
+void condition_print_names_with_codes(struct buf *out)
+{
+    print_names(true, "'", out);
 }
 
 int condition_parse(struct str word, enum condition *ret)

@@ -34,9 +34,18 @@ enum condition {
 };
 #define CONDITIONS (CONDITION_STOPPED + 1)
 
+/* Where nothing is said. */
+#define CONDITION_DEFAULT "service_started"
+
 /* "service_healthy", and "ServiceHealthy" as the timeout reason spells it. */
 const char *condition_name(enum condition condition);
 const char *condition_title(enum condition condition);
+/* Of its arrows in drawings; NULL: plain. */
+const char *condition_style(enum condition condition);
+/* All of them, a line each with what it waits for; "a, b and c"; those that look at exit codes. */
+void condition_print_list(struct buf *out);
+void condition_print_names(struct buf *out);
+void condition_print_names_with_codes(struct buf *out);
 /* -1 when the word is none. */
 int condition_parse(struct str word, enum condition *ret);
 

@@ -1,5 +1,6 @@
 /* The chapters of the manual: what the tables cannot say. */
 #include "data/params.h"
+#include "config/condition.h"
 #include "config/config_manual.h"
 #include "config/config_read.h"
 
@@ -29,15 +30,9 @@ static const char service_details[] =
 
 static const char depends_details[] =
     "A list of names, a map of names with the keys below, or a list of both. Every service waits\n"
-    "for its own dependencies; all others start at once.\n"
-    "\n"
-    "  service_started                 the dependency is running, healthy or unhealthy\n"
-    "  service_healthy                 its health check passes\n"
-    "  service_completed_successfully  it ended with code 0\n"
-    "  service_unhealthy               it was healthy and is not any more\n"
-    "  service_failed                  it ended with another code, by a signal, or could not start\n"
-    "  service_stopped                 it is stopped, ended, killed or failed\n"
-    "\n"
+    "for its own dependencies; all others start at once.\n";
+
+static const char depends_more[] =
     "An end after which the policy starts the dependency again does not count. A condition that\n"
     "can never hold any more skips the dependent, with a reason; so does a dependency that was\n"
     "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"
@@ -135,9 +130,8 @@ const struct config_chapter config_chapters[] = {
         .details =
             "With 'storage: nfs' a flush of logs is on disk before it counts. 'timeout' is for "
             "those that wait\n"
-            "for a start (service_started, service_healthy, service_completed_successfully); who "
-            "waits for\n"
-            "service_failed, service_stopped or service_unhealthy waits as long as it takes.\n",
+            "for a start, for health or for a good end; who waits for a failure, a stop or for "
+            "bad health waits\nas long as it takes.\n",
         .example = "kepler:\n"
                    "  timeout: 5m\n"
                    "  autostart: true\n"
@@ -181,6 +175,8 @@ const struct config_chapter config_chapters[] = {
         .where = "services.NAME.depends_on",
         .params = config_edge_params,
         .details = depends_details,
+        .list = condition_print_list,
+        .more = depends_more,
         .example = "services:\n"
                    "  db:\n"
                    "    command: [\"postgres\"]\n"
@@ -217,8 +213,8 @@ const struct config_chapter config_chapters[] = {
         .params = config_start_limit_params,
         .details =
             "A service that its policy has started again so often in so short a time is "
-            "left alone as 'failed', with\na reason that 'kepler ps' shows: who waits for "
-            "service_failed or service_stopped of it starts then, also\nwith 'restart: always'. "
+            "left alone as 'failed', with\na reason that 'kepler ps' shows: who waits "
+            "for its failure or its stop starts then, also\nwith 'restart: always'. "
             "A start by hand begins a new count. Where nothing is said, a crash loop never\n"
             "ends, but after 20 restarts in 10s each pause is at least a second, until the service "
             "has held for 10s;\n'count: 0' lets it go on at full speed.\n",

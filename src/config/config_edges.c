@@ -1,4 +1,5 @@
 /* `depends_on:` - a list of names, a map of edges, or a list of both. */
+#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -21,7 +22,7 @@ struct edge_args {
 
 #define ARGS struct edge_args
 const struct param config_edge_params[] = {
-    PARAM("condition", STR, ARGS, condition, "what to wait for", .default_text = "service_started"),
+    PARAM("condition", STR, ARGS, condition, "what to wait for", .default_text = CONDITION_DEFAULT),
     PARAM("timeout", DURATION, ARGS, timeout, "how long to wait", PARAM_RANGE(MS, TIMEOUT_MAX)),
     PARAM("restart", BOOL, ARGS, restart, "restart when the dependency restarts"),
     PARAM("exit_code", LIST, ARGS, exit_code, "codes and ranges such as \"5:10\""),
@@ -68,18 +69,23 @@ static int read_code(const struct value *v, struct condition_range *ret, struct 
     return 0;
 }
 
+static void warn_codes(struct edges *e, const struct value *v, enum condition condition)
+{
+    AUTO_BUF struct buf others = BUF_INIT(BUF_NO_LIMIT);
+
+    condition_print_names_with_codes(&others);
+    (void)value_diag(e->reader->warned, v, "'exit_code' means nothing with '%s', only with %s",
+                     condition_name(condition), buf_text(&others));
+}
+
 static int read_codes(struct edges *e, const struct value *v, struct config_edge *edge)
 {
     struct diags *diags = e->reader->diags;
     struct condition_range *ranges;
     int result = 0;
 
-    if (!condition_has_codes(edge->condition) && v->list->count > 0) {
-        (void)value_diag(e->reader->warned, v,
-                         "'exit_code' means nothing with '%s', only with 'service_failed' and "
-                         "'service_stopped'",
-                         condition_name(edge->condition));
-    }
+    if (!condition_has_codes(edge->condition) && v->list->count > 0)
+        warn_codes(e, v, edge->condition);
     if (v->list->count > CODES_COUNT)
         return value_diag(diags, v, "'exit_code' has more than %d items", CODES_COUNT);
     ranges = ARENA_ARRAY(e->reader->arena, struct condition_range, v->list->count);
@@ -95,6 +101,7 @@ static int read_codes(struct edges *e, const struct value *v, struct config_edge
 static int read_condition(struct edges *e, const struct value *v, const char *word,
                           enum condition *ret)
 {
+    AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
     struct diags *diags = e->reader->diags;
     struct suggest suggest;
 
@@ -104,11 +111,11 @@ static int read_condition(struct edges *e, const struct value *v, const char *wo
     for (size_t i = 0; i < CONDITIONS; i++)
         suggest_offer(&suggest, str_from(condition_name((enum condition)i)));
     (void)value_diag(diags, v, "no condition '%s'", word);
+    condition_print_names(&names);
     if (suggest_best(&suggest).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
     else
-        diag_hint(diags, "there are service_started, service_healthy, service_unhealthy, "
-                         "service_completed_successfully, service_failed and service_stopped");
+        diag_hint(diags, "there are %s", buf_text(&names));
     return -1;
 }
 

@@ -49,8 +49,8 @@ static void warn_unchecked(struct config_reader *r, const struct config_service 
     buf_printf(&text, "service '%s' will %s: ", service->name,
                edge->timeout > 0 ? "fail after its timeout" : "be skipped");
     condition_print_unchecked(edge->condition, dependency->name, &text);
-    buf_printf(&text, "; give '%s' a 'healthcheck', or wait for 'service_started'",
-               dependency->name);
+    buf_printf(&text, "; give '%s' a 'healthcheck', or wait for '%s'", dependency->name,
+               condition_name(CONDITION_STARTED));
     warn(r, edge->at, &text);
 }
 
@@ -66,9 +66,9 @@ static void warn_codes(struct config_reader *r, const struct config_service *ser
         if (code != 0 && condition_codes_match(&edge->codes, code))
             return;
     buf_printf(&text,
-               "service '%s' will be skipped: `service_failed` is never met with exit code 0, and "
+               "service '%s' will be skipped: `%s` is never met with exit code 0, and "
                "'exit_code' names no other",
-               service->name);
+               service->name, condition_name(edge->condition));
     warn(r, edge->at, &text);
 }
 

@@ -21,12 +21,23 @@ static void print_indented(struct buf *out, const char *text)
     }
 }
 
+static void add_text(const struct config_chapter *c, struct buf *out)
+{
+    buf_add_text(out, c->details);
+    if (c->list) {
+        buf_add_char(out, '\n');
+        c->list(out);
+    }
+    if (c->more)
+        buf_printf(out, "\n%s", c->more);
+}
+
 static void print_chapter(const struct config_chapter *c, struct buf *out)
 {
     buf_printf(out, "%s - %s\n\n", c->name, c->summary);
     if (c->where)
         buf_printf(out, "in the file: %s\n\n", c->where);
-    buf_add_text(out, c->details);
+    add_text(c, out);
     if (c->params) {
         buf_add_text(out, "\nkeys:\n");
         params_print_doc(c->params, NULL, out);
@@ -58,10 +69,13 @@ const char *config_manual_suggest(struct str name)
 }
 
 /* Lines that are indented are a block of their own; Markdown wants two more blanks for that. */
-static void print_details(struct buf *out, const char *text)
+static void print_details(const struct config_chapter *c, struct buf *out)
 {
-    struct str rest = str_from(text);
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest;
 
+    add_text(c, &text);
+    rest = buf_view(&text);
     while (rest.p && rest.n > 0) {
         struct str line = str_cut(&rest, '\n');
 
@@ -74,7 +88,7 @@ static void print_markdown(const struct config_chapter *c, struct buf *out)
     buf_printf(out, "\n## %s\n\n", c->name);
     if (c->where)
         buf_printf(out, "`%s`: %s.\n\n", c->where, c->summary);
-    print_details(out, c->details);
+    print_details(c, out);
     if (c->params) {
         buf_add_char(out, '\n');
         params_print_markdown(c->params, NULL, out);

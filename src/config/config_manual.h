@@ -15,12 +15,14 @@ struct buf;
 struct param;
 
 struct config_chapter {
-    const char *name;           /* "healthcheck" */
-    const char *summary;        /* a few words */
-    const char *where;          /* where it stands in the file, or NULL */
-    const struct param *params; /* its keys, or NULL */
-    const char *details;        /* paragraphs, with a new line at the end */
-    const char *example;        /* a file, or NULL */
+    const char *name;              /* "healthcheck" */
+    const char *summary;           /* a few words */
+    const char *where;             /* where it stands in the file, or NULL */
+    const struct param *params;    /* its keys, or NULL */
+    const char *details;           /* paragraphs, with a new line at the end */
+    void (*list)(struct buf *out); /* lines of a table behind them, or NULL */
+    const char *more;              /* paragraphs behind that, or NULL */
+    const char *example;           /* a file, or NULL */
 };
 
 /* In the order in which they are best read; ends with a chapter without a name. */

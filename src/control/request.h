@@ -96,6 +96,8 @@ struct request {
     const char *name;
     const struct param *params;
     size_t size; /* of its struct */
+    bool acts;   /* who asked is kept with what comes of it */
+    bool late;   /* also answered by a daemon that is stopping */
 };
 
 const struct request *request_get(enum request_kind kind);

@@ -37,13 +37,6 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
 };
 /* clang-format on */
 
-/* Requests whose author is kept with what comes of them. */
-static const bool is_deed[REQUEST_KINDS] = {
-    [REQUEST_START] = true,    [REQUEST_RUN] = true,   [REQUEST_STOP] = true,
-    [REQUEST_RESTART] = true,  [REQUEST_PRUNE] = true, [REQUEST_RECREATE] = true,
-    [REQUEST_SHUTDOWN] = true,
-};
-
 /* --- life --------------------------------------------------------------------------------- */
 
 static struct call *call_new(struct client *client, const struct message *message)
@@ -120,9 +113,9 @@ void call_begin(struct client *client, const struct message *message)
         return;
     }
     call->args = args;
-    if (is_deed[call->kind])
+    if (request_get(call->kind)->acts)
         call->who = find_name(call);
-    if (call->daemon->stopping && call->kind != REQUEST_SHUTDOWN && call->kind != REQUEST_PING) {
+    if (call->daemon->stopping && !request_get(call->kind)->late) {
         call_refuse(call, MESSAGE_ERROR,
                     "the daemon is stopping: 'kepler daemon start -d' starts the next one");
         return;

@@ -147,6 +147,8 @@ static struct str nearest(const struct decoding *d, struct str name)
     }
     for (const char *const *key = d->policy->allowed; key && *key; key++)
         suggest_offer(&suggest, str_from(*key));
+    if (d->policy->offer)
+        d->policy->offer(&suggest);
     return suggest_best(&suggest);
 }
 

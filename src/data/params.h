@@ -34,6 +34,7 @@ struct arena;
 struct buf;
 struct diags;
 struct err;
+struct suggest;
 struct value;
 
 enum param_kind {
@@ -141,8 +142,9 @@ extern const struct param params_none[];
 /* How a map is read. All zero: coercing, nothing allowed beyond the table. */
 struct params_policy {
     bool strict; /* every value has the type it is meant to have; a duration is text */
-    const char *const *allowed;  /* keys that somebody else reads; ends with NULL; or NULL */
-    const char *owner;           /* whose parameters: "file.symlink"; or NULL */
+    const char *const *allowed; /* keys that somebody else reads; ends with NULL; or NULL */
+    void (*offer)(struct suggest *suggest); /* other keys that may have been meant; or NULL */
+    const char *owner;                      /* whose parameters: "file.symlink"; or NULL */
     const char *noun;            /* what a key is called in messages; NULL: "parameter" */
     const char *mark;            /* stands before the name of a key: "--"; or NULL */
     const struct value *primary; /* what the primary parameter is when not given, or NULL */

@@ -123,13 +123,14 @@ static void note_change(struct asking *a, enum requisite kind, bool forces)
                                      a->view->test ? "would change" : "changed");
 }
 
-/* With onchanges a failure among the targets is in the way, with onchanges_any only if all failed.
- */
-static bool ask_onchanges(struct asking *a, enum requisite kind)
+static bool ask_success(struct asking *a, enum requisite kind)
 {
-    if (a->state->requisites[kind].n == 0)
-        return true;
-    if (!(kind == REQUISITE_ONCHANGES ? ask_all(a, kind) : ask_any(a, kind)))
+    return requisite_rule(kind)->one ? ask_any(a, kind) : ask_all(a, kind);
+}
+
+static bool ask_change(struct asking *a, enum requisite kind)
+{
+    if (!ask_success(a, kind))
         return false;
     note_change(a, kind, false);
     if (first(a, kind, has_changed) || a->debt)
@@ -139,32 +140,21 @@ static bool ask_onchanges(struct asking *a, enum requisite kind)
         arena_printf(a->arena, "no change in %s%s", target_name(a, kind), others(a, kind)));
 }
 
-static bool ask_onfail(struct asking *a)
+static bool ask_failure(struct asking *a, enum requisite kind)
 {
-    const struct state_result *failed = first(a, REQUISITE_ONFAIL, has_failed);
+    const bool one = requisite_rule(kind)->one;
+    const struct state_result *failed = first(a, kind, has_failed);
+    const struct state_result *well = first(a, kind, has_not_failed);
 
-    if (a->state->requisites[REQUISITE_ONFAIL].n == 0)
-        return true;
-    if (!failed)
-        return refuse(a, SKIP_ONFAIL_NOT_MET,
-                      arena_printf(a->arena, "no failure of %s%s", target_name(a, REQUISITE_ONFAIL),
-                                   others(a, REQUISITE_ONFAIL)));
-    if (!a->gate.cause)
-        a->gate.cause = why_broken(a, failed);
-    return true;
-}
-
-static bool ask_onfail_all(struct asking *a)
-{
-    const struct state_result *well = first(a, REQUISITE_ONFAIL_ALL, has_not_failed);
-
-    if (a->state->requisites[REQUISITE_ONFAIL_ALL].n == 0)
-        return true;
-    if (well)
+    if (one && !failed)
+        return refuse(
+            a, SKIP_ONFAIL_NOT_MET,
+            arena_printf(a->arena, "no failure of %s%s", target_name(a, kind), others(a, kind)));
+    if (!one && well)
         return refuse(a, SKIP_ONFAIL_NOT_MET,
                       arena_printf(a->arena, "%s did not fail", well->name));
     if (!a->gate.cause)
-        a->gate.cause = why_broken(a, first(a, REQUISITE_ONFAIL_ALL, has_failed));
+        a->gate.cause = why_broken(a, failed);
     return true;
 }
 
@@ -178,6 +168,31 @@ static void note_debt(struct asking *a)
                                      a->debt->source);
 }
 
+/* What has to succeed before, whether it changed or not. */
+static bool ask_order(struct asking *a)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+
+        if (rule->success && !rule->only_change && !ask_success(a, kind))
+            return false;
+    }
+    return true;
+}
+
+/* Is there a change, or a failure, where the state waits for one? */
+static void ask_occasion(struct asking *a)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+
+        if (a->state->requisites[kind].n == 0)
+            continue;
+        if ((rule->only_change && !ask_change(a, kind)) || (rule->failure && !ask_failure(a, kind)))
+            return;
+    }
+}
+
 struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t state,
                      const struct owed_debt *debt)
 {
@@ -185,15 +200,13 @@ struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t
         .arena = arena, .view = view, .state = &view->plan->states[state], .debt = debt
     };
 
-    if (!ask_all(&a, REQUISITE_REQUIRE) || !ask_any(&a, REQUISITE_REQUIRE_ANY) ||
-        !ask_all(&a, REQUISITE_WATCH) || !ask_any(&a, REQUISITE_WATCH_ANY))
+    if (!ask_order(&a))
         return a.gate;
-    note_change(&a, REQUISITE_WATCH, true);
-    note_change(&a, REQUISITE_WATCH_ANY, true);
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        if (requisite_rule(kind)->change && !requisite_rule(kind)->only_change)
+            note_change(&a, kind, true);
     note_debt(&a);
-    if (ask_onchanges(&a, REQUISITE_ONCHANGES) && ask_onchanges(&a, REQUISITE_ONCHANGES_ANY) &&
-        ask_onfail(&a))
-        (void)ask_onfail_all(&a);
+    ask_occasion(&a);
     if (a.gate.skip != SKIP_NONE)
         a.gate.forced = false;
     return a.gate;

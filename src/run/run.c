@@ -100,13 +100,17 @@ static int on_apply(void *user, uint32_t state, struct err *err)
 
 /* --- preparing -------------------------------------------------------------------------- */
 
-static const enum requisite watching[] = { REQUISITE_WATCH, REQUISITE_WATCH_ANY,
-                                           REQUISITE_ONCHANGES, REQUISITE_ONCHANGES_ANY };
+/* Targets whose changes are a reason to act; none for other requisites. */
+static struct plan_targets watched(const struct plan_state *state, enum requisite kind)
+{
+    return requisite_rule(kind)->change ? state->requisites[kind]
+                                        : (struct plan_targets){ NULL, 0 };
+}
 
 static bool is_watching(const struct plan_state *state)
 {
-    for (size_t k = 0; k < ARRAY_LEN(watching); k++)
-        if (state->requisites[watching[k]].n > 0)
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        if (watched(state, kind).n > 0)
             return true;
     return false;
 }
@@ -118,16 +122,22 @@ static void find_watchers(struct runner *runner)
     uint32_t *start = ARENA_ARRAY(runner->arena, uint32_t, (size_t)plan->count + 2);
 
     for (uint32_t s = 0; s < plan->count; s++)
-        for (size_t k = 0; k < ARRAY_LEN(watching); k++)
-            for (size_t i = 0; i < plan->states[s].requisites[watching[k]].n; i++)
-                start[plan->states[s].requisites[watching[k]].p[i] + 2]++;
+        for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+            const struct plan_targets targets = watched(&plan->states[s], kind);
+
+            VEC_EACH (&targets, target)
+                start[*target + 2]++;
+        }
     for (uint32_t s = 0; s < plan->count; s++)
         start[s + 2] += start[s + 1];
     runner->watchers = ARENA_ARRAY(runner->arena, uint32_t, start[plan->count + 1] + 1);
     for (uint32_t s = 0; s < plan->count; s++)
-        for (size_t k = 0; k < ARRAY_LEN(watching); k++)
-            for (size_t i = 0; i < plan->states[s].requisites[watching[k]].n; i++)
-                runner->watchers[start[plan->states[s].requisites[watching[k]].p[i] + 1]++] = s;
+        for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+            const struct plan_targets targets = watched(&plan->states[s], kind);
+
+            VEC_EACH (&targets, target)
+                runner->watchers[start[*target + 1]++] = s;
+        }
     runner->watcher_start = start;
 }
 

@@ -249,3 +249,26 @@ def test_clang_tidy_looks_at_what_changed_only(tree):
                     "src/base/old.c", "src/base/new.c"], cwd=tree, check=True)
     out = refused(tree, "--only", "tidy")
     assert "src/base/new.c:5:" in out and "old.c" not in out
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+def add_table(tree):
+    write(tree, "src/LAYERS", "base:\ncompile: base\ncli: base compile\n")
+    write(tree, "src/compile/requisite.c", '/* words */\nconst char *const words[] = { BOTH("require"), BOTH("watch"), BOTH("onfail") };\n')
+
+
+def test_a_word_of_a_table_is_not_written_a_second_time(tree):
+    add_table(tree)
+    assert lint(tree, "--only", "lists").returncode == 0
+    write(tree, "src/cli/show.c", '/* "watch" */\nconst char *const shown = "watch";\n')
+    assert "src/cli/show.c:2: 'watch' is the name of a requisite" in refused(tree, "--only", "lists")
+
+
+def test_a_second_list_of_the_words_is_refused_also_in_prose(tree):
+    add_table(tree)
+    write(tree, "src/cli/show.c", 'const char *const shown = "one of require, "\n                          "watch and onfail";\n')
+    out = refused(tree, "--only", "lists")
+    assert "src/cli/show.c:1: a list of requisites (onfail, require, watch)" in out
+    write(tree, "src/cli/show.c", 'const char *const shown = "what they require and watch";\n')
+    assert lint(tree, "--only", "lists").returncode == 0

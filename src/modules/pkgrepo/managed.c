@@ -47,10 +47,11 @@ const struct module module_pkgrepo_managed = {
     .name = "pkgrepo.managed",
     .summary = "a repository that packages come from",
     .details =
-        "For apt a line in /etc/apt/sources.list.d, whose key is kept beside it and named by "
-        "signed-by; for dnf, yum and zypper a section of a .repo file; for apk a line of "
-        "/etc/apk/repositories; for pacman a section of its configuration. Keys are compared "
-        "whole, so a new one is noticed. When the index cannot be refreshed the files are "
+        "In the files and the form of the package manager: a line in /etc/apt/sources.list.d, "
+        "whose key is kept beside it and named by signed-by, or a section of a .repo file, or "
+        "what else it has. A parameter that its repositories have no place for is refused. Keys "
+        "are compared whole, so a new one is noticed. When the index cannot be refreshed the files "
+        "are "
         "put back, and the next run tries again.",
     .example = "name: docker\nbaseurl: https://download.docker.com/linux/debian\ndist: bookworm\n"
                "comps: [stable]\nkey_url: https://download.docker.com/linux/debian/gpg\n",

@@ -130,8 +130,10 @@ static const struct timespec *find_wait(const struct loop *loop, struct timespec
 
     if (!loop->stopped && next == CLOCK_NEVER)
         return NULL;
-    if (!loop->stopped && next > clock_now())
-        left = next - clock_now();
+    if (!loop->stopped)
+        left = next - clock_now(); /* asked once: it goes on */
+    if (left < 0)
+        left = 0;
     *room = (struct timespec){ .tv_sec = left / CLOCK_SECOND, .tv_nsec = left % CLOCK_SECOND };
     return room;
 }

@@ -1,0 +1,717 @@
+/*
+ * The life of a connection:
+ *
+ *     WAITING --pause over--> CONNECTING --PONG--> CONNECTED
+ *        ^                        |                    |
+ *        +---- attempt failed ----+------ broken ------+        CLOSED: by its user, or after
+ *                                                               `attempts_max` failures
+ *
+ * An attempt is one server: its name is resolved, its addresses are tried one after the other, then
+ * INFO, TLS, CONNECT and PING. One timer is the limit of all of that. Everything that ends an
+ * attempt or a connection goes through nats_conn_break, which is the only way back to WAITING.
+ */
+#include "nats/conn.h"
+
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "nats/core.h"
+#include "nats/login.h"
+#include "nats/resolve.h"
+#include "nats/subject.h"
+#include "sys/chance.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+#define DRAIN_TIMEOUT_NS (INT64_C(30) * 1000000000)
+
+static void begin_attempt(struct nats_conn *conn);
+
+static void set_timer(struct nats_conn *conn, struct timer *timer, int64_t ns, timer_fn *fn)
+{
+    timer_set(loop_timers(conn->hub->loop), timer, clock_after(clock_now(), ns), fn);
+}
+
+static void clear_timer(struct nats_conn *conn, struct timer *timer)
+{
+    timer_clear(loop_timers(conn->hub->loop), timer);
+}
+
+/* --- ends --------------------------------------------------------------------------- */
+
+static void on_pause_over(struct timer *timer)
+{
+    begin_attempt(container_of(timer, struct nats_conn, timer));
+}
+
+static void forget_attempt(struct nats_conn *conn)
+{
+    clear_timer(conn, &conn->timer);
+    clear_timer(conn, &conn->ping_timer);
+    nats_resolve_cancel(conn->resolve);
+    conn->resolve = NULL;
+    if (conn->addresses)
+        freeaddrinfo(conn->addresses);
+    conn->addresses = conn->address = NULL;
+    nats_transport_close(&conn->transport);
+    conn->step = NATS_LOGIN_NONE;
+    conn->pings = 0;
+    free(conn->nonce);
+    conn->nonce = NULL;
+    nats_parser_init(&conn->parser, NATS_PAYLOAD_MAX);
+}
+
+static void close_conn(struct nats_conn *conn, const struct nats_error *error)
+{
+    if (conn->state == NATS_CONN_CLOSED)
+        return;
+    forget_attempt(conn);
+    conn->state = NATS_CONN_CLOSED;
+    buf_done(&conn->parked);
+    nats_waiters_fail(conn, error);
+    nats_tell(conn, NATS_EVENT_CLOSED, error);
+}
+
+/* The next attempt comes after a pause, unless another server of this round was not tried yet;
+ * after a connection that stood there is always one, since all its clients are looking for a new
+ * one. */
+static void schedule_attempt(struct nats_conn *conn, bool stood)
+{
+    bool round_over;
+    int64_t pause = 0;
+
+    (void)nats_servers_next(&conn->servers, &round_over);
+    if (stood || round_over)
+        pause = nats_servers_pause(&conn->servers, conn->options.backoff_min,
+                                   conn->options.backoff_max, chance_number());
+    set_timer(conn, &conn->timer, pause, on_pause_over);
+}
+
+void nats_conn_break(struct nats_conn *conn, const struct nats_error *error)
+{
+    bool stood = conn->state == NATS_CONN_CONNECTED;
+    struct nats_error why = conn->broken.code < 0 ? *error : conn->broken;
+
+    if (conn->state == NATS_CONN_CLOSED)
+        return;
+    forget_attempt(conn);
+    conn->broken.code = -1;
+    conn->attempts = stood ? 0 : conn->attempts + 1;
+    if (conn->drain || (!stood && conn->attempts == conn->options.attempts_max)) {
+        close_conn(conn, &why);
+        return;
+    }
+    conn->state = NATS_CONN_WAITING;
+    schedule_attempt(conn, stood);
+    if (stood) {
+        struct nats_error lost = why;
+
+        if (lost.fault == NATS_FAULT_NETWORK || lost.fault == NATS_FAULT_PROTOCOL)
+            lost.fault = NATS_FAULT_DISCONNECTED;
+        nats_waiters_fail(conn, &lost);
+        if (conn->state != NATS_CONN_CLOSED) /* by one of them */
+            nats_tell(conn, NATS_EVENT_DISCONNECTED, &lost);
+    } else {
+        nats_tell(conn, NATS_EVENT_RETRY, &why);
+    }
+}
+
+static void break_with(struct nats_conn *conn, enum nats_fault fault, const char *text)
+{
+    const struct nats_server *server = nats_servers_current(&conn->servers);
+    struct nats_error error;
+
+    if (server)
+        nats_error_set(&error, fault, 0, "%s:%u: %s", server->host, server->port, text);
+    else
+        nats_error_set(&error, fault, 0, "%s", text);
+    nats_conn_break(conn, &error);
+}
+
+static void on_timeout(struct timer *timer)
+{
+    static const char *const waits[] = {
+        [NATS_LOGIN_NONE] = "no connection in time",
+        [NATS_LOGIN_INFO] = "no INFO in time",
+        [NATS_LOGIN_TLS] = "no TLS handshake in time",
+        [NATS_LOGIN_PONG] = "no answer to the login in time",
+    };
+    struct nats_conn *conn = container_of(timer, struct nats_conn, timer);
+
+    break_with(conn, NATS_FAULT_NETWORK, waits[conn->step]);
+}
+
+/* --- attempts ----------------------------------------------------------------------- */
+
+/* The next address of the server; when there is none left, the attempt has failed with `why`. */
+static void try_address(struct nats_conn *conn, const struct err *why)
+{
+    struct err err = *why;
+
+    while (conn->address) {
+        struct addrinfo *address = conn->address;
+
+        conn->address = address->ai_next;
+        if (nats_transport_open(&conn->transport, address->ai_addr, address->ai_addrlen, &err) == 0)
+            return;
+    }
+    break_with(conn, NATS_FAULT_NETWORK, err.text);
+}
+
+static void use_addresses(struct nats_conn *conn, struct addrinfo *list)
+{
+    struct err err;
+
+    conn->addresses = conn->address = list;
+    err_set(&err, ERR_NOT_FOUND, "the name has no address");
+    try_address(conn, &err);
+}
+
+static void on_resolved(void *self, struct addrinfo *list, const char *error)
+{
+    struct nats_conn *conn = self;
+
+    conn->resolve = NULL;
+    if (list)
+        use_addresses(conn, list);
+    else
+        break_with(conn, NATS_FAULT_NETWORK, error);
+}
+
+/* The server was chosen by schedule_attempt. */
+static void begin_attempt(struct nats_conn *conn)
+{
+    const struct nats_server *server = nats_servers_current(&conn->servers);
+    struct addrinfo *list = NULL;
+    struct err err;
+
+    conn->state = NATS_CONN_CONNECTING;
+    set_timer(conn, &conn->timer, conn->options.connect_timeout, on_timeout);
+    conn->resolve =
+        nats_resolve_begin(conn->hub, server->host, server->port, on_resolved, conn, &list, &err);
+    if (list)
+        use_addresses(conn, list);
+    else if (!conn->resolve)
+        break_with(conn, NATS_FAULT_NETWORK, err.text);
+}
+
+static void on_opened(void *self)
+{
+    struct nats_conn *conn = self;
+
+    conn->step = NATS_LOGIN_INFO;
+}
+
+static void on_closed(void *self, const struct err *why)
+{
+    struct nats_conn *conn = self;
+
+    if (conn->step == NATS_LOGIN_NONE)
+        try_address(conn, why);
+    else
+        break_with(conn, NATS_FAULT_NETWORK, why->text);
+}
+
+static void on_writable(void *self)
+{
+    nats_tell(self, NATS_EVENT_WRITABLE, NULL);
+}
+
+/* --- login -------------------------------------------------------------------------- */
+
+static void on_ping_due(struct timer *timer)
+{
+    struct nats_conn *conn = container_of(timer, struct nats_conn, ping_timer);
+
+    if (conn->pings >= conn->options.pings_max) {
+        break_with(conn, NATS_FAULT_NETWORK, "the server does not answer pings");
+        return;
+    }
+    conn->pings++;
+    nats_waiters_ping(conn, NULL, NULL);
+    set_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
+}
+
+static void send_login(struct nats_conn *conn)
+{
+    struct buf *out = nats_transport_begin(&conn->transport);
+    struct err err;
+
+    if (nats_login_print(&conn->options, str_from(conn->nonce), out, &err) < 0)
+        break_with(conn, NATS_FAULT_AUTH, err.text);
+    else
+        conn->step = NATS_LOGIN_PONG;
+}
+
+/* Subscriptions, then what was published meanwhile, then who wants to know that all of it is
+ * there. */
+static void finish_login(struct nats_conn *conn)
+{
+    struct buf *out = nats_transport_begin(&conn->transport);
+
+    clear_timer(conn, &conn->timer);
+    conn->step = NATS_LOGIN_NONE;
+    conn->attempts = 0;
+    nats_servers_succeeded(&conn->servers);
+    conn->state = NATS_CONN_CONNECTED;
+    nats_subs_print(conn, out);
+    buf_add_str(out, buf_view(&conn->parked));
+    buf_done(&conn->parked);
+    for (size_t i = conn->waiter_first; i < conn->waiters.n; i++)
+        buf_add_text(out, "PING\r\n");
+    set_timer(conn, &conn->ping_timer, conn->options.ping_interval, on_ping_due);
+    nats_tell(conn, NATS_EVENT_CONNECTED, NULL);
+}
+
+/* TLS as we want it, or an error: the server's INFO is not authenticated and decides nothing. */
+static int begin_tls(struct nats_conn *conn, const struct nats_info *info, struct err *err)
+{
+    const struct nats_server *server = nats_servers_current(&conn->servers);
+    const char *name = server->tls_name ? server->tls_name : server->host;
+
+    if (!conn->options.tls)
+        return info->tls_required ? err_set(err, ERR_UNSUPPORTED, "the server requires TLS") : 0;
+    if (!info->tls_required && !info->tls_available)
+        return err_set(err, ERR_UNSUPPORTED, "the server does not offer TLS");
+    conn->step = NATS_LOGIN_TLS;
+    return nats_transport_secure(&conn->transport, conn->options.tls, name, err);
+}
+
+static void keep_info(struct nats_conn *conn, const struct nats_info *info)
+{
+    const struct nats_server *server = nats_servers_current(&conn->servers);
+
+    free(conn->server_name);
+    conn->server_name = mem_alloc(info->server_name.n + 1);
+    memcpy(conn->server_name, info->server_name.p, info->server_name.n);
+    conn->server_name[info->server_name.n] = '\0';
+    conn->version = info->version;
+    conn->max_payload = info->max_payload;
+    nats_servers_discover(&conn->servers, info->urls, info->url_count,
+                          server ? (server->tls_name ? server->tls_name : server->host) : NULL);
+}
+
+static void take_first_info(struct nats_conn *conn, const struct nats_info *info)
+{
+    struct err err;
+
+    free(conn->nonce);
+    conn->nonce = mem_strdup(info->nonce.p);
+    if (begin_tls(conn, info, &err) < 0)
+        break_with(conn, NATS_FAULT_NETWORK, err.text);
+    else if (conn->step == NATS_LOGIN_INFO)
+        send_login(conn);
+}
+
+static void take_info(struct nats_conn *conn, const struct nats_frame *frame)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_server *server;
+    struct nats_info info;
+    struct err err;
+
+    if (nats_info_decode(&arena, frame->text, &info, &err) < 0) {
+        break_with(conn, NATS_FAULT_PROTOCOL, err.text);
+        return;
+    }
+    keep_info(conn, &info);
+    server = nats_servers_current(&conn->servers);
+    if (info.lame_duck && server)
+        server->lame = true;
+    if (conn->step == NATS_LOGIN_INFO)
+        take_first_info(conn, &info);
+    else if (info.lame_duck && conn->state == NATS_CONN_CONNECTED)
+        nats_tell(conn, NATS_EVENT_LAME_DUCK, NULL);
+}
+
+/* --- errors of the server ----------------------------------------------------------- */
+
+/* How the server begins to say that a right is missing; the subject follows in quotes. */
+static const struct denial {
+    struct str words;
+    bool is_sub;
+} denials[] = {
+    { { "Permissions Violation for Subscription to ", 42 }, true },
+    { { "Permissions Violation for Publish to ", 37 }, false },
+    { { "Permissions Violation for Publish with Reply of ", 48 }, false },
+};
+
+/* What else it can say; everything ends the connection but the last lines. */
+static const struct {
+    const char *words; /* found anywhere, in any case */
+    enum nats_fault fault;
+    bool survives;
+} complaints[] = {
+    { "authorization violation", NATS_FAULT_AUTH, false },
+    { "authentication", NATS_FAULT_AUTH, false },
+    { "account", NATS_FAULT_AUTH, false },
+    { "stale connection", NATS_FAULT_NETWORK, false },
+    { "slow consumer", NATS_FAULT_SLOW, false },
+    { "invalid subject", NATS_FAULT_REFUSED, true },
+    { "invalid publish subject", NATS_FAULT_REFUSED, true },
+    { "maximum subscriptions exceeded", NATS_FAULT_REFUSED, true },
+    { "permissions violation", NATS_FAULT_DENIED, true },
+    { "", NATS_FAULT_REFUSED, false },
+};
+
+/* "a.b" of `"a.b" using queue "q"`, as Go quotes it. */
+static void read_quoted(struct str text, struct buf *out)
+{
+    for (size_t i = 1; i < text.n && text.p[i] != '"'; i++) {
+        if (text.p[i] == '\\' && i + 1 < text.n)
+            i++;
+        buf_add_char(out, text.p[i]);
+    }
+}
+
+/* True: it is about a right, and who it concerns was told. */
+static bool take_denial(struct nats_conn *conn, struct str text)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
+    struct nats_error error;
+    bool told;
+
+    for (size_t i = 0; i < ARRAY_LEN(denials); i++) {
+        if (!str_starts(text, denials[i].words))
+            continue;
+        read_quoted(str_from_offset(text, denials[i].words.n), &subject);
+        nats_error_set(&error, NATS_FAULT_DENIED, 0, "no right to %s '%s'",
+                       denials[i].is_sub ? "subscribe to" : "publish to", buf_text(&subject));
+        told = denials[i].is_sub ? nats_subs_deny(conn, buf_view(&subject), &error)
+                                 : nats_tell_denied(conn, buf_view(&subject), &error);
+        if (!told)
+            nats_tell(conn, NATS_EVENT_ERROR, &error);
+        return true;
+    }
+    return false;
+}
+
+static void take_err(struct nats_conn *conn, const struct nats_frame *frame)
+{
+    struct nats_error error;
+    size_t i = 0;
+
+    if (take_denial(conn, frame->text))
+        return;
+    nats_error_set(&error, NATS_FAULT_REFUSED, 0, "the server says: %.*s", STR_ARG(frame->text));
+    while (!strcasestr(error.text, complaints[i].words))
+        i++;
+    error.fault = complaints[i].fault;
+    if (!complaints[i].survives)
+        conn->broken = error; /* the server closes now, and this is why */
+    if (conn->state == NATS_CONN_CONNECTED)
+        nats_tell(conn, NATS_EVENT_ERROR, &error);
+}
+
+/* --- frames ------------------------------------------------------------------------- */
+
+static void take_ping(struct nats_conn *conn, const struct nats_frame *frame)
+{
+    (void)frame;
+    if (nats_transport_waiting(&conn->transport) > conn->options.out_max)
+        break_with(conn, NATS_FAULT_NETWORK, "the server sends pings and reads no answers");
+    else
+        buf_add_text(nats_transport_begin(&conn->transport), "PONG\r\n");
+}
+
+static void take_pong(struct nats_conn *conn, const struct nats_frame *frame)
+{
+    (void)frame;
+    if (conn->step == NATS_LOGIN_PONG)
+        finish_login(conn);
+    else
+        nats_waiters_pong(conn);
+}
+
+static void take_ok(struct nats_conn *conn, const struct nats_frame *frame)
+{
+    (void)conn;
+    (void)frame;
+}
+
+static void (*const takers[])(struct nats_conn *conn, const struct nats_frame *frame) = {
+    [NATS_FRAME_MSG] = nats_sub_dispatch,
+    [NATS_FRAME_INFO] = take_info,
+    [NATS_FRAME_PING] = take_ping,
+    [NATS_FRAME_PONG] = take_pong,
+    [NATS_FRAME_OK] = take_ok,
+    [NATS_FRAME_ERR] = take_err,
+};
+
+/* Before the login only INFO and complaints make sense. */
+static bool is_expected(const struct nats_conn *conn, enum nats_frame_kind kind)
+{
+    if (conn->step == NATS_LOGIN_INFO || conn->step == NATS_LOGIN_TLS)
+        return kind == NATS_FRAME_INFO || kind == NATS_FRAME_ERR;
+    return kind != NATS_FRAME_MSG || conn->state == NATS_CONN_CONNECTED;
+}
+
+static size_t on_input(void *self, struct str bytes)
+{
+    struct nats_conn *conn = self;
+    unsigned epoch = conn->transport.epoch;
+    struct nats_frame frame;
+    size_t used = 0, n;
+    struct err err;
+
+    conn->pings = 0;
+    for (;;) {
+        if (nats_parser_next(&conn->parser, str_from_offset(bytes, used), &frame, &n, &err) < 0) {
+            break_with(conn, NATS_FAULT_PROTOCOL, err.text);
+            return used;
+        }
+        if (frame.kind == NATS_FRAME_NONE)
+            return used;
+        if (!is_expected(conn, frame.kind)) {
+            break_with(conn, NATS_FAULT_PROTOCOL, "protocol error: unexpected operation");
+            return used;
+        }
+        used += n;
+        takers[frame.kind](conn, &frame);
+        if (conn->transport.epoch != epoch)
+            return used;
+        if (conn->transport.state == NATS_TRANSPORT_HANDSHAKE && used < bytes.n) {
+            break_with(conn, NATS_FAULT_PROTOCOL, "protocol error: data between INFO and TLS");
+            return used;
+        }
+    }
+}
+
+static void on_secured(void *self)
+{
+    send_login(self);
+}
+
+static const struct nats_transport_events transport_events = {
+    .opened = on_opened,
+    .secured = on_secured,
+    .input = on_input,
+    .writable = on_writable,
+    .closed = on_closed,
+};
+
+/* --- draining ----------------------------------------------------------------------- */
+
+static void on_drained(void *self, const struct nats_error *error)
+{
+    struct nats_conn *conn = self;
+    struct nats_error done;
+
+    if (error)
+        return; /* it broke, and closes for that */
+    if (conn->drain == NATS_DRAIN_INPUT) {
+        conn->drain = NATS_DRAIN_OUTPUT;
+        nats_waiters_ping(conn, on_drained, conn);
+        return;
+    }
+    nats_error_set(&done, NATS_FAULT_CANCELED, 0, "drained");
+    close_conn(conn, &done);
+}
+
+static void on_drain_timeout(struct timer *timer)
+{
+    break_with(container_of(timer, struct nats_conn, timer), NATS_FAULT_TIMEOUT,
+               "not drained in time");
+}
+
+void nats_conn_drain(struct nats_conn *conn)
+{
+    struct nats_error done;
+
+    if (conn->state != NATS_CONN_CONNECTED) {
+        nats_error_set(&done, NATS_FAULT_CANCELED, 0, "drained");
+        close_conn(conn, &done);
+        return;
+    }
+    if (conn->drain)
+        return;
+    conn->drain = NATS_DRAIN_INPUT;
+    set_timer(conn, &conn->timer, DRAIN_TIMEOUT_NS, on_drain_timeout);
+    nats_subs_print_unsub(conn, nats_transport_begin(&conn->transport));
+    nats_waiters_ping(conn, on_drained, conn);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static char *copy_text(const char *text)
+{
+    return text ? mem_strdup(text) : NULL;
+}
+
+#define DEFAULT(field, value)                                                                      \
+    do {                                                                                           \
+        if (!(field))                                                                              \
+            (field) = (value);                                                                     \
+    } while (0)
+
+static void copy_options(struct nats_options *to, const struct nats_options *from)
+{
+    *to = *from;
+    to->servers = NULL;
+    to->name = copy_text(from->name);
+    to->user = copy_text(from->user);
+    to->password = copy_text(from->password);
+    to->token = copy_text(from->token);
+    to->inbox_prefix = copy_text(from->inbox_prefix ? from->inbox_prefix : NATS_INBOX_PREFIX);
+    DEFAULT(to->connect_timeout, NATS_CONNECT_TIMEOUT_NS);
+    DEFAULT(to->ping_interval, NATS_PING_INTERVAL_NS);
+    DEFAULT(to->pings_max, NATS_PINGS_MAX);
+    DEFAULT(to->backoff_min, NATS_BACKOFF_MIN_NS);
+    DEFAULT(to->backoff_max, NATS_BACKOFF_MAX_NS);
+    DEFAULT(to->out_max, NATS_OUT_MAX);
+    DEFAULT(to->parked_max, NATS_PARKED_MAX);
+}
+
+static void free_text(const char *text)
+{
+    union {
+        const char *borrowed;
+        char *owned;
+    } both = { text };
+
+    if (text)
+        explicit_bzero(both.owned, strlen(text));
+    free(both.owned);
+}
+
+static void free_options(struct nats_options *options)
+{
+    free_text(options->name);
+    free_text(options->user);
+    free_text(options->password);
+    free_text(options->token);
+    free_text(options->inbox_prefix);
+}
+
+static int check_options(const struct nats_options *options, struct nats_servers *servers,
+                         struct err *err)
+{
+    if (!options->tls && !options->plain)
+        return err_set(err, ERR_INVALID, "a connection without TLS must be asked for");
+    if (options->inbox_prefix && !nats_subject_is_plain(str_from(options->inbox_prefix)))
+        return err_set(err, ERR_INVALID, "'%s' is not a valid inbox prefix", options->inbox_prefix);
+    for (size_t i = 0; i < options->server_count; i++)
+        if (nats_servers_add(servers, str_from(options->servers[i]), err) < 0)
+            return -1;
+    if (servers->list.n == 0)
+        return err_set(err, ERR_INVALID, "no server to connect to");
+    VEC_EACH (&servers->list, server)
+        if (server->tls && !options->tls)
+            return err_set(err, ERR_INVALID,
+                           "server '%s' is asked for by TLS, for which nothing is "
+                           "set up",
+                           server->host);
+    return 0;
+}
+
+/* Letters and digits: a token of a subject. */
+static void make_id(char id[static NATS_ID_SIZE])
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint64_t chance = 0;
+
+    for (size_t i = 0; i + 1 < NATS_ID_SIZE; i++) {
+        if (i % 8 == 0)
+            chance = chance_number();
+        id[i] = letters[chance % 64];
+        chance /= 64;
+    }
+    id[NATS_ID_SIZE - 1] = '\0';
+}
+
+static void bury(struct nats_grave *grave)
+{
+    struct nats_conn *conn = container_of(grave, struct nats_conn, grave);
+
+    nats_requests_free(conn->requests);
+    nats_subs_done(conn);
+    nats_servers_done(&conn->servers);
+    vec_done(&conn->waiters);
+    free_options(&conn->options);
+    free(conn->server_name);
+    free(conn);
+}
+
+struct nats_conn *nats_conn_new(struct nats_hub *hub, const struct nats_options *options,
+                                struct err *err)
+{
+    struct nats_conn *conn = mem_zalloc(sizeof(*conn));
+
+    conn->hub = hub;
+    conn->max_payload = NATS_PAYLOAD_MAX; /* until the server says less */
+    conn->broken.code = -1;
+    conn->parked = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    nats_servers_init(&conn->servers);
+    if (check_options(options, &conn->servers, err) < 0) {
+        nats_servers_done(&conn->servers);
+        free(conn);
+        return NULL;
+    }
+    copy_options(&conn->options, options);
+    if (!options->ordered)
+        nats_servers_shuffle(&conn->servers, chance_number());
+    make_id(conn->id);
+    nats_parser_init(&conn->parser, NATS_PAYLOAD_MAX);
+    nats_transport_init(&conn->transport, hub, &transport_events, conn,
+                        NATS_PAYLOAD_MAX + NATS_LINE_MAX, conn->options.out_max);
+    conn->requests = nats_requests_new(conn);
+    schedule_attempt(conn, false);
+    return conn;
+}
+
+void nats_conn_free(struct nats_conn *conn)
+{
+    struct nats_error error;
+
+    if (!conn)
+        return;
+    nats_error_set(&error, NATS_FAULT_CANCELED, 0, "the connection is closed");
+    close_conn(conn, &error);
+    nats_hub_bury(conn->hub, &conn->grave, bury);
+}
+
+enum nats_conn_state nats_conn_state(const struct nats_conn *conn)
+{
+    return conn->state;
+}
+
+int nats_conn_version(const struct nats_conn *conn)
+{
+    return conn->version;
+}
+
+const char *nats_conn_server(const struct nats_conn *conn)
+{
+    return conn->server_name ? conn->server_name : "";
+}
+
+size_t nats_conn_max_payload(const struct nats_conn *conn)
+{
+    return conn->max_payload;
+}
+
+struct loop *nats_conn_loop(const struct nats_conn *conn)
+{
+    return conn->hub->loop;
+}
+
+struct nats_hub *nats_conn_hub(const struct nats_conn *conn)
+{
+    return conn->hub;
+}
+
+struct nats_requests *nats_conn_requests(struct nats_conn *conn)
+{
+    return conn->requests;
+}
+
+void nats_inbox_print(struct nats_conn *conn, struct buf *out)
+{
+    buf_printf(out, "%s.%s%llx", conn->options.inbox_prefix, conn->id,
+               (unsigned long long)++conn->next_inbox);
+}

@@ -1,0 +1,257 @@
+#include "nats/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "nats/core.h"
+#include "nats/header.h"
+#include "nats/subject.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+#define REPLY_MAX (NATS_SUBJECT_MAX + 32)
+#define DIGITS    16
+
+struct pending {
+    struct nats_requests *requests;
+    uint64_t id;
+    nats_reply_fn *fn;
+    void *self;
+    struct timer timer;
+    struct pending *next, *prev; /* in the order of sending */
+    struct str subject;          /* behind the struct */
+};
+
+struct nats_requests {
+    struct nats_conn *conn;
+    struct nats_listener listener;
+    struct nats_sub *sub;
+    struct idmap pending;
+    uint64_t next_id;
+    struct pending *first, *last;
+    char *prefix; /* of replies, with the dot */
+    size_t prefix_size;
+};
+
+/* --- one ---------------------------------------------------------------------------- */
+
+static void forget(struct pending *pending)
+{
+    struct nats_requests *requests = pending->requests;
+
+    timer_clear(loop_timers(requests->conn->hub->loop), &pending->timer);
+    (void)idmap_remove(&requests->pending, pending->id);
+    *(pending->prev ? &pending->prev->next : &requests->first) = pending->next;
+    *(pending->next ? &pending->next->prev : &requests->last) = pending->prev;
+    free(pending);
+}
+
+/* It is gone before its callback comes. */
+static void finish(struct pending *pending, const struct nats_error *error,
+                   const struct nats_msg *msg)
+{
+    nats_reply_fn *fn = pending->fn;
+    void *self = pending->self;
+
+    forget(pending);
+    fn(self, error, msg);
+}
+
+static void on_timeout(struct timer *timer)
+{
+    struct pending *pending = container_of(timer, struct pending, timer);
+    struct nats_error error;
+
+    nats_error_set(&error, NATS_FAULT_TIMEOUT, 0, "no answer from '%.*s' in time",
+                   STR_ARG(pending->subject));
+    finish(pending, &error, NULL);
+}
+
+static void add(struct nats_requests *requests, const struct nats_pub *pub, int64_t timeout,
+                nats_reply_fn *fn, void *self)
+{
+    struct pending *pending = mem_alloc(sizeof(*pending) + pub->subject.n);
+    char *subject = (char *)(pending + 1);
+
+    memcpy(subject, pub->subject.p, pub->subject.n);
+    *pending = (struct pending){ .requests = requests,
+                                 .id = requests->next_id,
+                                 .fn = fn,
+                                 .self = self,
+                                 .prev = requests->last,
+                                 .subject = { subject, pub->subject.n } };
+    *(requests->last ? &requests->last->next : &requests->first) = pending;
+    requests->last = pending;
+    idmap_add(&requests->pending, pending->id, pending);
+    timer_set(loop_timers(requests->conn->hub->loop), &pending->timer,
+              clock_after(clock_now(), timeout), on_timeout);
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+/* The id that a reply subject ends in, as hexadecimal; 0: none of ours. */
+static uint64_t read_id(const struct nats_requests *requests, struct str subject)
+{
+    uint64_t id = 0;
+
+    if (subject.n <= requests->prefix_size || subject.n > requests->prefix_size + DIGITS)
+        return 0;
+    for (size_t i = requests->prefix_size; i < subject.n; i++) {
+        char c = subject.p[i];
+
+        if (c >= '0' && c <= '9')
+            id = id << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            id = id << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return 0;
+    }
+    return id;
+}
+
+static void on_reply(void *self, const struct nats_msg *msg)
+{
+    struct nats_requests *requests = self;
+    struct pending *pending = idmap_find(&requests->pending, read_id(requests, msg->subject));
+    struct nats_error error;
+
+    if (!pending)
+        return; /* too late */
+    if (msg->header.n > 0 && msg->payload.n == 0 &&
+        nats_header_status(msg->header, NULL) == NATS_HEADER_NO_RESPONDERS) {
+        nats_error_set(&error, NATS_FAULT_NO_RESPONDERS, NATS_HEADER_NO_RESPONDERS,
+                       "nobody listens on '%.*s'", STR_ARG(pending->subject));
+        finish(pending, &error, NULL);
+        return;
+    }
+    finish(pending, NULL, msg);
+}
+
+/* Those that a callback adds are left alone. */
+static void fail_all(struct nats_requests *requests, const struct nats_error *error)
+{
+    uint64_t last = requests->next_id;
+
+    while (requests->first && requests->first->id <= last)
+        finish(requests->first, error, NULL);
+}
+
+static void on_sub_failed(void *self, const struct nats_error *error)
+{
+    fail_all(self, error);
+}
+
+/* By the subject, or by the reply when that is what the server names. */
+static struct pending *find_denied(struct nats_requests *requests, struct str subject)
+{
+    struct pending *pending = requests->first;
+
+    if (requests->prefix &&
+        str_starts(subject, (struct str){ requests->prefix, requests->prefix_size }))
+        return idmap_find(&requests->pending, read_id(requests, subject));
+    while (pending && !str_eq(pending->subject, subject))
+        pending = pending->next;
+    return pending;
+}
+
+static void on_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct nats_requests *requests = container_of(listener, struct nats_requests, listener);
+    struct pending *pending;
+
+    if (event->kind == NATS_EVENT_DISCONNECTED || event->kind == NATS_EVENT_CLOSED)
+        fail_all(requests, event->error);
+    if (event->kind != NATS_EVENT_DENIED)
+        return;
+    pending = find_denied(requests, event->subject);
+    if (!pending)
+        return;
+    *event->handled = true;
+    finish(pending, event->error, NULL);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+struct nats_requests *nats_requests_new(struct nats_conn *conn)
+{
+    struct nats_requests *requests = mem_zalloc(sizeof(*requests));
+
+    requests->conn = conn;
+    nats_listen(conn, &requests->listener, on_event);
+    return requests;
+}
+
+void nats_requests_free(struct nats_requests *requests)
+{
+    nats_unlisten(requests->conn, &requests->listener);
+    idmap_done(&requests->pending);
+    free(requests->prefix);
+    free(requests);
+}
+
+static int subscribe(struct nats_requests *requests, struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
+
+    if (requests->sub)
+        return 0;
+    nats_inbox_print(requests->conn, &subject);
+    buf_add_text(&subject, ".*");
+    requests->sub = nats_sub_new(requests->conn,
+                                 &(struct nats_sub_options){ .subject = buf_text(&subject),
+                                                             .message = on_reply,
+                                                             .failed = on_sub_failed,
+                                                             .self = requests },
+                                 err);
+    if (!requests->sub)
+        return -1;
+    buf_cut(&subject, subject.n - 1);
+    requests->prefix_size = subject.n;
+    requests->prefix = buf_take(&subject);
+    return 0;
+}
+
+/* The prefix and the next id. */
+static struct str make_reply(struct nats_requests *requests, char *room)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[DIGITS];
+    size_t n = 0, size = requests->prefix_size;
+    uint64_t id = ++requests->next_id;
+
+    do
+        text[n++] = digits[id & 15];
+    while ((id >>= 4) > 0);
+    memcpy(room, requests->prefix, size);
+    while (n > 0)
+        room[size++] = text[--n];
+    return (struct str){ room, size };
+}
+
+int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t timeout_ns,
+                 nats_reply_fn *fn, void *self, uint64_t *ret_id, struct err *err)
+{
+    struct nats_requests *requests = conn->requests;
+    struct nats_pub with_reply = *pub;
+    char reply[REPLY_MAX];
+
+    if (subscribe(requests, err) < 0)
+        return -1;
+    with_reply.reply = make_reply(requests, reply);
+    if (nats_publish(conn, &with_reply, err) < 0)
+        return -1;
+    add(requests, pub, timeout_ns, fn, self);
+    if (ret_id)
+        *ret_id = requests->next_id;
+    return 0;
+}
+
+void nats_request_cancel(struct nats_conn *conn, uint64_t id)
+{
+    struct pending *pending = idmap_find(&conn->requests->pending, id);
+
+    if (pending)
+        forget(pending);
+}

@@ -242,6 +242,8 @@ static int state_owed(struct local *local)
     struct owed_debts debts;
     struct err err;
 
+    if (local->words.n > 0)
+        return cli_usage(local->cli, "state.owed takes no words, got '%s'", local->words.p[0]);
     if (owed_list(arena, local->session.host.data_dir, &debts, &err) < 0)
         return refuse_err(local, &err);
     VEC_EACH (&debts.list, debt) {
@@ -303,13 +305,22 @@ static int print_answer(struct local *local, const struct value *answer)
     return CLI_OK;
 }
 
+/* A word that nothing would read is a mistake. */
+static int refuse_words(struct local *local, const struct module *module)
+{
+    const bool has_params = module->params->name;
+
+    return cli_usage(local->cli, "%s takes no words, got '%s'%s%s%s", module->name,
+                     local->words.p[0],
+                     has_params ? "; parameters are given as NAME=VALUE: 'zester doc " : "",
+                     has_params ? module->name : "", has_params ? "' lists them" : "");
+}
+
 /* Words beyond the first are the next parameters of the table: 'facts.set role web'. */
 static int bind_words(struct local *local, const struct module *module)
 {
-    const size_t first = params_find_primary(module->params) ? 0 : 1;
-
     for (size_t i = 1; i < local->words.n; i++) {
-        const struct param *param = params_at(module->params, i - first);
+        const struct param *param = params_at(module->params, i);
 
         if (!param)
             return -1;
@@ -326,6 +337,8 @@ static int call_by_hand(struct local *local, const struct module *module)
 
     if (local->session.host.test && (module->flags & MODULE_ACTS))
         return cli_usage(local->cli, "%s has no dry run; nothing was done", module->name);
+    if (local->words.n > 0 && !params_find_primary(module->params))
+        return refuse_words(local, module);
     if (bind_words(local, module) < 0)
         return cli_usage(local->cli, "%s takes fewer words than %zu; 'zester doc %s' lists them",
                          module->name, local->words.n, module->name);
@@ -404,6 +417,9 @@ static int apply_by_hand(struct local *local, const struct module *module)
     struct run_result result;
     const struct plan *plan;
 
+    /* of a state the word is its name; a function without parameters has none */
+    if (local->words.n > 0 && module->call && !module->params->name)
+        return refuse_words(local, module);
     if (local->words.n > 1)
         return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
                          module->name);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "data/yaml.h"
+#include "settings/seal.h"
 #include "state/host.h"
 
 /* "key=value": the key looks like a name. */
@@ -21,7 +22,22 @@ static bool is_pair(const char *word)
     return true;
 }
 
-/* Lists and maps are written as YAML; everything else is text, which the tables coerce. */
+/* Lists and maps are written as YAML, and !secret means there what it means in a file. */
+static int read_yaml(struct local *local, const char *key, struct str text, struct value *ret)
+{
+    struct arena *arena = &local->session.arena;
+    const size_t before = local->diags.list.n;
+    int result = yaml_parse(arena, key, text, NULL, ret, &local->diags);
+
+    if (result == 0)
+        result = seal_mark(arena, ret, &local->diags);
+    seal_hide(&local->diags, before);
+    if (result == 0)
+        session_hide_secrets(&local->session, ret);
+    return result;
+}
+
+/* What is neither a list nor a map is text, which the tables coerce. */
 static int read_pair(struct local *local, const char *word)
 {
     struct arena *arena = &local->session.arena;
@@ -29,8 +45,7 @@ static int read_pair(struct local *local, const char *word)
     struct value key = value_str(arena_str(arena, (struct str){ word, (size_t)(equals - word) }));
     struct value v = value_text(equals + 1);
 
-    if ((equals[1] == '[' || equals[1] == '{') &&
-        yaml_parse(arena, key.s.p, v.s, NULL, &v, &local->diags) < 0)
+    if ((equals[1] == '[' || equals[1] == '{') && read_yaml(local, key.s.p, v.s, &v) < 0)
         return -1;
     value_map_set(arena, local->given.map, key, v);
     return 0;

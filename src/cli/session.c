@@ -173,6 +173,11 @@ static void hide_secrets(struct secrets *secrets, const struct value *v)
             hide_secrets(secrets, &v->map->pairs[i].value);
 }
 
+void session_hide_secrets(const struct session *session, const struct value *v)
+{
+    hide_secrets(session->host.secrets, v);
+}
+
 static int set_fact(const char *key, const struct value *v, struct err *err)
 {
     return facts_set(NULL, str_from(key), v, err);
@@ -202,7 +207,7 @@ static int learn_machine(struct session *session, const struct session_options *
         open_paths(diags, where.folder);
         return -1;
     }
-    hide_secrets(session->host.secrets, session->host.settings);
+    session_hide_secrets(session, session->host.settings);
     return 0;
 }
 

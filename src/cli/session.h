@@ -17,6 +17,7 @@
 #include "sys/cancel.h"
 
 struct diags;
+struct value;
 struct tree;
 
 struct session_options {
@@ -47,5 +48,7 @@ void session_done(struct session *session);
 void session_open_paths(const struct session *session, struct diags *diags);
 /* Mistakes quote what they are about: hide what is secret in it. */
 void session_mask_diags(const struct session *session, struct diags *diags);
+/* What its author marked !secret in the value is shown by nobody from now on. */
+void session_hide_secrets(const struct session *session, const struct value *v);
 
 #endif

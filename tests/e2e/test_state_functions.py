@@ -150,3 +150,12 @@ def test_guards_and_retries_are_part_of_what_is_shown(machine):
     assert shown == {"name": "test.nop:a", "file": "all", "level": 0, "order": 0, "arguments": {},
                      "onlyif": [{"fun": "test.true"}, "true"], "unless": ["false"], "check_cmd": ["x"],
                      "creates": ["/a"], "retry": {"attempts": 2, "interval": 0.5}, "failhard": True}
+
+
+@pytest.mark.parametrize("function", ["test.ping", "test.true", "network.get_hostname", "facts.keys", "pkg.list_pkgs",
+                                      "state.owed"])
+def test_a_word_that_a_function_does_not_take_is_refused(machine, function):
+    result = machine.run(function, "foo", status=1)
+    assert f"{function} takes no words, got 'foo'" in result.stderr and result.stdout == ""
+    assert ("zester doc pkg.list_pkgs" in result.stderr) == (function == "pkg.list_pkgs")
+    machine.run(function, status=0)

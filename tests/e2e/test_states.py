@@ -442,6 +442,25 @@ shout: {cmd.run: [{name: 'echo {{ pillar.password }}; exit 3'}]}
     assert "hunter22" not in machine.run("state.show", "web").stdout
 
 
+def test_a_secret_on_the_command_line_is_as_secret_as_one_in_a_file(machine):
+    machine.state("web", """
+conf: {file.managed: [{name: ROOT/conf, contents: 'pw={{ pillar.db.pw }}'}]}
+shout: {cmd.run: [{name: 'echo {{ pillar.db.pw }}; exit 3'}]}
+""")
+    pillar = "pillar={db: {pw: !secret hunter22}}"
+    for words in (["state.apply", "web", pillar, "--test"], ["state.apply", "web", pillar],
+                  ["state.apply", "web", pillar, "--format", "json"], ["state.show", "web", pillar],
+                  ["state.graph", "web", pillar]):
+        result = machine.run(*words)
+        assert "hunter22" not in result.stdout + result.stderr, words
+    assert machine.read("conf").strip() == "pw=hunter22"
+    wrong = machine.run("state.apply", "web", "pillar={db: {pw: !secret hunter22: x}}", status=1)
+    assert "hunter22" not in wrong.stdout + wrong.stderr
+    assert "need a key" in machine.run("state.apply", "web", "pillar={pw: !encrypted x}", status=1).stderr
+    by_hand = machine.run("test.echo", "text={pw: !secret hunter22}")
+    assert "hunter22" not in by_hand.stdout + by_hand.stderr
+
+
 @pytest.mark.parametrize("text", [
     "a: {file.managed: [{name: ROOT/a, contents: x, mode: {{ pillar.password }}}]}",
     "a: {test.nop: [{ {{ pillar.password }}: x}]}",

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from machine import Machine, skip_without
+from machine import PROGRAM, Machine, skip_without
 
 FILES = {"app/bin/run": "#!/bin/sh\n", "app/etc/app.conf": "port=80\n", "app/README": "read me\n"}
 
@@ -149,6 +149,95 @@ def test_a_damaged_archive_leaves_nothing(machine):
     result = machine.apply(state(machine, archive))["archive.extracted:x"]
     assert result["failed"] and not (machine.root / "to").exists()
     assert sorted(path.name for path in machine.root.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.xz", "7z"])
+def test_an_archive_with_a_flipped_bit_fails_and_leaves_nothing(machine, kind):
+    (machine.root / "from/app/noise").write_bytes(os.urandom(300_000))
+    archive = pack(machine, kind)
+    data = bytearray(archive.read_bytes())
+    data[len(data) // 2] ^= 4
+    archive.write_bytes(bytes(data))
+    for _ in range(2):
+        result = machine.apply(state(machine, archive))["archive.extracted:x"]
+        assert result["failed"] and not (machine.root / "to").exists(), result
+    assert [path.name for path in machine.root.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_a_full_disk_fails_and_leaves_nothing_torn(tmp_path, kind, there):
+    machine = Machine(tmp_path)
+    (tmp_path / "from/app").mkdir(parents=True)
+    for i in range(20):
+        (tmp_path / f"from/app/{i:02}").write_bytes(os.urandom(100_000))
+    archive = pack(machine, kind)
+    try:
+        machine.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt")
+        if there:
+            machine.run("mkdir", "/mnt/to")
+        text = state(machine, archive).replace(f"{machine.root}/to", "/mnt/to")
+        for _ in range(2):
+            result = machine.apply(text)["archive.extracted:x"]
+            assert result["failed"] and "No space left" in result["error"], result
+            assert machine.sh("ls -A /mnt /mnt/to 2>/dev/null; true").split() == (["/mnt:", "to", "/mnt/to:"] if there
+                                                                                else ["/mnt:"])
+        machine.run("mount", "-o", "remount,size=9m", "/mnt")
+        machine.settles(text)
+        machine.run("diff", "-r", tmp_path / "from/app", "/mnt/to/app")
+    finally:
+        machine.leave()
+
+
+def test_a_revert_that_is_stopped_still_knows_what_was_extracted(machine, tmp_path):
+    machine.settles(state(machine, pack(machine, "tar")))
+    folder = machine.root / "to/app"
+    if os.geteuid() == 0:
+        subprocess.run(["chattr", "+i", folder / "README"], check=False, capture_output=True)
+        if "i" not in subprocess.run(["lsattr", folder / "README"], text=True, check=False,
+                                     capture_output=True).stdout.split(" ")[0]:
+            pytest.skip("no immutable files here")
+    else:
+        pytest.skip("needs root")
+    try:
+        failed = machine.revert()["archive.extracted:x"]
+    finally:
+        subprocess.run(["chattr", "-i", folder / "README"], check=True)
+    assert failed["failed"] and list((machine.root / "to").glob(".zester-archive-*"))
+    machine.revert()
+    assert not (machine.root / "to").exists()
+
+
+def as_somebody(tmp_path, *words):
+    return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *map(str, words)], text=True,
+                          check=False, capture_output=True, env=dict(os.environ, HOME=str(tmp_path)))
+
+
+def test_a_user_takes_back_folders_that_nobody_may_write_to(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("another user needs root")
+    machine = Machine(tmp_path, namespace=False)
+    (tmp_path / "from/app/bin").mkdir(parents=True)
+    (tmp_path / "from/app/bin/run").write_text("x")
+    for path in ("app/bin", "app"):
+        (tmp_path / "from" / path).chmod(0o555)
+    archive = pack(machine, "tar")
+    (machine.states / "case.sls").write_text(state(machine, archive))
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(folder.stat().st_mode | 0o755)
+    os.chown(tmp_path, 65534, 65534)
+    words = [PROGRAM, "--local", "--states-dir", machine.states, "--data-dir", tmp_path / "data"]
+    done = as_somebody(tmp_path, *words, "state.apply", "case")
+    assert done.returncode == 0, done
+    assert (tmp_path / "to/app").stat().st_mode & 0o777 == 0o555
+    done = as_somebody(tmp_path, *words, "state.revert", "case")
+    assert done.returncode == 0 and not (tmp_path / "to").exists(), done
+    # into a folder that is there: nothing is left of where it was extracted
+    (tmp_path / "to").mkdir()
+    os.chown(tmp_path / "to", 65534, 65534)
+    done = as_somebody(tmp_path, *words, "state.apply", "case")
+    assert done.returncode == 0 and (tmp_path / "to/app/bin/run").exists(), done
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_more_than_one_entry_at_the_top(machine):

@@ -38,6 +38,7 @@ static struct {
     int (*write_close)(struct archive *a);
     int (*write_free)(struct archive *a);
     const char *(*error)(struct archive *a);
+    int (*errnum)(struct archive *a);
     const char *(*path)(struct archive_entry *entry);
     const char *(*path_utf8)(struct archive_entry *entry);
     const char *(*hardlink)(struct archive_entry *entry);
@@ -74,6 +75,7 @@ static void load(void)
         { "archive_write_close", &api.write_close },
         { "archive_write_free", &api.write_free },
         { "archive_error_string", &api.error },
+        { "archive_errno", &api.errnum },
         { "archive_entry_pathname", &api.path },
         { "archive_entry_pathname_utf8", &api.path_utf8 },
         { "archive_entry_hardlink", &api.hardlink },
@@ -92,6 +94,10 @@ static void load(void)
     api.library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
 }
 
+/* The library runs in the C locale and warns of names that are not ASCII, which are kept as they
+ * are. Any other warning is a failure: bytes that could not be written are one. */
+#define WARNS_OF_NAME "can't be converted"
+
 /* --- one archive ---------------------------------------------------------------------------- */
 
 struct unpacking {
@@ -105,6 +111,9 @@ static int fail(const struct unpacking *u, struct archive *a, struct err *err)
 {
     const char *why = api.error(a);
 
+    if (a == u->writer && api.errnum(a) > 0)
+        return err_sys(err, api.errnum(a), "archive '%s': %s", u->options->name,
+                       why ? why : "cannot be written");
     return err_set(err, ERR_INVALID, "archive '%s': %s", u->options->name,
                    why ? why : "cannot be read");
 }
@@ -218,7 +227,7 @@ static int copy_data(struct unpacking *u, struct err *err)
 
         if (rc == ARCHIVE_EOF)
             return 0;
-        if (rc < ARCHIVE_WARN)
+        if (rc != ARCHIVE_OK)
             return fail(u, u->reader, err);
         if (cancel_is_raised(u->options->cancel))
             return err_set(err, ERR_CANCELED, "canceled while '%s' was unpacked", u->options->name);
@@ -226,7 +235,7 @@ static int copy_data(struct unpacking *u, struct err *err)
         if (u->bytes > UNPACK_BYTES_MAX)
             return err_set(err, ERR_LIMIT, "archive '%s' holds more than the limit of %llu bytes",
                            u->options->name, (unsigned long long)UNPACK_BYTES_MAX);
-        if (api.write_block(u->writer, bytes, n, offset) < ARCHIVE_WARN)
+        if (api.write_block(u->writer, bytes, n, offset) < ARCHIVE_OK)
             return fail(u, u->writer, err);
     }
 }
@@ -251,11 +260,11 @@ static int write_entry(struct unpacking *u, struct archive_entry *entry, const c
         api.set_uid(entry, options->uid != FS_KEEP ? options->uid : geteuid());
         api.set_gid(entry, options->gid != FS_KEEP ? options->gid : getegid());
     }
-    if (api.write_header(u->writer, entry) < ARCHIVE_WARN)
+    if (api.write_header(u->writer, entry) != ARCHIVE_OK)
         return fail(u, u->writer, err);
     if (copy_data(u, err) < 0)
         return -1;
-    return api.write_finish(u->writer) < ARCHIVE_WARN ? fail(u, u->writer, err) : 0;
+    return api.write_finish(u->writer) != ARCHIVE_OK ? fail(u, u->writer, err) : 0;
 }
 
 static int read_entry(struct unpacking *u, struct archive_entry *entry, struct unpack_entries *ret,
@@ -280,6 +289,13 @@ static int read_entry(struct unpacking *u, struct archive_entry *entry, struct u
     return u->writer ? write_entry(u, entry, path, err) : 0;
 }
 
+static bool is_fine(const struct unpacking *u, int rc)
+{
+    const char *why = rc == ARCHIVE_WARN ? api.error(u->reader) : NULL;
+
+    return rc == ARCHIVE_OK || (why && strstr(why, WARNS_OF_NAME));
+}
+
 static int read_all(struct unpacking *u, struct str archive, struct unpack_entries *ret,
                     struct err *err)
 {
@@ -292,12 +308,14 @@ static int read_all(struct unpacking *u, struct str archive, struct unpack_entri
 
         ret->format = format_name(u);
         if (rc == ARCHIVE_EOF)
-            return u->writer && api.write_close(u->writer) < ARCHIVE_WARN ? fail(u, u->writer, err)
-                                                                          : 0;
-        if (rc < ARCHIVE_WARN && api.has_encrypted(u->reader) > 0 && refuse_encrypted(u, err) < 0)
+            return u->writer && api.write_close(u->writer) != ARCHIVE_OK ? fail(u, u->writer, err)
+                                                                         : 0;
+        if (!is_fine(u, rc) && api.has_encrypted(u->reader) > 0 && refuse_encrypted(u, err) < 0)
             return -1;
-        if (rc < ARCHIVE_WARN)
+        if (!is_fine(u, rc))
             return fail(u, u->reader, err);
+        if (cancel_is_raised(u->options->cancel))
+            return err_set(err, ERR_CANCELED, "canceled while '%s' was read", u->options->name);
         if (read_entry(u, entry, ret, err) < 0)
             return -1;
     }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -18,7 +19,10 @@
 #include "state/change.h"
 #include "state/host.h"
 #include "state/module.h"
+#include "sys/cancel.h"
+#include "sys/fd.h"
 #include "sys/path.h"
+#include "sys/pool.h"
 #include "sys/tree.h"
 
 #define MARK_FILE_MAX ((size_t)256 << 20)
@@ -151,6 +155,21 @@ static int make_stage(struct state_run *run, const struct unpacked_wish *wish, c
     return fs_mkdirs(*ret, 0700, err);
 }
 
+/* All of the stage is on disk: one call for the file system, since an archive may hold a million
+ * files. It tells of writes that failed after they were accepted. */
+static int sync_stage(const char *stage, struct err *err)
+{
+    AUTO_FD int fd = open(stage, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc;
+
+    if (fd < 0)
+        return err_sys(err, errno, "open '%s'", stage);
+    pool_block_begin();
+    rc = syncfs(fd);
+    pool_block_end();
+    return rc < 0 ? err_sys(err, errno, "sync '%s'", stage) : 0;
+}
+
 static int move_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
                       struct str mark, struct err *err)
 {
@@ -161,7 +180,9 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, c
     if ((wish->options.uid != FS_KEEP || wish->options.gid != FS_KEEP) &&
         fs_chown(stage, wish->options.uid, wish->options.gid, err) < 0)
         return -1;
-    return fs_rename(stage, wish->folder, err);
+    if (sync_stage(stage, err) < 0 || fs_rename(stage, wish->folder, err) < 0)
+        return -1;
+    return fs_sync_folder(path_dirname(run->arena, wish->folder), err);
 }
 
 /* --- into a folder that is there ----------------------------------------------------------------
@@ -170,6 +191,7 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, c
 struct merge {
     struct state_run *run;
     const char *stage, *folder;
+    struct map closed; /* folders that get the mode of the archive when they are full */
 };
 
 /* A link where the archive has a folder is followed inside of the target only: an earlier archive
@@ -189,7 +211,9 @@ static int refuse_way_out(const struct merge *m, const char *path, struct err *e
 static int merge_folder(struct merge *m, const char *path, const struct fs_info *from,
                         struct err *err)
 {
-    const struct change_attr attr = { from->mode, from->uid, from->gid };
+    const bool closed = geteuid() != 0 && (from->mode & S_IRWXU) != S_IRWXU;
+    const struct change_attr attr = { closed ? from->mode | S_IRWXU : from->mode, from->uid,
+                                      from->gid };
     struct fs_info info;
 
     if (fs_lstat(path, &info, err) < 0)
@@ -200,7 +224,18 @@ static int merge_folder(struct merge *m, const char *path, const struct fs_info 
         return 0;
     if (info.kind != FS_NONE && change_remove(m->run, path, err) < 0)
         return -1;
+    if (closed)
+        map_set(&m->closed, str_from(path), m);
     return change_mkdir(m->run, path, &attr, err);
+}
+
+static int close_folder(struct merge *m, const char *path, const struct fs_info *from,
+                        struct err *err)
+{
+    struct change_attr attr = CHANGE_KEEP;
+
+    attr.mode = from->mode;
+    return map_has(&m->closed, str_from(path)) ? change_attr(m->run, path, &attr, err) : 0;
 }
 
 static int merge_file(struct merge *m, const struct tree_entry *entry, const char *path,
@@ -227,9 +262,13 @@ static int on_entry(void *self, enum tree_step step, const struct tree_entry *en
     struct merge *m = self;
     const char *path;
 
-    if (step == TREE_LEAVE || entry->depth == 0)
+    if (entry->depth == 0)
         return 0;
+    if (cancel_is_raised(m->run->host->cancel))
+        return err_set(err, ERR_CANCELED, "canceled while '%s' was filled", m->folder);
     path = path_join(m->run->arena, m->folder, entry->path + strlen(m->stage) + 1);
+    if (step == TREE_LEAVE)
+        return close_folder(m, path, &entry->info, err);
     return step == TREE_ENTER ? merge_folder(m, path, &entry->info, err)
                               : merge_file(m, entry, path, err);
 }
@@ -261,12 +300,41 @@ static int remove_others(struct state_run *run, const struct unpacked_wish *wish
 static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
                        struct str mark, struct err *err)
 {
-    struct merge merge = { run, stage, wish->folder };
+    struct merge merge = { run, stage, wish->folder, MAP_INIT_IN(run->arena) };
 
     if (remove_others(run, wish, err) < 0 || tree_walk(stage, on_entry, &merge, err) < 0)
         return -1;
     return change_write(run, path_join(run->arena, wish->folder, mark_name(run, wish)), mark, NULL,
                         err);
+}
+
+/* --- folders that nobody may write to ---------------------------------------------------- */
+
+/* Archives bring them, and their owner, unlike root, must open them up before what they hold can
+ * be removed. The removal tells what was not possible. */
+static int open_up(const struct tree_entry *entry, mode_t more)
+{
+    if (geteuid() == 0 || (entry->info.mode & S_IRWXU) == S_IRWXU)
+        return 0;
+    return fchmodat(entry->folder, entry->name, entry->info.mode | more, AT_SYMLINK_NOFOLLOW);
+}
+
+static int open_folder(void *self, enum tree_step step, const struct tree_entry *entry,
+                       struct err *err)
+{
+    (void)self;
+    (void)err;
+    if (step == TREE_ENTER)
+        (void)open_up(entry, S_IRWXU);
+    return 0;
+}
+
+static void remove_stage(const char *stage)
+{
+    struct err ignored; /* gone already when it became the folder */
+
+    (void)tree_walk(stage, open_folder, NULL, &ignored);
+    (void)tree_remove(stage, &ignored);
 }
 
 /* --- all of it ----------------------------------------------------------------------- */
@@ -295,14 +363,13 @@ static int extract(struct state_run *run, const struct unpacked_wish *wish, cons
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
     const char *stage = NULL;
-    struct err ignored;
     struct unpack_entries entries = { 0 };
     int result;
 
     if (make_stage(run, wish, &stage, err) < 0)
         return -1;
     result = extract(run, wish, stage, &entries, err);
-    (void)tree_remove(stage, &ignored); /* gone already when it became the folder */
+    remove_stage(stage);
     if (result < 0)
         return -1;
     buf_clear(&run->text);
@@ -316,25 +383,51 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
 
 struct removal {
     const char *folder;
-    struct map ours; /* paths that were extracted, and the folders on the way to them */
-    bool left;       /* something of somebody else is in the folder */
+    const char *mark; /* the list of what was extracted: goes last */
+    struct map ours;  /* paths that were extracted, and the folders on the way to them */
+    bool left;        /* something of somebody else is in the folder */
 };
+
+/* All else is gone, and known to be: a revert that is stopped before finds the list again. */
+static int remove_mark(const struct removal *removal, const struct tree_entry *entry,
+                       struct err *err)
+{
+    AUTO_FD int fd =
+        openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0 || (unlinkat(fd, removal->mark, 0) < 0 && errno != ENOENT))
+        return err_sys(err, errno, "remove '%s/%s'", removal->folder, removal->mark);
+    return 0;
+}
+
+static int remove_ours(struct removal *removal, enum tree_step step, const struct tree_entry *entry,
+                       struct err *err)
+{
+    if (step == TREE_LEAVE && entry->depth == 0 && remove_mark(removal, entry, err) < 0)
+        return -1;
+    if (unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) == 0)
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT && errno != EBUSY)
+        return err_sys(err, errno, "remove '%s'", entry->path);
+    if (step == TREE_LEAVE)
+        (void)open_up(entry, 0); /* it stays: close it again */
+    removal->left |= entry->depth == 0;
+    return 0;
+}
 
 /* Follows no link: what was extracted may have been swapped for one since. */
 static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                         struct err *err)
 {
     struct removal *removal = self;
-    const bool ours = entry->depth == 0 ||
-                      map_has(&removal->ours, str_from(entry->path + strlen(removal->folder) + 1));
+    const char *below = entry->depth == 0 ? "" : entry->path + strlen(removal->folder) + 1;
 
-    if (step == TREE_ENTER)
+    if (strcmp(below, removal->mark) == 0 ||
+        (entry->depth > 0 && !map_has(&removal->ours, str_from(below))))
         return 0;
-    if (ours && unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) == 0)
-        return 0;
-    if (ours && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT && errno != EBUSY)
-        return err_sys(err, errno, "remove '%s'", entry->path);
-    removal->left |= entry->depth == 0;
+    if (step != TREE_ENTER)
+        return remove_ours(removal, step, entry, err);
+    (void)open_up(entry, S_IRWXU);
     return 0;
 }
 
@@ -369,7 +462,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     (void)str_cut(&text, '\n');
     while (text.p && lines_next(&text, &line))
         add_ours(&removal, line.text);
-    add_ours(&removal, made->s);
+    removal.mark = made->s.p;
     if (tree_walk(removal.folder, remove_entry, &removal, err) < 0)
         return -1;
     state_say(run,

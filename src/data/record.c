@@ -89,7 +89,9 @@ static bool is_default(const struct record_field *f, const void *field)
     case RECORD_TEXTS: return ((const struct param_strs *)field)->n == 0;
     case RECORD_ANY: return any->kind == VALUE_NULL;
     case RECORD_MAP:
-    case RECORD_REST: return any->kind != VALUE_MAP || any->map->count == 0;
+    case RECORD_REST:
+        /* An empty map is not nil. */
+        return any->kind != VALUE_MAP || (any->map->count == 0 && !(f->flags & RECORD_NIL));
     case RECORD_LIST:
     case RECORD_NAMED: return get_items(field).n == 0;
     case RECORD_STRUCT: return false;

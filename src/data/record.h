@@ -19,9 +19,10 @@
  * the field of kind REST, refused by a type with RECORD_REFUSE_UNKNOWN, and ignored by the others.
  * Keys are written in the order of the table, so equal structs are equal bytes.
  *
- *     record_value -> msgpack_encode, json_print          record_read <- msgpack_decode,
- * json_decode record_encode, record_decode                        both steps at once, without a
- * frame record_append                                       the same in a frame (data/frame.h)
+ *     record_value  -> msgpack_encode, json_print     struct to value to bytes
+ *     record_read   <- msgpack_decode, json_decode    bytes to value to struct
+ *     record_encode, record_decode                    both steps at once, without a frame
+ *     record_append                                   the same in a frame (data/frame.h)
  *
  * Pure. Memory: what is read lives in the arena or in the value. Threads: any.
  */
@@ -62,7 +63,7 @@ enum record_kind {
 enum record_flag {
     RECORD_REQUIRED = 1,
     RECORD_OMIT = 2,     /* the default is not written */
-    RECORD_NIL = 4,      /* the default is written as nil */
+    RECORD_NIL = 4,      /* the default is written as nil; an empty map is not the default */
     RECORD_WIDE = 8,     /* an INT of eight bytes always; unsigned if its type is */
     RECORD_NUMBERED = 16 /* a WORD that older versions wrote as its number */
 };

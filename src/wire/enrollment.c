@@ -1,0 +1,101 @@
+#include "wire/enrollment.h"
+
+#include "base/mem.h"
+
+#define TO(state) (1U << (unsigned)(state))
+
+static const char *const names[ENROLLMENT_STATES] = {
+    [ENROLLMENT_PENDING] = "pending",   [ENROLLMENT_APPROVED] = "approved",
+    [ENROLLMENT_REJECTED] = "rejected", [ENROLLMENT_ISSUED] = "issued",
+    [ENROLLMENT_ACTIVE] = "active",     [ENROLLMENT_REVOKED] = "revoked",
+};
+
+/* What may follow each state; nothing: it is final. */
+static const unsigned following[ENROLLMENT_STATES] = {
+    [ENROLLMENT_PENDING] = TO(ENROLLMENT_APPROVED) | TO(ENROLLMENT_REJECTED),
+    [ENROLLMENT_APPROVED] = TO(ENROLLMENT_ISSUED) | TO(ENROLLMENT_REVOKED),
+    [ENROLLMENT_ISSUED] = TO(ENROLLMENT_ACTIVE) | TO(ENROLLMENT_REVOKED),
+    [ENROLLMENT_ACTIVE] = TO(ENROLLMENT_REVOKED),
+};
+
+const char *enrollment_state_name(enum enrollment_state state)
+{
+    return names[state];
+}
+
+bool enrollment_state_find(struct str word, enum enrollment_state *ret_state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(word, names[i])) {
+            *ret_state = (enum enrollment_state)i;
+            return true;
+        }
+    return false;
+}
+
+bool enrollment_may_follow(enum enrollment_state from, enum enrollment_state to)
+{
+    return (following[from] & TO(to)) != 0;
+}
+
+bool enrollment_state_is_final(enum enrollment_state state)
+{
+    return following[state] == 0;
+}
+
+/* clang-format off */
+
+static const struct record_field record_fields[] = {
+    RECORD("id",               TEXT, struct enrollment, id, 0, .fallback_text = ""),
+    RECORD("peel_id",          TEXT, struct enrollment, peel_id, 0, .fallback_text = ""),
+    RECORD("public_key",       TEXT, struct enrollment, public_key, 0, .fallback_text = ""),
+    RECORD("curve_public_key", TEXT, struct enrollment, curve_public_key, 0, .fallback_text = ""),
+    RECORD("state",            WORD, struct enrollment, state, 0, RECORD_WORDS(names)),
+    RECORD("hostname",         TEXT, struct enrollment, hostname, RECORD_OMIT, .fallback_text = ""),
+    RECORD("metadata",         MAP,  struct enrollment, metadata, RECORD_OMIT),
+    RECORD("created_at",       TIME, struct enrollment, created_at, 0),
+    RECORD("updated_at",       TIME, struct enrollment, updated_at, 0),
+    RECORD("decided_by",       TEXT, struct enrollment, decided_by, RECORD_OMIT, .fallback_text = ""),
+    RECORD("decided_at",       TIME, struct enrollment, decided_at, RECORD_OMIT),
+    RECORD("reject_reason",    TEXT, struct enrollment, reject_reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("issued_at",        TIME, struct enrollment, issued_at, RECORD_OMIT),
+    RECORD("expires_at",       TIME, struct enrollment, expires_at, RECORD_OMIT),
+    RECORD("remote_addr",      TEXT, struct enrollment, remote_addr, RECORD_OMIT, .fallback_text = ""),
+    RECORD("trusted_ca_spki",  TEXT, struct enrollment, trusted_ca_spki, RECORD_OMIT, .fallback_text = ""),
+    RECORD("trust_mismatch",   BOOL, struct enrollment, trust_mismatch, RECORD_OMIT),
+    RECORD("trust_checked",    BOOL, struct enrollment, trust_checked, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field challenge_fields[] = {
+    RECORD("challenge_id", TEXT,  struct enrollment_challenge, challenge_id, 0, .fallback_text = ""),
+    RECORD("challenge",    BYTES, struct enrollment_challenge, challenge, 0),
+    RECORD("peel_id",      TEXT,  struct enrollment_challenge, peel_id, 0, .fallback_text = ""),
+    RECORD("public_key",   TEXT,  struct enrollment_challenge, public_key, 0, .fallback_text = ""),
+    RECORD("issued_at",    TIME,  struct enrollment_challenge, issued_at, 0),
+    RECORD("expires_at",   TIME,  struct enrollment_challenge, expires_at, 0),
+    RECORD("used",         BOOL,  struct enrollment_challenge, used, 0),
+    { 0 },
+};
+
+static const struct record_field request_fields[] = {
+    RECORD("id",       TEXT, struct enrollment_request, id, 0, .fallback_text = ""),
+    RECORD("operator", TEXT, struct enrollment_request, operator_name, 0, .fallback_text = ""),
+    RECORD("reason",   TEXT, struct enrollment_request, reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("force",    BOOL, struct enrollment_request, force, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field reply_fields[] = {
+    RECORD("record",  MAP,  struct enrollment_reply, record, RECORD_OMIT),
+    RECORD("err",     TEXT, struct enrollment_reply, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("warning", TEXT, struct enrollment_reply, warning, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type enrollment_type = RECORD_TYPE("enrollment", struct enrollment, record_fields, RECORD_LENIENT);
+const struct record_type enrollment_challenge_type = RECORD_TYPE("challenge", struct enrollment_challenge, challenge_fields, RECORD_LENIENT);
+const struct record_type enrollment_request_type = RECORD_TYPE("admin request", struct enrollment_request, request_fields, RECORD_LENIENT);
+const struct record_type enrollment_reply_type = RECORD_TYPE("admin reply", struct enrollment_reply, reply_fields, RECORD_LENIENT);
+
+/* clang-format on */

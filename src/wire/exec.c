@@ -1,0 +1,65 @@
+#include "wire/exec.h"
+
+/* clang-format off */
+
+static const struct record_field request_fields[] = {
+    RECORD("v",      INT,  struct exec_request, v, RECORD_OMIT),
+    RECORD("jid",    TEXT, struct exec_request, jid, 0, .fallback_text = ""),
+    RECORD("module", TEXT, struct exec_request, module, 0, .fallback_text = ""),
+    RECORD("id",     TEXT, struct exec_request, id, 0, .fallback_text = ""),
+    RECORD("args",   MAP,  struct exec_request, args, RECORD_NIL),
+    RECORD("epoch",  INT,  struct exec_request, epoch, RECORD_OMIT | RECORD_WIDE),
+    RECORD("rdepth", INT,  struct exec_request, rdepth, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field result_fields[] = {
+    RECORD("name",        TEXT, struct exec_result, name, 0, .fallback_text = ""),
+    RECORD("changed",     BOOL, struct exec_result, changed, 0),
+    RECORD("diff",        TEXT, struct exec_result, diff, 0, .fallback_text = ""),
+    RECORD("duration",    INT,  struct exec_result, duration, RECORD_WIDE),
+    RECORD("details",     MAP,  struct exec_result, details, RECORD_NIL),
+    RECORD("error",       TEXT, struct exec_result, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("skipped",     BOOL, struct exec_result, skipped, RECORD_OMIT),
+    RECORD("skip_reason", TEXT, struct exec_result, skip_reason, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field return_fields[] = {
+    RECORD("jid",         TEXT, struct exec_return, jid, 0, .fallback_text = ""),
+    RECORD("peel_id",     TEXT, struct exec_return, peel_id, 0, .fallback_text = ""),
+    RECORD("success",     BOOL, struct exec_return, success, 0),
+    RECORD("return_data", MAP,  struct exec_return, return_data, RECORD_NIL),
+    RECORD("error",       TEXT, struct exec_return, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("duration",    INT,  struct exec_return, duration, RECORD_WIDE),
+    RECORD("timestamp",   TIME, struct exec_return, timestamp, 0),
+    RECORD("unreachable", BOOL, struct exec_return, unreachable, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field ack_fields[] = {
+    RECORD("jid",       TEXT, struct exec_ack, jid, 0, .fallback_text = ""),
+    RECORD("peel_id",   TEXT, struct exec_ack, peel_id, 0, .fallback_text = ""),
+    RECORD("timestamp", TIME, struct exec_ack, timestamp, 0),
+    { 0 },
+};
+
+const struct record_type exec_request_type = RECORD_TYPE("exec request", struct exec_request, request_fields, RECORD_LENIENT);
+const struct record_type exec_result_type = RECORD_TYPE("state result", struct exec_result, result_fields, RECORD_LENIENT);
+const struct record_type exec_return_type = RECORD_TYPE("return", struct exec_return, return_fields, RECORD_LENIENT);
+const struct record_type exec_ack_type = RECORD_TYPE("ack", struct exec_ack, ack_fields, RECORD_LENIENT);
+
+static const struct record_field response_fields[] = {
+    RECORD("v",       INT,  struct exec_response, v, RECORD_OMIT),
+    RECORD("peel_id", TEXT, struct exec_response, peel_id, 0, .fallback_text = ""),
+    RECORD("jid",     TEXT, struct exec_response, jid, 0, .fallback_text = ""),
+    RECORD("success", BOOL, struct exec_response, success, 0),
+    RECORD("test",    BOOL, struct exec_response, test, RECORD_OMIT),
+    RECORD("results", LIST, struct exec_response, results, 0, .inner = &exec_result_type),
+    RECORD("error",   TEXT, struct exec_response, error, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type exec_response_type = RECORD_TYPE("exec response", struct exec_response, response_fields, RECORD_LENIENT);
+
+/* clang-format on */

@@ -1,0 +1,74 @@
+/*
+ * exec - work for a peel, and what came of it.
+ *
+ * A master or an operator sends a request; the peel answers with a response (direct), or with an
+ * ack and later a return (job). Identity is the peel in the subject; a payload that names another
+ * one is dropped by whoever reads it.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_EXEC_H
+#define WIRE_EXEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "data/record.h"
+
+/* The generation of all messages. */
+#define EXEC_PROTOCOL 1
+
+struct exec_request {
+    int32_t v;
+    const char *jid, *module, *id; /* `id` is the positional argument */
+    struct value args;             /* a map; null: none */
+    uint64_t epoch;                /* of the job's record; 0: direct */
+    int32_t rdepth;                /* chain depth of the reaction that it comes from */
+};
+extern const struct record_type exec_request_type;
+
+/* One state or call. */
+struct exec_result {
+    const char *name;
+    bool changed;
+    const char *diff;
+    int64_t duration;     /* nanoseconds; always nine bytes, since others read it as int64 */
+    struct value details; /* a map of texts; null: none */
+    const char *error;    /* "": none */
+    bool skipped;
+    const char *skip_reason;
+};
+extern const struct record_type exec_result_type;
+
+struct exec_results {
+    VEC(struct exec_result) list;
+};
+
+struct exec_response {
+    int32_t v;
+    const char *peel_id, *jid;
+    bool success, test;
+    struct exec_results results;
+    const char *error;
+};
+extern const struct record_type exec_response_type;
+
+struct exec_return {
+    const char *jid, *peel_id;
+    bool success;
+    struct value return_data; /* an exec_response as a map; null: none */
+    const char *error;
+    int64_t duration;
+    struct value_time timestamp;
+    bool unreachable; /* made by a master that got no answer */
+};
+extern const struct record_type exec_return_type;
+
+struct exec_ack {
+    const char *jid, *peel_id;
+    struct value_time timestamp;
+};
+extern const struct record_type exec_ack_type;
+
+#endif

@@ -1,0 +1,52 @@
+#include "wire/fileset.h"
+
+/* clang-format off */
+
+static const struct record_field file_fields[] = {
+    RECORD("key",    TEXT, struct fileset_file, key, RECORD_REQUIRED),
+    RECORD("sha256", TEXT, struct fileset_file, sha256, RECORD_REQUIRED),
+    { 0 },
+};
+
+const struct record_type fileset_file_type = RECORD_TYPE("file", struct fileset_file, file_fields, RECORD_LENIENT);
+
+static const struct record_field manifest_fields[] = {
+    RECORD("files", LIST, struct fileset_manifest, files, 0, .inner = &fileset_file_type),
+    { 0 },
+};
+
+static const struct record_field update_fields[] = {
+    RECORD("force", BOOL, struct fileset_update, force, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field outcome_fields[] = {
+    RECORD("name",    TEXT, struct fileset_outcome, name, 0, .fallback_text = ""),
+    RECORD("files",   INT,  struct fileset_outcome, files, 0),
+    RECORD("changed", BOOL, struct fileset_outcome, changed, 0),
+    RECORD("err",     TEXT, struct fileset_outcome, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("skipped", TEXT, struct fileset_outcome, skipped, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type fileset_manifest_type = RECORD_TYPE("manifest", struct fileset_manifest, manifest_fields, RECORD_LENIENT);
+const struct record_type fileset_update_type = RECORD_TYPE("update request", struct fileset_update, update_fields, RECORD_LENIENT);
+const struct record_type fileset_outcome_type = RECORD_TYPE("set", struct fileset_outcome, outcome_fields, RECORD_LENIENT);
+
+static const struct record_field update_reply_fields[] = {
+    RECORD("master", TEXT, struct fileset_update_reply, master, 0, .fallback_text = ""),
+    RECORD("sets",   LIST, struct fileset_update_reply, sets, 0, .inner = &fileset_outcome_type),
+    { 0 },
+};
+
+static const struct record_field status_reply_fields[] = {
+    RECORD("master",     TEXT, struct fileset_status_reply, master, 0, .fallback_text = ""),
+    RECORD("hostname",   TEXT, struct fileset_status_reply, hostname, 0, .fallback_text = ""),
+    RECORD("since_unix", INT,  struct fileset_status_reply, since_unix, RECORD_OMIT),
+    { 0 },
+};
+
+const struct record_type fileset_update_reply_type = RECORD_TYPE("update reply", struct fileset_update_reply, update_reply_fields, RECORD_LENIENT);
+const struct record_type fileset_status_reply_type = RECORD_TYPE("status reply", struct fileset_status_reply, status_reply_fields, RECORD_LENIENT);
+
+/* clang-format on */

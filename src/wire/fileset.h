@@ -1,0 +1,65 @@
+/*
+ * fileset - a tree of files that is published as a whole: its manifest, and what is said about it.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_FILESET_H
+#define WIRE_FILESET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "data/record.h"
+
+/* Keys of every bucket that holds one. */
+#define FILESET_MANIFEST "_manifest"
+#define FILESET_REVISION "_revision"
+
+struct fileset_file {
+    const char *key, *sha256; /* lower-case hexadecimal */
+};
+extern const struct record_type fileset_file_type;
+
+struct fileset_files {
+    VEC(struct fileset_file) list; /* by key */
+};
+
+/* State and reactor trees; that of settings is the bare list. */
+struct fileset_manifest {
+    struct fileset_files files;
+};
+extern const struct record_type fileset_manifest_type;
+
+/* Publish now. */
+struct fileset_update {
+    bool force;
+};
+extern const struct record_type fileset_update_type;
+
+/* What became of a set. */
+struct fileset_outcome {
+    const char *name; /* settings, states, reactor */
+    int32_t files;
+    bool changed;
+    const char *err, *skipped;
+};
+extern const struct record_type fileset_outcome_type;
+
+struct fileset_outcomes {
+    VEC(struct fileset_outcome) list;
+};
+
+struct fileset_update_reply {
+    const char *master;
+    struct fileset_outcomes sets;
+};
+extern const struct record_type fileset_update_reply_type;
+
+struct fileset_status_reply {
+    const char *master, *hostname;
+    int64_t since_unix;
+};
+extern const struct record_type fileset_status_reply_type;
+
+#endif

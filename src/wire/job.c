@@ -1,0 +1,100 @@
+#include "wire/job.h"
+
+#include "base/mem.h"
+
+static const char *const status_names[JOB_STATUSES] = {
+    [JOB_PENDING] = "pending",   [JOB_CLAIMED] = "claimed",   [JOB_RUNNING] = "running",
+    [JOB_COMPLETE] = "complete", [JOB_PARTIAL] = "partial",   [JOB_TIMEOUT] = "timeout",
+    [JOB_FAILED] = "failed",     [JOB_CANCELED] = "canceled",
+};
+
+static const char *const event_names[JOB_EVENT_KINDS] = {
+    [JOB_EVENT_DISPATCHED] = "dispatched", [JOB_EVENT_ACKED] = "acked",
+    [JOB_EVENT_RETURNED] = "returned",     [JOB_EVENT_COMPLETED] = "completed",
+    [JOB_EVENT_CANCELED] = "canceled",     [JOB_EVENT_TIMEOUT] = "timeout",
+    [JOB_EVENT_FAILED] = "failed",
+};
+
+const char *job_status_name(enum job_status status)
+{
+    return status_names[status];
+}
+
+bool job_status_is_final(enum job_status status)
+{
+    return status >= JOB_COMPLETE;
+}
+
+/* clang-format off */
+
+static const struct record_field job_fields[] = {
+    RECORD("jid",           TEXT,  struct job, jid, 0, .fallback_text = ""),
+    RECORD("function",      TEXT,  struct job, function, 0, .fallback_text = ""),
+    RECORD("args",          MAP,   struct job, args, RECORD_NIL),
+    RECORD("targets",       TEXTS, struct job, targets, RECORD_NIL),
+    RECORD("timeout",       INT,   struct job, timeout, RECORD_WIDE),
+    RECORD("status",        WORD,  struct job, status, 0, RECORD_WORDS(status_names)),
+    RECORD("created",       TIME,  struct job, created, 0),
+    RECORD("updated",       TIME,  struct job, updated, 0),
+    RECORD("user",          TEXT,  struct job, user, RECORD_OMIT, .fallback_text = ""),
+    RECORD("owner",         TEXT,  struct job, owner, RECORD_OMIT, .fallback_text = ""),
+    RECORD("epoch",         INT,   struct job, epoch, RECORD_OMIT | RECORD_WIDE),
+    RECORD("deadline",      TIME,  struct job, deadline, RECORD_OMIT),
+    RECORD("reclaim_count", INT,   struct job, reclaim_count, RECORD_OMIT),
+    RECORD("offline_at_dispatch", TEXTS, struct job, offline_at_dispatch, RECORD_OMIT),
+    RECORD("state_id",      TEXT,  struct job, state_id, RECORD_OMIT, .fallback_text = ""),
+    RECORD("target_expr",   TEXT,  struct job, target_expr, RECORD_OMIT, .fallback_text = ""),
+    RECORD("return_count",  INT,   struct job, return_count, RECORD_OMIT),
+    RECORD("success_count", INT,   struct job, success_count, RECORD_OMIT),
+    RECORD("v",             INT,   struct job, v, RECORD_OMIT),
+    RECORD("metadata",      MAP,   struct job, metadata, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field event_fields[] = {
+    RECORD("jid",       TEXT, struct job_event, jid, 0, .fallback_text = ""),
+    RECORD("type",      WORD, struct job_event, type, 0, RECORD_WORDS(event_names)),
+    RECORD("peel_id",   TEXT, struct job_event, peel_id, RECORD_OMIT, .fallback_text = ""),
+    RECORD("data",      ANY,  struct job_event, data, RECORD_OMIT),
+    RECORD("timestamp", TIME, struct job_event, timestamp, 0),
+    { 0 },
+};
+
+static const struct record_field active_fields[] = {
+    RECORD("owner",   TEXT, struct job_active, owner, 0, .fallback_text = ""),
+    RECORD("updated", TIME, struct job_active, updated, 0),
+    { 0 },
+};
+
+static const struct record_field scheduled_fields[] = {
+    RECORD("jid",         TEXT, struct job_scheduled, jid, 0, .fallback_text = ""),
+    RECORD("entry",       TEXT, struct job_scheduled, entry, 0, .fallback_text = ""),
+    RECORD("module",      TEXT, struct job_scheduled, module, 0, .fallback_text = ""),
+    RECORD("args",        MAP,  struct job_scheduled, args, RECORD_NIL),
+    RECORD("success",     BOOL, struct job_scheduled, success, 0),
+    RECORD("error",       TEXT, struct job_scheduled, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("return_data", MAP,  struct job_scheduled, return_data, RECORD_NIL),
+    RECORD("duration",    INT,  struct job_scheduled, duration, RECORD_WIDE),
+    RECORD("timestamp",   TIME, struct job_scheduled, timestamp, 0),
+    { 0 },
+};
+
+static const struct record_field reply_fields[] = {
+    RECORD("jid",   TEXT, struct job_reply, jid, RECORD_OMIT, .fallback_text = ""),
+    RECORD("error", TEXT, struct job_reply, error, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field cancel_fields[] = {
+    RECORD("action", TEXT, struct job_cancel, action, 0, .fallback_text = JOB_ACTION_CANCEL),
+    { 0 },
+};
+
+const struct record_type job_type = RECORD_TYPE("job", struct job, job_fields, RECORD_LENIENT);
+const struct record_type job_event_type = RECORD_TYPE("job event", struct job_event, event_fields, RECORD_LENIENT);
+const struct record_type job_active_type = RECORD_TYPE("active job", struct job_active, active_fields, RECORD_LENIENT);
+const struct record_type job_scheduled_type = RECORD_TYPE("scheduled result", struct job_scheduled, scheduled_fields, RECORD_LENIENT);
+const struct record_type job_reply_type = RECORD_TYPE("dispatch reply", struct job_reply, reply_fields, RECORD_LENIENT);
+const struct record_type job_cancel_type = RECORD_TYPE("cancel", struct job_cancel, cancel_fields, RECORD_LENIENT);
+
+/* clang-format on */

@@ -1,0 +1,104 @@
+/*
+ * job - work for several peels, as it is stored and told.
+ *
+ *     pending -> claimed -> running -> complete | partial | timeout | failed | canceled
+ *
+ * A job that is claimed was provably published to nobody. Once it is running it may have been.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_JOB_H
+#define WIRE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/params.h"
+#include "data/record.h"
+
+enum job_status {
+    JOB_PENDING,
+    JOB_CLAIMED,
+    JOB_RUNNING,
+    JOB_COMPLETE, /* every target returned, and all succeeded */
+    JOB_PARTIAL,  /* the deadline passed, some returned */
+    JOB_TIMEOUT,  /* the deadline passed, none returned */
+    JOB_FAILED,   /* every target returned, some failed */
+    JOB_CANCELED,
+};
+#define JOB_STATUSES (JOB_CANCELED + 1)
+const char *job_status_name(enum job_status status);
+bool job_status_is_final(enum job_status status);
+
+struct job {
+    const char *jid, *function;
+    struct value args; /* a map; null: none */
+    struct param_strs targets;
+    int64_t timeout; /* nanoseconds */
+    enum job_status status;
+    struct value_time created, updated;
+    const char *user, *owner;
+    uint64_t epoch;
+    struct value_time deadline;
+    int32_t reclaim_count;
+    struct param_strs offline_at_dispatch;
+    const char *state_id, *target_expr;
+    int32_t return_count, success_count;
+    int32_t v;
+    struct value metadata; /* a map of texts; null: none */
+};
+extern const struct record_type job_type;
+
+enum job_event_kind {
+    JOB_EVENT_DISPATCHED,
+    JOB_EVENT_ACKED,
+    JOB_EVENT_RETURNED,
+    JOB_EVENT_COMPLETED,
+    JOB_EVENT_CANCELED,
+    JOB_EVENT_TIMEOUT,
+    JOB_EVENT_FAILED,
+};
+#define JOB_EVENT_KINDS (JOB_EVENT_FAILED + 1)
+
+struct job_event {
+    const char *jid;
+    enum job_event_kind type;
+    const char *peel_id;
+    struct value data; /* any; null: none */
+    struct value_time timestamp;
+};
+extern const struct record_type job_event_type;
+
+/* Who works on a job that has not ended, under active.<jid>. */
+struct job_active {
+    const char *owner;
+    struct value_time updated;
+};
+extern const struct record_type job_active_type;
+
+/* What a peel's own schedule has run. */
+struct job_scheduled {
+    const char *jid, *entry, *module;
+    struct value args;
+    bool success;
+    const char *error;
+    struct value return_data;
+    int64_t duration;
+    struct value_time timestamp;
+};
+extern const struct record_type job_scheduled_type;
+
+/* The answer to a dispatch: the id, or why not. */
+struct job_reply {
+    const char *jid, *error;
+};
+extern const struct record_type job_reply_type;
+
+/* Stop a job. */
+struct job_cancel {
+    const char *action; /* "cancel" */
+};
+extern const struct record_type job_cancel_type;
+#define JOB_ACTION_CANCEL "cancel"
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * liveness - signs of life of masters and peels, in buckets that forget what is not renewed.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_LIVENESS_H
+#define WIRE_LIVENESS_H
+
+#include <stdint.h>
+
+#include "data/params.h"
+#include "data/record.h"
+
+struct liveness_master {
+    const char *master_id;
+    struct param_strs active_jobs;
+    struct value_time timestamp;
+};
+extern const struct record_type liveness_master_type;
+
+struct liveness_peel {
+    struct value_time ts;
+    const char *version;
+    int32_t protocol;
+};
+extern const struct record_type liveness_peel_type;
+
+#endif

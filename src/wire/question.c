@@ -1,0 +1,45 @@
+#include "wire/question.h"
+
+/* clang-format off */
+
+static const struct record_field resolve_fields[] = {
+    RECORD("expr",       TEXT, struct question_resolve, expr, 0, .fallback_text = ""),
+    RECORD("type",       TEXT, struct question_resolve, type, RECORD_OMIT, .fallback_text = ""),
+    RECORD("want_facts", BOOL, struct question_resolve, want_facts, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field resolved_fields[] = {
+    RECORD("peels", TEXTS, struct question_resolved, peels, RECORD_OMIT),
+    RECORD("facts", MAP,   struct question_resolved, facts, RECORD_OMIT),
+    RECORD("err",   TEXT,  struct question_resolved, err, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field test_fields[] = {
+    RECORD("key",  TEXT, struct question_test, key, 0, .fallback_text = ""),
+    RECORD("data", MAP,  struct question_test, data, RECORD_OMIT),
+    { 0 },
+};
+
+static const struct record_field match_fields[] = {
+    RECORD("rule",    TEXT,  struct question_match, rule, 0, .fallback_text = ""),
+    RECORD("actions", TEXTS, struct question_match, actions, RECORD_OMIT),
+    RECORD("errors",  TEXTS, struct question_match, errors, RECORD_OMIT),
+    { 0 },
+};
+
+const struct record_type question_resolve_type = RECORD_TYPE("resolve request", struct question_resolve, resolve_fields, RECORD_LENIENT);
+const struct record_type question_resolved_type = RECORD_TYPE("resolve reply", struct question_resolved, resolved_fields, RECORD_LENIENT);
+const struct record_type question_test_type = RECORD_TYPE("test request", struct question_test, test_fields, RECORD_LENIENT);
+const struct record_type question_match_type = RECORD_TYPE("match", struct question_match, match_fields, RECORD_LENIENT);
+
+static const struct record_field tested_fields[] = {
+    RECORD("matched", LIST, struct question_tested, matched, 0, .inner = &question_match_type),
+    RECORD("err",     TEXT, struct question_tested, err, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type question_tested_type = RECORD_TYPE("test reply", struct question_tested, tested_fields, RECORD_LENIENT);
+
+/* clang-format on */

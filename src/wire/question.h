@@ -1,0 +1,52 @@
+/*
+ * question - what the command line and peels ask masters: who is meant, which rules would fire.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_QUESTION_H
+#define WIRE_QUESTION_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "data/params.h"
+#include "data/record.h"
+
+/* Which peels does a target mean? */
+struct question_resolve {
+    const char *expr, *type;
+    bool want_facts;
+};
+extern const struct record_type question_resolve_type;
+
+struct question_resolved {
+    struct param_strs peels;
+    struct value facts; /* by peel; null: not asked for */
+    const char *err;
+};
+extern const struct record_type question_resolved_type;
+
+/* Which rules would fire for a key, and what would they do? */
+struct question_test {
+    const char *key;
+    struct value data; /* a map; null: none */
+};
+extern const struct record_type question_test_type;
+
+struct question_match {
+    const char *rule;
+    struct param_strs actions, errors;
+};
+extern const struct record_type question_match_type;
+
+struct question_matches {
+    VEC(struct question_match) list;
+};
+
+struct question_tested {
+    struct question_matches matched;
+    const char *err;
+};
+extern const struct record_type question_tested_type;
+
+#endif

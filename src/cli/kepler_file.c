@@ -64,9 +64,23 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
     return 0;
 }
 
+static void warn_of_missing(struct cli *cli, const struct config *config)
+{
+    struct diags missing = DIAGS_INIT(cli->arena);
+
+    config_find_missing(cli->arena, config, &missing);
+    VEC_EACH (&missing.list, one) {
+        AUTO_BUF struct buf place = BUF_INIT(MISTAKES_MAX);
+
+        place_print(one->at, &place);
+        kepler_warn("%s: %s", buf_text(&place), one->text);
+    }
+}
+
 int kepler_file_check(struct cli *cli, const struct config *config)
 {
     struct diags diags = DIAGS_INIT(cli->arena);
 
+    warn_of_missing(cli, config);
     return config_check_code(cli->arena, config, &diags) < 0 ? tell_mistakes(&diags) : 0;
 }

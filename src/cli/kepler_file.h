@@ -13,7 +13,7 @@ struct config;
 int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, struct param_strs flags,
                      const struct config **ret);
 
-/* Look also at what is computed only when a service starts. */
+/* Check also what is computed only when a service starts, and warn of what this machine lacks. */
 int kepler_file_check(struct cli *cli, const struct config *config);
 
 #endif

@@ -181,6 +181,11 @@ int config_load(struct arena *arena, const struct config_source *source, const s
  * mistake in it is the failure of that service; this finds those of syntax before. */
 int config_check_code(struct arena *arena, const struct config *config, struct diags *diags);
 
+/* Users, groups, folders and env files that the file names and this machine does not have; what is
+ * computed is passed over. They need not be there before the service starts, so these are warnings.
+ */
+void config_find_missing(struct arena *arena, const struct config *config, struct diags *diags);
+
 /* `kepler.env` as scripts see it: what is declared and not set is there, as null. */
 struct value config_vars(const struct config *config, const struct environment *env,
                          struct arena *arena);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "data/scalar.h"
 #include "lua/expr.h"
+#include "config/compose.h"
 #include "config/config_read.h"
 #include "config/environment.h"
 
@@ -41,7 +42,9 @@ const struct value *config_static(struct arena *arena, const struct value *v)
 
 struct params_policy config_policy(const char *owner)
 {
-    return (struct params_policy){ .strict = true, .owner = owner, .noun = "key" };
+    return (struct params_policy){
+        .strict = true, .foreign = compose_keys, .owner = owner, .noun = "key"
+    };
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */

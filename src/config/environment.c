@@ -141,13 +141,3 @@ struct value environment_value(const struct environment *env, struct arena *aren
             value_map_set(arena, map, value_str(entry->key), value_text(entry->value));
     return value_map(map);
 }
-
-struct value environment_list(const struct environment *env, struct arena *arena)
-{
-    const char *const *pair = environment_array(env, arena);
-    struct value_list *list = value_list_new(arena, map_count(&env->vars));
-
-    for (; *pair; pair++)
-        value_list_push(arena, list, value_text(*pair));
-    return value_list(list);
-}

@@ -58,7 +58,5 @@ size_t environment_count(const struct environment *env);
 const char *const *environment_array(const struct environment *env, struct arena *arena);
 /* A map for scripts; shares the texts. */
 struct value environment_value(const struct environment *env, struct arena *arena);
-/* A list of K=V; shares nothing. */
-struct value environment_list(const struct environment *env, struct arena *arena);
 
 #endif

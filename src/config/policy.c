@@ -1,5 +1,7 @@
 #include "config/policy.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -23,6 +25,16 @@ static int refuse_word(struct str word, struct err *err)
 {
     struct suggest suggest;
 
+    if (str_is(word, "unless-stopped"))
+        return err_set(
+            err, ERR_INVALID,
+            "no restart policy 'unless-stopped' (use 'always': a service that was stopped "
+            "stays stopped)");
+    if (str_starts(word, STR("on-failure:")))
+        return err_set(
+            err, ERR_INVALID,
+            "no restart policy '%.*s' (use 'on-failure' and 'start_limit: {count: %.*s}')",
+            STR_ARG(word), STR_ARG(str_from_offset(word, strlen("on-failure:"))));
     suggest_init(&suggest, word);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         suggest_offer(&suggest, str_from(words[i].name));

@@ -108,7 +108,7 @@ static struct value service_value(const struct view *view, uint32_t index)
     put(arena, map, "outputs", outputs_value(view, index));
     if (view->environment)
         put(arena, map, "environment",
-            launch ? environment_list(launch->child_env, arena) : value_null());
+            launch ? environment_value(launch->child_env, arena) : value_null());
     return value_map(map);
 }
 
@@ -161,7 +161,7 @@ static struct value whole_value(const struct view *view)
         put_losses(view, map);
     if (view->environment)
         put(arena, map, "environment",
-            environment_list(loaded ? view->project->env : view->config->kepler_env, arena));
+            environment_value(loaded ? view->project->env : view->config->kepler_env, arena));
     if (view->flags)
         put(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
     return value_map(map);

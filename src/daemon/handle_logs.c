@@ -7,24 +7,30 @@
 #include "daemon/record.h"
 #include "daemon/stream.h"
 #include "logs/jsonline.h"
+#include "sys/fs.h"
 #include "sys/path.h"
 
-/* The folder of the lines, if the client may read them. */
+/* The folder of the lines. NULL: the call is over, since the client may not read them, or there are
+ * none. */
 static const char *find_folder(struct call *call, const char *config)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, config);
     const struct record *record;
+    struct fs_info info;
     struct err err;
+    uid_t owner;
 
     if (call->project)
         return call->project->logs;
-    if (record_load(&call->arena, folder, &record, &err) < 0)
-        record = NULL;
-    if (!client_may(call->client, record ? record->owner_uid : 0) || !record) {
-        call_refuse(call, MESSAGE_UNKNOWN, "no lines of '%s' are stored: start it first", config);
+    if (fs_lstat(folder, &info, &err) == 0 && info.kind == FS_NONE) {
+        call_finish(call, value_null());
         return NULL;
     }
-    return path_join(&call->arena, folder, "logs");
+    owner = record_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
+    if (client_may(call->client, owner))
+        return path_join(&call->arena, folder, "logs");
+    call_refuse_foreign(call, config, owner);
+    return NULL;
 }
 
 /* The levels from `name` on, as bits; 0 when there is no such level. */

@@ -152,11 +152,21 @@ static struct str nearest(const struct decoding *d, struct str name)
     return suggest_best(&suggest);
 }
 
+/* NULL: not one of those. */
+static const char *find_foreign(const struct decoding *d, struct str name)
+{
+    for (const struct param_foreign *one = d->policy->foreign; one && one->key; one++)
+        if (str_is(name, one->key))
+            return one->hint;
+    return NULL;
+}
+
 static int refuse_unknown(struct decoding *d, const struct value *key)
 {
     struct diags *diags = d->policy->unknown ? d->policy->unknown : d->diags;
     const char *noun = d->policy->noun ? d->policy->noun : "parameter";
     const char *owner = d->policy->owner ? d->policy->owner : "";
+    const char *foreign = find_foreign(d, key->s);
     struct str best = nearest(d, key->s);
     const struct param *meant = best.p ? params_find(d->table, best) : NULL;
 
@@ -164,7 +174,9 @@ static int refuse_unknown(struct decoding *d, const struct value *key)
              STR_ARG(key->s));
     if (key->source && !has_secret(d, key->line) && !(meant && (meant->flags & PARAM_SECRET)))
         diag_source(diags, key->source->text);
-    if (best.p)
+    if (foreign)
+        diag_hint(diags, "%s", foreign);
+    else if (best.p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(best));
     return d->policy->unknown ? 0 : -1;
 }

@@ -140,9 +140,16 @@ struct param {
 extern const struct param params_none[];
 
 /* How a map is read. All zero: coercing, nothing allowed beyond the table. */
+/* A key of another program, and what to do about it. */
+struct param_foreign {
+    const char *key, *hint;
+};
+
 struct params_policy {
     bool strict; /* every value has the type it is meant to have; a duration is text */
     const char *const *allowed; /* keys that somebody else reads; ends with NULL; or NULL */
+    const struct param_foreign
+        *foreign; /* hints for unknown keys; ends with an empty one; or NULL */
     void (*offer)(struct suggest *suggest); /* other keys that may have been meant; or NULL */
     const char *owner;                      /* whose parameters: "file.symlink"; or NULL */
     const char *noun;            /* what a key is called in messages; NULL: "parameter" */

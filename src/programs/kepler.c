@@ -22,10 +22,21 @@ static int unknown_word(struct cli *cli, const char *word)
     static const struct {
         const char *theirs, *ours;
     } words[] = {
-        { "up", "start -d" },       { "down", "stop" },       { "status", "ps" },
-        { "list", "ps" },           { "ls", "ps" },           { "reload", "recreate" },
-        { "kill", "stop -s KILL" }, { "rm", "stop --clean" }, { "check", "validate" },
+        { "up", "start -d" },
+        { "down", "stop" },
+        { "status", "ps" },
+        { "list", "ps" },
+        { "ls", "ps" },
+        { "reload", "recreate" },
+        { "kill", "stop -s KILL" },
+        { "rm", "stop --clean" },
+        { "check", "validate" },
         { "version", "--version" },
+        { "attach", "logs --follow" },
+        { "convert", "config" },
+        { "wait", "start -d --wait" },
+        { "show", "inspect" },
+        { "events", "logs --follow" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)

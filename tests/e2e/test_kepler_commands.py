@@ -52,6 +52,34 @@ def test_without_a_daemon_commands_say_what_to_do():
         home.close()
 
 
+def test_validate_warns_of_what_this_machine_does_not_have(home):
+    home.write("""
+        services:
+          a:
+            run: "true"
+            env_file: settings.env
+            user: no-such-user
+            groups: [no-such-group]
+            working_dir: missing
+            hooks: {pre_start: {run: "true", working_dir: kepler.yaml}}
+            healthcheck: {run: "true", user: "${{ 'no-such-user' }}$"}
+        """)
+    run = home.run("validate")
+    path = home.path("kepler.yaml")
+    assert run.stdout == f"{path}: valid, 1 service\n"
+    assert run.stderr.splitlines() == [
+        f"Warning: {path}:5:15: 'env_file': no such file: '{home.path('settings.env')}'",
+        f"Warning: {path}:8:18: 'working_dir': no such folder: '{home.path('missing')}'",
+        f"Warning: {path}:6:11: 'user': no user 'no-such-user'",
+        f"Warning: {path}:7:14: 'groups': no group 'no-such-group'",
+        f"Warning: {path}:9:51: 'working_dir': '{path}' is a file, not a folder",
+    ]
+    home.write("", "settings.env")
+    os.mkdir(home.path("missing"))
+    home.write("services:\n  a: {run: 'true', env_file: settings.env, user: root, groups: [0], working_dir: missing}\n")
+    assert home.run("validate").stderr == ""
+
+
 def test_validate_tells_every_mistake_with_its_place():
     home = Home()
     home.write("services:\n  a: {run: x, comand: y}\n  b: {run: x, depends_on: [nix]}\n")

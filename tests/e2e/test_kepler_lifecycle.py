@@ -941,6 +941,8 @@ def test_inspect_has_the_promised_keys(home):
     assert sorted(one) == ["config", "environment", "outputs", "state"]
     assert sorted(one["outputs"]) == ["hooks", "path", "process"]
     assert one["config"]["environment"] == ["B=2", "A=x"]
+    assert one["environment"]["A"] == "x" and one["environment"]["B"] == "2"
+    assert shown["environment"]["MARK"] == home.folder
     assert sorted(json.loads(home.run("inspect", "a").stdout)["services"]["a"]) == ["config", "outputs", "state"]
     assert sorted(json.loads(home.run("inspect", "--env").stdout)) == ["config_hash", "config_path", "environment", "kepler", "state_dir"]
     home.write("kepler: {}\nservices:\n  a: {run: 'exec sleep 1000'}\n", "other.yaml")

@@ -522,8 +522,16 @@ def test_logs_of_a_config_that_is_not_loaded_are_read_from_disk_and_following_th
     followed = home.run("logs", "--raw", "--follow")
     assert followed.stdout == "x\n" and "is not loaded" in followed.stderr
     assert home.run("-q", "logs", "--raw", "--follow").stderr == ""
-    unknown = home.run("logs", check=False, file="never.yaml")
-    assert unknown.returncode == 1 and "no lines of" in unknown.stderr
+
+
+def test_logs_with_nothing_stored_are_empty(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    for words in (["logs"], ["logs", "--follow"]):
+        never = home.run(*words, "--raw")
+        assert never.stdout == ""
+    home.start("--wait")
+    silent = home.run("logs")
+    assert (silent.stdout, silent.stderr) == ("", "")
 
 
 def test_following_ends_when_the_daemon_does_after_the_last_words(home):

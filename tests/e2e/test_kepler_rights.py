@@ -75,6 +75,26 @@ def test_root_names_any_user_and_the_identity_can_be_left_alone(home):
     assert found["c"]["Uid"].split()[0] == "0"
 
 
+def test_a_hook_and_a_check_with_a_user_have_the_home_of_that_user(home):
+    home.write("""
+        services:
+          a:
+            run: "exec sleep 1000"
+            user: alice
+            environment: [HOME=/elsewhere]
+            hooks:
+              pre_start:
+                - {run: "echo $HOME $USER"}
+                - {run: "echo $HOME $LOGNAME", user: bob}
+                - {run: "echo $HOME $USER", user: "4503", inherit_env: false}
+            healthcheck: {run: "test -s home || echo $HOME > home", user: mallory, interval: 1h}
+        """)
+    os.chmod(home.folder, 0o777)
+    home.start("--wait")
+    assert [text for _, text in home.lines()] == ["/home/alice alice", "/home/bob bob", "/home/mallory mallory"]
+    assert home.read("home") == "/home/mallory\n"
+
+
 GAINS = {
     "root": ("user: root", "only root may run things as somebody else"),
     "uid 0": ("user: 0", "only root may run things as somebody else"),

@@ -57,6 +57,15 @@ static struct value pick(struct arena *arena, struct value v, struct str keys)
 
 /* The parts that a case asks for in its section "show": words "services", "kepler", "warnings",
  * "order", "env"; of services the keys in its section "keys". */
+static struct value env_list(const struct environment *env, struct arena *arena)
+{
+    struct value_list *list = value_list_new(arena, 0);
+
+    for (const char *const *pair = environment_array(env, arena); *pair; pair++)
+        value_list_push(arena, list, value_text(*pair));
+    return value_list(list);
+}
+
 static void show(struct run *run, struct str what, struct str keys, struct buf *out)
 {
     const struct config *config = run->config;
@@ -74,7 +83,7 @@ static void show(struct run *run, struct str what, struct str keys, struct buf *
         print_value(out, "kepler", &v);
     }
     if (str_find(what, STR("env"), 0) != STR_NONE) {
-        v = environment_list(config->kepler_env, &run->arena);
+        v = env_list(config->kepler_env, &run->arena);
         print_value(out, "env", &v);
     }
     for (uint32_t i = 0; i < config->service_count; i++)

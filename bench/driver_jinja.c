@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "data/value.h"
+#include "filters/builtins.h"
 #include "jinja/jinja.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -43,7 +44,7 @@ static void fail(const struct diags *diags)
 static struct jinja *render(struct jinja *jinja, bool parse, struct str text,
                             const struct value *context, struct buf *out, struct diags *diags)
 {
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
 
     if (!jinja || parse) {
         jinja_free(jinja);

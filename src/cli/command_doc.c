@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "data/value.h"
+#include "filters/builtins.h"
 #include "jinja/function.h"
 #include "state/manual.h"
 #include "state/module.h"
@@ -29,13 +30,12 @@ static void add_function(struct buf *out, const struct function *function, bool 
     buf_printf(out, "%s\n", function->summary);
 }
 
-static void add_kind(struct buf *out, const char *kind, const char *heading)
+static void add_kind(struct buf *out, function_tables tables, bool call, const char *heading)
 {
-    bool call = strcmp(kind, "global") == 0;
 
     buf_printf(out, "%s\n\n", heading);
-    for (const struct function *const *table = function_tables(kind); *table; table++)
-        for (const struct function *f = *table; f->name; f++)
+    for (; *tables; tables++)
+        for (const struct function *f = *tables; f->name; f++)
             add_function(out, f, call);
     buf_add_char(out, '\n');
 }
@@ -57,9 +57,11 @@ static const struct param options[] = {
 
 static void add_jinja(struct buf *out)
 {
-    add_kind(out, "filter", "filters, used as value|name(...); the first argument is the value");
-    add_kind(out, "test", "tests, used as value is name(...); the first argument is the value");
-    add_kind(out, "global", "functions");
+    add_kind(out, filter_builtins.filters, false,
+             "filters, used as value|name(...); the first argument is the value");
+    add_kind(out, filter_builtins.tests, false,
+             "tests, used as value is name(...); the first argument is the value");
+    add_kind(out, filter_builtins.globals, true, "functions");
 }
 
 static int unknown(struct cli *cli, const char *name)

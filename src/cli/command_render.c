@@ -10,6 +10,7 @@
 #include "data/json.h"
 #include "data/value.h"
 #include "data/yaml.h"
+#include "filters/builtins.h"
 #include "jinja/jinja.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -127,6 +128,7 @@ static int render_file(struct cli *cli, const struct render_args *args, const ch
         .trim_blocks = args->trim_blocks,
         .lstrip_blocks = args->lstrip_blocks,
         .drop_trailing_newline = args->drop_trailing_newline,
+        .builtins = &filter_builtins,
         .load = load,
         .now = now,
         .random = chance,

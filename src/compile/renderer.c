@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/value.h"
+#include "filters/builtins.h"
 #include "jinja/jinja.h"
 #include "compile/builtin.h"
 #include "state/host.h"
@@ -60,6 +61,7 @@ static void make_environment(struct renderer *renderer)
     const struct state_host *host = renderer->host;
     const struct jinja_options options = {
         .lenient = !host->strict_templates,
+        .builtins = &filter_builtins,
         .load = host->tree ? load : NULL,
         .now = now,
         .random = random_number,

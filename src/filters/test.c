@@ -5,8 +5,10 @@
 
 #include "base/utf8.h"
 #include "jinja/argument.h"
+#include "jinja/builtins.h"
 #include "jinja/container.h"
 #include "jinja/function.h"
+#include "jinja/jinja.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
 #include "filters/regex.h"
@@ -137,14 +139,18 @@ static int is_escaped(struct render *render, const struct bound *bound, struct v
 
 static int is_filter(struct render *render, const struct bound *bound, struct value *ret)
 {
-    (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_STR && filter_find(bound->args[0].s));
+    const struct builtins *builtins = render->options->builtins;
+
+    return answer(ret, bound->args[0].kind == VALUE_STR &&
+                           builtins_find(builtins->filters, bound->args[0].s));
 }
 
 static int is_test(struct render *render, const struct bound *bound, struct value *ret)
 {
-    (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_STR && test_find(bound->args[0].s));
+    const struct builtins *builtins = render->options->builtins;
+
+    return answer(ret, bound->args[0].kind == VALUE_STR &&
+                           builtins_find(builtins->tests, bound->args[0].s));
 }
 
 /* The same object, not an equal one; scalars have no identity of their own here. */

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "jinja/builtins.h"
 #include "jinja/env.h"
 #include "jinja/function.h"
 #include "jinja/method.h"
@@ -126,10 +127,12 @@ static const struct function *find_method(struct render *render, const struct va
     struct env_method *known;
 
     if (!render->jinja || v->flags & VALUE_TUPLE)
-        return method_find(v, str_from(method));
+        return builtins_method(render->options->builtins, v, str_from(method));
     known = &render->jinja->methods[((uintptr_t)method ^ v->kind) % ENV_METHODS];
     if (known->literal != method || known->kind != v->kind)
-        *known = (struct env_method){ method, v->kind, method_find(v, str_from(method)) };
+        *known =
+            (struct env_method){ method, v->kind,
+                                 builtins_method(render->options->builtins, v, str_from(method)) };
     return known->method;
 }
 

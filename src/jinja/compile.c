@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/suggest.h"
+#include "jinja/builtins.h"
 #include "jinja/env.h"
 #include "jinja/function.h"
 #include "jinja/name.h"
@@ -70,20 +70,17 @@ static void complete_args(struct compile *c, struct frame *frame, const struct a
     complete(c, frame, args->star_star);
 }
 
-static struct str nearest(struct str name, const char *kind)
+static function_tables find_tables(const struct compile *c, bool is_filter)
 {
-    struct suggest best;
+    const struct builtins *builtins = c->template->jinja->options.builtins;
 
-    suggest_init(&best, name);
-    for (const struct function *const *table = function_tables(kind); *table; table++)
-        for (const struct function *f = *table; f->name; f++)
-            suggest_offer(&best, str_from(f->name));
-    return suggest_best(&best);
+    return !builtins ? NULL : is_filter ? builtins->filters : builtins->tests;
 }
 
-static void fail_unknown(struct compile *c, const struct node_apply *node, const char *kind)
+static void fail_unknown(struct compile *c, const struct node_apply *node, bool is_filter)
 {
-    struct str best = nearest(node->name, kind);
+    const char *kind = is_filter ? "filter" : "test";
+    struct str best = builtins_suggest(find_tables(c, is_filter), node->name);
 
     c->mistakes++;
     diag_add(c->diags, template_diag_place(c->template, node->node.at, c->diags),
@@ -97,11 +94,11 @@ static void complete_apply(struct compile *c, struct frame *frame, struct node_a
 {
     bool is_filter = node->node.kind == NODE_FILTER;
 
-    node->function = is_filter ? filter_find(node->name) : test_find(node->name);
+    node->function = builtins_find(find_tables(c, is_filter), node->name);
     if (node->function)
         node->signature = signatures_get(&c->template->jinja->signatures, node->function);
     else if (!frame->soft)
-        fail_unknown(c, node, is_filter ? "filter" : "test");
+        fail_unknown(c, node, is_filter);
     complete(c, frame, node->value);
     complete_args(c, frame, &node->args);
 }

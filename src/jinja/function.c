@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "jinja/builtins.h"
 #include "jinja/env.h"
 #include "jinja/object.h"
 #include "jinja/render.h"
@@ -88,4 +89,58 @@ struct value function_value_in(struct arena *arena, const struct function *funct
     f->function = function;
     f->user = user;
     return (struct value){ .kind = VALUE_OBJECT, .object = &f->object };
+}
+
+/* --- by name, at run time ------------------------------------------------------------------- */
+
+static int fail_unknown(struct render *render, const char *kind, function_tables tables,
+                        struct str name)
+{
+    struct str best = builtins_suggest(tables, name);
+
+    (void)render_fail(render, RENDER_NOT_FOUND, "no %s named '%.*s'", kind, STR_ARG(name));
+    if (best.p)
+        render_hint(render, "did you mean '%.*s'?", STR_ARG(best));
+    return -1;
+}
+
+/* The piped value in front of the other arguments. */
+static int apply(struct render *render, const struct function *function, const struct value *value,
+                 const struct call *call, struct value *ret)
+{
+    struct value *args = arena_alloc(render->arena, (call->count + 1) * sizeof(*args));
+    const struct call whole = { args, call->count + 1, call->named, call->named_count };
+
+    args[0] = *value;
+    for (size_t i = 0; i < call->count; i++)
+        args[i + 1] = call->args[i];
+    return function_call(render, function, NULL, &whole, ret);
+}
+
+int filter_apply(struct render *render, struct str name, const struct value *value,
+                 const struct call *call, struct value *ret)
+{
+    const struct builtins *builtins = render->options->builtins;
+    function_tables filters = builtins ? builtins->filters : NULL;
+    const struct function *function = builtins_find(filters, name);
+
+    if (!function)
+        return fail_unknown(render, "filter", filters, name);
+    return apply(render, function, value, call, ret);
+}
+
+int test_apply(struct render *render, struct str name, const struct value *value,
+               const struct call *call, bool *ret)
+{
+    const struct builtins *builtins = render->options->builtins;
+    function_tables tests = builtins ? builtins->tests : NULL;
+    const struct function *function = builtins_find(tests, name);
+    struct value answer;
+
+    if (!function)
+        return fail_unknown(render, "test", tests, name);
+    if (apply(render, function, value, call, &answer) < 0)
+        return -1;
+    *ret = answer.b;
+    return 0;
 }

@@ -58,17 +58,6 @@ int function_call(struct render *render, const struct function *function, void *
 bool value_is_absent(const struct value *v);
 struct value value_absent(void);
 
-/* The tables, each ending with a line without name, sorted by name at first use. NULL: not known.
- */
-const struct function *filter_find(struct str name);
-const struct function *test_find(struct str name);
-const struct function *global_find(struct str name);
-/* All tables one after the other, for the manual: NULL at the end. */
-const struct function *const *function_tables(const char *kind /* "filter", "test", "global" */);
-
-/* The nearest name of that kind; a NULL view when none is near. */
-struct str function_suggest(const char *kind, struct str name);
-
 /* `value|name(call...)` and `value is name(call...)` from inside a filter such as map or select.
  * An unknown name is an error with a suggestion. */
 int filter_apply(struct render *render, struct str name, const struct value *value,

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "jinja/builtins.h"
 #include "jinja/context.h"
 #include "jinja/env.h"
 #include "jinja/eval.h"
@@ -54,7 +55,7 @@ struct jinja *jinja_new(const struct jinja_options *options)
 
     jinja->options = *options;
     fill_limits(&jinja->options.limits);
-    names_init(&jinja->names, &jinja->arena);
+    names_init(&jinja->names, &jinja->arena, jinja->options.builtins);
     signatures_init(&jinja->signatures, &jinja->arena);
     return jinja;
 }
@@ -101,10 +102,17 @@ void jinja_add_functions(struct jinja *jinja, const struct function *functions, 
         jinja_add_global(jinja, functions->name, function_value_in(&jinja->arena, functions, user));
 }
 
+static const struct function *find_global(const struct jinja *jinja, struct str name)
+{
+    const struct builtins *builtins = jinja->options.builtins;
+
+    return builtins ? builtins_find(builtins->globals, name) : NULL;
+}
+
 struct value env_global(struct jinja *jinja, struct name *name)
 {
     if (!name->global_known) {
-        const struct function *function = global_find(name->text);
+        const struct function *function = find_global(jinja, name->text);
 
         name->global = function ? function_value_in(&jinja->arena, function, NULL) : value_absent();
         name->global_known = true;

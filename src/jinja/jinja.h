@@ -29,6 +29,7 @@
 
 struct arena;
 struct buf;
+struct builtins;
 struct diags;
 struct err;
 struct function;
@@ -54,6 +55,7 @@ struct jinja_options {
     bool trim_blocks, lstrip_blocks;
     bool drop_trailing_newline;
     struct jinja_limits limits;
+    const struct builtins *builtins; /* filters and so on; NULL: none */
 
     /* Find the text of a template that another one names. `ret_text` stays a NULL view when there
      * is none; the text must live as long as the environment, `arena` is a place for it. */

@@ -1,7 +1,5 @@
 #include "jinja/method.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "jinja/argument.h"
 #include "jinja/env.h"
@@ -9,43 +7,6 @@
 #include "jinja/ops.h"
 #include "jinja/render.h"
 #include "jinja/signature.h"
-
-#define TABLES_MAX 4
-
-/* Which tables a kind of value has. */
-static const struct function *const tables[VALUE_KINDS][TABLES_MAX] = {
-    [VALUE_BOOL] = { method_int },
-    [VALUE_INT] = { method_int },
-    [VALUE_DOUBLE] = { method_float },
-    [VALUE_STR] = { method_str_search, method_str_split, method_str_shape, method_str_class },
-    [VALUE_BYTES] = { method_bytes },
-    [VALUE_LIST] = { method_list },
-    [VALUE_MAP] = { method_dict },
-};
-
-static const struct function *find_in(const struct function *table, struct str name)
-{
-    for (; table->name; table++)
-        if (table->name[0] == name.p[0] && strncmp(table->name, name.p, name.n) == 0 &&
-            table->name[name.n] == '\0')
-            return table;
-    return NULL;
-}
-
-const struct function *method_find(const struct value *v, struct str name)
-{
-    if (name.n == 0)
-        return NULL;
-    if (v->kind == VALUE_LIST && v->flags & VALUE_TUPLE)
-        return find_in(method_tuple, name);
-    for (size_t i = 0; i < TABLES_MAX && tables[v->kind][i]; i++) {
-        const struct function *found = find_in(tables[v->kind][i], name);
-
-        if (found)
-            return found;
-    }
-    return NULL;
-}
 
 int method_call(struct render *render, const struct function *method, const struct value *self,
                 const struct call *call, struct value *ret)

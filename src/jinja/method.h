@@ -1,11 +1,10 @@
 /*
  * method - what texts, lists, maps and numbers can do: "a".upper(), l.append(x).
  *
- * One table for each type, in the shape of function.h; the first argument of
- * every method is the object itself. A method that was looked up but not yet
- * called is a value of its own, bound to its object.
+ * The first argument of every method is the object itself. A method that was
+ * looked up but not yet called is a value of its own, bound to its object.
  *
- *     method = method_find(&v, STR("upper"));
+ *     method = builtins_method(builtins, &v, STR("upper"));
  *     method_call(render, method, &v, &call, &ret);
  */
 #ifndef JINJA_METHOD_H
@@ -13,8 +12,6 @@
 
 #include "jinja/function.h"
 
-/* The method of this name, or NULL. */
-const struct function *method_find(const struct value *v, struct str name);
 /* The method as a value that a template can call. */
 struct value method_bind(struct render *render, const struct function *method,
                          const struct value *self);
@@ -28,17 +25,5 @@ int method_arg_str(struct render *render, const struct bound *bound, size_t i, c
                    struct str *ret);
 int method_arg_optional_int(struct render *render, const struct bound *bound, size_t i,
                             int64_t *ret);
-
-/* The tables; each ends with a line without name. */
-extern const struct function method_str_search[];
-extern const struct function method_str_split[];
-extern const struct function method_str_shape[];
-extern const struct function method_str_class[];
-extern const struct function method_bytes[];
-extern const struct function method_list[];
-extern const struct function method_tuple[];
-extern const struct function method_dict[];
-extern const struct function method_int[];
-extern const struct function method_float[];
 
 #endif

@@ -1,13 +1,13 @@
 #include "jinja/name.h"
 
 #include "base/arena.h"
-#include "jinja/method.h"
+#include "jinja/builtins.h"
 
-void names_init(struct names *names, struct arena *arena)
+void names_init(struct names *names, struct arena *arena, const struct builtins *builtins)
 {
     static const char *const special[] = { "loop", "self", "super", "caller", "kwargs", "varargs" };
 
-    *names = (struct names){ .arena = arena, .map = MAP_INIT_IN(arena) };
+    *names = (struct names){ .arena = arena, .builtins = builtins, .map = MAP_INIT_IN(arena) };
     for (size_t i = 0; i < ARRAY_LEN(special); i++)
         names_get(names, str_from(special[i]))->special = (uint8_t)(1U << i);
 }
@@ -20,8 +20,10 @@ struct name *names_get(struct names *names, struct str text)
         return name;
     name = ARENA_NEW(names->arena, struct name);
     name->text = arena_str(names->arena, text);
+    name->builtins = names->builtins;
     for (int kind = 0; kind < VALUE_OBJECT; kind++)
-        name->methods[kind] = method_find(&(struct value){ .kind = (uint8_t)kind }, text);
+        name->methods[kind] =
+            builtins_method(names->builtins, &(struct value){ .kind = (uint8_t)kind }, text);
     map_set(&names->map, name->text, name);
     return name;
 }
@@ -29,6 +31,6 @@ struct name *names_get(struct names *names, struct str text)
 const struct function *name_method(const struct name *name, const struct value *v)
 {
     if (v->flags & VALUE_TUPLE) /* has fewer than a list */
-        return method_find(v, name->text);
+        return builtins_method(name->builtins, v, name->text);
     return name->methods[v->kind];
 }

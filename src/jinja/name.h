@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "data/value.h"
 
+struct builtins;
 struct function;
 
 /* Names that mean something in a loop, macro or block without being assigned. */
@@ -26,7 +27,8 @@ enum name_special {
 };
 
 struct name {
-    struct str text;                             /* ends in NUL */
+    struct str text; /* ends in NUL */
+    const struct builtins *builtins;
     const struct function *methods[VALUE_KINDS]; /* of that name */
     uint8_t special;                             /* a name_special, or 0 */
     uint64_t serial;                             /* the rendering that `found` belongs to */
@@ -37,13 +39,14 @@ struct name {
 
 struct names {
     struct arena *arena;
+    const struct builtins *builtins; /* may be NULL */
     struct map map;
 };
 
-void names_init(struct names *names, struct arena *arena);
+void names_init(struct names *names, struct arena *arena, const struct builtins *builtins);
 /* The one with this text, made when it is new. */
 struct name *names_get(struct names *names, struct str text);
-/* The method of that name, or NULL: method_find without the search. */
+/* The method of that name, or NULL: builtins_method without the search. */
 const struct function *name_method(const struct name *name, const struct value *v);
 
 #endif

@@ -6,6 +6,7 @@
 #include "jinja/ops.h"
 
 #include "base/utf8.h"
+#include "jinja/builtins.h"
 #include "jinja/container.h"
 #include "jinja/function.h"
 #include "jinja/method.h"
@@ -59,7 +60,7 @@ static int find_attribute(struct render *render, const struct value *v, struct s
     if (v->kind == VALUE_OBJECT)
         return v->object->type->get ? v->object->type->get(render, v->object, name, ret, ret_found)
                                     : 0;
-    method = method_find(v, name);
+    method = builtins_method(render->options->builtins, v, name);
     if (method) {
         *ret = method_bind(render, method, v);
         *ret_found = true;

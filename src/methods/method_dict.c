@@ -8,6 +8,7 @@
 #include "jinja/render.h"
 #include "jinja/sequence.h"
 #include "jinja/text.h"
+#include "methods/methods.h"
 
 /* Keys shown in a message are cut here. */
 #define SHOWN_MAX 100

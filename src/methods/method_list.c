@@ -11,6 +11,7 @@
 #include "jinja/render.h"
 #include "jinja/sort.h"
 #include "jinja/text.h"
+#include "methods/methods.h"
 
 /* Values shown in a message are cut here. */
 #define SHOWN_MAX 100

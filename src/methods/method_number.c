@@ -5,6 +5,7 @@
 
 #include "jinja/render.h"
 #include "jinja/text.h"
+#include "methods/methods.h"
 
 /* "-0x1.0000000000000p+1023" and more. */
 #define HEX_TEXT_MAX 64

@@ -5,6 +5,7 @@
 #include "jinja/render.h"
 #include "jinja/text.h"
 #include "base/unicode.h"
+#include "methods/methods.h"
 
 /* --- case -------------------------------------------------------------------------- */
 

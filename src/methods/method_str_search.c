@@ -10,6 +10,7 @@
 #include "jinja/ops.h"
 #include "jinja/render.h"
 #include "jinja/text.h"
+#include "methods/methods.h"
 
 /* The part of a text between two character numbers, as `s[start:end]`. */
 struct window {

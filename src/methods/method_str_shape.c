@@ -11,6 +11,7 @@
 #include "jinja/render.h"
 #include "jinja/text.h"
 #include "base/unicode.h"
+#include "methods/methods.h"
 
 #define TAB_MAX 1000
 

@@ -12,6 +12,7 @@
 #include "jinja/render.h"
 #include "jinja/text.h"
 #include "base/unicode.h"
+#include "methods/methods.h"
 
 /* The pieces of one text, in the order in which they are found. */
 struct pieces {

@@ -13,6 +13,7 @@
 #include "data/value.h"
 #include "data/shebang.h"
 #include "data/yaml.h"
+#include "filters/builtins.h"
 #include "jinja/jinja.h"
 #include "jinja/relocate.h"
 #include "jinja/trace.h"
@@ -375,6 +376,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     struct loader loader = { .arena = arena, .diags = diags, .options = options };
     struct jinja_options jinja = {
         .lenient = !options->strict_templates,
+        .builtins = &filter_builtins,
         .load = load_template,
         .now = now,
         .random = random_number,

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "filters/builtins.h"
 #include "jinja/container.h"
 #include "jinja/format.h"
 #include "jinja/render.h"
@@ -23,7 +24,7 @@ static void fill(struct render *render, struct value_list *args, struct value_ma
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct render render;
     struct value format = value_str(arena_str(&arena, (struct str){ (const char *)data, size }));

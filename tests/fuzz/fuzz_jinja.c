@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "data/value.h"
+#include "filters/builtins.h"
 #include "jinja/jinja.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         __builtin_trap();
 
     const struct jinja_options options = {
+        .builtins = &filter_builtins,
         .lenient = bits & 1,
         .autoescape = bits & 2,
         .trim_blocks = bits & 4,

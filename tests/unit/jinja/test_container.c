@@ -1,4 +1,5 @@
 /* What a template changes: its own containers in place, those of the context in a copy. */
+#include "filters/builtins.h"
 #include "jinja/container.h"
 
 #include "jinja/method.h"
@@ -12,7 +13,7 @@ struct scene {
     struct render render;
 };
 
-static const struct jinja_options lenient = { .lenient = true };
+static const struct jinja_options lenient = { .builtins = &filter_builtins, .lenient = true };
 
 static void scene_init(struct scene *scene)
 {
@@ -43,7 +44,8 @@ static void call(struct scene *scene, const struct value *self, const char *name
     const struct call with = { .args = arg, .count = arg ? 1 : 0 };
     struct value ret;
 
-    CHECK(method_call(&scene->render, method_find(self, str_from(name)), self, &with, &ret) == 0);
+    CHECK(method_call(&scene->render, builtins_method(&filter_builtins, self, str_from(name)), self,
+                      &with, &ret) == 0);
 }
 
 TEST(a_shared_list_stays_as_it_is_while_every_name_sees_the_change)
@@ -172,7 +174,8 @@ TEST(sorting_backwards_keeps_equal_items_in_their_order)
         value_list_push(&scene.arena, list.list, value_int(i));
         value_list_push(&scene.arena, list.list, value_double((double)i));
     }
-    CHECK(method_call(&scene.render, method_find(&list, STR("sort")), &list, &with, &ret) == 0);
+    CHECK(method_call(&scene.render, builtins_method(&filter_builtins, &list, STR("sort")), &list,
+                      &with, &ret) == 0);
     CHECK_STR(shown(&scene, &list), "[4, 4.0, 3, 3.0, 2, 2.0, 1, 1.0, 0, 0.0]");
     arena_done(&scene.arena);
 }

@@ -1,4 +1,5 @@
 /* Golden cases of templates, and what a text file cannot say: limits, hosts, caches. */
+#include "filters/builtins.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static int run_golden(const struct golden *golden, struct buf *out)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str words = golden_section(golden, "options");
     const struct jinja_options options = {
+        .builtins = &filter_builtins,
         .lenient = has_word(words, "lenient"),
         .autoescape = has_word(words, "autoescape"),
         .trim_blocks = has_word(words, "trim_blocks"),
@@ -212,7 +214,8 @@ TEST(every_limit_is_an_error_that_names_it)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
-        const struct jinja_options options = { .limits = cases[i].limits };
+        const struct jinja_options options = { .builtins = &filter_builtins,
+                                               .limits = cases[i].limits };
         struct result result = render_once(&arena, &options, cases[i].template);
 
         CHECK_INT(result.rc, -1);
@@ -231,9 +234,9 @@ TEST(a_template_that_runs_too_long_is_stopped)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     int64_t clock = 0;
-    const struct jinja_options options = { .now = tick,
-                                           .user = &clock,
-                                           .limits.nanoseconds = 5000000 };
+    const struct jinja_options options = {
+        .builtins = &filter_builtins, .now = tick, .user = &clock, .limits.nanoseconds = 5000000
+    };
     struct result result =
         render_once(&arena, &options,
                     "{% for i in range(100000) %}{% for j in range(9) %}{% endfor %}{% endfor %}");
@@ -246,7 +249,7 @@ TEST(deep_expressions_fail_instead_of_breaking_the_stack)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
 
     buf_add_text(&text, "{{ 1");
     for (int i = 0; i < 5000; i++)
@@ -279,7 +282,7 @@ TEST(a_host_gives_functions_and_values)
     };
     static char hello[] = "hello";
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
     struct jinja *jinja = jinja_new(&options);
     struct value_map *context = value_map_new(&arena, 1);
     struct value given;
@@ -323,7 +326,9 @@ TEST(a_loaded_template_is_parsed_once)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct counter counter = { 0 };
-    const struct jinja_options options = { .load = load_counted, .user = &counter };
+    const struct jinja_options options = { .builtins = &filter_builtins,
+                                           .load = load_counted,
+                                           .user = &counter };
     struct jinja *jinja = jinja_new(&options);
 
     for (int i = 0; i < 3; i++)
@@ -341,9 +346,9 @@ TEST(a_template_can_be_rendered_by_name)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct counter counter = { 0 };
-    const struct jinja_options options = { .load = load_counted,
-                                           .user = &counter,
-                                           .lenient = true };
+    const struct jinja_options options = {
+        .builtins = &filter_builtins, .load = load_counted, .user = &counter, .lenient = true
+    };
     struct jinja *jinja = jinja_new(&options);
     struct value context = value_map(value_map_new(&arena, 0));
     struct diags diags = DIAGS_INIT(&arena);
@@ -359,7 +364,7 @@ TEST(a_template_can_be_rendered_by_name)
 TEST(a_changed_text_under_the_same_name_is_parsed_again)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
     struct jinja *jinja = jinja_new(&options);
 
     CHECK_STR(render_in(&arena, jinja, "one", NULL).text, "one");
@@ -371,7 +376,7 @@ TEST(a_changed_text_under_the_same_name_is_parsed_again)
 TEST(the_context_never_changes)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
     struct jinja *jinja = jinja_new(&options);
     struct diags diags = DIAGS_INIT(&arena);
     struct value context;
@@ -387,7 +392,7 @@ TEST(the_context_never_changes)
 TEST(checking_finds_the_mistakes_of_all_tags)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
     struct jinja *jinja = jinja_new(&options);
     struct diags diags = DIAGS_INIT(&arena);
 
@@ -404,7 +409,7 @@ TEST(output_before_a_failure_is_taken_back)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const struct jinja_options options = { 0 };
+    const struct jinja_options options = { .builtins = &filter_builtins };
     struct jinja *jinja = jinja_new(&options);
     struct value context = value_map(value_map_new(&arena, 0));
     struct diags diags = DIAGS_INIT(&arena);

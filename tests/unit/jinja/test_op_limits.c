@@ -1,4 +1,5 @@
 /* What would grow too large fails before it does, and says which limit it met. */
+#include "filters/builtins.h"
 #include "jinja/container.h"
 #include "jinja/format.h"
 #include "jinja/object.h"
@@ -35,7 +36,7 @@ static const struct {
 
 TEST(what_is_too_large_names_its_limit)
 {
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -62,7 +63,7 @@ TEST(numbers_at_the_edge_of_64_bits_still_work)
           "range(9223372036854775806, 9223372036854775807)\n" },
         { "len [{\"$r\": [0, 9223372036854775807, 1]}]", "9223372036854775807\n" },
     };
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
 
     for (size_t i = 0; i < ARRAY_LEN(edges); i++) {
         AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -88,7 +89,7 @@ static struct value nested(struct render *render, unsigned depth)
 
 TEST(containers_nested_too_deep_are_an_error)
 {
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct value one, two;
@@ -107,7 +108,7 @@ TEST(containers_nested_too_deep_are_an_error)
 
 TEST(times_print_as_datetimes)
 {
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     static const struct {
         int64_t seconds;
@@ -137,8 +138,10 @@ TEST(times_print_as_datetimes)
 
 TEST(markup_makes_the_whole_of_a_concatenation_markup_when_escaping_is_on)
 {
-    static const struct jinja_options plain = { .lenient = true };
-    static const struct jinja_options escaping = { .lenient = true, .autoescape = true };
+    static const struct jinja_options plain = { .builtins = &filter_builtins, .lenient = true };
+    static const struct jinja_options escaping = { .builtins = &filter_builtins,
+                                                   .lenient = true,
+                                                   .autoescape = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value parts[] = { value_text("<"), value_text("<b>"), value_int(1) }, joined;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

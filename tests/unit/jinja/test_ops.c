@@ -1,9 +1,10 @@
 /* Operations against what Python says: tools/gen-jinja-ops writes the outputs of the files. */
+#include "filters/builtins.h"
 #include "ops_line.h"
 
 static int run_lines(const struct golden *golden, struct buf *out)
 {
-    static const struct jinja_options options = { .lenient = true };
+    static const struct jinja_options options = { .builtins = &filter_builtins, .lenient = true };
     struct str input = golden_section(golden, "input");
 
     while (input.n > 0) {

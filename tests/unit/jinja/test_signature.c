@@ -1,3 +1,4 @@
+#include "filters/builtins.h"
 #include "test.h"
 
 #include "base/arena.h"
@@ -5,7 +6,7 @@
 #include "jinja/render.h"
 #include "jinja/signature.h"
 
-static const struct jinja_options options = { 0 };
+static const struct jinja_options options = { .builtins = &filter_builtins };
 
 TEST(a_signature_knows_its_parameters)
 {

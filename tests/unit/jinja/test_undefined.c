@@ -1,4 +1,5 @@
 /* Undefined and StrictUndefined, in Jinja2's words. */
+#include "filters/builtins.h"
 #include "jinja/object.h"
 
 #include "jinja/container.h"
@@ -7,7 +8,8 @@
 #include "jinja/sequence.h"
 #include "test.h"
 
-static const struct jinja_options strict = { .lenient = false }, lenient = { .lenient = true };
+static const struct jinja_options strict = { .builtins = &filter_builtins, .lenient = false },
+                                  lenient = { .builtins = &filter_builtins, .lenient = true };
 
 struct scene {
     struct arena arena;

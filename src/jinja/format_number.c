@@ -1,4 +1,4 @@
-#include "methods/format_number.h"
+#include "jinja/format_number.h"
 
 #include <math.h>
 #include <stdio.h>

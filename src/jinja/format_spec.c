@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "methods/format_number.h"
+#include "jinja/format_number.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
 #include "jinja/text.h"

@@ -5,8 +5,8 @@
  * its tail (point, fraction, exponent, percent sign). Padding with zeros goes
  * between head and digits; groups are made of the digits only.
  */
-#ifndef METHODS_FORMAT_NUMBER_H
-#define METHODS_FORMAT_NUMBER_H
+#ifndef JINJA_FORMAT_NUMBER_H
+#define JINJA_FORMAT_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

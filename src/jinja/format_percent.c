@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "jinja/container.h"
-#include "methods/format_number.h"
+#include "jinja/format_number.h"
 #include "jinja/markup.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"

@@ -158,10 +158,10 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@$(SUBMAKE) V=asan all units
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
 
-lint: compile_commands.json ## layers, layout, banned calls, sizes, clang-tidy on what changed
+lint: all ## layers, links, layout, banned calls, sizes, clang-tidy on what changed
 	@$(PY) tools/lint
 
-lint-all: compile_commands.json ## the same, with clang-tidy on every file
+lint-all: all ## the same, with clang-tidy on every file
 	@$(PY) tools/lint --all
 
 bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=name runs one

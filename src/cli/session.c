@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "facts/facts.h"
+#include "run/services.h"
 #include "settings/settings.h"
 #include "state/variables.h"
 #include "state/secrets.h"
@@ -218,6 +219,7 @@ int session_init(struct session *session, const struct session_options *options,
 
     *session = (struct session){ .arena = ARENA_INIT };
     session->host = (struct state_host){
+        .services = &run_services,
         .data_dir = options->data_dir,
         .secrets = secrets_new(),
         .variables = variables_new(),

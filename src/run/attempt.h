@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 
 struct err;

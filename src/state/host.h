@@ -22,14 +22,16 @@ struct cancel;
 struct variables;
 struct err;
 struct secrets;
+struct state_services;
 struct tree;
 
 struct state_host {
-    const char *peel_id;        /* this machine */
-    const struct tree *tree;    /* compile/tree.h: files of states and templates */
-    const char *data_dir;       /* undo journal, owed work, caches */
-    const struct value *facts;  /* maps, never NULL */
-    const struct value *grains; /* facts in Salt's form; NULL: the facts */
+    const char *peel_id;                   /* this machine */
+    const struct tree *tree;               /* compile/tree.h: files of states and templates */
+    const struct state_services *services; /* state/services.h: what modules may ask for */
+    const char *data_dir;                  /* undo journal, owed work, caches */
+    const struct value *facts;             /* maps, never NULL */
+    const struct value *grains;            /* facts in Salt's form; NULL: the facts */
     const struct value *settings;
     struct secrets *secrets;     /* state/secrets.h: texts that are never shown */
     struct variables *variables; /* state/variables.h; NULL: nobody sets variables */

@@ -7,7 +7,7 @@
  *     check   records differences (state_differs, state_diff) and touches nothing; when it is
  *             forced, which it sees in a dry run, it also tells what that alone would do;
  *     apply   runs when there are some, or when it is forced; every change of the
- *             file system goes through state/change.h, which keeps the before-image;
+ *             file system goes through undo/change.h, which keeps the before-image;
  *     revert  undoes what apply noted with state_note; files come back without it. It
  *             counts as a change unless it calls state_unchanged.
  *
@@ -118,7 +118,7 @@ struct state_run {
     struct buf text;           /* the human-readable differences */
     struct value_map *details; /* text to text */
     struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
-    struct change *change;     /* what it may change by state/change.h; NULL: nothing */
+    struct change *change;     /* what it may change by undo/change.h; NULL: nothing */
 };
 
 /* --- what check says -------------------------------------------------------- */

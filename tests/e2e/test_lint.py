@@ -1,4 +1,5 @@
 """make lint refuses what it says it refuses: each check on a tiny tree with one mistake."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -27,6 +28,16 @@ int thing_count(void)
 """
 
 
+PROGRAM = """\
+#include "base/thing.h"
+
+int main(void)
+{
+    return thing_count();
+}
+"""
+
+
 @pytest.fixture
 def tree(tmp_path):
     """A tree without a mistake; write(path, text) adds one."""
@@ -45,6 +56,15 @@ def write(root, path, text):
     target.write_text(text)
 
 
+def build(root):
+    """A program, and the objects of all sources where the release build has them."""
+    write(root, "src/programs/program.c", PROGRAM)
+    for source in root.glob("src/*/*.c"):
+        made = root / "build/release" / source.relative_to(root).with_suffix(".o")
+        made.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["gcc", "-c", "-I", str(root / "src"), "-o", str(made), str(source)], check=True)
+
+
 def lint(root, *words):
     command = [sys.executable, str(TOP / "tools/lint"), "--root", str(root), *words]
     return subprocess.run(command, text=True, capture_output=True, check=False)
@@ -59,6 +79,7 @@ def refused(root, *words):
 
 
 def test_a_tree_without_mistakes_passes(tree):
+    build(tree)
     result = lint(tree, "--fast")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "layers: ok" in result.stdout and "format: ok" in result.stdout
@@ -99,6 +120,60 @@ def test_a_layer_has_one_line(tree):
 def test_a_folder_without_a_layer_is_refused(tree):
     write(tree, "src/drawer/x.c", "")
     assert "no line for 'src/drawer'" in refused(tree, "--only", "layers")
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def test_a_call_upwards_is_refused_without_an_include(tree):
+    write(tree, "src/data/value.c", "int value_count(void);\nint value_count(void)\n{\n    return 2;\n}\n")
+    write(tree, "src/base/thing.c", SOURCE.replace("return 1", "extern int value_count(void);\n    return value_count()"))
+    build(tree)
+    assert "src/base/thing.c:1: uses 'value_count' of src/data/value.c, and 'base' may not use 'data'" in \
+        refused(tree, "--only", "links")
+
+
+def test_a_header_without_its_code_is_refused(tree):
+    write(tree, "src/data/thing.c", SOURCE)
+    (tree / "src/base/thing.c").unlink()
+    build(tree)
+    assert "src/base/thing.h:4: 'thing_count' is declared here and defined in src/data/thing.c" in \
+        refused(tree, "--only", "links")
+
+
+def test_a_variable_that_is_declared_elsewhere_is_refused(tree):
+    write(tree, "src/base/thing.h", HEADER.replace("int thing_count(void);", "int thing_count(void);\nextern int sum[2];"))
+    write(tree, "src/data/sum.c", '#include "base/thing.h"\n\nint sum[2];\n')
+    build(tree)
+    assert "src/base/thing.h:5: 'sum' is declared here and defined in src/data/sum.c" in refused(tree, "--only", "links")
+
+
+def test_a_table_that_the_build_makes_may_name_anything(tree):
+    """The folder that declares it may use it; what stands in it may be above."""
+    write(tree, "src/base/thing.h", HEADER.replace("int thing_count(void);", "typedef int count_fn(void);\ncount_fn thing_count;\nextern count_fn *const table[];"))
+    write(tree, "src/base/thing.c", SOURCE.replace("return 1", "return table[0]()"))
+    write(tree, "src/data/value.c", "int value_count(void);\nint value_count(void)\n{\n    return 2;\n}\n")
+    build(tree)
+    write(tree, "build/generated/table.c", "int value_count(void);\nint (*const table[])(void) = { value_count };\n")
+    made = tree / "build/release/build/generated/table.o"
+    made.parent.mkdir(parents=True)
+    subprocess.run(["gcc", "-c", "-o", str(made), str(tree / "build/generated/table.c")], check=True)
+    result = lint(tree, "--only", "links")
+    assert result.returncode == 0, result.stdout
+
+
+def test_a_file_that_no_program_needs_is_refused(tree):
+    write(tree, "src/data/dead.c", "int dead(void);\nint dead(void)\n{\n    return 0;\n}\n")
+    build(tree)
+    assert "src/data/dead.c:1: no program is linked with this" in refused(tree, "--only", "links")
+
+
+def test_objects_that_are_missing_or_old_are_told(tree):
+    assert "run make first" in refused(tree, "--only", "links")
+    build(tree)
+    newer = (tree / "build/release/src/base/thing.o").stat().st_mtime + 1
+    os.utime(tree / "src/base/thing.c", (newer, newer))
+    assert "src/base/thing.c:1: has no object of the release build that is new enough" in refused(tree, "--only", "links")
 
 
 BODY = "int f(char *a)\n{{\n    {}\n}}\n"

@@ -16,7 +16,7 @@
 #include "edit/lines.h"
 #include "modules/file/leftovers.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "sys/cancel.h"

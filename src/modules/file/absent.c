@@ -1,6 +1,6 @@
 /* file.absent - nothing of this name. */
 #include "base/err.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "state/change.h"
+#include "undo/change.h"
 
 struct diags;
 struct err;

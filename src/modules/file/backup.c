@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "data/value.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 

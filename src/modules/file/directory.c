@@ -6,7 +6,7 @@
 #include "modules/file/leftovers.h"
 #include "modules/file/parent.h"
 #include "modules/file/pathlist.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"

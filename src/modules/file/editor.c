@@ -9,7 +9,7 @@
 #include "edit/edit.h"
 #include "modules/file/backup.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 

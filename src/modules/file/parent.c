@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"

@@ -7,7 +7,7 @@
 #include "modules/file/backup.h"
 #include "modules/file/content.h"
 #include "modules/file/editor.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"

@@ -10,7 +10,7 @@
 #include "modules/file/parent.h"
 #include "modules/file/pathlist.h"
 #include "modules/file/wanted.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"

@@ -1,7 +1,7 @@
 /* file.rename - something that was called otherwise has this name now. */
 #include "base/err.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "modules/file/attrs.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "data/scalar.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/clock.h"
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "modules/file/backup.h"
 #include "modules/file/parent.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fd.h"
 #include "sys/fs.h"

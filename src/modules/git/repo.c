@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "modules/cmd/run_tool.h"
 #include "modules/git/guard.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/account.h"

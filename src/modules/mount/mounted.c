@@ -8,7 +8,7 @@
 #include "edit/fstab.h"
 #include "modules/file/editor.h"
 #include "modules/mount/mounts.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/fs.h"

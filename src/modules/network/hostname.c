@@ -6,7 +6,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/fs.h"
 

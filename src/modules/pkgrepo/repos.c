@@ -9,7 +9,7 @@
 #include "modules/pkg/packages_index.h"
 #include "modules/file/parent.h"
 #include "provider/package/repo_line.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 

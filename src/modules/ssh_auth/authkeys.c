@@ -10,7 +10,7 @@
 #include "edit/lines.h"
 #include "modules/file/editor.h"
 #include "modules/ssh_auth/userfile.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 

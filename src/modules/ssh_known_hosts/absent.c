@@ -5,7 +5,7 @@
 #include "edit/lines.h"
 #include "modules/file/editor.h"
 #include "modules/ssh_known_hosts/knownhosts.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 

@@ -9,7 +9,7 @@
 #include "modules/file/editor.h"
 #include "modules/cmd/run_tool.h"
 #include "modules/ssh_auth/userfile.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/process.h"

@@ -18,7 +18,7 @@
 #include "modules/ssh_known_hosts/knownhosts.h"
 #include "modules/cmd/run_tool.h"
 #include "modules/file/scratch.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/clock.h"

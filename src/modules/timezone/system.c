@@ -5,7 +5,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "edit/lines.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/fs.h"

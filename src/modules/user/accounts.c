@@ -12,7 +12,7 @@
 #include "edit/lines.h"
 #include "modules/user/accountdb.h"
 #include "modules/cmd/run_tool.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "state/pause.h"

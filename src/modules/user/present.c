@@ -8,7 +8,7 @@
 #include "modules/user/accounts.h"
 #include "modules/cmd/run_tool.h"
 #include "modules/user/user_wish.h"
-#include "state/change.h"
+#include "undo/change.h"
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/fs.h"

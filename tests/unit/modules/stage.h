@@ -20,6 +20,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "compile/compile.h"
+#include "run/services.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "state/outcome.h"
@@ -102,6 +103,7 @@ static inline void stage_init(struct stage *stage)
     stage->settings = value_map(settings);
     CHECK_INT(cancel_init(&stage->cancel, &err), 0);
     stage->host = (struct state_host){
+        .services = &run_services,
         .peel_id = "here",
         .data_dir = arena_printf(&stage->arena, "%s/.data", stage->root),
         .facts = &stage->facts,

@@ -24,7 +24,8 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "state/change.h"
+#include "run/services.h"
+#include "undo/change.h"
 #include "compile/compile.h"
 #include "state/host.h"
 #include "state/module.h"
@@ -223,6 +224,7 @@ static inline void scene_init_in(struct scene *scene, const char *root)
     scene->settings = value_map(value_map_new(&scene->arena, 0));
     CHECK_INT(cancel_init(&scene->cancel, &err), 0);
     scene->host = (struct state_host){
+        .services = &run_services,
         .peel_id = "here",
         .data_dir = scene_path(scene, "data"),
         .facts = &scene->facts,

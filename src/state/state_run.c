@@ -5,10 +5,9 @@
 
 #include "base/err.h"
 #include "base/textdiff.h"
-#include "state/change.h"
 #include "state/host.h"
 #include "state/secrets.h"
-#include "undo/undo.h"
+#include "state/services.h"
 #include "sys/process.h"
 
 /* Larger contents are told in a sentence. */
@@ -103,11 +102,7 @@ int state_note(struct state_run *run, const char *key, struct value value, struc
         run->notes = value_map_new(run->arena, 4);
     value_map_set(run->arena, run->notes, value_text(arena_strdup(run->arena, key)),
                   value_copy(run->arena, &value));
-    if (!run->change->undo)
-        return 0;
-    if (undo_note(run->change->undo, run->arena, run->change->number, key, &value, err) < 0)
-        return -1;
-    return undo_sync(run->change->undo, err);
+    return run->host->services->note(run, key, &value, err);
 }
 
 const struct value *state_noted(const struct state_run *run, const char *key)
@@ -139,6 +134,37 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
     if (ret->canceled)
         return err_set(err, ERR_CANCELED, "canceled while the command ran");
     return 0;
+}
+
+int state_source(struct state_run *run, const char *source, const char *hash, struct str *ret,
+                 struct err *err)
+{
+    const struct source_trust trust = { .hash = hash };
+
+    return run->host->services->source(run, source, &trust, ret, err);
+}
+
+int state_source_trusted(struct state_run *run, const char *source,
+                         const struct source_trust *trust, struct str *ret, struct err *err)
+{
+    return run->host->services->source(run, source, trust, ret, err);
+}
+
+int state_source_path(struct state_run *run, const char *source, const char **ret, struct err *err)
+{
+    return run->host->services->source_path(run, source, ret, err);
+}
+
+int state_source_list(struct state_run *run, const char *source, struct value_list **ret,
+                      struct err *err)
+{
+    return run->host->services->source_list(run, source, ret, err);
+}
+
+int state_render(struct state_run *run, const char *name, struct str text,
+                 const struct value *extra, struct str *ret, struct err *err)
+{
+    return run->host->services->render(run, name, text, extra, ret, err);
 }
 
 const struct value *state_grains(const struct state_run *run)

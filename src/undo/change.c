@@ -1,4 +1,4 @@
-#include "state/change.h"
+#include "undo/change.h"
 
 #include <errno.h>
 #include <string.h>

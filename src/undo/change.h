@@ -13,8 +13,8 @@
  * sys/site.h says, and all that a call does it does in the folder where the walk ended: what an
  * unprivileged owner of a folder could lead elsewhere fails with ERR_UNSAFE.
  */
-#ifndef STATE_CHANGE_H
-#define STATE_CHANGE_H
+#ifndef UNDO_CHANGE_H
+#define UNDO_CHANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

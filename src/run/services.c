@@ -1,0 +1,68 @@
+#include "run/services.h"
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "compile/renderer.h"
+#include "compile/tree.h"
+#include "run/source.h"
+#include "state/host.h"
+#include "state/module.h"
+#include "state/services.h"
+#include "undo/change.h"
+#include "undo/undo.h"
+
+#define RENDER_MAX ((size_t)64 << 20)
+
+static int read_source(struct state_run *run, const char *source, const struct source_trust *trust,
+                       struct str *ret, struct err *err)
+{
+    return source_read(run->arena, run->host, source, trust, ret, err);
+}
+
+static int list_sources(struct state_run *run, const char *source, struct value_list **ret,
+                        struct err *err)
+{
+    return source_list(run->arena, run->host, source, ret, err);
+}
+
+static int find_source(struct state_run *run, const char *source, const char **ret, struct err *err)
+{
+    *ret = source[0] == '/' ? source : NULL;
+    if (*ret || !run->host->tree || !tree_is_source(source))
+        return 0;
+    return tree_locate(run->host->tree, run->arena, source, ret, err);
+}
+
+static int render_text(struct state_run *run, const char *name, struct str text,
+                       const struct value *extra, struct str *ret, struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(RENDER_MAX);
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct renderer *renderer = renderer_new(run->host, NULL);
+    int rc = renderer_run(renderer, name, text, extra, &out, &diags);
+
+    renderer_free(renderer);
+    if (rc < 0)
+        return diags_to_err(&diags, err);
+    *ret = buf_copy(&out, run->arena);
+    return 0;
+}
+
+static int keep_note(struct state_run *run, const char *key, const struct value *v, struct err *err)
+{
+    const struct change *change = run->change;
+
+    if (!change->undo)
+        return 0;
+    if (undo_note(change->undo, run->arena, change->number, key, v, err) < 0)
+        return -1;
+    return undo_sync(change->undo, err);
+}
+
+const struct state_services run_services = {
+    .source = read_source,
+    .source_path = find_source,
+    .source_list = list_sources,
+    .render = render_text,
+    .note = keep_note,
+};

@@ -155,7 +155,7 @@ static int begin(struct step *step, struct err *err)
         return -1;
     attempt->change = (struct change){ .undo = world->undo };
     attempt->run.change = &attempt->change;
-    return undo_begin(world->undo, attempt->run.arena, &state, &attempt->change.number, err);
+    return undo_begin(world->undo, &state, &attempt->change.number, err);
 }
 
 static void end(struct step *step, int rc)
@@ -168,8 +168,7 @@ static void end(struct step *step, int rc)
 
     /* A journal that cannot be written any more says so to the next who must be safe. */
     (void)change_finish(&attempt->run, &ignored);
-    (void)undo_end(step->world->undo, attempt->run.arena, attempt->change.number, outcome,
-                   &ignored);
+    (void)undo_end(step->world->undo, attempt->change.number, outcome, &ignored);
     attempt->run.change = NULL;
 }
 

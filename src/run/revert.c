@@ -93,20 +93,44 @@ static void offer_refs(struct suggest *near, const struct undo_run *run)
         suggest_offer(near, str_from(run->refs.p[i]));
 }
 
+static void add_failure(struct reverting *r, const struct undo_run *run, const char *error)
+{
+    const struct state_result failure = {
+        .name = arena_printf(r->arena, "state.revert:%s", run->place.id),
+        .outcome = OUTCOME_FAILED,
+        .error = error,
+    };
+
+    VEC_PUSH_IN(r->arena, &r->result->states, failure);
+}
+
+/* It may have been of this reference, and nobody can tell any more. */
+static void tell_nameless(struct reverting *r, const struct undo_run *run)
+{
+    add_failure(r, run,
+                arena_printf(r->arena,
+                             "the undo journal of run %s is damaged, and does not tell what was "
+                             "applied: %s; revert it by its id if it belongs to '%s'",
+                             run->place.id, undo_describe_damage(r->arena, run),
+                             r->options->target));
+}
+
 static int find_by_ref(struct reverting *r, struct runs *ret, struct suggest *near, struct err *err)
 {
-    struct undo_ids ids;
+    struct undo_places places;
 
-    if (undo_list(r->arena, r->host->data_dir, &ids, err) < 0)
+    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
         return -1;
-    VEC_EACH (&ids.list, id) {
+    VEC_EACH (&places.list, place) {
         struct undo_run run;
 
-        if (undo_read(r->arena, r->host->data_dir, *id, &run, err) < 0) {
+        if (undo_load(r->arena, place, &run, err) < 0) {
             if (err->code == ERR_NOT_FOUND) /* it was cut off before its journal began */
                 continue;
             return -1;
         }
+        if (!run.named && !run.reverted && undo_is_damaged(&run))
+            tell_nameless(r, &run);
         if (!has_ref(&run, r->options->target)) {
             offer_refs(near, &run);
             continue;
@@ -155,7 +179,7 @@ static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
         suggest_init(&near, str_from(r->options->target));
         if (find_by_ref(r, ret, &near, err) < 0)
             return -1;
-        return r->known ? 0 : judge_unknown(r, &near, err);
+        return r->known || r->result->states.n > 0 ? 0 : judge_unknown(r, &near, err);
     }
     if (undo_read(r->arena, r->host->data_dir, r->options->target, &run, err) < 0)
         return -1;
@@ -181,7 +205,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
     return err_set(err, ERR_BUSY,
                    "'%s' was changed by somebody else since run %s; it is left as it is "
                    "(force takes it back all the same)",
-                   image->image.path, r->run->id);
+                   image->image.path, r->run->place.id);
 }
 
 /* The difference from what is there now to what was. */
@@ -222,9 +246,9 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
     if (check_owner(r, image, run->arena, err) < 0)
         return -1;
     tell_content(run, &image->image);
-    if (image_restore(&image->image, r->run->folder, &words, changed, err) < 0)
+    if (image_restore(&image->image, r->run->place.folder, &words, changed, err) < 0)
         return -1;
-    if (older && image_restore(&older->image, r->run->folder, &words, changed, err) < 0)
+    if (older && image_restore(&older->image, r->run->place.folder, &words, changed, err) < 0)
         return -1;
     if (is_full_folder(&image->image)) {
         const struct full_folder full = { &image->image, entry };
@@ -258,6 +282,8 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
 
     if (entry->unchanged && entry->images.n == 0 && entry->notes->count == 0)
         return 0; /* apply found nothing to do */
+    if (entry->lost)
+        return 0; /* told with the damage of the run; its files are restored */
     if (!module)
         return err_set(err, ERR_NOT_FOUND, "this version has no module '%s'", entry->module);
     if (!module->revert) {
@@ -351,6 +377,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
                              .notes = entry->notes,
                              .secret = entry->secret || entry->hidden,
                              .change = &change };
+    const char *lost = undo_describe_loss(r->arena, r->run, entry);
     struct state_result *result = result_for(r, entry);
     int64_t began = clock_real();
     bool changed = false;
@@ -363,18 +390,20 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     if (rc < 0)
         result->error =
             arena_str(r->arena, secrets_masked(r->host->secrets, r->arena, str_from(why.text))).p;
-    result->outcome = outcome_merge(result->outcome, rc < 0    ? OUTCOME_FAILED
-                                                     : changed ? OUTCOME_CHANGED
-                                                               : OUTCOME_UNCHANGED);
+    else if (lost)
+        result->error = lost;
+    result->outcome = outcome_merge(result->outcome, rc < 0 || lost ? OUTCOME_FAILED
+                                                     : changed      ? OUTCOME_CHANGED
+                                                                    : OUTCOME_UNCHANGED);
     add_words(r, result, &run.text);
     buf_done(&run.text);
     result->duration += clock_real() - began;
     emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
     r->complete &= rc == 0;
-    if (rc < 0)
-        return 0;
+    if (rc < 0 || lost)
+        return 0; /* and is tried again, once the journal is whole */
     trail_restored(&r->trail, number);
-    return undo_restored(r->journal, &scratch, number, err);
+    return undo_restored(r->journal, number, err);
 }
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -423,7 +452,7 @@ static int restore_full_folders(struct reverting *r, struct err *err)
         struct state_result *result = result_for(r, full->entry);
         bool changed = false;
 
-        if (image_restore(full->image, r->run->folder, &words, &changed, err) < 0)
+        if (image_restore(full->image, r->run->place.folder, &words, &changed, err) < 0)
             return -1;
         add_words(r, result, &words);
         if (changed)
@@ -431,6 +460,25 @@ static int restore_full_folders(struct reverting *r, struct err *err)
     }
     r->full.n = 0;
     return 0;
+}
+
+/* What was not reverted is not forgotten: the run stays, to be tried again with a journal from a
+ * backup; unless the caller insists. */
+static void tell_damage(struct reverting *r)
+{
+    const struct undo_run *run = r->run;
+
+    if (!undo_is_damaged(run))
+        return;
+    add_failure(r, run,
+                arena_printf(r->arena,
+                             "the undo journal of run %s is damaged: %s; what this describes was "
+                             "not reverted%s",
+                             run->place.id, undo_describe_damage(r->arena, run),
+                             r->options->force
+                                 ? ""
+                                 : ", and the run is kept (force drops it all the same)"));
+    r->complete &= r->options->force;
 }
 
 static int revert_states(struct reverting *r, struct err *err)
@@ -455,7 +503,8 @@ static int revert_states(struct reverting *r, struct err *err)
     }
     if (restore_full_folders(r, err) < 0)
         return -1;
-    return r->complete ? undo_reverted(r->journal, &scratch, err) : 0;
+    tell_damage(r);
+    return r->complete ? undo_reverted(r->journal, err) : 0;
 }
 
 static int revert_one(struct reverting *r, const struct undo_run *run, struct err *err)
@@ -464,9 +513,7 @@ static int revert_one(struct reverting *r, const struct undo_run *run, struct er
 
     r->run = run;
     r->complete = true;
-    r->journal = undo_reopen(r->host->data_dir, run, err);
-    if (!r->journal)
-        return -1;
+    r->journal = undo_reopen(run);
     rc = revert_states(r, err);
     undo_free(r->journal);
     return rc;
@@ -494,9 +541,9 @@ static int revert(struct reverting *r, struct err *err)
         return -1;
     r->result->revert = true;
     if (runs.list.n > 0)
-        r->result->run_id = runs.list.p[0].id;
+        r->result->run_id = runs.list.p[0].place.id;
     VEC_EACH (&runs.list, run)
-        VEC_PUSH_IN(r->arena, &r->result->reverted, run->id);
+        VEC_PUSH_IN(r->arena, &r->result->reverted, run->place.id);
     emit(r, (struct run_event){ .kind = RUN_STARTED });
     VEC_EACH (&runs.list, run)
         if (revert_one(r, run, err) < 0)

@@ -8,8 +8,9 @@
  * their images back.
  *
  * A path that somebody else has changed since is left, and its state fails, unless
- * `force`. What was reverted is marked in the journal, so that a revert that was cut
- * off is finished by the next one.
+ * `force`. What was reverted is marked beside the journal, so that a revert that was cut
+ * off is finished by the next one. A damaged journal is reverted as far as it can be read; what
+ * is lost is a failed result, and the run is kept unless `force`.
  *
  * Memory: results are in the arena. Threads: as run_plan, whose lock it takes.
  */

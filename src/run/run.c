@@ -398,8 +398,8 @@ static int run(struct runner *runner, struct run_result *ret, struct err *err)
     if (run_levels(runner, err) < 0)
         return -1;
     if (runner->undo && undo_is_open(runner->undo)) /* old runs that stay do no harm */
-        (void)undo_prune(runner->host->data_dir, runner->run_id, clock_wall() / CLOCK_SECOND,
-                         undo_is_heavy(runner->undo), &ignored);
+        (void)undo_prune(runner->host->data_dir, runner->run_id, undo_is_heavy(runner->undo),
+                         &ignored);
     fill_result(runner, began, ret);
     emit(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
     return 0;

@@ -54,7 +54,7 @@ static int keep_note(struct state_run *run, const char *key, const struct value 
 
     if (!change->undo)
         return 0;
-    if (undo_note(change->undo, run->arena, change->number, key, v, err) < 0)
+    if (undo_note(change->undo, change->number, key, v, err) < 0)
         return -1;
     return undo_sync(change->undo, err);
 }

@@ -47,7 +47,7 @@ static int keep_one(struct state_run *run, struct site *site, enum image_extent 
     if (known && (extent == IMAGE_ATTRIBUTES || known == &kept[KEPT_OPEN]))
         return 0;
     if (known == &kept[KEPT_WHOLE] && left)
-        return undo_left(change->undo, &scratch, change->number, site->path, left, err);
+        return undo_left(change->undo, change->number, site->path, left, err);
     if (undo_keep(change->undo, &scratch, change->number, site, extent, left, err) < 0)
         return -1;
     change->paths.arena = run->arena;
@@ -406,7 +406,7 @@ int change_finish(struct state_run *run, struct err *err)
         if (entry->value != &kept[KEPT_OPEN])
             continue;
         if (image_mark_path(&scratch, entry->key.p, &mark, err) < 0 ||
-            undo_left(change->undo, &scratch, change->number, entry->key.p, mark, err) < 0)
+            undo_left(change->undo, change->number, entry->key.p, mark, err) < 0)
             return -1;
     }
     return 0;

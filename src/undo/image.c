@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "data/value.h"
+#include "data/record.h"
 #include "sys/fd.h"
 #include "sys/draft.h"
 #include "sys/path.h"
@@ -117,7 +117,7 @@ static int take_xattrs(struct arena *arena, const char *fd_path, struct image *i
             value_map_set(arena, map, value_text(arena_strdup(arena, name)),
                           value_bytes(arena_str(arena, str_bytes(bytes, (size_t)size))));
     }
-    image->xattrs = map;
+    image->xattrs = value_map(map);
     return 0;
 }
 
@@ -220,104 +220,42 @@ int image_take(struct arena *arena, struct site *site, enum image_extent extent,
 
 /* --- on disk --------------------------------------------------------------------- */
 
-static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
-{
-    value_map_set(arena, map, value_text(key), v);
-}
-
-struct value image_encode(struct arena *arena, const struct image *image)
-{
-    struct value_map *map = value_map_new(arena, 12);
-
-    put(arena, map, "path", value_bytes(str_from(image->path)));
-    put(arena, map, "whole", value_bool(image->whole));
-    put(arena, map, "kind", value_text(kind_words[image->info.kind]));
-    put(arena, map, "mark", value_bytes(str_from(image->mark)));
-    if (image->info.kind != FS_NONE) {
-        put(arena, map, "mode", value_int(image->info.mode));
-        put(arena, map, "uid", value_int(image->info.uid));
-        put(arena, map, "gid", value_int(image->info.gid));
-        put(arena, map, "mtime", value_int(image->info.mtime));
-        put(arena, map, "node", value_int((int64_t)image->info.node));
-    }
-    if (image->target)
-        put(arena, map, "target", value_bytes(str_from(image->target)));
-    if (image->content.p)
-        put(arena, map, "content", value_bytes(image->content));
-    if (image->copy)
-        put(arena, map, "copy", value_text(image->copy));
-    if (image->xattrs)
-        put(arena, map, "xattrs", value_map(image->xattrs));
-    return value_map(map);
-}
-
-/* A text without NUL inside; NULL when it is not there. */
-static const char *get_text(const struct value *v, const char *key)
-{
-    const struct value *found = value_get(v, key);
-
-    if (!found || (found->kind != VALUE_STR && found->kind != VALUE_BYTES))
-        return NULL;
-    return memchr(found->s.p, '\0', found->s.n) ? NULL : found->s.p;
-}
-
-static int64_t get_int(const struct value *v, const char *key)
-{
-    const struct value *found = value_get(v, key);
-
-    return found && found->kind == VALUE_INT ? found->i : 0;
-}
-
-static int decode_kind(const struct value *v, enum fs_kind *ret, struct err *err)
-{
-    const char *word = get_text(v, "kind");
-
-    for (enum fs_kind kind = FS_NONE; word && kind < FS_KINDS; kind++)
-        if (strcmp(word, kind_words[kind]) == 0) {
-            *ret = kind;
-            return 0;
-        }
-    return err_set(err, ERR_INVALID, "an image without a kind that is known");
-}
-
 /* The name of a copy never leads out of its folder. */
-static int decode_content(const struct value *v, struct image *image, struct err *err)
+static int check_image(const void *record, struct err *err)
 {
-    const struct value *content = value_get(v, "content"), *xattrs = value_get(v, "xattrs");
+    const struct image *image = record;
+    const char *copy = image->copy;
 
-    if (content && content->kind == VALUE_BYTES)
-        image->content = content->s;
-    image->copy = get_text(v, "copy");
-    if (image->copy && (strchr(image->copy, '/') || image->copy[0] == '.' || !image->copy[0]))
-        return err_set(err, ERR_INVALID, "'%s': a copy with the name '%s'", image->path,
-                       image->copy);
-    if (image->whole && image->info.kind == FS_FILE && !image->content.p && !image->copy)
-        return err_set(err, ERR_INVALID, "'%s': an image without its content", image->path);
-    if (xattrs && xattrs->kind == VALUE_MAP)
-        image->xattrs = xattrs->map;
+    if (image->path[0] != '/')
+        return err_set(err, ERR_INVALID, "'%s' is not an absolute path", image->path);
+    if (image->info.kind == FS_LINK && !image->target)
+        return err_set(err, ERR_INVALID, "'%s': a link without its target", image->path);
+    if (copy && (strchr(copy, '/') || copy[0] == '.' || !copy[0]))
+        return err_set(err, ERR_INVALID, "'%s': a copy with the name '%s'", image->path, copy);
+    if (image->whole && image->info.kind == FS_FILE && !image->content.p && !copy)
+        return err_set(err, ERR_INVALID, "'%s': a file without its content", image->path);
     return 0;
 }
 
-int image_decode(const struct value *v, struct image *ret_image, struct err *err)
-{
-    const struct value *whole = value_get(v, "whole");
-    struct image image = { .path = get_text(v, "path"), .mark = get_text(v, "mark") };
+/* clang-format off */
+#define ARGS struct image
+static const struct record_field image_fields[] = {
+    RECORD("path",    TEXT,  ARGS, path,       RECORD_REQUIRED),
+    RECORD("whole",   BOOL,  ARGS, whole,      RECORD_OMIT),
+    RECORD("kind",    WORD,  ARGS, info.kind,  RECORD_REQUIRED, RECORD_WORDS(kind_words)),
+    RECORD("mark",    TEXT,  ARGS, mark,       RECORD_REQUIRED),
+    RECORD("mode",    INT,   ARGS, info.mode,  RECORD_OMIT, RECORD_RANGE(0, 07777)),
+    RECORD("uid",     INT,   ARGS, info.uid,   RECORD_OMIT),
+    RECORD("gid",     INT,   ARGS, info.gid,   RECORD_OMIT),
+    RECORD("mtime",   INT,   ARGS, info.mtime, RECORD_OMIT),
+    RECORD("node",    INT,   ARGS, info.node,  RECORD_OMIT),
+    RECORD("target",  TEXT,  ARGS, target,     RECORD_OMIT),
+    RECORD("content", BYTES, ARGS, content,    RECORD_OMIT),
+    RECORD("copy",    TEXT,  ARGS, copy,       RECORD_OMIT),
+    RECORD("xattrs",  MAP,   ARGS, xattrs,     RECORD_OMIT),
+    { 0 },
+};
+/* clang-format on */
 
-    if (!image.path || image.path[0] != '/' || !image.mark)
-        return err_set(err, ERR_INVALID, "an image without an absolute path and a mark");
-    if (decode_kind(v, &image.info.kind, err) < 0)
-        return -1;
-    image.whole = whole && whole->kind == VALUE_BOOL && whole->b;
-    image.info.mode = (mode_t)get_int(v, "mode") & 07777;
-    image.info.uid = (uid_t)get_int(v, "uid");
-    image.info.gid = (gid_t)get_int(v, "gid");
-    image.info.mtime = get_int(v, "mtime");
-    image.info.node = (dev_t)get_int(v, "node");
-    image.target = get_text(v, "target");
-    if (image.info.kind == FS_LINK && !image.target)
-        return err_set(err, ERR_INVALID, "'%s': an image of a link without its target", image.path);
-    if (decode_content(v, &image, err) < 0)
-        return -1;
-    *ret_image = image;
-    return 0;
-}
+const struct record_type image_type =
+    RECORD_TYPE("image", ARGS, image_fields, 0, .check = check_image);

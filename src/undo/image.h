@@ -9,7 +9,7 @@
  * A mark tells whether a path is still what somebody left there: "none",
  * "folder", "link:<target>", "file:<sha256>".
  *
- *     image_take -> image_encode -> (disk) -> image_decode -> image_restore
+ *     image_take -> (disk, by image_type) -> image_restore
  *
  * Memory: the arena of each call. Threads: any.
  */
@@ -20,14 +20,14 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "data/value.h"
 #include "sys/fs.h"
 
 struct arena;
 struct buf;
 struct err;
+struct record_type;
 struct site;
-struct value;
-struct value_map;
 
 /* Larger files are copied, not held. */
 #define IMAGE_INLINE_MAX ((size_t)32 << 10)
@@ -36,11 +36,11 @@ struct image {
     const char *path;
     bool whole; /* not attributes alone */
     struct fs_info info;
-    const char *target;       /* of a link */
-    struct str content;       /* of a small file; a NULL view: in `copy` */
-    const char *copy;         /* the name of a file in the folder of the journal; NULL */
-    const char *mark;         /* what it was */
-    struct value_map *xattrs; /* name to bytes; NULL: none */
+    const char *target;  /* of a link */
+    struct str content;  /* of a small file; a NULL view: in `copy` */
+    const char *copy;    /* the name of a file in the folder of the journal; NULL */
+    const char *mark;    /* what it was */
+    struct value xattrs; /* a map of names to bytes, or null */
 };
 
 enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
@@ -51,12 +51,13 @@ enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
 int image_take(struct arena *arena, struct site *site, enum image_extent extent, const char *folder,
                const char *copy, struct image *ret_image, struct err *err);
 
-struct value image_encode(struct arena *arena, const struct image *image);
-/* Trusts nothing. Borrows texts from `v`. */
-int image_decode(const struct value *v, struct image *ret_image, struct err *err);
+/* How it is stored. What was read makes sense: an absolute path, a content where one is needed. */
+extern const struct record_type image_type;
 
-/* Make the path as it was. `ret_changed` tells whether there was anything to do; what was done, or
- * why something was left, is added to `out` in words. A folder that is not empty is left. */
+/* Make the path as it was. A copy that is not what its mark says is not used: the path stays as it
+ * is, and this fails with ERR_INVALID. `ret_changed` tells whether there was anything to do; what
+ * was done, or why something was left, is added to `out` in words. A folder that is not empty is
+ * left. */
 int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
                   struct err *err);
 

@@ -17,16 +17,17 @@
  * missed if it is not. */
 static int restore_xattrs(const struct image *image, const struct site *site, struct err *err)
 {
+    const struct value *xattrs = &image->xattrs;
     char fd_path[SITE_FD_PATH_SIZE];
     AUTO_FD int fd = -1;
 
-    if (!image->xattrs)
+    if (xattrs->kind != VALUE_MAP)
         return 0;
     if (site_hold(site, &fd, err) < 0)
         return -1;
     site_fd_path(fd, fd_path);
-    for (size_t i = 0; i < image->xattrs->count; i++) {
-        const struct value_pair *pair = &image->xattrs->pairs[i];
+    for (size_t i = 0; i < xattrs->map->count; i++) {
+        const struct value_pair *pair = &xattrs->map->pairs[i];
 
         if (pair->key.kind != VALUE_STR || pair->value.kind != VALUE_BYTES)
             continue;
@@ -120,6 +121,28 @@ static int restore_none(const struct image *image, struct site *site, struct buf
     return 0;
 }
 
+/* What was copied is what was there, or nothing is touched. The record that holds the content of a
+ * small file has a checksum of its own. */
+static int check_copy(struct arena *arena, const struct image *image, const char *folder,
+                      struct err *err)
+{
+    const char *path = image->copy ? path_join(arena, folder, image->copy) : NULL;
+    AUTO_SITE struct site copy = SITE_INIT;
+    const char *mark = NULL;
+    AUTO_FD int fd = -1;
+
+    if (!path)
+        return 0;
+    if (site_walk(&copy, path, SITE_OWN, err) < 0 || site_peek(&copy, &fd, err) < 0 ||
+        (fd >= 0 && image_mark_fd(arena, fd, &mark, err) < 0))
+        return -1;
+    if (!mark || strcmp(mark, image->mark) != 0)
+        return err_set(err, ERR_INVALID,
+                       "cannot restore '%s': its copy '%s' is %s; the path is left as it is",
+                       image->path, path, mark ? "damaged" : "missing");
+    return 0;
+}
+
 static int fill_from_copy(struct draft *draft, const char *path, struct err *err)
 {
     AUTO_SITE struct site copy = SITE_INIT;
@@ -161,8 +184,8 @@ static int restore_file(const struct image *image, const char *folder, struct si
         return -1;
     if (strcmp(mark, image->mark) == 0)
         return restore_attributes(image, site, out, ret_changed, err);
-    if (clear_way(image, site, err) < 0 || restore_content(image, folder, site, err) < 0 ||
-        restore_xattrs(image, site, err) < 0)
+    if (check_copy(&arena, image, folder, err) < 0 || clear_way(image, site, err) < 0 ||
+        restore_content(image, folder, site, err) < 0 || restore_xattrs(image, site, err) < 0)
         return -1;
     buf_printf(out, "restored %s\n", image->path);
     *ret_changed = true;

@@ -12,27 +12,29 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/ksuid.h"
-#include "data/msgpack.h"
-#include "undo/stall.h"
-#include "undo/undo_record.h"
+#include "data/frame.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/path.h"
-#include "sys/tree.h"
-
-#define COPY_NAME_SIZE 32
+#include "undo/stall.h"
+#include "undo/undo_record.h"
 
 struct undo {
     struct arena arena;
-    const char *root, *folder, *id;
+    const char *data_dir, *id;
+    const char *folder; /* NULL: not made yet */
+    const char *file, *purpose;
     struct param_strs refs;
+    int64_t time;
+    uint64_t salt;
+    uint64_t records; /* of a new journal */
+    bool marks;       /* of a revert, beside a journal that stays as it is */
     int fd;
     pthread_mutex_t mutex;
     pthread_cond_t written;
@@ -41,20 +43,22 @@ struct undo {
     bool leading;                       /* somebody writes */
     bool folders_synced;
     bool broken;
-    struct err why; /* of `broken` */
-    uint32_t states;
+    struct err why;       /* of `broken` */
+    VEC(uint32_t) states; /* how many records each of them has */
     atomic_uint copies, large;
 };
 
-static struct undo *make(const char *data_dir, const char *run_id)
+static struct undo *make(const char *file, const char *purpose, const char *run_id)
 {
     struct undo *undo = mem_zalloc(sizeof(*undo));
 
     undo->fd = -1;
     undo->pending = (struct buf)BUF_INIT(BUF_NO_LIMIT);
-    undo->root = path_join(&undo->arena, data_dir, "undo");
-    undo->folder = path_join(&undo->arena, undo->root, run_id);
+    undo->file = file;
+    undo->purpose = purpose;
     undo->id = arena_strdup(&undo->arena, run_id);
+    undo->salt = chance_number();
+    undo->time = clock_wall() / CLOCK_SECOND;
     (void)pthread_mutex_init(&undo->mutex, NULL);
     (void)pthread_cond_init(&undo->written, NULL);
     return undo;
@@ -62,10 +66,42 @@ static struct undo *make(const char *data_dir, const char *run_id)
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs)
 {
-    struct undo *undo = make(data_dir, run_id);
+    struct undo *undo = make(UNDO_JOURNAL_NAME, UNDO_JOURNAL_PURPOSE, run_id);
 
+    undo->data_dir = arena_strdup(&undo->arena, data_dir);
     undo->refs = refs;
     return undo;
+}
+
+struct undo *undo_reopen(const struct undo_run *run)
+{
+    struct undo *undo = make(UNDO_MARKS_NAME, UNDO_MARKS_PURPOSE, run->place.id);
+
+    undo->folder = arena_strdup(&undo->arena, run->place.folder);
+    undo->marks = true;
+    undo->appended = undo->flushed = undo->synced = run->marks_size;
+    if (run->marks_size > 0)
+        undo->salt = run->marks_salt;
+    return undo;
+}
+
+/* Who reads the journal later knows by this that all of it is there. The journal is on disk; this
+ * need not be: a machine that stops now leaves a run that looks as if it had been killed. */
+static void write_seal(struct undo *undo)
+{
+    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
+                                            .sync = FS_NO_SYNC };
+    const struct undo_record seal = {
+        .run = undo->id, .time = undo->time, .refs = undo->refs, .records = undo->records
+    };
+    AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
+    struct err ignored;
+
+    if (undo->fd < 0 || undo->marks || undo->broken)
+        return;
+    if (undo_record_encode(&framed, UNDO_SEAL, &seal, 0, &ignored) == 0)
+        (void)fs_replace(path_join(&undo->arena, undo->folder, UNDO_SEAL_NAME), buf_view(&framed),
+                         &how, &ignored);
 }
 
 void undo_free(struct undo *undo)
@@ -75,8 +111,10 @@ void undo_free(struct undo *undo)
     if (!undo)
         return;
     (void)undo_flush(undo, &ignored); /* what had to be safe was synced by those who needed it */
+    write_seal(undo);
     fd_close(&undo->fd);
     buf_done(&undo->pending);
+    vec_done(&undo->states);
     (void)pthread_cond_destroy(&undo->written);
     (void)pthread_mutex_destroy(&undo->mutex);
     arena_done(&undo->arena);
@@ -95,70 +133,113 @@ bool undo_is_heavy(const struct undo *undo)
 
 /* --- records ----------------------------------------------------------------------- */
 
+/* Under the mutex: a folder of its own for the first record that is worth something. */
+static int make_folder(struct undo *undo, struct err *err)
+{
+    const char *folder;
+
+    if (undo->folder)
+        return 0;
+    if (undo_next_folder(&undo->arena, undo->data_dir, undo->id, &folder, err) < 0 ||
+        fs_mkdirs(path_join(&undo->arena, undo->data_dir, "undo"), 0700, err) < 0 ||
+        fs_mkdirs(folder, 0700, err) < 0)
+        return err_wrap(err, "begin the undo journal");
+    undo->folder = folder;
+    return 0;
+}
+
+/* Under the mutex. Marks of earlier reverts are continued, a torn one is cut off. */
+static int open_journal(struct undo *undo, struct err *err)
+{
+    if (undo->fd >= 0)
+        return 0;
+    if (make_folder(undo, err) < 0)
+        return -1;
+    undo->fd = open(path_join(&undo->arena, undo->folder, undo->file),
+                    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (undo->marks ? 0 : O_EXCL), 0600);
+    if (undo->fd < 0 || (undo->marks && ftruncate(undo->fd, (off_t)undo->appended) < 0))
+        return err_sys(err, errno, "create the undo journal in '%s'", undo->folder);
+    return 0;
+}
+
+static int encode(struct buf *framed, const struct undo *undo, enum undo_kind kind,
+                  const struct undo_record *record, struct err *err)
+{
+    if (undo_record_encode(framed, kind, record, undo->salt, err) < 0)
+        return err_wrap(err, "write the undo journal");
+    return 0;
+}
+
 /* Under the mutex. */
 static void append(struct undo *undo, struct str framed)
 {
     buf_add_str(&undo->pending, framed);
     undo->appended += framed.n;
+    undo->records++;
 }
 
-static struct value run_record(struct undo *undo)
+static void count_record(struct undo *undo, uint32_t state)
 {
-    struct value_map *map = undo_record_new(&undo->arena, UNDO_RUN);
-    struct value_list *refs = value_list_new(&undo->arena, undo->refs.n);
-
-    for (size_t i = 0; i < undo->refs.n; i++)
-        value_list_push(&undo->arena, refs, value_text(undo->refs.p[i]));
-    undo_record_set(&undo->arena, map, "id", value_text(undo->id));
-    undo_record_set(&undo->arena, map, "time", value_int(clock_wall() / CLOCK_SECOND));
-    undo_record_set(&undo->arena, map, "refs", value_list(refs));
-    return value_map(map);
+    (void)pthread_mutex_lock(&undo->mutex);
+    undo->states.p[state]++;
+    (void)pthread_mutex_unlock(&undo->mutex);
 }
 
-/* Under the mutex: the first record that is worth something makes folder and file. */
-static int open_journal(struct undo *undo, struct err *err)
+static uint32_t get_records(struct undo *undo, uint32_t state)
 {
-    if (undo->fd >= 0)
-        return 0;
-    if (fs_mkdirs(undo->root, 0700, err) < 0 || fs_mkdirs(undo->folder, 0700, err) < 0)
-        return err_wrap(err, "begin the undo journal");
-    undo->fd = open(path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME),
-                    O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (undo->fd < 0)
-        return err_sys(err, errno, "create the undo journal in '%s'", undo->folder);
-    return 0;
+    uint32_t records;
+
+    (void)pthread_mutex_lock(&undo->mutex);
+    records = undo->states.p[state];
+    (void)pthread_mutex_unlock(&undo->mutex);
+    return records;
 }
 
-/* Under the mutex: the first record of all. */
-static int append_run(struct undo *undo, struct err *err)
+/* Under the mutex: what stands before the first record of all. */
+static int append_head(struct undo *undo, struct err *err)
 {
+    const struct undo_record run = { .run = undo->id, .time = undo->time, .refs = undo->refs };
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
-    const struct value record = run_record(undo);
 
-    if (undo_record_encode(&framed, &record, err) < 0)
-        return err_wrap(err, "write the undo journal");
-    append(undo, buf_view(&framed));
+    if (undo->appended > 0)
+        return 0;
+    if (!undo->marks && encode(&framed, undo, UNDO_RUN, &run, err) < 0)
+        return -1;
+    frame_file_begin(&undo->pending, undo->purpose, undo->salt);
+    undo->appended = undo->pending.n;
+    if (!undo->marks)
+        append(undo, buf_view(&framed));
     return 0;
 }
 
-static int append_framed(struct undo *undo, const struct value *record, bool worth, struct err *err)
+enum worth { WORTH_NOTHING, WORTH_A_FILE };
+
+static int append_record(struct undo *undo, enum undo_kind kind, const struct undo_record *record,
+                         enum worth worth, struct err *err)
 {
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
     int rc;
 
-    if (undo_record_encode(&framed, record, err) < 0)
-        return err_wrap(err, "write the undo journal");
+    if (encode(&framed, undo, kind, record, err) < 0)
+        return -1;
     (void)pthread_mutex_lock(&undo->mutex);
-    rc = worth ? open_journal(undo, err) : 0;
+    rc = worth == WORTH_A_FILE ? open_journal(undo, err) : 0;
+    if (rc == 0)
+        rc = append_head(undo, err);
     if (rc == 0)
         append(undo, buf_view(&framed));
     (void)pthread_mutex_unlock(&undo->mutex);
     return rc;
 }
 
-static int append_record(struct undo *undo, const struct value *record, struct err *err)
+/* Of a state: its end tells how many there are. */
+static int append_counted(struct undo *undo, enum undo_kind kind, const struct undo_record *record,
+                          struct err *err)
 {
-    return append_framed(undo, record, true, err);
+    if (append_record(undo, kind, record, WORTH_A_FILE, err) < 0)
+        return -1;
+    count_record(undo, record->state);
+    return 0;
 }
 
 /* Before a copy is written to its folder. */
@@ -172,110 +253,90 @@ static int open_early(struct undo *undo, struct err *err)
     return rc;
 }
 
-int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state *state,
-               uint32_t *ret_number, struct err *err)
+int undo_begin(struct undo *undo, const struct undo_state *state, uint32_t *ret_number,
+               struct err *err)
 {
+    struct undo_record record = {
+        .name = state->name,
+        .module = state->module,
+        .id = state->id,
+        .level = state->level,
+        .secret = state->secret,
+        .hidden = state->hidden,
+        .retry = state->retry,
+        .body = state->body ? *state->body : value_null(),
+    };
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
-    struct value_map *map = undo_record_new(scratch, UNDO_BEGIN);
-    const struct value record = value_map(map);
     int rc;
 
-    undo_record_set(scratch, map, "name", value_text(state->name));
-    undo_record_set(scratch, map, "module", value_text(state->module));
-    undo_record_set(scratch, map, "id", value_text(state->id));
-    undo_record_set(scratch, map, "level", value_int(state->level));
-    undo_record_set(scratch, map, "secret", value_bool(state->secret));
-    if (state->hidden)
-        undo_record_set(scratch, map, "hidden", value_bool(true));
-    undo_record_set(scratch, map, "attempts", value_int(state->retry.attempts));
-    undo_record_set(scratch, map, "interval", value_int(state->retry.interval));
-    if (state->body)
-        undo_record_set(scratch, map, "body", *state->body);
-    if (undo_record_encode(&framed, &record, err) < 0)
-        return err_wrap(err, "write the undo journal");
-    (void)pthread_mutex_lock(&undo->mutex);
-    rc = undo->appended > 0 ? 0 : append_run(undo, err);
+    (void)pthread_mutex_lock(&undo->mutex); /* numbers stand in the journal in their order */
+    record.state = (uint32_t)undo->states.n;
+    rc = append_head(undo, err);
+    if (rc == 0)
+        rc = encode(&framed, undo, UNDO_BEGIN, &record, err);
     if (rc == 0) {
         append(undo, buf_view(&framed));
-        *ret_number = undo->states++;
+        VEC_PUSH(&undo->states, 1);
+        *ret_number = record.state;
     }
     (void)pthread_mutex_unlock(&undo->mutex);
     return rc;
 }
 
-static struct value_map *about_state(struct arena *scratch, enum undo_kind kind, uint32_t number)
-{
-    struct value_map *map = undo_record_new(scratch, kind);
-
-    undo_record_set(scratch, map, "state", value_int(number));
-    return map;
-}
-
 int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, struct site *site,
               enum image_extent extent, const char *left, struct err *err)
 {
-    struct value_map *map = about_state(scratch, UNDO_IMAGE, number);
-    const struct value record = value_map(map);
-    struct image image;
+    struct undo_record record = { .state = number, .mark = left };
     const char *copy = arena_printf(scratch, "copy-%u", atomic_fetch_add(&undo->copies, 1));
 
     if (open_early(undo, err) < 0 ||
-        image_take(scratch, site, extent, undo->folder, copy, &image, err) < 0)
+        image_take(scratch, site, extent, undo->folder, copy, &record.image, err) < 0)
         return -1;
-    if (image.copy)
+    if (record.image.copy)
         atomic_fetch_add(&undo->large, 1);
-    undo_record_set(scratch, map, "image", image_encode(scratch, &image));
-    if (left)
-        undo_record_set(scratch, map, "left", value_bytes(str_from(left)));
-    return append_record(undo, &record, err);
+    return append_counted(undo, UNDO_IMAGE, &record, err);
 }
 
-int undo_left(struct undo *undo, struct arena *scratch, uint32_t number, const char *path,
-              const char *mark, struct err *err)
+int undo_left(struct undo *undo, uint32_t number, const char *path, const char *mark,
+              struct err *err)
 {
-    struct value_map *map = about_state(scratch, UNDO_LEFT, number);
-    const struct value record = value_map(map);
+    const struct undo_record record = { .state = number, .path = path, .mark = mark };
 
-    undo_record_set(scratch, map, "path", value_bytes(str_from(path)));
-    undo_record_set(scratch, map, "mark", value_bytes(str_from(mark)));
-    return append_record(undo, &record, err);
+    return append_counted(undo, UNDO_LEFT, &record, err);
 }
 
-int undo_note(struct undo *undo, struct arena *scratch, uint32_t number, const char *key,
-              const struct value *v, struct err *err)
+int undo_note(struct undo *undo, uint32_t number, const char *key, const struct value *v,
+              struct err *err)
 {
-    struct value_map *map = about_state(scratch, UNDO_NOTE, number);
-    const struct value record = value_map(map);
+    const struct undo_record record = { .state = number, .key = key, .value = *v };
 
-    undo_record_set(scratch, map, "key", value_text(key));
-    undo_record_set(scratch, map, "value", *v);
-    return append_record(undo, &record, err);
+    return append_counted(undo, UNDO_NOTE, &record, err);
 }
 
-int undo_end(struct undo *undo, struct arena *scratch, uint32_t number, enum outcome outcome,
-             struct err *err)
+int undo_end(struct undo *undo, uint32_t number, enum outcome outcome, struct err *err)
 {
-    struct value_map *map = about_state(scratch, UNDO_END, number);
-    const struct value record = value_map(map);
+    const struct undo_record record = { .state = number,
+                                        .outcome = outcome,
+                                        .records = get_records(undo, number) };
 
-    undo_record_set(scratch, map, "outcome", value_int(outcome));
-    return append_framed(undo, &record, outcome != OUTCOME_UNCHANGED, err);
+    return append_record(undo, UNDO_END, &record,
+                         outcome == OUTCOME_UNCHANGED ? WORTH_NOTHING : WORTH_A_FILE, err);
 }
 
-int undo_restored(struct undo *undo, struct arena *scratch, uint32_t number, struct err *err)
+int undo_restored(struct undo *undo, uint32_t number, struct err *err)
 {
-    const struct value record = value_map(about_state(scratch, UNDO_RESTORED, number));
+    const struct undo_record record = { .state = number };
 
-    if (append_record(undo, &record, err) < 0)
+    if (append_record(undo, UNDO_RESTORED, &record, WORTH_A_FILE, err) < 0)
         return -1;
     return undo_sync(undo, err);
 }
 
-int undo_reverted(struct undo *undo, struct arena *scratch, struct err *err)
+int undo_reverted(struct undo *undo, struct err *err)
 {
-    const struct value record = value_map(undo_record_new(scratch, UNDO_REVERTED));
+    const struct undo_record record = { 0 };
 
-    if (append_record(undo, &record, err) < 0)
+    if (append_record(undo, UNDO_REVERTED, &record, WORTH_A_FILE, err) < 0)
         return -1;
     return undo_sync(undo, err);
 }
@@ -286,7 +347,8 @@ static int sync_folders(struct undo *undo, struct err *err)
 {
     if (undo->folders_synced)
         return 0;
-    if (fs_sync_folder(undo->folder, err) < 0 || fs_sync_folder(undo->root, err) < 0)
+    if (fs_sync_folder(undo->folder, err) < 0 ||
+        fs_sync_folder(path_dirname(&undo->arena, undo->folder), err) < 0)
         return -1;
     undo->folders_synced = true;
     return 0;
@@ -360,55 +422,4 @@ int undo_sync(struct undo *undo, struct err *err)
 int undo_flush(struct undo *undo, struct err *err)
 {
     return settle(undo, false, err);
-}
-
-struct undo *undo_reopen(const char *data_dir, const struct undo_run *run, struct err *err)
-{
-    struct undo *undo = make(data_dir, run->id);
-    const char *path = path_join(&undo->arena, undo->folder, UNDO_JOURNAL_NAME);
-
-    undo->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (undo->fd >= 0 && ftruncate(undo->fd, (off_t)run->size) == 0)
-        return undo;
-    err_sys(err, errno, "open the undo journal '%s'", path);
-    undo_free(undo);
-    return NULL;
-}
-
-/* --- old runs ---------------------------------------------------------------------- */
-
-static int add_size(void *self, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
-{
-    uint64_t *sum = self;
-
-    (void)err;
-    if (step == TREE_ENTRY)
-        *sum += entry->info.size;
-    return 0;
-}
-
-int undo_prune(const char *data_dir, const char *keep, int64_t now, bool weigh, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const int64_t oldest = now - (int64_t)UNDO_KEEP_DAYS * 86400;
-    struct undo_ids ids;
-    uint64_t bytes = 0;
-
-    if (undo_list(&arena, data_dir, &ids, err) < 0)
-        return -1;
-    for (size_t i = 0; i < ids.list.n; i++) {
-        const char *folder = path_join(&arena, path_join(&arena, data_dir, "undo"), ids.list.p[i]);
-        struct ksuid ksuid = { 0 };
-
-        if (weigh && tree_walk(folder, add_size, &bytes, err) < 0)
-            return -1;
-        if (ksuid_parse(str_from(ids.list.p[i]), &ksuid, err) < 0)
-            continue;
-        if (i < UNDO_KEEP_RUNS && bytes <= UNDO_KEEP_BYTES && ksuid.seconds >= oldest)
-            continue;
-        if (strcmp(ids.list.p[i], keep) != 0 && tree_remove(folder, err) < 0)
-            return -1;
-    }
-    return 0;
 }

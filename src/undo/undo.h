@@ -1,24 +1,24 @@
 /*
  * undo - what a run changed and what was there before, on disk before it changes.
  *
- * Each run that applies something has a folder <data_dir>/undo/<run id> with a
- * journal that only grows, and copies of large files. A record of the journal is
+ * Each run that applies something has a folder <data_dir>/undo/<number>-<run id> with a journal
+ * that only grows, and copies of large files. The number counts runs: the order of runs is that
+ * of their numbers, whatever the clock did. Folders of an older version are called <run id> and
+ * come before all others. The files and records are drawn in undo/undo_record.h.
  *
- *     | length 4 | first 8 bytes of SHA-256 | MessagePack map |   little-endian
- *
- * and is one of: run (what was asked for), begin (a state is about to be applied),
- * image (a path before the change, and the mark it will have after it), left (the
- * mark after another change of the same path), note (for the module's revert), end,
- * restored (a state was reverted), reverted (all of them were). A torn tail, from a
- * machine that stopped, is passed over.
+ * A record is in a frame with checksums (data/frame.h). What is damaged is passed over and told:
+ * the run that was read has `gaps`. A run that ended writes a seal, which counts its records, so
+ * that a journal which was cut is known from one whose run was killed.
  *
  * Writing:   undo_new -> { undo_begin, undo_keep..., undo_sync, undo_end }... -> undo_free
- * Reading:   undo_list -> undo_read
+ * Reading:   undo_list -> undo_load
+ * Marking:   undo_reopen -> { undo_restored }... -> [undo_reverted] -> undo_free
  *
  * Nothing is created for states that begin and change nothing. Many states that sync at
  * once share one write and one fsync. What holds secrets is readable by the owner only.
  *
- * Threads: any number of writers; readers take no lock (run/runlock.h does).
+ * Threads: any number of writers; readers take no lock (run/runlock.h does, also for who makes a
+ * new run: it is what keeps numbers unique).
  */
 #ifndef UNDO_UNDO_H
 #define UNDO_UNDO_H
@@ -46,6 +46,9 @@ struct undo;
 #define UNDO_KEEP_RUNS  200
 #define UNDO_KEEP_BYTES ((uint64_t)1 << 30)
 #define UNDO_KEEP_DAYS  90
+/* So many of the newest never become too old, and the age of the others is counted from the oldest
+ * of them: a clock that jumps does not make everything old at once. */
+#define UNDO_KEEP_LEAST 10
 /* Runs with less do not count for the limit of bytes until a heavier one comes. */
 #define UNDO_HEAVY_BYTES ((uint64_t)1 << 20)
 
@@ -64,21 +67,19 @@ struct undo *undo_new(const char *data_dir, const char *run_id, struct param_str
 /* Writes what is still in memory. NULL is fine. */
 void undo_free(struct undo *undo);
 
-/* A state is about to be applied; `ret_number` names it in the calls below. `scratch` is used for
- * the time of the call, here and below. */
-int undo_begin(struct undo *undo, struct arena *scratch, const struct undo_state *state,
-               uint32_t *ret_number, struct err *err);
+/* A state is about to be applied; `ret_number` names it in the calls below. */
+int undo_begin(struct undo *undo, const struct undo_state *state, uint32_t *ret_number,
+               struct err *err);
 /* Keep what is at a site; `left` is the mark of what it will be, NULL when that is not known. Safe
- * only after undo_sync. */
+ * only after undo_sync. `scratch` is used for the time of the call. */
 int undo_keep(struct undo *undo, struct arena *scratch, uint32_t number, struct site *site,
               enum image_extent extent, const char *left, struct err *err);
 /* The path has an image already and will have this mark. */
-int undo_left(struct undo *undo, struct arena *scratch, uint32_t number, const char *path,
-              const char *mark, struct err *err);
-int undo_note(struct undo *undo, struct arena *scratch, uint32_t number, const char *key,
-              const struct value *v, struct err *err);
-int undo_end(struct undo *undo, struct arena *scratch, uint32_t number, enum outcome outcome,
-             struct err *err);
+int undo_left(struct undo *undo, uint32_t number, const char *path, const char *mark,
+              struct err *err);
+int undo_note(struct undo *undo, uint32_t number, const char *key, const struct value *v,
+              struct err *err);
+int undo_end(struct undo *undo, uint32_t number, enum outcome outcome, struct err *err);
 /* All that was said so far is on disk. */
 int undo_sync(struct undo *undo, struct err *err);
 /* All that was said so far survives the end of this process. */
@@ -91,7 +92,7 @@ bool undo_is_heavy(const struct undo *undo);
 
 /* Remove what is beyond the limits; the run `keep` stays in any case. The limit of bytes is looked
  * at only to `weigh`, which means to walk through every run that is kept. */
-int undo_prune(const char *data_dir, const char *keep, int64_t now, bool weigh, struct err *err);
+int undo_prune(const char *data_dir, const char *keep, bool weigh, struct err *err);
 
 /* --- reading ---------------------------------------------------------------------- */
 
@@ -107,35 +108,72 @@ struct undo_entry {
     uint32_t level;
     struct plan_retry retry;
     bool secret, hidden, restored;
-    bool unchanged;                /* apply ended and found nothing to do */
+    bool lost;                     /* its beginning is damaged: only the images are known */
+    bool ended, unchanged;         /* apply ended; it found nothing to do */
+    uint64_t records, missing;     /* that were read, and that its end counts but are not there */
     VEC(struct undo_image) images; /* in the order of the changes */
     struct value_map *notes;
     uint64_t sequence; /* of its last image, or of its beginning */
 };
 
+/* Where a run is kept. */
+struct undo_place {
+    const char *id, *folder;
+    uint64_t number; /* 0: of a version before there were numbers */
+};
+
+/* A part of the journal that could not be read. */
+struct undo_gap {
+    size_t offset, size;
+    const char *why;
+};
+
 struct undo_run {
-    const char *id;
-    const char *folder;
+    struct undo_place place;
     int64_t time; /* seconds since 1970 */
     struct param_strs refs;
-    bool reverted;
-    size_t size; /* of the journal without a torn tail */
+    bool named;    /* `refs` and `time` are known */
+    bool reverted; /* all of it */
+    bool sealed;   /* it ended; otherwise it was killed, and its journal may end in a torn record */
+    uint64_t records, missing; /* that were read, and that the seal counts but are not there */
+    size_t marks_size;         /* of the marks of reverts without a torn tail; 0: none */
+    uint64_t marks_salt;
+    VEC(struct undo_gap) gaps;
     VEC(struct undo_entry) states;
 };
 
-struct undo_ids {
-    VEC(const char *) list; /* newest first */
+struct undo_places {
+    VEC(struct undo_place) list; /* newest first */
 };
-int undo_list(struct arena *arena, const char *data_dir, struct undo_ids *ret_ids, struct err *err);
-/* Fails with ERR_NOT_FOUND when there is no such run. */
+int undo_list(struct arena *arena, const char *data_dir, struct undo_places *ret_places,
+              struct err *err);
+/* Fails with ERR_NOT_FOUND when the folder has no journal and no seal. */
+int undo_load(struct arena *arena, const struct undo_place *place, struct undo_run *ret_run,
+              struct err *err);
+/* The same for a run id. Fails with ERR_NOT_FOUND when there is no such run. */
 int undo_read(struct arena *arena, const char *data_dir, const char *run_id,
               struct undo_run *ret_run, struct err *err);
-/* The bytes of a journal; never fails: what makes no sense ends it. */
+/* The bytes of a journal, of this version or the older one; never fails: what makes no sense is a
+ * gap. `ret_run` knows its place. */
 void undo_decode(struct arena *arena, struct str journal, struct undo_run *ret_run);
+void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *ret_run);
 
-/* Go on with the journal of a run that was read, to mark what was reverted. */
-struct undo *undo_reopen(const char *data_dir, const struct undo_run *run, struct err *err);
-int undo_restored(struct undo *undo, struct arena *scratch, uint32_t number, struct err *err);
-int undo_reverted(struct undo *undo, struct arena *scratch, struct err *err);
+bool undo_is_damaged(const struct undo_run *run);
+/* What is not known of a state of a damaged run, in words; NULL: all of it is there. */
+const char *undo_describe_loss(struct arena *arena, const struct undo_run *run,
+                               const struct undo_entry *entry);
+/* "57 bytes at offset 812 cannot be read (...); 2 of 14 records are lost". */
+const char *undo_describe_damage(struct arena *arena, const struct undo_run *run);
+
+/* Go on with a run that was read, to mark what was reverted. */
+struct undo *undo_reopen(const struct undo_run *run);
+int undo_restored(struct undo *undo, uint32_t number, struct err *err);
+int undo_reverted(struct undo *undo, struct err *err);
+
+/* --- folders ---------------------------------------------------------------------- */
+
+/* The folder for the next run, which is not made yet. */
+int undo_next_folder(struct arena *arena, const char *data_dir, const char *run_id,
+                     const char **ret_folder, struct err *err);
 
 #endif

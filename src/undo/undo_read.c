@@ -3,218 +3,385 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
-#include "undo/undo_record.h"
+#include "data/frame.h"
 #include "sys/path.h"
+#include "undo/undo_record.h"
 
-/* More states than a plan can have is damage. */
-#define STATES_MAX 2000000
+#define SEAL_SIZE_MAX ((size_t)1 << 20)
+/* Of the places that are damaged, so many are told one by one. */
+#define GAPS_TOLD 3
 
 struct reader {
     struct arena *arena;
     struct undo_run *run;
     uint64_t sequence;
+    size_t lost; /* bytes that could not be read so far */
 };
 
-static const char *get_text(const struct value *v, const char *key)
+static void add_gap(struct reader *reader, size_t offset, size_t size, const char *why)
 {
-    const struct value *found = value_get(v, key);
+    const struct undo_gap gap = { offset, size, arena_strdup(reader->arena, why) };
 
-    if (!found || (found->kind != VALUE_STR && found->kind != VALUE_BYTES))
-        return NULL;
-    return memchr(found->s.p, '\0', found->s.n) ? NULL : found->s.p;
+    reader->lost += size;
+    VEC_PUSH_IN(reader->arena, &reader->run->gaps, gap);
 }
 
-static bool get_bool(const struct value *v, const char *key)
+/* --- one record after the other ------------------------------------------------------- */
+
+/* Levels only grow in a journal; and who knows what was secret. */
+static void add_lost_state(struct reader *reader)
 {
-    const struct value *found = value_get(v, key);
-
-    return found && found->kind == VALUE_BOOL && found->b;
-}
-
-static int64_t get_int(const struct value *v, const char *key)
-{
-    const struct value *found = value_get(v, key);
-
-    return found && found->kind == VALUE_INT ? found->i : -1;
-}
-
-static struct undo_entry *find_state(const struct reader *reader, const struct value *record)
-{
-    int64_t number = get_int(record, "state");
-
-    if (number < 0 || (size_t)number >= reader->run->states.n)
-        return NULL;
-    return &reader->run->states.p[number];
-}
-
-static bool on_run(struct reader *reader, const struct value *record)
-{
-    const struct value *refs = value_get(record, "refs"), *time = value_get(record, "time");
-    const char **texts;
-
-    if (!refs || refs->kind != VALUE_LIST || !time || time->kind != VALUE_INT)
-        return false;
-    texts = ARENA_ARRAY(reader->arena, const char *, refs->list->count);
-    for (size_t i = 0; i < refs->list->count; i++) {
-        if (refs->list->items[i].kind != VALUE_STR)
-            return false;
-        texts[i] = refs->list->items[i].s.p;
-    }
-    reader->run->time = time->i;
-    reader->run->refs = (struct param_strs){ refs->list->count, texts };
-    return true;
-}
-
-static bool on_begin(struct reader *reader, const struct value *record)
-{
-    const struct value *body = value_get(record, "body");
-    int64_t level = get_int(record, "level");
-    struct undo_entry entry = {
-        .name = get_text(record, "name"),
-        .module = get_text(record, "module"),
-        .id = get_text(record, "id"),
-        .secret = get_bool(record, "secret"),
-        .hidden = get_bool(record, "hidden"),
-        .body = body ? *body : value_null(),
+    const size_t count = reader->run->states.n;
+    const struct undo_entry entry = {
+        .name =
+            arena_printf(reader->arena, "state %zu of run %s", count + 1, reader->run->place.id),
+        .module = "",
+        .id = "",
+        .level = count > 0 ? reader->run->states.p[count - 1].level : 0,
+        .hidden = true,
+        .lost = true,
         .notes = value_map_new(reader->arena, 0),
-        .retry = { .attempts = get_int(record, "attempts"),
-                   .interval = get_int(record, "interval") },
         .sequence = reader->sequence,
     };
 
-    if (!entry.name || !entry.module || !entry.id || level < 0 || level > STATES_MAX ||
-        reader->run->states.n == STATES_MAX)
+    VEC_PUSH_IN(reader->arena, &reader->run->states, entry);
+}
+
+/* The state of that number, also when its beginning was lost; but no more beginnings can be lost
+ * than fit into what is damaged. */
+static struct undo_entry *get_state(struct reader *reader, uint32_t number)
+{
+    struct undo_run *run = reader->run;
+
+    if (number >= run->states.n && number - run->states.n >= reader->lost / FRAME_HEAD)
+        return NULL;
+    while (number >= run->states.n)
+        add_lost_state(reader);
+    run->states.p[number].records++;
+    return &run->states.p[number];
+}
+
+static bool on_run(struct reader *reader, const struct undo_record *record)
+{
+    reader->run->time = record->time;
+    reader->run->refs = record->refs;
+    reader->run->named = true;
+    return true;
+}
+
+static bool on_begin(struct reader *reader, const struct undo_record *record)
+{
+    const struct undo_entry entry = {
+        .name = record->name,
+        .module = record->module,
+        .id = record->id,
+        .secret = record->secret,
+        .hidden = record->hidden,
+        .body = record->body,
+        .level = record->level,
+        .notes = value_map_new(reader->arena, 0),
+        .retry = record->retry,
+        .records = 1,
+        .sequence = reader->sequence,
+    };
+
+    if (record->state > reader->run->states.n && !get_state(reader, record->state - 1))
         return false;
-    entry.level = (uint32_t)level;
+    if (reader->run->states.n != record->state)
+        return false; /* it is there already */
     VEC_PUSH_IN(reader->arena, &reader->run->states, entry);
     return true;
 }
 
-static bool on_image(struct reader *reader, const struct value *record)
+static bool on_image(struct reader *reader, const struct undo_record *record)
 {
-    struct undo_entry *entry = find_state(reader, record);
-    const struct value *v = value_get(record, "image");
-    struct undo_image image = { .sequence = reader->sequence };
-    const char *left = get_text(record, "left");
-    struct err ignored;
+    struct undo_entry *entry = get_state(reader, record->state);
+    struct undo_image image = { .image = record->image, .sequence = reader->sequence };
 
-    if (!entry || !v || image_decode(v, &image.image, &ignored) < 0)
+    if (!entry)
         return false;
-    if (left)
-        VEC_PUSH_IN(reader->arena, &image.left, left);
+    if (record->mark)
+        VEC_PUSH_IN(reader->arena, &image.left, record->mark);
     VEC_PUSH_IN(reader->arena, &entry->images, image);
     entry->sequence = reader->sequence;
     return true;
 }
 
-static bool on_left(struct reader *reader, const struct value *record)
+static bool on_left(struct reader *reader, const struct undo_record *record)
 {
-    struct undo_entry *entry = find_state(reader, record);
-    const char *path = get_text(record, "path"), *mark = get_text(record, "mark");
+    struct undo_entry *entry = get_state(reader, record->state);
 
-    if (!entry || !path || !mark)
+    if (!entry)
         return false;
     VEC_EACH (&entry->images, image)
-        if (strcmp(image->image.path, path) == 0)
-            VEC_PUSH_IN(reader->arena, &image->left, mark);
+        if (strcmp(image->image.path, record->path) == 0)
+            VEC_PUSH_IN(reader->arena, &image->left, record->mark);
     return true;
 }
 
-static bool on_note(struct reader *reader, const struct value *record)
+static bool on_note(struct reader *reader, const struct undo_record *record)
 {
-    struct undo_entry *entry = find_state(reader, record);
-    const struct value *key = value_get(record, "key"), *v = value_get(record, "value");
+    struct undo_entry *entry = get_state(reader, record->state);
 
-    if (!entry || !key || key->kind != VALUE_STR || !v)
+    if (entry)
+        value_map_set(reader->arena, entry->notes, value_text(record->key), record->value);
+    return entry != NULL;
+}
+
+static bool on_end(struct reader *reader, const struct undo_record *record)
+{
+    struct undo_entry *entry = get_state(reader, record->state);
+
+    if (!entry)
         return false;
-    value_map_set(reader->arena, entry->notes, *key, *v);
+    entry->unchanged = record->outcome == OUTCOME_UNCHANGED;
+    entry->ended = true;
+    entry->records--; /* the end does not count itself */
+    if (record->records > entry->records)
+        entry->missing = record->records - entry->records;
     return true;
 }
 
-static bool on_end(struct reader *reader, const struct value *record)
+static bool on_restored(struct reader *reader, const struct undo_record *record)
 {
-    struct undo_entry *entry = find_state(reader, record);
-
-    if (entry)
-        entry->unchanged = get_int(record, "outcome") == OUTCOME_UNCHANGED;
-    return entry != NULL;
+    if (record->state < reader->run->states.n)
+        reader->run->states.p[record->state].restored = true;
+    return true;
 }
 
-static bool on_restored(struct reader *reader, const struct value *record)
-{
-    struct undo_entry *entry = find_state(reader, record);
-
-    if (entry)
-        entry->restored = true;
-    return entry != NULL;
-}
-
-static bool on_reverted(struct reader *reader, const struct value *record)
+static bool on_reverted(struct reader *reader, const struct undo_record *record)
 {
     (void)record;
     reader->run->reverted = true;
     return true;
 }
 
-typedef bool record_fn(struct reader *reader, const struct value *record);
+/* Its file has nothing else. */
+static bool on_seal(struct reader *reader, const struct undo_record *record)
+{
+    if (strcmp(record->run, reader->run->place.id) != 0)
+        return false;
+    if (!reader->run->named)
+        (void)on_run(reader, record);
+    reader->run->sealed = true;
+    if (record->records > reader->run->records)
+        reader->run->missing = record->records - reader->run->records;
+    return true;
+}
+
+typedef bool record_fn(struct reader *reader, const struct undo_record *record);
 
 static record_fn *const handlers[UNDO_KINDS] = {
     [UNDO_RUN] = on_run,           [UNDO_BEGIN] = on_begin,       [UNDO_IMAGE] = on_image,
     [UNDO_LEFT] = on_left,         [UNDO_NOTE] = on_note,         [UNDO_END] = on_end,
-    [UNDO_RESTORED] = on_restored, [UNDO_REVERTED] = on_reverted,
+    [UNDO_RESTORED] = on_restored, [UNDO_REVERTED] = on_reverted, [UNDO_SEAL] = on_seal,
 };
+
+static int read_record(struct reader *reader, struct str payload, unsigned version, struct err *err)
+{
+    struct undo_record record;
+    enum undo_kind kind;
+
+    if (undo_record_decode(reader->arena, payload, version, &kind, &record, err) < 0)
+        return -1;
+    if (version == UNDO_VERSION_OLD && kind == UNDO_BEGIN)
+        record.state = (uint32_t)reader->run->states.n;
+    if (!handlers[kind](reader, &record))
+        return err_set(err, ERR_INVALID, "a record that does not fit to those before it");
+    reader->sequence++;
+    return 0;
+}
+
+/* --- a journal ------------------------------------------------------------------------- */
+
+/* What is damaged is told by `gaps`; a torn tail is not: either the run was killed, or the seal
+ * knows what is missing. Returns where it begins. */
+static size_t read_frames(struct reader *reader, struct frame_scan *scan)
+{
+    struct frame frame;
+    struct err err;
+
+    for (;;) {
+        switch (frame_next(scan, &frame)) {
+        case FRAME_WHOLE:
+            if (read_record(reader, frame.payload, frame.version, &err) < 0)
+                add_gap(reader, frame.offset, frame.size, err.text);
+            break;
+        case FRAME_DAMAGE:
+            add_gap(reader, frame.offset, frame.size, "the checksum does not match");
+            break;
+        case FRAME_TORN:
+        case FRAME_END: return frame.offset;
+        }
+    }
+}
+
+/* The run was killed before it had written anything worth reading. */
+static bool is_torn(struct str journal)
+{
+    struct frame_scan scan = { .bytes = journal };
+    struct frame frame;
+    const enum frame_step step = frame_next(&scan, &frame);
+
+    return step == FRAME_TORN || step == FRAME_END;
+}
 
 void undo_decode(struct arena *arena, struct str journal, struct undo_run *ret_run)
 {
     struct reader reader = { .arena = arena, .run = ret_run };
-    struct str rest = journal;
-    enum undo_kind kind;
-    struct value record;
+    struct frame_scan scan;
+    struct err err;
 
-    for (;; reader.sequence++) {
-        ret_run->size = journal.n - rest.n;
-        if (!undo_record_decode(arena, &rest, &kind, &record) || !handlers[kind](&reader, &record))
-            return;
+    if (frame_file_open(&scan, journal, UNDO_JOURNAL_PURPOSE, &err) == 0)
+        (void)read_frames(&reader, &scan);
+    else if (!is_torn(journal))
+        add_gap(&reader, 0, journal.n, err.text);
+    ret_run->records = reader.sequence;
+}
+
+/* States have no number here but their place, so that nothing behind a damaged record can be
+ * relied on. */
+void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *ret_run)
+{
+    struct reader reader = { .arena = arena, .run = ret_run };
+    struct str rest = journal, payload;
+    struct err err;
+
+    while (rest.n > 0) {
+        const size_t offset = journal.n - rest.n, left = rest.n;
+
+        if (!undo_record_next_old(&rest, &payload)) {
+            add_gap(&reader, offset, left, "the checksum does not match, or it is cut off");
+            break;
+        }
+        if (read_record(&reader, payload, UNDO_VERSION_OLD, &err) < 0) {
+            add_gap(&reader, offset, left, err.text);
+            break;
+        }
     }
+    ret_run->records = reader.sequence;
+}
+
+/* --- the other files ------------------------------------------------------------------- */
+
+static int read_seal(struct arena *arena, struct undo_run *run, bool *ret_found, struct err *err)
+{
+    struct reader reader = { .arena = arena, .run = run };
+    const size_t gaps = run->gaps.n;
+    struct frame_scan scan = { 0 };
+
+    if (fs_read(arena, path_join(arena, run->place.folder, UNDO_SEAL_NAME), SEAL_SIZE_MAX,
+                &scan.bytes, err) < 0)
+        return -1;
+    *ret_found = scan.bytes.p != NULL;
+    if (!scan.bytes.p)
+        return 0;
+    (void)read_frames(&reader, &scan);
+    if (reader.lost > 0) { /* gaps of a run are those of its journal */
+        run->gaps.n = gaps;
+        add_gap(&reader, 0, scan.bytes.n, "the seal of the journal is damaged");
+    }
+    return 0;
+}
+
+/* A mark that is damaged is a state that is reverted once more, which does no harm. */
+static int read_marks(struct arena *arena, struct undo_run *run, struct err *err)
+{
+    struct undo_run ignored_gaps = *run;
+    struct reader reader = { .arena = arena, .run = &ignored_gaps };
+    struct frame_scan scan;
+    struct str bytes;
+    struct err ignored;
+
+    if (fs_read(arena, path_join(arena, run->place.folder, UNDO_MARKS_NAME), UNDO_JOURNAL_MAX,
+                &bytes, err) < 0)
+        return -1;
+    if (!bytes.p || frame_file_open(&scan, bytes, UNDO_MARKS_PURPOSE, &ignored) < 0)
+        return 0;
+    run->marks_size = read_frames(&reader, &scan);
+    run->marks_salt = scan.salt;
+    run->reverted |= ignored_gaps.reverted;
+    return 0;
+}
+
+int undo_load(struct arena *arena, const struct undo_place *place, struct undo_run *ret_run,
+              struct err *err)
+{
+    struct undo_run run = { .place = *place };
+    bool has_seal = false;
+    struct str journal;
+
+    if (fs_read(arena, path_join(arena, place->folder, UNDO_JOURNAL_NAME), UNDO_JOURNAL_MAX,
+                &journal, err) < 0)
+        return -1;
+    if (place->number == 0 && journal.p)
+        undo_decode_old(arena, journal, &run);
+    else if (journal.p)
+        undo_decode(arena, journal, &run);
+    if (read_seal(arena, &run, &has_seal, err) < 0)
+        return -1;
+    if (!journal.p && !has_seal)
+        return err_set(err, ERR_NOT_FOUND, "no run '%s' is kept", place->id);
+    if (read_marks(arena, &run, err) < 0)
+        return -1;
+    *ret_run = run;
+    return 0;
 }
 
 int undo_read(struct arena *arena, const char *data_dir, const char *run_id,
               struct undo_run *ret_run, struct err *err)
 {
-    const char *folder = path_join(arena, path_join(arena, data_dir, "undo"), run_id);
-    struct str journal;
+    struct undo_places places;
     struct ksuid ksuid;
 
     if (ksuid_parse(str_from(run_id), &ksuid, err) < 0)
         return err_wrap(err, "'%s' is not the id of a run", run_id);
-    if (fs_read(arena, path_join(arena, folder, UNDO_JOURNAL_NAME), UNDO_JOURNAL_MAX, &journal,
-                err) < 0)
+    if (undo_list(arena, data_dir, &places, err) < 0)
         return -1;
-    if (!journal.p)
-        return err_set(err, ERR_NOT_FOUND, "no run '%s' is kept", run_id);
-    *ret_run = (struct undo_run){ .id = arena_strdup(arena, run_id), .folder = folder };
-    undo_decode(arena, journal, ret_run);
-    return 0;
+    VEC_EACH (&places.list, place)
+        if (strcmp(place->id, run_id) == 0)
+            return undo_load(arena, place, ret_run, err);
+    return err_set(err, ERR_NOT_FOUND, "no run '%s' is kept", run_id);
 }
 
-int undo_list(struct arena *arena, const char *data_dir, struct undo_ids *ret_ids, struct err *err)
-{
-    const char *root = path_join(arena, data_dir, "undo");
-    struct fs_names names = { 0 };
-    struct fs_info info;
-    struct ksuid ksuid;
+/* --- damage ---------------------------------------------------------------------------- */
 
-    *ret_ids = (struct undo_ids){ 0 };
-    if (fs_stat(root, &info, err) < 0)
-        return -1;
-    if (info.kind == FS_NONE)
-        return 0;
-    if (fs_list(arena, root, &names, err) < 0)
-        return -1;
-    for (size_t i = names.list.n; i-- > 0;) /* ids sort by time */
-        if (ksuid_parse(str_from(names.list.p[i]), &ksuid, err) == 0)
-            VEC_PUSH_IN(arena, &ret_ids->list, names.list.p[i]);
-    return 0;
+bool undo_is_damaged(const struct undo_run *run)
+{
+    return run->gaps.n > 0 || run->missing > 0;
+}
+
+const char *undo_describe_loss(struct arena *arena, const struct undo_run *run,
+                               const struct undo_entry *entry)
+{
+    if (!undo_is_damaged(run) || (entry->ended && entry->missing == 0 && !entry->lost))
+        return NULL;
+    if (entry->lost)
+        return "its beginning in the undo journal is damaged: only files were restored";
+    if (!entry->ended)
+        return "its end in the undo journal is missing: what it changed may not all be restored";
+    return arena_printf(arena,
+                        "%llu of its %llu records in the undo journal are lost: what it "
+                        "changed is not all restored",
+                        (unsigned long long)entry->missing,
+                        (unsigned long long)(entry->missing + entry->records));
+}
+
+const char *undo_describe_damage(struct arena *arena, const struct undo_run *run)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < run->gaps.n && i < GAPS_TOLD; i++)
+        buf_printf(&out, "%s%zu bytes at offset %zu cannot be read (%s)", i > 0 ? ", " : "",
+                   run->gaps.p[i].size, run->gaps.p[i].offset, run->gaps.p[i].why);
+    if (run->gaps.n > GAPS_TOLD)
+        buf_printf(&out, " and %zu more places", run->gaps.n - GAPS_TOLD);
+    if (run->missing > 0)
+        buf_printf(&out, "%s%llu of its %llu records are lost", out.n > 0 ? "; " : "",
+                   (unsigned long long)run->missing,
+                   (unsigned long long)(run->missing + run->records));
+    return buf_copy(&out, arena).p;
 }

@@ -2,46 +2,58 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "data/msgpack.h"
+#include "data/frame.h"
 #include "undo/undo.h"
 #include "undo/undo_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Checksums keep random bytes out, so the second half of the runs gets framed ones. */
+static void check_run(const struct undo_run *run, size_t size)
+{
+    VEC_EACH (&run->gaps, gap)
+        assert(gap->offset <= size && gap->size <= size - gap->offset);
+    VEC_EACH (&run->states, state)
+        VEC_EACH (&state->images, image)
+            assert(image->image.path[0] == '/' && image->image.mark);
+}
+
+/* Checksums keep random bytes out, so lines of the input are framed; every second one is damaged
+ * when the first byte is odd. */
 static void decode_framed(struct arena *arena, struct str bytes)
 {
     AUTO_BUF struct buf journal = BUF_INIT(UNDO_RECORD_MAX);
-    struct undo_run run = { 0 };
+    struct undo_run run = { .place = { .id = "x" } };
     struct str rest = bytes;
 
-    while (rest.p) {
+    frame_file_begin(&journal, UNDO_JOURNAL_PURPOSE, 7);
+    for (size_t line = 0; rest.p; line++) {
         struct str part = str_cut(&rest, '\n');
-        struct value v;
+        size_t start = frame_begin(&journal);
         struct err err;
 
-        if (msgpack_decode(arena, part, &v, &err) == 0)
-            (void)undo_record_encode(&journal, &v, &err);
+        buf_add_str(&journal, part);
+        if (frame_end(&journal, start, UNDO_VERSION, 7, &err) == 0 && line % 2 == 1 &&
+            bytes.p[0] % 2 == 1)
+            journal.p[journal.n - 1] ^= 1;
     }
     undo_decode(arena, buf_view(&journal), &run);
-    assert(run.size <= journal.n);
-    VEC_EACH (&run.states, state)
-        VEC_EACH (&state->images, image)
-            assert(image->image.path[0] == '/');
+    check_run(&run, journal.n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct undo_run run = { 0 };
+    struct undo_run run = { .place = { .id = "x" } }, old = run;
 
     undo_decode(&arena, str_bytes(data, size), &run);
-    assert(run.size <= size);
-    decode_framed(&arena, str_bytes(data, size));
+    check_run(&run, size);
+    undo_decode_old(&arena, str_bytes(data, size), &old);
+    check_run(&old, size);
+    if (size > 0)
+        decode_framed(&arena, str_bytes(data, size));
     return 0;
 }

@@ -33,7 +33,7 @@ static void bench_begin(struct bench *bench)
                                      .name = state.name,
                                      .host = &bench->scene.host,
                                      .change = &bench->change };
-    CHECK_INT(undo_begin(bench->undo, &bench->scene.arena, &state, &bench->change.number, &err), 0);
+    CHECK_INT(undo_begin(bench->undo, &state, &bench->change.number, &err), 0);
 }
 
 /* End the state, and revert it from the disk. */
@@ -43,8 +43,7 @@ static void bench_revert(struct bench *bench)
     struct err err = { 0 };
 
     CHECK_INT(change_finish(&bench->run, &err), 0);
-    CHECK_INT(
-        undo_end(bench->undo, &bench->scene.arena, bench->change.number, OUTCOME_CHANGED, &err), 0);
+    CHECK_INT(undo_end(bench->undo, bench->change.number, OUTCOME_CHANGED, &err), 0);
     undo_free(bench->undo);
     if (revert_run(&bench->scene.arena, &bench->scene.host, &options, NULL, &bench->scene.result,
                    &err) < 0)

@@ -169,7 +169,7 @@ static struct state_run race_enter(struct race *race, int number)
     struct err err;
 
     change->undo = race->undo;
-    CHECK_INT(undo_begin(race->undo, &race->scene.arena, &state, &change->number, &err), 0);
+    CHECK_INT(undo_begin(race->undo, &state, &change->number, &err), 0);
     return (struct state_run){
         .arena = &race->scene.arena, .name = state.name, .host = &race->scene.host, .change = change
     };
@@ -305,9 +305,9 @@ TEST(a_revert_that_was_cut_off_between_two_states_of_one_path_goes_on)
     race_write(&race, &race.b, "f", "of b");
     undo_free(race.undo);
     CHECK_INT(undo_read(&race.scene.arena, race.scene.host.data_dir, RACE_ID, &run, &err), 0);
-    race.undo = undo_reopen(race.scene.host.data_dir, &run, &err);
+    race.undo = undo_reopen(&run);
     scene_write(&race.scene, "f", "old");
-    CHECK_INT(undo_restored(race.undo, &race.scene.arena, race.a.change->number, &err), 0);
+    CHECK_INT(undo_restored(race.undo, race.a.change->number, &err), 0);
     race_revert(&race, "case");
     CHECK_STR(scene_read(&race.scene, "f"), "old");
     scene_done(&race.scene);
@@ -431,4 +431,230 @@ TEST(a_revert_that_was_killed_is_finished_by_the_next)
             CHECK_STR(file_now(&scene, i), file_before(&scene, i));
         scene_done(&scene);
     }
+}
+
+/* --- damage -------------------------------------------------------------------------------- */
+
+#define LARGE_SIZE 40000
+
+/* Files of all kinds of images: f0 to f4 are small, "large" is copied, "new" was not there. */
+static const char *const damaged_names[] = { "f0", "f1", "f2", "f3", "f4", "large", "new" };
+
+struct damaged_scene {
+    struct scene scene;
+    const char *folder;       /* of the run */
+    struct str journal, copy; /* as the run left them */
+};
+
+static const char *content_of(struct scene *scene, const char *name, const char *when)
+{
+    char *large;
+
+    if (strcmp(name, "large") != 0)
+        return arena_printf(&scene->arena, "%s %s\n", when, name);
+    large = arena_alloc(&scene->arena, LARGE_SIZE + 1);
+    memset(large, when[0], LARGE_SIZE);
+    large[LARGE_SIZE] = '\0';
+    return large;
+}
+
+static struct str read_whole(struct damaged_scene *d, const char *name)
+{
+    struct str bytes;
+    struct err err;
+
+    CHECK_INT(fs_read(&d->scene.arena, path_join(&d->scene.arena, d->folder, name), 1 << 20, &bytes,
+                      &err),
+              0);
+    CHECK(bytes.p != NULL);
+    return bytes;
+}
+
+static void write_whole(struct damaged_scene *d, const char *name, struct str bytes)
+{
+    struct err err;
+
+    CHECK_INT(fs_replace(path_join(&d->scene.arena, d->folder, name), bytes, NULL, &err), 0);
+}
+
+static const char *copy_name(struct damaged_scene *d)
+{
+    struct fs_names names = { 0 };
+    struct err err;
+
+    CHECK_INT(fs_list(&d->scene.arena, d->folder, &names, &err), 0);
+    VEC_EACH (&names.list, name)
+        if (strncmp(*name, "copy-", 5) == 0)
+            return *name;
+    CHECK(false);
+    return NULL;
+}
+
+static void make_damaged_scene(struct damaged_scene *d)
+{
+    AUTO_BUF struct buf states = BUF_INIT((size_t)1 << 20);
+    struct undo_places places;
+    struct err err;
+
+    scene_init(&d->scene);
+    for (size_t i = 0; i < ARRAY_LEN(damaged_names); i++) {
+        const char *name = damaged_names[i];
+
+        if (strcmp(name, "new") != 0)
+            scene_write(&d->scene, name, content_of(&d->scene, name, "old"));
+        buf_printf(&states, "%s: {file.managed: [{path: ROOT/%s}, {content: \"now %s\\n\"}]}\n",
+                   name, name, name);
+    }
+    scene_apply(&d->scene, buf_text(&states));
+    CHECK_INT(d->scene.result.failed, 0);
+    CHECK_INT(undo_list(&d->scene.arena, d->scene.host.data_dir, &places, &err), 0);
+    CHECK_INT(places.list.n, 1);
+    d->folder = places.list.p[0].folder;
+    d->journal = read_whole(d, "journal");
+    d->copy = read_whole(d, copy_name(d));
+}
+
+/* As the run left everything. */
+static void set_back(struct damaged_scene *d)
+{
+    for (size_t i = 0; i < ARRAY_LEN(damaged_names); i++)
+        scene_write(&d->scene, damaged_names[i],
+                    arena_printf(&d->scene.arena, "now %s\n", damaged_names[i]));
+    write_whole(d, "journal", d->journal);
+    write_whole(d, copy_name(d), d->copy);
+    (void)unlink(path_join(&d->scene.arena, d->folder, "marks"));
+}
+
+static size_t count_restored(struct damaged_scene *d)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(damaged_names); i++) {
+        const char *name = damaged_names[i];
+        const char *was = strcmp(name, "new") == 0 ? "(none)" : content_of(&d->scene, name, "old");
+        const char *is = scene_read(&d->scene, name);
+
+        count += strcmp(is, was) == 0;
+        CHECK(strcmp(is, was) == 0 ||
+              strcmp(is, arena_printf(&d->scene.arena, "now %s\n", name)) == 0);
+    }
+    return count;
+}
+
+static struct str damage(struct damaged_scene *d, struct str bytes, unsigned *seed)
+{
+    char *copy = arena_strndup(&d->scene.arena, bytes.p, bytes.n);
+    size_t at = (size_t)rand_r(seed) % bytes.n;
+
+    if (rand_r(seed) % 4 == 0)
+        return (struct str){ copy, at };
+    copy[at] ^= (char)(1 << rand_r(seed) % 8);
+    return (struct str){ copy, bytes.n };
+}
+
+/* 200 journals and copies with a flipped bit or a lost end: what is not restored is told, what can
+ * be read is restored, and the same run is reverted once its files are back from a backup. */
+TEST(what_a_damaged_journal_cannot_restore_is_told_and_not_forgotten)
+{
+    struct damaged_scene d;
+    unsigned seed = 1;
+
+    make_damaged_scene(&d);
+    for (int i = 0; i < 200; i++) {
+        set_back(&d);
+        if (i % 4 == 0)
+            write_whole(&d, copy_name(&d), damage(&d, d.copy, &seed));
+        else
+            write_whole(&d, "journal", damage(&d, d.journal, &seed));
+        revert(&d.scene, "case", false);
+        CHECK_INT(run_result_is_success(&d.scene.result),
+                  count_restored(&d) == ARRAY_LEN(damaged_names) && d.scene.result.failed == 0);
+        if (count_restored(&d) < ARRAY_LEN(damaged_names))
+            CHECK(d.scene.result.failed > 0);
+        write_whole(&d, "journal", d.journal);
+        write_whole(&d, copy_name(&d), d.copy);
+        revert(&d.scene, "case", false);
+        CHECK_INT(d.scene.result.failed, 0);
+        CHECK_INT(count_restored(&d), ARRAY_LEN(damaged_names));
+    }
+    scene_done(&d.scene);
+}
+
+TEST(a_damaged_journal_is_told_with_its_run_and_offset_and_force_drops_it)
+{
+    struct damaged_scene d;
+    const char *name, *error;
+    char *copy;
+
+    make_damaged_scene(&d);
+    copy = arena_strndup(&d.scene.arena, d.journal.p, d.journal.n);
+    copy[str_find(d.journal, STR("old f2"), 0)] ^= 1;
+    write_whole(&d, "journal", (struct str){ copy, d.journal.n });
+    for (int round = 0; round < 2; round++) { /* it is tried again, and fails again */
+        revert(&d.scene, "case", round == 1);
+        CHECK_INT(d.scene.result.failed, 2);
+        CHECK_HAS(scene_result(&d.scene, "file.managed:f2")->error,
+                  "1 of its 2 records in the undo journal are lost");
+        name = arena_printf(&d.scene.arena, "state.revert:%s", d.scene.result.run_id);
+        error = scene_result(&d.scene, name)->error;
+        CHECK_HAS(error,
+                  "cannot be read (the checksum does not match); 1 of its 22 records are lost");
+        CHECK_HAS(error, " bytes at offset ");
+        CHECK_HAS(error, d.scene.result.run_id);
+        CHECK_INT(count_restored(&d), ARRAY_LEN(damaged_names) - 1);
+    }
+    revert(&d.scene, "case", false);
+    CHECK_STR(scene_outcome(&d.scene, "state.revert:case"), "ok");
+    scene_done(&d.scene);
+}
+
+TEST(a_run_whose_reference_is_lost_is_told_in_every_revert_by_reference)
+{
+    struct damaged_scene d;
+    struct str seal;
+    char *copy;
+
+    make_damaged_scene(&d);
+    copy = arena_strndup(&d.scene.arena, d.journal.p, d.journal.n);
+    copy[str_find(d.journal, STR("refs"), 0)] ^= 1;
+    write_whole(&d, "journal", (struct str){ copy, d.journal.n });
+    revert(&d.scene, "case", false); /* the seal knows the references, too */
+    CHECK_INT(count_restored(&d), ARRAY_LEN(damaged_names));
+    CHECK(d.scene.result.failed > 0);
+    set_back(&d);
+    write_whole(&d, "journal", (struct str){ copy, d.journal.n });
+    seal = read_whole(&d, "seal");
+    copy = arena_strndup(&d.scene.arena, seal.p, seal.n);
+    copy[seal.n - 1] ^= 1;
+    write_whole(&d, "seal", (struct str){ copy, seal.n });
+    revert(&d.scene, "case", false);
+    CHECK_INT(d.scene.result.failed, 1);
+    CHECK_HAS(d.scene.result.states.p[0].error, "does not tell what was applied");
+    scene_done(&d.scene);
+}
+
+TEST(a_clock_that_goes_back_does_not_change_the_order_of_reverts)
+{
+    struct scene scene;
+    struct undo_places places;
+    struct ksuid ksuid = { .seconds = KSUID_EPOCH + 5 };
+    char id[KSUID_SIZE];
+    struct err err;
+
+    scene_init(&scene);
+    scene_write(&scene, "f", "0");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '1'}]}\n");
+    scene_apply(&scene, "f: {file.managed: [{path: ROOT/f}, {content: '2'}]}\n");
+    CHECK_INT(undo_list(&scene.arena, scene.host.data_dir, &places, &err), 0);
+    CHECK_INT(places.list.n, 2);
+    ksuid_print(&ksuid, id); /* the second run, with a clock that is years behind */
+    CHECK_INT(rename(places.list.p[0].folder,
+                     arena_printf(&scene.arena, "%s/undo/0000000002-%s", scene.host.data_dir, id)),
+              0);
+    (void)unlink(arena_printf(&scene.arena, "%s/undo/0000000002-%s/seal", scene.host.data_dir, id));
+    revert(&scene, "case", false);
+    CHECK_INT(scene.result.failed, 0);
+    CHECK_STR(scene.result.run_id, id);
+    CHECK_STR(scene_read(&scene, "f"), "0");
+    scene_done(&scene);
 }

@@ -139,12 +139,12 @@ struct param {
 /* The table of what takes no parameters. */
 extern const struct param params_none[];
 
-/* How a map is read. All zero: coercing, nothing allowed beyond the table. */
 /* A key of another program, and what to do about it. */
 struct param_foreign {
     const char *key, *hint;
 };
 
+/* How a map is read. All zero: coercing, nothing allowed beyond the table. */
 struct params_policy {
     bool strict; /* every value has the type it is meant to have; a duration is text */
     const char *const *allowed; /* keys that somebody else reads; ends with NULL; or NULL */

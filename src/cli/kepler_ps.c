@@ -133,8 +133,9 @@ static void print_table(struct table *table, bool all)
 static struct value chosen(struct arena *arena, const struct value *services)
 {
     static const char *const keys[] = {
-        "status",    "pid",    "started_at",  "stopped_at",  "health_check_failures",
-        "exit_code", "signal", "initialized", "skip_reason", "fail_reason"
+        "status",     "pid",    "started_at",  "stopped_at",  "health_check_failures",
+        "exit_code",  "signal", "initialized", "skip_reason", "fail_reason",
+        "stop_reason"
     };
     struct value_map *map = value_map_new(arena, 0);
 

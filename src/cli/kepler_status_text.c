@@ -70,6 +70,7 @@ void kepler_status_print(const struct value *service, int64_t now, struct buf *o
     case STATUS_STOPPED:
         buf_add_text(out, "Stopped");
         print_ago(service, now, out);
+        print_reason(service, "stop_reason", out);
         return;
     case STATUS_EXITED:
         buf_printf(out, "Exited (%lld)", (long long)get_int(service, "exit_code"));

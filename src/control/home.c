@@ -18,8 +18,9 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-#define SYSTEM_ROOT "/var/lib/kepler"
-#define BACKLOG     128
+#define SYSTEM_ROOT  "/var/lib/kepler"
+#define BACKLOG      128
+#define PID_FILE_MAX 64
 /* How long a client waits to be let in. */
 #define CONNECT_SECONDS 10
 
@@ -135,6 +136,27 @@ static int connect_in_time(int fd, const struct sockaddr_un *to)
     return rc < 0 ? -1 : fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+/* One that ends removes the file with its number. */
+static int refuse_absent(const struct home *home, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str pid = { NULL, 0 };
+    struct err ignored;
+
+    if (home->pid_file && fs_read(&arena, home->pid_file, PID_FILE_MAX, &pid, &ignored) == 0 &&
+        pid.p)
+        return err_set(
+            err, ERR_NOT_FOUND,
+            "the daemon (pid %.*s) died: 'kepler daemon start -d' starts a new one, which "
+            "ends what is left of its services",
+            STR_ARG(str_trim(pid)));
+    return err_set(
+        err, ERR_NOT_FOUND,
+        "the daemon is not running (nobody listens on '%s'): start it with 'kepler daemon "
+        "start -d'",
+        home->socket);
+}
+
 /* Clients send their environment: only root, or one's own user, may read it. */
 static int check_listener(const struct home *home, int fd, struct err *err)
 {
@@ -168,10 +190,7 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
                            "the daemon at '%s' lets nobody in: it has too many clients, or hangs",
                            home->socket);
         if (errno == ENOENT || errno == ECONNREFUSED)
-            return err_set(err, ERR_NOT_FOUND,
-                           "the daemon is not running (no one listens on '%s'): start it with "
-                           "'kepler daemon start -d'",
-                           home->socket);
+            return refuse_absent(home, err);
         return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);
     }
     if (check_listener(home, fd, err) < 0)

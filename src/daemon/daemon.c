@@ -421,7 +421,7 @@ static int make_group(struct daemon *daemon, struct err *err)
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP } };
     const char *file = path_join(&daemon->arena, daemon->home.root, "cgroup"), *parent, *name;
     char hash[SHA256_HEX_SIZE];
-    struct cgroup group = CGROUP_NONE;
+    size_t swept;
 
     if (end_earlier_group(daemon, file, err) < 0)
         return err_wrap(err, "end what an earlier daemon left");
@@ -430,17 +430,20 @@ static int make_group(struct daemon *daemon, struct err *err)
     if (!parent)
         return fs_unlink(file, err);
     home_hash(daemon->home.root, hash);
-    name = arena_printf(&daemon->arena, "kepler-%.16s", hash);
+    name = arena_printf(&daemon->arena, LEFTOVER_GROUP_PREFIX "%.16s", hash);
     daemon->cgroup = path_join(&daemon->arena, parent, name);
-    if (leftover_kill_group(daemon->cgroup, err) < 0 ||
-        fs_keep(file, str_from(daemon->cgroup), &how, err) < 0)
+    if (leftover_kill_group(daemon->cgroup, err) < 0)
         return -1;
-    if (cgroup_create(&group, parent, name, err) < 0) {
+    swept = leftover_sweep_groups(parent);
+    if (swept > 0)
+        log_info("empty control groups of dead daemons removed groups=%zu", swept);
+    if (fs_keep(file, str_from(daemon->cgroup), &how, err) < 0)
+        return -1;
+    if (leftover_own_group(&daemon->group, parent, name, err) < 0) {
         log_warning("no control groups, services are sessions error=%s", err->text);
         daemon->cgroup = NULL;
         return fs_unlink(file, err);
     }
-    cgroup_done(&group);
     return 0;
 }
 
@@ -473,7 +476,8 @@ static int watch_signals(struct daemon *daemon, struct err *err)
 
 int daemon_init(struct daemon *daemon, struct err *err)
 {
-    *daemon = (struct daemon){ .listener = -1, .births = -1, .lock = LOCK_NONE };
+    *daemon =
+        (struct daemon){ .listener = -1, .births = -1, .lock = LOCK_NONE, .group = CGROUP_NONE };
     (void)umask(0007);
     if (home_find(&daemon->arena, &daemon->home, err) < 0 || make_root(daemon, err) < 0)
         return -1;
@@ -525,6 +529,7 @@ void daemon_done(struct daemon *daemon)
     fd_close(&daemon->births);
     if (daemon->cgroup && !daemon->leave)
         (void)leftover_kill_group(daemon->cgroup, &ignored);
+    cgroup_done(&daemon->group);
     loop_free(daemon->loop);
     lock_drop(&daemon->lock);
     arena_done(&daemon->arena);

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "control/home.h"
 #include "daemon/scribe.h"
+#include "sys/cgroup.h"
 #include "sys/chore.h"
 #include "supervise/filewatch.h"
 #include "supervise/proctree.h"
@@ -50,6 +51,7 @@ struct daemon {
     struct scribe scribe; /* who writes logs */
     struct chores chores; /* who reads them */
     const char *cgroup;   /* all that we start is below; NULL: sessions */
+    struct cgroup group;  /* that one, locked */
     const char *births_path;
     int births;          /* for sessions: the list of all that we started; -1: none */
     uint64_t mark;       /* likewise: what is in their environment */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,6 +32,9 @@
 #define LIST_MAX  ((size_t)256 << 20)
 #define PROC_NAME 32
 #define BOOT_SIZE 40
+/* Hex digits in the name of a group. */
+#define GROUP_HASH_LENGTH 16
+#define OWN_TRIES         8
 /* Births are told in nanoseconds, starts in ticks. */
 #define BIRTH_SLACK CLOCK_SECOND
 /* On a busy machine a child may be slow to tell its birth. */
@@ -370,4 +374,70 @@ int leftover_kill_group(const char *path, struct err *err)
         result = cgroup_remove(&group, err);
     cgroup_done(&group);
     return result;
+}
+
+/* --- groups of other daemons ------------------------------------------------------------------ */
+
+static bool is_same_folder(int fd, const char *path)
+{
+    struct stat ours, there;
+
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+/* Whoever sweeps may have removed it before it was locked: then it is made again. */
+int leftover_own_group(struct cgroup *group, const char *parent, const char *name, struct err *err)
+{
+    for (int tries = 0; tries < OWN_TRIES; tries++) {
+        if (cgroup_create(group, parent, name, err) < 0)
+            return -1;
+        if (flock(group->fd, LOCK_SH) < 0) {
+            (void)err_sys(err, errno, "lock '%s'", group->path);
+            cgroup_done(group);
+            return -1;
+        }
+        if (is_same_folder(group->fd, group->path))
+            return 0;
+        cgroup_done(group);
+    }
+    return err_set(err, ERR_BUSY, "make the control group '%s/%s': it was removed %d times", parent,
+                   name, OWN_TRIES);
+}
+
+static bool is_group_name(const char *name)
+{
+    struct str text = str_from(name), prefix = STR(LEFTOVER_GROUP_PREFIX);
+
+    return str_starts(text, prefix) &&
+           strspn(name + prefix.n, "0123456789abcdef") == GROUP_HASH_LENGTH &&
+           text.n == prefix.n + GROUP_HASH_LENGTH;
+}
+
+static bool sweep_group(const char *parent, const char *name)
+{
+    struct cgroup group = CGROUP_NONE;
+    bool populated = true, removed = false;
+    struct err ignored; /* the next daemon tries again */
+
+    if (cgroup_create(&group, parent, name, &ignored) < 0)
+        return false;
+    if (flock(group.fd, LOCK_EX | LOCK_NB) == 0 &&
+        cgroup_is_populated(&group, &populated, &ignored) == 0 && !populated)
+        removed = cgroup_remove(&group, &ignored) == 0;
+    cgroup_done(&group);
+    return removed;
+}
+
+size_t leftover_sweep_groups(const char *parent)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_names names = { 0 };
+    struct err ignored;
+    size_t count = 0;
+
+    (void)fs_list(&arena, parent, &names, &ignored); /* a folder that cannot be listed has none */
+    VEC_EACH (&names.list, name)
+        count += is_group_name(*name) && sweep_group(parent, *name);
+    return count;
 }

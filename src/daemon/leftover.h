@@ -38,4 +38,15 @@ int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err 
 /* End everything in the group at `path` and remove it; not there is fine. */
 int leftover_kill_group(const char *path, struct err *err);
 
+struct cgroup;
+
+/* The name of a daemon's group begins with this; what follows is the hash of its home. */
+#define LEFTOVER_GROUP_PREFIX "kepler-"
+/* Make the group and keep it locked until cgroup_done: that is how others know that its daemon
+ * lives. */
+int leftover_own_group(struct cgroup *group, const char *parent, const char *name, struct err *err);
+/* Remove the groups below `parent` whose daemon is dead and in which nothing is left. Those that
+ * cannot be removed stay. Returns how many went. */
+size_t leftover_sweep_groups(const char *parent);
+
 #endif

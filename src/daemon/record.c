@@ -46,6 +46,7 @@ struct value record_service_value(struct arena *arena, const struct service_reco
     add(arena, map, "initialized", value_bool(record->initialized));
     add(arena, map, "skip_reason", reason_for(STATUS_SKIPPED, record, reason));
     add(arena, map, "fail_reason", reason_for(STATUS_FAILED, record, reason));
+    add(arena, map, "stop_reason", reason_for(STATUS_STOPPED, record, reason));
     add(arena, map, "restart_count", value_int(record->restarts));
     add(arena, map, "restart_count_since_healthy", value_int(record->restarts_since_healthy));
     add(arena, map, "was_healthy", value_bool(record->was_healthy));
@@ -56,8 +57,10 @@ void record_settle(struct record_service *service)
 {
     service->record.pid = 0;
     service->record.started_at = 0;
-    if (status_is_active(service->record.status))
-        service->record.status = STATUS_STOPPED;
+    if (!status_is_active(service->record.status))
+        return;
+    service->record.status = STATUS_STOPPED;
+    service->reason = SERVICE_LOST;
 }
 
 /* --- printing ------------------------------------------------------------------------- */
@@ -122,7 +125,8 @@ static int read_service(const char *name, const struct value *v, struct record_s
     *ret = (struct record_service){ .name = name };
     if (!status || status_parse(str_from(status), &ret->record.status) < 0)
         return err_set(err, ERR_INVALID, "service '%s' has no status", name);
-    ret->reason = reason ? reason : get_text(v, "fail_reason");
+    reason = reason ? reason : get_text(v, "fail_reason");
+    ret->reason = reason ? reason : get_text(v, "stop_reason");
     ret->record.pid = (pid_t)get_int(v, "pid");
     ret->record.started_at = get_time(v, "started_at");
     ret->record.stopped_at = get_time(v, "stopped_at");

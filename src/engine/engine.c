@@ -519,7 +519,7 @@ static void note_loss(struct engine *engine, struct service *service, enum statu
                                          .wall = engine->world->ops->wall(engine->world) };
 
     if (status_is_active(entry.from))
-        history_add(&service->history, &entry, "the daemon went away while it was there");
+        history_add(&service->history, &entry, SERVICE_LOST);
 }
 
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
@@ -533,8 +533,10 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
     service->record.pid = 0;
     service->record.started_at = 0;
     service->record.restarts = service->record.restarts_since_healthy = 0;
-    if (status_is_active(record->status))
+    if (status_is_active(record->status)) {
         service->record.status = STATUS_STOPPED;
+        reason = SERVICE_LOST;
+    }
     service_set_reason(service, "%s", reason ? reason : "");
 }
 

@@ -34,7 +34,9 @@ struct routine;
 struct service;
 
 #define SERVICE_REASON_MAX 1000
-#define SERVICE_ASKER_MAX  200
+/* Why a service that was active in an earlier life of the daemon counts as stopped. */
+#define SERVICE_LOST      "the daemon ended without stopping it"
+#define SERVICE_ASKER_MAX 200
 
 enum service_event {
     EV_START,       /* asked for */

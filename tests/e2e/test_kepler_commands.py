@@ -678,7 +678,7 @@ def test_ps_is_a_table_sorted_by_name(home):
     assert re.fullmatch(r"Stopped \d+s ago", home.ps()["web"][0])
     found = home.services()["job"]
     assert sorted(found) == ["exit_code", "fail_reason", "health_check_failures", "initialized", "pid", "signal",
-                             "skip_reason", "started_at", "status", "stopped_at"]
+                             "skip_reason", "started_at", "status", "stop_reason", "stopped_at"]
     assert (found["exit_code"], found["pid"], found["signal"]) == (3, None, None)
     assert abs(found["stopped_at"] - time.time()) < 60
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kepler_home import CONFIG_FILES, CONTAINMENTS, DAEMON, PATIENCE, alive, contained, wait_until
+from kepler_home import CONFIG_FILES, CONTAINMENTS, DAEMON, PATIENCE, Home, alive, contained, wait_until
 
 
 @pytest.fixture(params=CONTAINMENTS)
@@ -116,6 +116,31 @@ def history_of(home, service):
     return [(one["from"], one["to"], one["cause"], [link["service"] for link in one["chain"]]) for one in told]
 
 
+def test_ps_and_why_tell_of_a_daemon_that_died(home):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'exit 0'}\n")
+    home.start("--wait")
+    home.wait_for("b", "exited")
+    pid = home.daemon.pid
+    home.kill_daemon()
+    for words in (["ps"], ["why", "a"], ["start", "-d"]):
+        run = home.run(*words, check=False)
+        assert run.returncode == 2 and f"the daemon (pid {pid}) died" in run.stderr
+    home.start_daemon()
+    lost = "the daemon ended without stopping it"
+    for _ in range(2):
+        assert home.ps()["a"][0] == f"Stopped ({lost})" and home.ps()["b"][0].startswith("Exited (0)")
+        assert home.services()["a"]["stop_reason"] == lost
+        assert home.run("why", "a").stdout.startswith(f"a: stopped ({lost})")
+        home.stop_daemon()
+        assert "the daemon is not running" in home.run("ps", check=False).stderr
+        home.start_daemon()
+    home.start("b")
+    assert home.ps()["a"][0] == f"Stopped ({lost})"
+    home.start("a")
+    home.run("stop")
+    assert lost not in home.run("ps").stdout
+
+
 def test_why_knows_what_was_before_a_crash_and_before_a_stop_of_the_daemon(home):
     home.write(AUTOSTART)
     home.start("--wait", "--no-abort-on-failure", check=False)
@@ -128,7 +153,7 @@ def test_why_knows_what_was_before_a_crash_and_before_a_stop_of_the_daemon(home)
     home.wait_for("web", "running")
     after_crash = history_of(home, "web")
     assert after_crash[4:] == before
-    assert after_crash[3] == ("running", "stopped", "the daemon went away while it was there", [])
+    assert after_crash[3] == ("running", "stopped", "the daemon ended without stopping it", [])
     home.stop_daemon()
     home.start_daemon()
     home.wait_for("web", "running")
@@ -316,3 +341,31 @@ def test_an_idle_daemon_uses_no_time_also_after_a_crash_of_a_service(home):
         time.sleep(1)
         return cpu_ticks(home.daemon.pid) - ticks <= 5
     wait_until(rests, "nothing happens any more")
+
+
+# --- control groups of other daemons ---------------------------------------------------------------
+
+
+def group_of(home):
+    return home.read("state/cgroup").strip()
+
+
+def test_a_new_daemon_removes_empty_groups_of_dead_daemons_and_no_others():
+    dead, idle, left, new = homes = [Home() for _ in range(4)]
+    try:
+        for one in (dead, idle, left):
+            one.start_daemon()
+            one.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+        if not dead.has_cgroups():
+            pytest.skip("no control groups can be made here")
+        left.start("--wait")
+        dead.kill_daemon()
+        left.kill_daemon()
+        new.start_daemon()
+        assert not os.path.exists(group_of(dead))
+        assert os.path.exists(group_of(idle)) and os.path.exists(group_of(left))
+        idle.start("--wait")
+        left.start_daemon()  # its group goes with what is in it
+    finally:
+        for one in homes:
+            one.close()

@@ -67,6 +67,7 @@ TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
 
         record_settle(&service);
         CHECK_INT(service.record.status, cases[i].to);
+        CHECK_INT(service.reason != NULL, cases[i].to == STATUS_STOPPED);
         CHECK_INT(service.record.pid, 0);
     }
 }

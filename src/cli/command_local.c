@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/report_text.h"
 #include "data/json.h"
+#include "data/record.h"
 #include "data/yaml_print.h"
 #include "state/call.h"
 #include "compile/decl.h"
@@ -223,15 +224,18 @@ static int state_revert(struct local *local)
 
 /* --- owed work ---------------------------------------------------------------------------- */
 
-static struct value debt_value(struct arena *arena, const struct owed_debt *debt)
+/* The record does not tell whose debt it is, but a run that has the state knows by the file name.
+ */
+static int tell_damage(struct local *local, const struct owed_debts *debts)
 {
-    struct value map = value_map(value_map_new(arena, 4));
+    int status = CLI_OK;
 
-    value_map_set(arena, map.map, value_text("state"), value_text(debt->state));
-    value_map_set(arena, map.map, value_text("source"), value_text(debt->source));
-    value_map_set(arena, map.map, value_text("run"), value_text(debt->run));
-    value_map_set(arena, map.map, value_text("since"), value_int(debt->since));
-    return map;
+    VEC_EACH (&debts->damaged, damage)
+        status = cli_error(local->cli,
+                           "the file '%s/owed/%s' is damaged (%s): the next run of its state pays "
+                           "the debt, or 'state.waive %s' forgets it",
+                           local->session.host.data_dir, damage->file, damage->why, damage->file);
+    return status;
 }
 
 /* Reactions that were due and did not happen. */
@@ -247,15 +251,18 @@ static int state_owed(struct local *local)
     if (owed_list(arena, local->session.host.data_dir, &debts, &err) < 0)
         return refuse_err(local, &err);
     VEC_EACH (&debts.list, debt) {
-        value_list_push(arena, list.list, debt_value(arena, debt));
+        value_list_push(arena, list.list, record_value(arena, &owed_debt_type, debt));
         if (!local_wants_record(local))
             printf("%s  since run %s: %s had changed\n", debt->state, debt->run, debt->source);
     }
-    if (local_wants_record(local))
-        return local_print(local, &list);
-    if (debts.list.n == 0)
+    if (local_wants_record(local)) {
+        int status = local_print(local, &list);
+
+        return status == CLI_OK ? tell_damage(local, &debts) : status;
+    }
+    if (debts.list.n == 0 && debts.damaged.n == 0)
         printf("nothing is owed\n");
-    return CLI_OK;
+    return tell_damage(local, &debts);
 }
 
 static int state_waive(struct local *local)

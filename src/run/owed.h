@@ -9,7 +9,12 @@
  *
  *     owed_open -> { owed_find, owed_expect, owed_settle }... -> owed_free
  *
- * One small file a debt, in <data_dir>/owed. Threads: any.
+ * One small file a debt, in <data_dir>/owed, called by the SHA-256 of the name of the state: one
+ * frame with a record (data/record.h), or the bare record of an older version. A debt whose file is
+ * damaged stays due: the name of the file tells whose it is to who asks for that state. Drafts that
+ * a killed run left there are not debts, and the next run removes them.
+ *
+ * Threads: any.
  */
 #ifndef RUN_OWED_H
 #define RUN_OWED_H
@@ -22,6 +27,7 @@
 struct arena;
 struct err;
 struct owed;
+struct record_type;
 
 struct owed_debt {
     const char *state;  /* who owes a reaction */
@@ -30,8 +36,15 @@ struct owed_debt {
     int64_t since;      /* seconds since 1970 */
 };
 
+/* How a debt is stored and shown. */
+extern const struct record_type owed_debt_type;
+
+/* What to do with drafts that killed runs left: who holds the lock of runs removes them. */
+enum owed_drafts { OWED_LEAVE_DRAFTS, OWED_REMOVE_DRAFTS };
+
 /* The debts in `data_dir`, as the run `run_id` sees them. */
-struct owed *owed_open(const char *data_dir, const char *run_id, struct err *err);
+struct owed *owed_open(const char *data_dir, const char *run_id, enum owed_drafts drafts,
+                       struct err *err);
 /* NULL is fine. */
 void owed_free(struct owed *owed);
 
@@ -42,12 +55,21 @@ int owed_expect(struct owed *owed, const char *state, const char *source, struct
 /* Paid, or not needed. No debt is fine. */
 int owed_settle(struct owed *owed, const char *state, struct err *err);
 
+/* A file that is damaged. */
+struct owed_damage {
+    const char *file; /* its name: 64 digits */
+    const char *why;
+};
+
 struct owed_debts {
     VEC(struct owed_debt) list; /* by name of the state */
+    VEC(struct owed_damage) damaged;
+    VEC(const char *) drafts; /* paths */
 };
 int owed_list(struct arena *arena, const char *data_dir, struct owed_debts *ret_debts,
               struct err *err);
-/* Forget the debt of a state. `ret_found` tells whether there was one. */
+/* Forget the debt of a state, or the damaged one in a file of that name. `ret_found` tells whether
+ * there was one. */
 int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct err *err);
 
 #endif

@@ -205,7 +205,8 @@ static int init(struct runner *runner, struct err *err)
     make_run_id(runner->run_id);
     (void)pthread_mutex_init(&runner->mutex, NULL);
     if (runner->host->data_dir) {
-        runner->owed = owed_open(runner->host->data_dir, runner->run_id, err);
+        runner->owed = owed_open(runner->host->data_dir, runner->run_id,
+                                 runner->test ? OWED_LEAVE_DRAFTS : OWED_REMOVE_DRAFTS, err);
         if (!runner->owed)
             return -1;
     }

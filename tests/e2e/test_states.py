@@ -878,6 +878,23 @@ reload:
     assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
 
 
+def test_a_damaged_debt_is_told_and_can_be_waived_by_its_file(machine):
+    machine.state("web", MOTD + """
+reload:
+  cmd.run: [{name: 'false'}, {onchanges: [{file: motd}]}]
+""")
+    machine.run("state.apply", "web", status=2)
+    debt, = (machine.folder / "data/owed").iterdir()
+    debt.write_bytes(debt.read_bytes()[:-1])
+    (debt.parent / ".zester-0123456789abcdef").write_bytes(b"left by a killed run")
+    told = machine.run("state.owed", status=1)
+    assert told.stdout == "" and f"{debt.name}' is damaged" in told.stderr
+    machine.run("state.apply", "web", status=2)  # the state knows its debt by the name of the file
+    assert [file.name for file in debt.parent.iterdir()] == [debt.name]
+    machine.run("state.waive", debt.name, status=0)
+    assert machine.run("state.owed", status=0).stdout == "nothing is owed\n"
+
+
 def test_a_data_folder_that_cannot_be_made_is_named(machine):
     machine.state("web", MOTD)
     (machine.folder / "data").write_text("a file")

@@ -1,6 +1,13 @@
 #include "scene.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
 #include "run/owed.h"
+#include "sys/path.h"
 
 /* A service that restarts when its file changes; the restart fails while ROOT/broken is there. */
 #define STATES(content)                                                                            \
@@ -123,4 +130,185 @@ TEST(a_source_that_failed_leaves_its_watchers_in_debt_but_does_not_run_them)
     CHECK_STR(scene_read(&scene, "log"), "b\n");
     CHECK_INT(debts(&scene), 0);
     scene_done(&scene);
+}
+
+/* --- on disk ------------------------------------------------------------------------------- */
+
+#define STATE      "cmd.run:restart"
+#define STATE_FILE "407d77d31dd326c17a9b348d280eb338377af5f2813db8f910a54d68a53c3a9d"
+#define RUN_ID     "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
+#define OTHER_ID   "0ujtsYcgvSTl8PAuAdqWYSMnLOw"
+
+/* The debt of STATE as the version before frames wrote it. */
+static const char old_debt[] =
+    "\x84\xa5\x73\x74\x61\x74\x65\xaf\x63\x6d\x64\x2e\x72\x75\x6e\x3a\x72\x65\x73\x74\x61\x72"
+    "\x74\xa6\x73\x6f\x75\x72\x63\x65\xbe\x66\x69\x6c\x65\x2e\x6d\x61\x6e\x61\x67\x65\x64\x3a"
+    "\x2f\x74\x6d\x70\x2f\x7a\x73\x61\x6d\x70\x6c\x65\x2f\x6d\x6f\x74\x64\xa3\x72\x75\x6e\xbb"
+    "\x33\x4d\x41\x42\x6f\x61\x74\x44\x52\x46\x68\x75\x75\x67\x64\x42\x49\x37\x44\x54\x4d\x75"
+    "\x41\x39\x70\x4e\x41\xa5\x73\x69\x6e\x63\x65\xce\x6a\xfa\x39\xb3";
+
+static struct owed_debts list_debts(struct arena *arena, const char *folder)
+{
+    struct owed_debts debts;
+    struct err err;
+
+    CHECK_INT(owed_list(arena, folder, &debts, &err), 0);
+    return debts;
+}
+
+static void add_debt(const char *folder, const char *state)
+{
+    struct err err;
+    struct owed *owed = owed_open(folder, RUN_ID, OWED_LEAVE_DRAFTS, &err);
+
+    CHECK(owed != NULL);
+    CHECK_INT(owed_expect(owed, state, "file.managed:conf", &err), 0);
+    owed_free(owed);
+}
+
+static void put_file(const char *folder, const char *name, struct str bytes)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *owed = path_join(&arena, folder, "owed");
+    struct err err;
+
+    CHECK_INT(fs_mkdirs(owed, 0700, &err), 0);
+    CHECK_INT(fs_replace(path_join(&arena, owed, name), bytes, NULL, &err), 0);
+}
+
+TEST(a_debt_of_the_older_version_is_read_and_settled)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct owed_debts debts;
+    struct owed *owed;
+    struct err err;
+
+    put_file(folder, STATE_FILE, (struct str){ old_debt, sizeof(old_debt) - 1 });
+    debts = list_debts(&arena, folder);
+    CHECK_INT(debts.list.n, 1);
+    CHECK_STR(debts.list.p[0].state, STATE);
+    CHECK_STR(debts.list.p[0].source, "file.managed:/tmp/zsample/motd");
+    CHECK_INT(debts.list.p[0].since, 1794783667);
+    owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
+    CHECK(owed_find(owed, STATE) != NULL);
+    CHECK_INT(owed_settle(owed, STATE, &err), 0);
+    owed_free(owed);
+    CHECK_INT(list_debts(&arena, folder).list.n, 0);
+}
+
+TEST(a_draft_of_a_killed_run_is_not_a_debt_and_goes_with_the_next_run)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct owed_debts debts;
+    struct owed *owed;
+    struct err err;
+
+    put_file(folder, ".zester-0123456789abcdef", (struct str){ old_debt, sizeof(old_debt) - 1 });
+    debts = list_debts(&arena, folder);
+    CHECK_INT(debts.list.n + debts.damaged.n, 0);
+    owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
+    CHECK(owed_find(owed, STATE) == NULL);
+    owed_free(owed);
+    CHECK_INT(list_debts(&arena, folder).drafts.n, 0);
+}
+
+TEST(a_damaged_debt_is_told_stays_due_and_does_not_stop_others)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    const char *path = arena_printf(&arena, "%s/owed/" STATE_FILE, folder);
+    struct str whole;
+    struct err err;
+
+    add_debt(folder, STATE);
+    add_debt(folder, "cmd.run:other");
+    CHECK_INT(fs_read(&arena, path, 65536, &whole, &err), 0);
+    for (size_t at = 0; at < whole.n; at++) {
+        struct owed *owed;
+        struct owed_debts debts;
+        char *copy = arena_strndup(&arena, whole.p, whole.n);
+
+        copy[at] ^= (char)(1 << at % 8);
+        put_file(folder, STATE_FILE, (struct str){ copy, at % 2 ? at : whole.n });
+        debts = list_debts(&arena, folder);
+        CHECK_INT(debts.list.n, 1);
+        CHECK_INT(debts.damaged.n, 1);
+        CHECK_STR(debts.damaged.p[0].file, STATE_FILE);
+        owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
+        CHECK(owed_find(owed, "cmd.run:other") != NULL);
+        CHECK(owed_find(owed, "cmd.run:third") == NULL);
+        CHECK(owed_find(owed, STATE) != NULL);
+        CHECK_INT(owed_settle(owed, STATE, &err), 0);
+        owed_free(owed);
+        CHECK_INT(list_debts(&arena, folder).damaged.n, 0);
+    }
+}
+
+TEST(waive_finds_what_the_list_shows_and_nothing_else)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct err err;
+    bool found;
+
+    add_debt(folder, STATE);
+    CHECK_INT(owed_waive(folder, "cmd.run:other", &found, &err), 0);
+    CHECK(!found);
+    CHECK_INT(owed_waive(folder, STATE, &found, &err), 0);
+    CHECK(found);
+    CHECK_INT(owed_waive(folder, STATE, &found, &err), 0);
+    CHECK(!found);
+    put_file(folder, STATE_FILE, STR("damaged"));
+    CHECK_INT(owed_waive(folder, STATE_FILE, &found, &err), 0);
+    CHECK(found);
+    CHECK_INT(list_debts(&arena, folder).damaged.n, 0);
+}
+
+/* Writes debts until it is killed. */
+static void write_debts(const char *folder)
+{
+    struct err err;
+    struct owed *owed = owed_open(folder, RUN_ID, OWED_REMOVE_DRAFTS, &err);
+
+    for (int i = 0;; i = (i + 1) % 4) {
+        char state[32];
+
+        (void)snprintf(state, sizeof(state), "cmd.run:%d", i);
+        (void)owed_expect(owed, state, "file.managed:conf", &err);
+        (void)owed_settle(owed, state, &err);
+    }
+}
+
+TEST(a_run_killed_while_it_writes_debts_leaves_whole_ones_that_can_be_waived)
+{
+    const char *folder = test_folder();
+    unsigned seed = 3;
+
+    for (int round = 0; round < 60; round++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        const struct timespec pause = { 0, (long)(rand_r(&seed) % 4000000) };
+        struct owed_debts debts;
+        int status;
+        pid_t pid = fork();
+
+        if (pid == 0)
+            write_debts(folder);
+        (void)nanosleep(&pause, NULL);
+        (void)kill(pid, SIGKILL);
+        CHECK_INT(waitpid(pid, &status, 0), pid);
+        debts = list_debts(&arena, folder);
+        CHECK_INT(debts.damaged.n, 0);
+        VEC_EACH (&debts.list, debt) {
+            struct err err;
+            bool found;
+
+            CHECK_INT(owed_waive(folder, debt->state, &found, &err), 0);
+            CHECK(found);
+        }
+        debts = list_debts(&arena, folder);
+        CHECK_INT(debts.list.n, 0);
+        CHECK(debts.drafts.n <= 1); /* the next run removes it */
+    }
 }

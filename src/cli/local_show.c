@@ -105,7 +105,9 @@ int local_show(struct local *local)
     if (local_compile(local, &plan) < 0)
         return local_refuse(local);
     for (uint32_t i = 0; i < plan->count; i++)
-        value_list_push(arena, list.list, show_state(arena, plan, &plan->states[plan->order[i]]));
+        if (!plan->states[plan->order[i]].listener)
+            value_list_push(arena, list.list,
+                            show_state(arena, plan, &plan->states[plan->order[i]]));
     if ((local->args->format == FORMAT_JSON ? json_print(&out, &list, JSON_STYLE_PRETTY, &err)
                                             : yaml_print(&out, &list, &err)) < 0)
         return cli_err(local->cli, &err);
@@ -145,7 +147,8 @@ int local_check(struct local *local)
         return local_refuse(local);
     if (local_wants_record(local))
         return local_show(local);
-    printf("%u states in %u levels, no mistakes found\n", plan->count, plan->level_count);
+    printf("%u states in %u levels, no mistakes found\n", plan->count - plan->listeners,
+           plan->level_count);
     return CLI_OK;
 }
 

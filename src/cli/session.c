@@ -12,6 +12,8 @@
 #include "settings/settings.h"
 #include "state/variables.h"
 #include "state/secrets.h"
+#include "compile/builtin.h"
+#include "compile/salt.h"
 #include "compile/tree.h"
 #include "sys/account.h"
 #include "sys/clock.h"
@@ -192,7 +194,8 @@ static int learn_machine(struct session *session, const struct session_options *
         .folder = options->settings_dir ? options->settings_dir : SETTINGS_DIR,
         .strict_templates = !options->lenient,
     };
-    const struct value *id;
+    struct builtin_context salt = { .host = &session->host };
+    const struct value nothing = value_map(value_map_new(&session->arena, 0)), *id;
 
     if (facts_collect(&session->arena, &about, &session->host.facts, diags) < 0)
         return -1;
@@ -204,6 +207,9 @@ static int learn_machine(struct session *session, const struct session_options *
         .id = str_from(session->host.peel_id),
         .facts = session->host.facts,
     };
+    session->host.settings = &nothing; /* until they are known */
+    where.salt = salt_dispatch;
+    where.salt_user = &salt;
     if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0) {
         open_paths(diags, where.folder);
         return -1;

@@ -8,7 +8,9 @@
 #include "graph/cycle.h"
 #include "graph/dag.h"
 #include "graph/levels.h"
+#include "compile/dialect.h"
 #include "compile/plan.h"
+#include "compile/written.h"
 
 /* So many cycles are told, and of each so many members. */
 #define CYCLES_MAX  10
@@ -21,7 +23,8 @@ static struct dag *make_dag(struct arena *arena, const struct plan *plan)
     for (uint32_t i = 0; i < plan->count; i++)
         for (unsigned kind = 0; kind < REQUISITES; kind++) {
             /* Targets that come later require the state, which is the edge. */
-            if (requisite_rule((enum requisite)kind)->later)
+            if (requisite_rule((enum requisite)kind)->later ||
+                requisite_rule((enum requisite)kind)->apart)
                 continue;
             VEC_EACH (&plan->states[i].requisites[kind], target)
                 dag_edge(dag, *target, i, (uint8_t)kind);
@@ -78,7 +81,7 @@ static int tell_cycles(struct arena *arena, const struct plan *plan, const struc
     return -1;
 }
 
-/* For qsort_r: by level, then order, then name. */
+/* For qsort_r: by level, then order, then name; of those with a written order by that. */
 static int compare_states(const void *a, const void *b, void *plan)
 {
     const struct plan_state *states = ((const struct plan *)plan)->states;
@@ -86,9 +89,42 @@ static int compare_states(const void *a, const void *b, void *plan)
 
     if (x->level != y->level)
         return x->level < y->level ? -1 : 1;
+    if (x->dialect != y->dialect)
+        return x->dialect->written_order ? 1 : -1;
+    if (x->dialect->written_order && x->position != y->position)
+        return x->position < y->position ? -1 : 1;
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
     return strcmp(x->name, y->name);
+}
+
+/* Listeners run when everything else is done. */
+static void move_listeners(struct plan *plan)
+{
+    bool found = false;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < plan->count; i++) {
+        found |= plan->states[i].listener;
+        if (!plan->states[i].listener && plan->states[i].level > last)
+            last = plan->states[i].level;
+    }
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->states[i].listener)
+            plan->states[i].level = last + 1;
+    if (found)
+        plan->level_count = last + 2;
+}
+
+static void find_starts(struct arena *arena, struct plan *plan)
+{
+    uint32_t *starts = ARENA_ARRAY(arena, uint32_t, (size_t)plan->level_count + 1);
+
+    for (uint32_t i = 0; i < plan->count; i++)
+        starts[plan->states[i].level + 1]++;
+    for (uint32_t level = 0; level < plan->level_count; level++)
+        starts[level + 1] += starts[level];
+    plan->level_start = starts;
 }
 
 int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
@@ -100,15 +136,21 @@ int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
         return tell_cycles(arena, plan, dag, levels.resolved, diags);
-    order = ARENA_ARRAY(arena, uint32_t, plan->count);
-    for (uint32_t i = 0; i < plan->count; i++) {
-        plan->states[i].level = levels.of[i];
-        order[i] = i;
+    if (written_is_needed(plan)) {
+        written_order(arena, plan, dag);
+        plan->dag = dag = make_dag(arena, plan);
+        (void)levels_build(arena, dag, &levels); /* the order has no cycle */
     }
+    plan->level_count = levels.count;
+    for (uint32_t i = 0; i < plan->count; i++)
+        plan->states[i].level = levels.of[i];
+    move_listeners(plan);
+    order = ARENA_ARRAY(arena, uint32_t, plan->count);
+    for (uint32_t i = 0; i < plan->count; i++)
+        order[i] = i;
     if (plan->count > 1)
         qsort_r(order, plan->count, sizeof(*order), compare_states, plan);
-    plan->level_count = levels.count;
-    plan->level_start = levels.starts;
     plan->order = order;
+    find_starts(arena, plan);
     return 0;
 }

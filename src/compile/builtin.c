@@ -15,8 +15,10 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "state/host.h"
+#include "compile/filter_by.h"
 #include "compile/merging.h"
 #include "compile/output.h"
+#include "compile/tree.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -39,6 +41,32 @@ static int text_argument(struct render *render, const struct bound *bound, size_
         return -1;
     *ret = arena_strndup(render->arena, text.p, text.n);
     return 0;
+}
+
+struct value builtin_opts(struct arena *arena, const struct state_host *host)
+{
+    const char *root = host->tree ? tree_root(host->tree) : NULL;
+    struct value_map *opts = value_map_new(arena, 8), *roots = value_map_new(arena, 1);
+    struct value_list *base = value_list_new(arena, 1);
+
+    if (root)
+        value_list_push(arena, base, value_text(root));
+    value_map_set(arena, roots, value_text("base"), value_list(base));
+
+    const struct {
+        const char *key;
+        struct value value;
+    } fields[] = {
+        { "id", value_text(host->peel_id ? host->peel_id : "") },
+        { "test", value_bool(host->test) },
+        { "saltenv", value_text("base") },
+        { "pillarenv", value_text("base") },
+        { "file_client", value_text("local") },
+        { "file_roots", value_map(roots) },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        value_map_set(arena, opts, value_text(fields[i].key), fields[i].value);
+    return value_map(opts);
 }
 
 /* --- facts and settings ------------------------------------------------------- */
@@ -160,25 +188,43 @@ static int call_settings_items(struct render *render, const struct bound *bound,
     return 0;
 }
 
-/* Settings first, then facts: where Salt's config.get looks, as far as there is such a place. With
- * `merge` what the settings say lies on top of the facts. */
+/* Where config.get looks, in this order; later ones lie below when they are merged. */
+#define CONFIG_PLACES 3
+
+/* config.get(key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false,
+ * omit_master=true, omit_grains=false): what the configuration, the grains or the settings say.
+ * With `merge` all of them, the first on top. */
 static int call_config_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
+    const struct value opts = builtin_opts(render->arena, host);
+    const struct value *places[CONFIG_PLACES] = {
+        value_is_true(&bound->args[4]) ? NULL : &opts,
+        value_is_true(&bound->args[7]) ? NULL
+        : host->grains                 ? host->grains
+                                       : host->facts,
+        value_is_true(&bound->args[5]) ? NULL : host->settings,
+    };
     const char *separators;
+    struct value merged = value_absent();
     struct str path;
 
     if (argument_text(render, &bound->args[0], &path) < 0 ||
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
+    for (size_t i = CONFIG_PLACES; i-- > 0;) {
+        const struct value *found = places[i] ? follow(places[i], path, separators) : NULL;
 
-    const struct value *setting = follow(host->settings, path, separators);
-    const struct value *fact = follow(host->facts, path, separators);
-    if (value_is_true(&bound->args[3]) && setting && fact && setting->kind == VALUE_MAP &&
-        fact->kind == VALUE_MAP)
-        return merging_make(render, fact, setting, MERGING_REPLACE, ret);
-    if (setting || fact)
-        *ret = setting ? *setting : *fact;
+        if (found && value_is_true(&bound->args[3]) && merged.kind == VALUE_MAP &&
+            found->kind == VALUE_MAP) {
+            if (merging_make(render, &merged, found, MERGING_REPLACE, &merged) < 0)
+                return -1;
+        } else if (found) {
+            merged = *found;
+        }
+    }
+    if (!value_is_absent(&merged))
+        *ret = merged;
     else
         *ret = value_is_absent(&bound->args[1]) ? value_text("") : bound->args[1];
     return 0;
@@ -195,74 +241,35 @@ static int want_map(struct render *render, const struct bound *bound, const stru
                        value_describe(v));
 }
 
-/* The entry of the lookup whose key is, or matches, the fact; else that of `fallback`. */
-static const struct value *pick(struct render *render, const struct value *lookup,
-                                const struct value *fact, const struct value *fallback)
+/* A grain that a lookup is by: Salt's form first, where `os` is a text. */
+static const struct value *find_grain(const struct state_host *host, struct str path)
 {
-    const struct value_map *map = container_map(render, lookup);
-    const struct value *found = fact ? value_map_find(map, fact) : NULL;
-    const bool is_text = fact && fact->kind == VALUE_STR;
+    const struct value *found = host->grains ? follow(host->grains, path, ":.") : NULL;
 
-    /* formulas of Salt write Debian, our fact says debian */
-    for (size_t i = 0; is_text && !found && i < map->count; i++) {
-        const struct value *key = &map->pairs[i].key;
-
-        if (key->kind == VALUE_STR && key->s.n == fact->s.n &&
-            strncasecmp(key->s.p, fact->s.p, key->s.n) == 0)
-            found = &map->pairs[i].value;
-    }
-    return found ? found : value_map_find(map, fallback);
+    if (!found)
+        found = follow(host->facts, path, ":.");
+    return found || !str_is(path, "os_family") ? found : follow(host->facts, STR("os.family"), ".");
 }
 
-/* `base` is a map, or the key of one in the lookup. */
-static int lay_on_base(struct render *render, const struct value *lookup, const struct value *base,
-                       struct value *result)
-{
-    const struct value *below = base;
-    struct str key;
-
-    if (base->kind != VALUE_MAP) {
-        if (argument_text(render, base, &key) < 0)
-            return -1;
-        below = value_get_str(lookup, key);
-    }
-    if (below && result->kind == VALUE_MAP)
-        return merging_make(render, below, result, MERGING_REPLACE, result);
-    if (below && result->kind == VALUE_NULL)
-        *result = *below;
-    return 0;
-}
-
-/* grains_filter_by(lookup, grain='os.family', merge=none, default='default', base=none) */
+/* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
 static int call_filter_by(struct render *render, const struct bound *bound, struct value *ret)
 {
-    const struct value *lookup = &bound->args[0], *merge = &bound->args[2];
-    const struct value *base = &bound->args[4], *fact = NULL;
-    struct str grain;
+    struct str grain = STR("os_family");
 
-    if (want_map(render, bound, lookup, "the lookup") < 0)
+    if (bound->args[1].kind != VALUE_MAP && argument_text(render, &bound->args[1], &grain) < 0)
         return -1;
-    if (bound->args[1].kind == VALUE_MAP && argument_is_none(merge)) {
-        merge = &bound->args[1]; /* the second argument may be the map to merge */
-        grain = STR("os.family");
-    } else if (argument_text(render, &bound->args[1], &grain) < 0) {
-        return -1;
-    }
-    fact = follow(context_of(bound)->host->facts, grain, ".:");
-    if (!fact && context_of(bound)->host->grains)
-        fact = follow(context_of(bound)->host->grains, grain, ".:"); /* os_family */
+    return filter_by(render, bound, find_grain(context_of(bound)->host, grain), ret);
+}
 
-    const struct value *found = pick(render, lookup, fact, &bound->args[3]);
-    struct value result = found ? *found : value_null();
-    if (!argument_is_none(base) && lay_on_base(render, lookup, base, &result) < 0)
+/* pillar.filter_by(lookup, pillar, merge=none, default='default', base=none) */
+static int call_pillar_filter_by(struct render *render, const struct bound *bound,
+                                 struct value *ret)
+{
+    struct str path;
+
+    if (argument_text(render, &bound->args[1], &path) < 0)
         return -1;
-    if (!value_is_true(merge)) { /* pillar.get gives an empty text for what is not there */
-        *ret = result;
-        return 0;
-    }
-    if (want_map(render, bound, merge, "merge") < 0)
-        return -1;
-    return merging_make(render, &result, merge, MERGING_REPLACE, ret);
+    return filter_by(render, bound, follow(context_of(bound)->host->settings, path, ":."), ret);
 }
 
 /* defaults.merge(dest, upd, merge_lists=false, in_place=true, convert_none=true) */
@@ -533,7 +540,8 @@ static int call_raise(struct render *render, const struct bound *bound, struct v
 
 /* clang-format off */
 const struct function builtin_salt_functions[] = {
-    { "config.get", "key, default?, delimiter=none, merge=none", call_config_get, "a setting, else a fact" },
+    { "config.get", "key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false, omit_master=true, omit_grains=false",
+      call_config_get, "what the configuration, the facts or the settings say" },
     { "cmd.has_exec", "cmd", call_has_exec, "whether a program is on the path" },
     { "defaults.merge", "dest, upd, merge_lists=false, in_place=true, convert_none=true",
       call_defaults_merge, "both maps, the second on top" },
@@ -543,11 +551,13 @@ const struct function builtin_salt_functions[] = {
     { "file.file_exists", "path", call_file_exists, "whether a file is there" },
     { "facts.get", "key, default?", call_facts_get, "a fact by path" },
     { "facts.items", "", call_facts_items, "all facts" },
-    { "grains.filter_by", "lookup_dict, grain='os.family', merge=none, default='default', base=none",
+    { "grains.filter_by", "lookup_dict, grain='os_family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that fits this machine" },
     { "grains.get", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
     { "grains.item", "key, default?", call_grains_get, "a fact by path" },
     { "grains.items", "", call_grains_items, "all facts" },
+    { "pillar.filter_by", "lookup_dict, pillar, merge=none, default='default', base=none",
+      call_pillar_filter_by, "the entry of a map that fits a setting" },
     { "pillar.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
       call_settings_get, "a setting by path" },
     { "pillar.items", "", call_settings_items, "all settings" },

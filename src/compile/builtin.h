@@ -23,6 +23,9 @@ struct builtin_context {
     struct output_list *outputs; /* NULL: outputs() is an error */
 };
 
+/* `opts`: what the configuration says, in the words of Salt. */
+struct value builtin_opts(struct arena *arena, const struct state_host *host);
+
 /* The globals; end with a line without name. */
 extern const struct function builtin_globals[];
 

@@ -6,9 +6,11 @@
 #include "compile/contest.h"
 #include "compile/decl.h"
 #include "compile/delegate.h"
+#include "compile/dialect.h"
 #include "state/managed.h"
 #include "compile/generic.h"
 #include "state/host.h"
+#include "compile/listen.h"
 #include "compile/load.h"
 #include "compile/lookup.h"
 #include "state/module.h"
@@ -83,6 +85,8 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         .ref = decl->ref,
         .at = value_place(&decl->where),
         .module = decl->module,
+        .dialect = decl->dialect,
+        .sequence = decl->sequence,
     };
 
     if (delegate_read(c->arena, decl, &state.module, &origin.args, c->diags) < 0)
@@ -234,10 +238,9 @@ static void resolve(struct compiling *c)
 
 static void decode(struct compiling *c)
 {
-    struct diags *unknown = c->host->strict_params ? NULL : c->warnings;
-
     for (size_t i = 0; i < c->states.n; i++) {
         struct plan_state *state = &c->states.p[i];
+        struct diags *unknown = plan_is_strict(state, c->host) ? NULL : c->warnings;
 
         if (c->origins.p[i].broken)
             continue;
@@ -248,14 +251,33 @@ static void decode(struct compiling *c)
     }
 }
 
+/* A warning that says what another one says is told once: a formula has its habits. */
+static void drop_repeated(struct diags *warnings)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct map told = MAP_INIT_IN(&scratch);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < warnings->list.n; i++) {
+        void **place = map_place(&told, str_from(warnings->list.p[i].text));
+
+        if (!*place)
+            warnings->list.p[kept++] = warnings->list.p[i];
+        *place = warnings;
+    }
+    warnings->list.n = kept;
+}
+
 /* Arguments that are wrong whatever the file that is missing would have added. */
 static void check_given(struct compiling *c)
 {
-    struct diags *unknown = c->host->strict_params ? NULL : c->warnings;
+    for (size_t i = 0; i < c->states.n; i++) {
+        const struct plan_state *state = &c->states.p[i];
 
-    for (size_t i = 0; i < c->states.n; i++)
         if (!c->origins.p[i].broken)
-            (void)plan_check_given(c->arena, &c->states.p[i], unknown, c->diags);
+            (void)plan_check_given(c->arena, state,
+                                   plan_is_strict(state, c->host) ? NULL : c->warnings, c->diags);
+    }
 }
 
 /* Only who cleans a folder asks for the paths of all. */
@@ -297,6 +319,19 @@ static void pick(struct compiling *c)
         diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(near));
 }
 
+/* States that react at the end; the array moves, and with it what the names stand for. */
+static void add_listeners(struct compiling *c)
+{
+    const uint32_t count = (uint32_t)c->states.n, more = listen_count(c->states.p, count);
+
+    if (more == 0)
+        return;
+    for (uint32_t i = 0; i < more; i++)
+        VEC_PUSH_IN(c->arena, &c->states, (struct plan_state){ 0 });
+    listen_add(c->arena, c->states.p, count);
+    name_states(c);
+}
+
 /* --- the whole --------------------------------------------------------------------------- */
 
 static void begin(struct compiling *c, struct arena *arena, struct state_host *host,
@@ -317,6 +352,7 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
                   const struct plan **ret)
 {
     struct plan *plan = ARENA_NEW(c->arena, struct plan);
+    uint32_t shown;
 
     /* With a file missing, most of what is said of requisites would be because of that. */
     if (c->load.broken) {
@@ -331,11 +367,14 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     resolve(c);
     decode(c);
     pick(c);
+    shown = (uint32_t)c->states.n;
+    add_listeners(c);
     if (c->states.n == 0 && diags_count(c->diags) == before)
         return diag_add(c->diags, (struct place){ 0 }, "no states built from request");
     *plan = (struct plan){
         .states = c->states.p,
         .count = (uint32_t)c->states.n,
+        .listeners = (uint32_t)c->states.n - shown,
         .refs = refs,
         .outputs = c->outputs,
         .warnings = c->warnings,
@@ -345,6 +384,7 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     (void)arrange_plan(c->arena, plan, c->diags);
     if (diags_count(c->diags) > before)
         return -1;
+    drop_repeated(c->warnings);
     contest_tell(plan, c->warnings);
     *ret = plan;
     return 0;
@@ -448,7 +488,7 @@ int compile_single(struct arena *arena, struct state_host *host, const char *mod
 {
     const size_t before = diags_count(diags);
     const struct value name = value_text(module), id_value = value_text(id);
-    const struct decl_file file = { .file = module, .ref = "" };
+    const struct decl_file file = { .file = module, .ref = "", .dialect = &dialect_zy };
     const struct module *found = decl_module(name.s, &name, diags);
     struct renderer *renderer;
     struct compiling c;

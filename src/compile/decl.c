@@ -212,6 +212,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
         .id = reader->id_text,
         .module = module,
         .ref = reader->file->ref,
+        .dialect = reader->file->dialect,
         .where = *reader->id,
         .args = args,
         .file = reader->file->file,

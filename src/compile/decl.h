@@ -24,6 +24,7 @@
 #include "base/vec.h"
 #include "data/value.h"
 
+struct dialect;
 struct diags;
 struct module;
 
@@ -31,10 +32,12 @@ struct decl {
     const char *name; /* "pkg.installed:nginx" */
     const char *id;
     const struct module *module;
-    const char *ref;        /* the file that declared it first */
-    struct value where;     /* the ID, with its place */
-    struct value_map *args; /* names to values, requisites included */
-    const void *file;       /* the newest file that declared it */
+    const char *ref;               /* the file that declared it first */
+    const struct dialect *dialect; /* of that file */
+    uint32_t sequence;             /* its place among all declarations, as they are written */
+    struct value where;            /* the ID, with its place */
+    struct value_map *args;        /* names to values, requisites included */
+    const void *file;              /* the newest file that declared it */
     bool excluded;
     bool broken; /* a mistake was told; kept so that those who name it are not told off too */
 };
@@ -56,6 +59,7 @@ void decl_set_init(struct decl_set *set, struct arena *arena);
 struct decl_file {
     const void *file;
     const char *ref;
+    const struct dialect *dialect;
     bool extend; /* the body changes what is there */
 };
 

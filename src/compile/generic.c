@@ -7,11 +7,13 @@
 #include "base/suggest.h"
 #include "data/params.h"
 #include "data/value.h"
+#include "compile/dialect.h"
 #include "compile/guards.h"
 #include "state/module.h"
 #include "compile/output.h"
 #include "compile/plan.h"
 #include "compile/requisite.h"
+#include "sys/clock.h"
 
 #define ARGS struct generic_args
 
@@ -28,6 +30,7 @@ struct generic_args {
     mode_t umask;
     enum param_tristate test;
     enum param_tristate parallel;
+    enum param_tristate implied_order;
 };
 
 /* clang-format off */
@@ -43,6 +46,7 @@ static const struct param generic_params[] = {
     PARAM("umask", MODE, ARGS, umask, "what new files and folders, and commands, do not allow", PARAM_GIVEN(ARGS, has_umask)),
     PARAM("test", TRISTATE, ARGS, test, "true: only say what would change"),
     PARAM("parallel", TRISTATE, ARGS, parallel, "false: no other state of the level runs at the same time"),
+    PARAM("implied_order", TRISTATE, ARGS, implied_order, "false: it waits for nothing but its requisites"),
     PARAM("reload_modules", BOOL, ARGS, reload_modules, "modules never have to be loaded again"),
     PARAM("name", ANY, ARGS, name, "what the state is about, when that is not its ID"),
     { 0 },
@@ -56,13 +60,13 @@ static const struct param retry_params[] = {
     PARAM("attempts", INT, struct retry_args, attempts, "tries after the first",
           .default_text = "1", PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
     PARAM("interval", DURATION, struct retry_args, interval, "seconds between them",
-          .default_text = "10", PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
+          PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
     PARAM("splay", DURATION, struct retry_args, splay, "up to so many seconds more, by chance",
           PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
     { 0 },
 };
 
-/* What Salt has and we would have to ignore: better to say so. */
+/* What Salt has and would do nothing here: told in files of ours, accepted in Salt's. */
 static const struct { const char *key, *hint; } refused[] = {
     { "aggregate", "only package states work together, and they do so anyway" },
     { "fire_event", "every result is an event already" },
@@ -86,7 +90,8 @@ void generic_offer(struct suggest *suggest)
         suggest_offer(suggest, str_from(param->name));
     suggest_offer(suggest, STR("names"));
     for (const struct requisite_form *form = requisite_forms; form->name; form++)
-        suggest_offer(suggest, str_from(form->name));
+        if (!form->internal)
+            suggest_offer(suggest, str_from(form->name));
 }
 
 /* --- order and retry ------------------------------------------------------------------- */
@@ -135,8 +140,8 @@ static int check_until(const struct value *v, struct diags *diags)
     return -1;
 }
 
-static int read_retry(struct arena *arena, const struct value *v, struct plan_retry *ret,
-                      struct diags *diags)
+static int read_retry(struct arena *arena, const struct value *v, const struct dialect *dialect,
+                      struct plan_retry *ret, struct diags *diags)
 {
     static const char *const checked[] = { "until", NULL };
     const struct params_policy policy = { .owner = "retry", .allowed = checked };
@@ -158,21 +163,30 @@ static int read_retry(struct arena *arena, const struct value *v, struct plan_re
     if (check_until(&map, diags) < 0 ||
         params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
         return -1;
+    if (dialect->attempts_total && value_get(&map, "attempts") && args.attempts > 0)
+        args.attempts--;
+    if (!value_get(&map, "interval"))
+        args.interval = dialect->retry_interval * CLOCK_SECOND;
     *ret = (struct plan_retry){ args.attempts, args.interval, args.splay };
     return 0;
 }
 
 /* --- splitting ------------------------------------------------------------------------- */
 
-static int check_key(const struct value_pair *pair, struct diags *diags)
+/* The hint for an attribute of Salt that we have no use for; NULL: it is none. */
+static const char *find_refused(struct str key)
 {
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-        if (str_is(pair->key.s, refused[i].key)) {
-            (void)value_diag(diags, &pair->key, "'%s' would do nothing here", refused[i].key);
-            diag_hint(diags, "%s", refused[i].hint);
-            return -1;
-        }
-    return 0;
+        if (str_is(key, refused[i].key))
+            return refused[i].hint;
+    return NULL;
+}
+
+static int refuse_key(const struct value *key, const char *hint, struct diags *diags)
+{
+    (void)value_diag(diags, key, "'%s' would do nothing here", key->s.p);
+    diag_hint(diags, "%s", hint);
+    return -1;
 }
 
 /* Salt calls a function where such a text stands, when the state starts. Here it would be text. */
@@ -193,9 +207,10 @@ static int check_slots(const struct value *v, struct diags *diags)
     return result;
 }
 
-static int split(struct arena *arena, const struct value_map *args, const struct module *module,
+static int split(struct arena *arena, const struct value_map *args, const struct plan_state *state,
                  struct value_map *generic, struct value_map *body, struct diags *diags)
 {
+    const struct module *module = state->module;
     int result = 0;
 
     for (size_t i = 0; i < args->count; i++) {
@@ -213,8 +228,9 @@ static int split(struct arena *arena, const struct value_map *args, const struct
                 result |= value_diag(
                     diags, &pair->value,
                     "outputs() can be used in arguments of the module, not in '%s'", key.p);
-        } else if (check_key(pair, diags) < 0) {
-            result = -1;
+        } else if (find_refused(key)) {
+            if (!state->dialect->salt_attributes)
+                result = refuse_key(&pair->key, find_refused(key), diags);
         } else {
             value_map_set(arena, body, pair->key, pair->value);
         }
@@ -248,7 +264,7 @@ static const char *module_user(const struct module *module, const struct value_m
 static int check_sense(const struct generic_args *args, const struct plan_state *state,
                        const struct value *where, struct diags *diags)
 {
-    if (args->test == PARAM_IS_FALSE) {
+    if (args->test == PARAM_IS_FALSE && !state->dialect->salt_attributes) {
         (void)value_diag(diags, where, "'test: false' would do nothing here");
         diag_hint(diags, "a dry run never acts");
         return -1;
@@ -258,7 +274,8 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
                          (unsigned)args->umask);
         return -1;
     }
-    if (args->runas && state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
+    if (args->runas && !state->dialect->salt_attributes &&
+        state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
         (void)value_diag(diags, where, "'runas' would do nothing here: '%s' has no command",
                          state->module->name);
         return -1;
@@ -273,17 +290,20 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     struct value_map *map = value_map_new(arena, 0); /* most have none */
     const struct value generic = value_map(map);
     struct generic_args got = { 0 };
-    int result = split(arena, args, state->module, map, ret_body, diags);
+    int result = split(arena, args, state, map, ret_body, diags);
 
     result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
     result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);
     result |= guards_read(arena, got.unless, "unless", &state->unless, diags);
     result |= guards_read_commands(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
     result |= read_order(arena, got.order, &state->order, diags);
-    result |= read_retry(arena, got.retry, &state->retry, diags);
+    result |= read_retry(arena, got.retry, state->dialect, &state->retry, diags);
     if (map->count > 0)
         result |= check_sense(&got, state, &map->pairs[0].key, diags);
     place_name(arena, state->module, got.name, ret_body);
+    state->has_order = got.order && got.order->kind != VALUE_NULL;
+    state->parallel = got.parallel == PARAM_IS_TRUE;
+    state->no_implied = got.implied_order == PARAM_IS_FALSE;
     state->creates = got.creates;
     state->failhard = got.failhard;
     state->dry = got.test == PARAM_IS_TRUE;

@@ -10,6 +10,7 @@
 #include "jinja/jinja.h"
 #include "jinja/trace.h"
 #include "compile/compile.h"
+#include "compile/dialect.h"
 #include "state/host.h"
 #include "jinja/relocate.h"
 #include "compile/renderer.h"
@@ -45,7 +46,7 @@ static int read_text(struct load *load, const char *path, struct str *ret)
 /* Most state files of data have nothing to render, and are read where they are. */
 static int parse_plain(struct load *load, const char *path, struct str text, struct value *ret)
 {
-    const struct yaml_options options = { .lasting = true };
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path), .lasting = true };
 
     return yaml_parse(load->arena, path, text, &options, ret, load->diags);
 }
@@ -54,6 +55,7 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path) };
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = load->diags->list.n;
     bool is_template;
@@ -70,7 +72,7 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
         return diag_add(load->diags, (struct place){ .file = path },
                         "compiler: render %s: the result is over %zu bytes", path,
                         LOAD_RENDERED_MAX);
-    result = yaml_parse(load->arena, path, buf_view(&out), NULL, ret, load->diags);
+    result = yaml_parse(load->arena, path, buf_view(&out), &options, ret, load->diags);
     if (!str_eq(text, buf_view(&out)))
         relocate(load->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, load->diags, before);
     return result;
@@ -196,7 +198,7 @@ static int keep_excludes(struct load *load, const struct load_file *file, const 
 
 void load_exclude(struct load *load, const struct value *v)
 {
-    static const struct load_file nobody = { .ref = "", .path = "" };
+    static const struct load_file nobody = { .ref = "", .path = "", .dialect = &dialect_zy };
 
     (void)keep_excludes(load, &nobody, v);
 }
@@ -221,9 +223,18 @@ static section_fn *find_section(const struct value *key)
     return NULL;
 }
 
+/* As they are written; what a file includes has its numbers already. */
+static void number_decls(struct load *load, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++)
+        load->decls.list.p[i]->sequence = load->numbered++;
+}
+
 static int read_document(struct load *load, const struct load_file *file, const struct value *doc)
 {
-    const struct decl_file by = { .file = file, .ref = file->ref };
+    const struct decl_file by = { .file = file, .ref = file->ref, .dialect = file->dialect };
+    const size_t first = load->decls.list.n;
+    size_t last;
     int result = 0;
 
     if (doc->kind == VALUE_NULL)
@@ -238,7 +249,8 @@ static int read_document(struct load *load, const struct load_file *file, const 
         if (!find_section(&pair->key))
             result |= decl_read(&load->decls, &by, &pair->key, &pair->value, load->diags);
     }
-    if (load->decls.list.n > COMPILE_STATES_MAX)
+    last = load->decls.list.n;
+    if (last > COMPILE_STATES_MAX)
         return value_diag(load->diags, doc, "more than %d states in one run", COMPILE_STATES_MAX);
     for (size_t i = 0; i < doc->map->count; i++) {
         const struct value_pair *pair = &doc->map->pairs[i];
@@ -247,6 +259,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
         if (read)
             result |= read(load, file, &pair->value);
     }
+    number_decls(load, first, last);
     return result;
 }
 
@@ -309,6 +322,7 @@ static struct load_file *new_file(struct load *load, struct str ref, const char 
 
     file->ref = arena_strndup(load->arena, ref.p, ref.n);
     file->path = path;
+    file->dialect = dialect_of(path);
     file->is_init = (str_ends(whole, STR("/init.zy")) || str_ends(whole, STR("/init.sls"))) &&
                     !str_ends(ref, STR(".init"));
     (void)map_set(&load->files, whole, file);
@@ -354,6 +368,12 @@ int load_match(struct load *load, struct str ref, const struct value *where,
     return 0;
 }
 
+/* Who closes the cycle is on top of the stack. */
+static bool is_cycle_fine(const struct load *load)
+{
+    return load->stack.n > 0 && load->stack.p[load->stack.n - 1]->dialect->ignores_cycles;
+}
+
 int load_ref(struct load *load, struct str ref, const struct value *where)
 {
     struct load_file *file = map_find(&load->refs, ref);
@@ -370,7 +390,7 @@ int load_ref(struct load *load, struct str ref, const struct value *where)
             return read_file(load, new_file(load, ref, path), where);
         (void)map_set(&load->refs, arena_str(load->arena, ref), file);
     }
-    return is_on_stack(load, file) ? refuse_cycle(load, file, where) : 0;
+    return is_on_stack(load, file) && !is_cycle_fine(load) ? refuse_cycle(load, file, where) : 0;
 }
 
 /* --- at the end --------------------------------------------------------------------------- */
@@ -455,9 +475,14 @@ int load_finish(struct load *load)
     int result = 0;
 
     VEC_EACH (&load->extends, extend) {
-        const struct decl_file by = { extend->file, extend->file->ref, .extend = true };
+        const struct decl_file by = { .file = extend->file,
+                                      .ref = extend->file->ref,
+                                      .dialect = extend->file->dialect,
+                                      .extend = true };
+        const size_t first = load->decls.list.n;
 
         result |= decl_read(&load->decls, &by, extend->id, extend->body, load->diags);
+        number_decls(load, first, load->decls.list.n);
     }
     VEC_EACH (&load->excludes, exclude)
         result |= apply_exclude(load, exclude);

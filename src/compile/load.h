@@ -4,8 +4,8 @@
  *     load_init -> { load_ref | load_top }... -> load_finish
  *
  * A file is loaded once, however often it is included. An include cycle is a
- * mistake; a diamond is none. `extend` and `exclude` of all files are applied at
- * the end, when everything is known.
+ * mistake, except between Salt files; a diamond is none. `extend` and `exclude` of all files are
+ * applied at the end, when everything is known.
  *
  * Places in messages are those of the file that a person edits, also when a mistake
  * is in what its template made (jinja/relocate.h).
@@ -23,6 +23,7 @@
 
 struct arena;
 struct buf;
+struct dialect;
 struct diags;
 struct renderer;
 struct state_host;
@@ -52,6 +53,7 @@ struct load {
     struct map refs;  /* struct load_file by every reference to it */
     VEC(struct load_extend) extends;
     VEC(struct load_exclude) excludes;
+    uint32_t numbered;                   /* declarations that have their place */
     bool broken;                         /* a file is missing or cannot be read */
     VEC(const struct load_file *) stack; /* what includes what, right now */
 };
@@ -60,6 +62,7 @@ struct load {
 struct load_file {
     const char *ref; /* the first by which it was named */
     const char *path;
+    const struct dialect *dialect;
     bool is_init; /* its reference is its folder */
 };
 

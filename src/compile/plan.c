@@ -2,7 +2,9 @@
 
 #include "base/map.h"
 #include "base/suggest.h"
+#include "compile/dialect.h"
 #include "compile/generic.h"
+#include "state/host.h"
 #include "state/module.h"
 #include "compile/output.h"
 
@@ -11,6 +13,11 @@ int64_t plan_find(const struct plan *plan, const char *name)
     const struct plan_state *state = map_find(plan->names, str_from(name));
 
     return state ? state - plan->states : -1;
+}
+
+bool plan_is_strict(const struct plan_state *state, const struct state_host *host)
+{
+    return host->strict_params && !state->dialect->ignores_parameters;
 }
 
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,

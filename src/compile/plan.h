@@ -21,8 +21,10 @@
 #include "data/value.h"
 
 struct dag;
+struct dialect;
 struct module;
 struct output_list;
+struct state_host;
 
 /* What a state may demand of others. Every other form is rewritten to one of these by the compiler.
  */
@@ -36,8 +38,11 @@ enum requisite {
     REQUISITE_ONFAIL,        /* one of them failed */
     REQUISITE_ONFAIL_ALL,    /* all of them failed */
     REQUISITE_PREREQ,        /* one of them would change; they come later, not before */
+    REQUISITE_LISTEN,        /* a change of one makes it react at the end; no order */
+    REQUISITE_IMPLIED,       /* it plainly needs them, and they come first (compile/implied.h) */
+    REQUISITE_ORDER,         /* they are written before it (compile/written.h) */
 };
-#define REQUISITES (REQUISITE_PREREQ + 1)
+#define REQUISITES (REQUISITE_ORDER + 1)
 
 /* What a requisite demands. The names, and all that differs between requisites, stand in the one
  * table of compile/requisite.c. */
@@ -48,10 +53,11 @@ struct requisite_rule {
     bool change;       /* a change of one of them is a reason to act */
     bool only_change;  /* and without one nothing is done */
     bool later;        /* targets come later, and require this state */
+    bool apart;        /* they may come before or behind it */
     const char *style; /* of its arrows in drawings */
 };
 const struct requisite_rule *requisite_rule(enum requisite requisite);
-/* As users write it: "require", "onfail_all". */
+/* As users write it: "require", "onfail_all"; "implied" and "written order", which nobody does. */
 const char *requisite_name(enum requisite requisite);
 
 struct plan_targets {
@@ -92,10 +98,17 @@ struct plan_state {
     bool deferred;     /* has outputs('...') in it: decoded when it starts */
 
     struct plan_targets requisites[REQUISITES];
+    const struct dialect *dialect; /* of its file */
+    uint32_t sequence;             /* its declaration, counted as written */
+    uint32_t position;             /* among the states whose order is the written one */
+    bool listener; /* reacts at the end for another state; not shown unless it does */
     struct plan_guards onlyif, unless, check_cmd;
     struct param_strs creates; /* paths: all there, nothing to do */
     const char *guard_user;    /* runas of the guards; NULL: ours */
     int64_t order;
+    bool has_order;
+    bool parallel;   /* its author says that it may run together with its neighbours */
+    bool no_implied; /* only what is written says what it waits for */
     struct plan_retry retry;
     bool failhard;
     bool dry;   /* looked at and never applied */
@@ -112,6 +125,7 @@ struct map;
 struct plan {
     struct plan_state *states;
     uint32_t count;
+    uint32_t listeners;    /* of these, the last ones: they are shown only when they react */
     const struct dag *dag; /* edges typed by enum requisite */
     uint32_t level_count;
     const uint32_t *order;       /* state numbers by level, order, name: as results are listed */
@@ -132,6 +146,9 @@ int64_t plan_find(const struct plan *plan, const char *name);
  * added to `diags`. */
 int plan_decode(struct arena *arena, const struct plan_state *state, const struct value *body,
                 struct diags *unknown, const void **ret_args, struct diags *diags);
+
+/* Are unknown parameters of the state a mistake? */
+bool plan_is_strict(const struct plan_state *state, const struct state_host *host);
 
 /* What can be told of the arguments that are there while others are not known yet: unknown
  * parameters, and values that do not fit. */

@@ -20,81 +20,12 @@ struct renderer {
     struct state_host *host;
     struct builtin_context context;
     struct jinja *jinja;
-    struct arena arena;  /* of the environment: globals */
-    const char *folder;  /* of the file that is rendered, for "./x" */
+    struct arena arena; /* of the environment: globals */
+    const char *folder; /* of the file that is rendered, for "./x" */
+    const char *ref;    /* and its reference and path, when it is a state file; NULL */
+    const char *path;
     bool relative_names; /* templates known to the environment by a relative name */
 };
-
-/* --- what the environment asks for ---------------------------------------------- */
-
-/* "./x" and "../x" begin at the folder of the file that is rendered; the rest at the root. */
-static int load(void *user, struct str name, struct arena *arena, struct str *ret_text,
-                struct err *err)
-{
-    struct renderer *renderer = user;
-    const char *path = arena_strndup(arena, name.p, name.n);
-
-    if (str_starts(name, STR("./")) || str_starts(name, STR("../"))) {
-        path = path_normalise(arena, path_join(arena, renderer->folder, path));
-        renderer->relative_names = true;
-    }
-    return tree_read(renderer->host->tree, arena, path, ret_text, err);
-}
-
-static int64_t now(void *user)
-{
-    (void)user;
-    return clock_now();
-}
-
-static uint64_t random_number(void *user)
-{
-    uint64_t number = 0;
-
-    (void)user;
-    arc4random_buf(&number, sizeof(number));
-    return number;
-}
-
-static void make_environment(struct renderer *renderer)
-{
-    const struct state_host *host = renderer->host;
-    const struct jinja_options options = {
-        .lenient = !host->strict_templates,
-        .builtins = &filter_builtins,
-        .load = host->tree ? load : NULL,
-        .now = now,
-        .random = random_number,
-        .user = renderer,
-    };
-
-    jinja_free(renderer->jinja);
-    renderer->relative_names = false;
-    renderer->jinja = jinja_new(&options);
-    jinja_add_functions(renderer->jinja, builtin_globals, &renderer->context);
-    jinja_add_functions(renderer->jinja, salt_globals, &renderer->context);
-    jinja_add_global(renderer->jinja, "salt", salt_value(&renderer->arena, &renderer->context));
-}
-
-struct renderer *renderer_new(struct state_host *host, struct output_list *outputs)
-{
-    struct renderer *renderer = mem_zalloc(sizeof(*renderer));
-
-    renderer->host = host;
-    renderer->context = (struct builtin_context){ host, outputs };
-    renderer->folder = "";
-    make_environment(renderer);
-    return renderer;
-}
-
-void renderer_free(struct renderer *renderer)
-{
-    if (!renderer)
-        return;
-    jinja_free(renderer->jinja);
-    arena_done(&renderer->arena);
-    free(renderer);
-}
 
 /* --- what a template sees ---------------------------------------------------------- */
 
@@ -135,6 +66,7 @@ static void set_state_place(struct arena *arena, struct value_map *map, const ch
 
     set(arena, map, "sls", value_text(ref));
     set(arena, map, "slspath", value_text(slspath));
+    set(arena, map, "sls_path", value_text(replaced(arena, slspath, '/', '_')));
     set(arena, map, "slsdotpath", value_text(replaced(arena, slspath, '/', '.')));
     set(arena, map, "slscolonpath", value_text(replaced(arena, slspath, '/', ':')));
 }
@@ -142,19 +74,102 @@ static void set_state_place(struct arena *arena, struct value_map *map, const ch
 static struct value_map *new_context(struct arena *arena, const struct state_host *host,
                                      const char *path)
 {
-    struct value_map *map = value_map_new(arena, 16), *opts = value_map_new(arena, 2);
+    struct value_map *map = value_map_new(arena, 16);
 
-    set(arena, opts, "id", value_text(host->peel_id ? host->peel_id : ""));
-    set(arena, opts, "test", value_bool(host->test));
     set(arena, map, "facts", *host->facts);
     set(arena, map, "grains", host->grains ? *host->grains : *host->facts);
     set(arena, map, "settings", *host->settings);
     set(arena, map, "pillar", *host->settings);
-    set(arena, map, "opts", value_map(opts));
+    set(arena, map, "opts", builtin_opts(arena, host));
     set(arena, map, "saltenv", value_text("base"));
     set_template_place(arena, map, path);
     return map;
 }
+
+/* --- what the environment asks for ---------------------------------------------- */
+
+/* "./x" and "../x" begin at the folder of the file that is rendered; the rest at the root. */
+static int load(void *user, struct str name, struct arena *arena, struct str *ret_text,
+                struct err *err)
+{
+    struct renderer *renderer = user;
+    const char *path = arena_strndup(arena, name.p, name.n);
+
+    if (str_starts(name, STR("./")) || str_starts(name, STR("../"))) {
+        path = path_normalise(arena, path_join(arena, renderer->folder, path));
+        renderer->relative_names = true;
+    }
+    return tree_read(renderer->host->tree, arena, path, ret_text, err);
+}
+
+static int64_t now(void *user)
+{
+    (void)user;
+    return clock_now();
+}
+
+static uint64_t random_number(void *user)
+{
+    uint64_t number = 0;
+
+    (void)user;
+    arc4random_buf(&number, sizeof(number));
+    return number;
+}
+
+static const struct value *about(void *user, const char *template, struct arena *arena)
+{
+    const struct renderer *renderer = user;
+    struct value *all = ARENA_NEW(arena, struct value);
+
+    *all = value_map(new_context(arena, renderer->host, template));
+    if (renderer->ref)
+        set_state_place(arena, all->map, renderer->ref, renderer->path);
+    return all;
+}
+
+static void make_environment(struct renderer *renderer)
+{
+    const struct state_host *host = renderer->host;
+    const struct jinja_options options = {
+        .lenient = !host->strict_templates,
+        .builtins = &filter_builtins,
+        .load = host->tree ? load : NULL,
+        .about = about,
+        .now = now,
+        .random = random_number,
+        .user = renderer,
+    };
+
+    jinja_free(renderer->jinja);
+    renderer->relative_names = false;
+    renderer->jinja = jinja_new(&options);
+    jinja_add_functions(renderer->jinja, builtin_globals, &renderer->context);
+    jinja_add_functions(renderer->jinja, salt_globals, &renderer->context);
+    jinja_add_global(renderer->jinja, "salt", salt_value(&renderer->arena, &renderer->context));
+}
+
+struct renderer *renderer_new(struct state_host *host, struct output_list *outputs)
+{
+    struct renderer *renderer = mem_zalloc(sizeof(*renderer));
+
+    renderer->host = host;
+    renderer->context = (struct builtin_context){ host, outputs };
+    renderer->folder = "";
+    make_environment(renderer);
+    return renderer;
+}
+
+void renderer_free(struct renderer *renderer)
+{
+    if (!renderer)
+        return;
+    jinja_free(renderer->jinja);
+    arena_done(&renderer->arena);
+    free(renderer);
+}
+
+/* --- rendering --------------------------------------------------------------------- */
 
 static int run(struct renderer *renderer, struct arena *arena, const char *path, struct str text,
                struct value_map *context, struct buf *out, struct trace *trace, struct diags *diags)
@@ -172,9 +187,14 @@ int renderer_run_state(struct renderer *renderer, const char *ref, const char *p
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *context = new_context(&arena, renderer->host, path);
+    int result;
 
     set_state_place(&arena, context, ref, path);
-    return run(renderer, &arena, path, text, context, out, trace, diags);
+    renderer->ref = ref;
+    renderer->path = path;
+    result = run(renderer, &arena, path, text, context, out, trace, diags);
+    renderer->ref = renderer->path = NULL;
+    return result;
 }
 
 int renderer_run(struct renderer *renderer, const char *path, struct str text,

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "compile/decl.h"
+#include "compile/dialect.h"
 #include "compile/lookup.h"
 
 /* So many unknown targets get a suggestion: each looks at every state. */
@@ -29,7 +30,9 @@ const struct requisite_form requisite_forms[] = {
     BOTH("onfail",        KIND(ONFAIL,        .failure = true, .one = true, .style = "stroke:#c00")),
     BOTH("onfail_all",    KIND(ONFAIL_ALL,    .failure = true, .style = "stroke:#c00")),
     BOTH("prereq",        KIND(PREREQ,        .later = true, .style = "stroke-dasharray:4")),
-    BOTH("listen",        .kind = REQUISITE_WATCH),
+    BOTH("listen",        KIND(LISTEN,        .apart = true)),
+    BOTH("implied",       KIND(IMPLIED,       .style = "stroke:#999"), .internal = true),
+    BOTH("written order", KIND(ORDER,         .style = "stroke:#999"), .internal = true),
     BOTH("onfail_any",    .kind = REQUISITE_ONFAIL),
     BOTH("use",           .use = true),
     { 0 },
@@ -67,7 +70,7 @@ const struct requisite_rule *requisite_rule(enum requisite requisite)
 const struct requisite_form *requisite_form_find(struct str key)
 {
     for (const struct requisite_form *form = requisite_forms; form->name; form++)
-        if (str_is(key, form->name))
+        if (!form->internal && str_is(key, form->name))
             return form;
     return NULL;
 }
@@ -160,6 +163,8 @@ int requisite_find(struct arena *arena, const struct lookup *lookup, const struc
 int requisite_add(struct requisites *requisites, uint32_t state, enum requisite kind,
                   uint32_t target)
 {
+    if (kind == REQUISITE_LISTEN && !requisites->states[state].dialect->listen_at_end)
+        kind = REQUISITE_WATCH;
     if (requisites->count++ == REQUISITES_MAX)
         return diag_add(requisites->diags, requisites->states[state].at,
                         "more than %d requisites in one run", REQUISITES_MAX);

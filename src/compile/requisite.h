@@ -33,8 +33,9 @@ struct lookup;
 struct requisite_form {
     const char *name;
     enum requisite kind;
-    bool inverse; /* the target gets it, on this state */
-    bool use;     /* `use`: the target's arguments, no order */
+    bool inverse;  /* the target gets it, on this state */
+    bool use;      /* `use`: the target's arguments, no order */
+    bool internal; /* the compiler adds it; nobody writes it */
     struct requisite_rule rule;
 };
 

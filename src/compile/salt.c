@@ -67,8 +67,8 @@ static int call_module(struct render *render, struct builtin_context *context,
     return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
 }
 
-static int dispatch(struct render *render, void *user, struct str name, const struct call *call,
-                    struct value *ret)
+int salt_dispatch(struct render *render, void *user, struct str name, const struct call *call,
+                  struct value *ret)
 {
     struct builtin_context *context = user;
     const struct function *function = find_salt(name);
@@ -90,9 +90,23 @@ static int dispatch(struct render *render, void *user, struct str name, const st
     return -1;
 }
 
+static int list_names(struct render *render, void *user, struct value_list **ret)
+{
+    struct value_list *names = container_new_list(render, module_count);
+
+    (void)user;
+    for (const struct function *f = builtin_salt_functions; f->name; f++)
+        value_list_push(render->arena, names, value_text(f->name));
+    for (size_t i = 0; i < module_count; i++)
+        if (module_table[i]->call && !find_salt(str_from(module_table[i]->name)))
+            value_list_push(render->arena, names, value_text(module_table[i]->name));
+    *ret = names;
+    return 0;
+}
+
 struct value salt_value(struct arena *arena, struct builtin_context *context)
 {
-    return dotted_new(arena, dispatch, context);
+    return dotted_new(arena, salt_dispatch, list_names, context);
 }
 
 static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)
@@ -104,7 +118,7 @@ static int call_salt_call(struct render *render, const struct bound *bound, stru
 
     if (argument_text(render, &bound->args[0], &name) < 0)
         return -1;
-    return dispatch(render, bound->user, name, &call, ret);
+    return salt_dispatch(render, bound->user, name, &call, ret);
 }
 
 const struct function salt_globals[] = {

@@ -15,9 +15,15 @@
 
 struct arena;
 struct builtin_context;
+struct call;
+struct render;
 
 /* The value of `salt`; keeps `context`. */
 struct value salt_value(struct arena *arena, struct builtin_context *context);
+
+/* Call a function by its name; `user` is a struct builtin_context. */
+int salt_dispatch(struct render *render, void *user, struct str name, const struct call *call,
+                  struct value *ret);
 
 /* salt_call, whose `user` is a struct builtin_context; ends with a line without name. */
 extern const struct function salt_globals[];

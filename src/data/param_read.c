@@ -328,6 +328,9 @@ static bool has_octal_digits_only(int64_t n)
  * usual mode are doubted: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
+    if (v->source && v->source->salt)
+        return true;
+
     struct str token = words_written(v, r->cursor);
     bool is_known = token.n > 0 && token.p[0] >= '0' && token.p[0] <= '9';
     struct err err;
@@ -348,20 +351,33 @@ static bool is_usual_mode(int64_t mode)
     return mode <= MODE_MAX && (owner & 4) && (group & ~owner) == 0 && (others & ~group) == 0;
 }
 
-/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or
- * its value when that is one (420, which a template printed for 0644). When neither is, 604, nobody
- * has computed it: the digits are meant. 511 may be both. */
-static bool settle_mode(int64_t number, mode_t *ret)
+/* The number whose octal digits these are; -1: 8 and 9 are none. */
+static int64_t octal_digits(int64_t number)
 {
-    const int64_t everything = 0777;
     int64_t digits = 0;
 
-    if (has_octal_digits_only(number))
-        for (int64_t rest = number, place = 1; rest > 0; rest /= 10, place *= 8)
-            digits += rest % 10 * place;
-    if (is_usual_mode(digits) && number != everything)
+    if (!has_octal_digits_only(number))
+        return -1;
+    for (int64_t rest = number, place = 1; rest > 0; rest /= 10, place *= 8)
+        digits += rest % 10 * place;
+    return digits;
+}
+
+/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or
+ * its value when that is one (420, which a template printed for 0644). When neither is, 604, nobody
+ * has computed it: the digits are meant. 511 may be both. In Salt's YAML it is always the digits.
+ */
+static bool settle_mode(const struct value *v, mode_t *ret)
+{
+    const int64_t everything = 0777, number = v->i, digits = octal_digits(number);
+
+    if (v->source && v->source->salt && digits >= 0)
         *ret = (mode_t)digits;
-    else if (is_usual_mode(number) && !is_usual_mode(digits))
+    else if (v->source && v->source->salt)
+        return false;
+    else if (digits >= 0 && is_usual_mode(digits) && number != everything)
+        *ret = (mode_t)digits;
+    else if (is_usual_mode(number) && !(digits >= 0 && is_usual_mode(digits)))
         *ret = (mode_t)number;
     else if (digits > 0 && digits <= everything && !is_usual_mode(number))
         *ret = (mode_t)digits;
@@ -384,7 +400,7 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
     if (v->kind != VALUE_INT || v->i < 0 || v->i > 7777)
         return refuse(r, v);
     if (is_doubtful_mode(r, v)) {
-        if (settle_mode(v->i, field))
+        if (settle_mode(v, field))
             return 0;
         (void)refuse(r, v);
         if (!is_secret(r, v) && has_octal_digits_only(v->i))

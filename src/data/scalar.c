@@ -62,7 +62,7 @@ static bool parse_word(struct str text, enum yaml_dialect dialect, struct value 
         const struct word *word = &words[i];
 
         if (word->text[0] != first || !str_is(text, word->text) ||
-            (word->old && dialect != YAML_DIALECT_1_1))
+            (word->old && dialect == YAML_DIALECT_1_2))
             continue;
         *ret = word->kind == VALUE_NULL   ? value_null()
                : word->kind == VALUE_BOOL ? value_bool(word->truth)
@@ -243,15 +243,18 @@ static int parse_decimal_or_sixty(struct str text, bool *ret_is, struct value *r
 static int parse_int(struct str text, enum yaml_dialect dialect, bool *ret_is, struct value *ret,
                      struct err *err)
 {
-    const bool old = dialect == YAML_DIALECT_1_1;
+    const bool old = dialect != YAML_DIALECT_1_2;
     const struct int_form *form;
     struct str digits;
-    uint64_t magnitude;
+    uint64_t magnitude, base;
 
     form = find_form(old ? forms_1_1 : forms_1_2, old ? ARRAY_LEN(forms_1_1) : ARRAY_LEN(forms_1_2),
                      text, &digits);
     *ret_is = form != NULL;
-    if (form && !read_digits(digits, form->base, &magnitude))
+    base = form && form->base == 8 && dialect == YAML_DIALECT_SALT && text.p[0] == '0' ? 10
+           : form                                                                      ? form->base
+                                                                                       : 0;
+    if (form && !read_digits(digits, base, &magnitude))
         return too_large(text, err);
     if (form)
         return finish_int(text, magnitude, ret, err);
@@ -367,7 +370,7 @@ static int read_sixty_float(struct str text, struct str first, struct str fracti
 static int parse_float(struct str text, enum yaml_dialect dialect, bool *ret_is, struct value *ret,
                        struct err *err)
 {
-    const bool old = dialect == YAML_DIALECT_1_1;
+    const bool old = dialect != YAML_DIALECT_1_2;
     struct str first, fraction;
     double number;
 

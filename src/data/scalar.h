@@ -1,12 +1,15 @@
 /*
  * scalar - what a word without quotes means: a number, a truth, a time or text.
  *
- * YAML 1.1 is read as PyYAML, and with it Salt, reads it: `yes no on off true false`
+ * YAML 1.1 is read as PyYAML reads it: `yes no on off true false`
  * in three spellings; `~ null` and nothing at all; `0b101 0x1f 0644 1_000 1:30`
  * (binary, hexadecimal, octal, decimal, base 60); floats only with a dot and a
  * signed exponent (`1e3` and `1.5e3` are text, `1.5e+3` is not); `.inf .nan`; dates
  * and times, which count as UTC unless they name a zone. A date that no calendar
  * has is text.
+ *
+ * Salt reads YAML 1.1 with two differences: zeros in front of a number mean nothing, so
+ * that `0644` is 644 (a mode is compared by its digits), and dates and times are text.
  *
  * YAML 1.2 is read by the core schema: `true false null ~`, `17 0o17 0x1f`, floats,
  * `.inf .nan`, and nothing else: `0644` is 644, `no` and dates are text.

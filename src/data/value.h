@@ -54,6 +54,7 @@ struct value_source {
     const char *file;
     struct str text; /* the whole document, for carets; may be a NULL view */
     const char *tag; /* "!lua"; NULL when there is none */
+    bool salt;       /* YAML as Salt reads it: as text a truth is "True", a mode is its digits */
 };
 
 /* UTC. */

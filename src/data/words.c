@@ -13,10 +13,15 @@
 /* What may follow a plain scalar. */
 #define SCALAR_ENDS ",]}#"
 
+/* As YAML has them, and as Python prints them. */
+static const char *const truth_words[2][2] = { { "false", "true" }, { "False", "True" } };
+
 bool words_print(struct buf *out, const struct value *v)
 {
     switch ((enum value_kind)v->kind) {
-    case VALUE_BOOL: buf_add_text(out, v->b ? "true" : "false"); return true;
+    case VALUE_BOOL:
+        buf_add_text(out, truth_words[v->source && v->source->salt][v->b]);
+        return true;
     case VALUE_INT: buf_printf(out, "%lld", (long long)v->i); return true;
     case VALUE_DOUBLE: number_print_double(v->d, out); return true;
     case VALUE_STR:

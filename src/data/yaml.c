@@ -62,6 +62,11 @@ struct reader {
     struct yaml_last last;
 };
 
+enum yaml_dialect yaml_dialect_of(const char *path)
+{
+    return str_ends(str_from(path), STR(".sls")) ? YAML_DIALECT_SALT : YAML_DIALECT_1_1;
+}
+
 /* --- events and places -------------------------------------------------------- */
 
 static struct place place_of(struct reader *r, yaml_mark_t mark)
@@ -505,6 +510,7 @@ static void init_source(struct reader *r, const char *file)
     r->source = ARENA_NEW(r->arena, struct value_source);
     r->source->file = file ? arena_strdup(r->arena, file) : NULL;
     r->source->text = r->text;
+    r->source->salt = r->options.dialect == YAML_DIALECT_SALT;
 }
 
 /* Check the text and hand it to the parser. */

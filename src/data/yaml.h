@@ -31,9 +31,12 @@ struct value;
 
 /* How plain scalars are read: data/scalar.h has the rules. */
 enum yaml_dialect {
-    YAML_DIALECT_1_1, /* as Salt: `yes` is true, `0644` is octal, `2024-01-31` is a time */
-    YAML_DIALECT_1_2, /* the core schema: `yes` is text, `0644` is 644, `0o644` is octal */
+    YAML_DIALECT_1_1,  /* `yes` is true, `0644` is octal, `2024-01-31` is a time */
+    YAML_DIALECT_1_2,  /* the core schema: `yes` is text, `0644` is 644, `0o644` is octal */
+    YAML_DIALECT_SALT, /* 1.1 as Salt reads it: `0644` is 644, `2024-01-31` is text */
 };
+/* The dialect of a file of states or settings: Salt's when its name ends in ".sls", else 1.1. */
+enum yaml_dialect yaml_dialect_of(const char *path);
 
 /* Limits, where the options do not say otherwise. */
 #define YAML_SIZE_MAX   ((size_t)10 << 20) /* bytes of a text */

@@ -10,6 +10,8 @@
 
 #define MARKER   "# " CRONTAB_MARKER " "
 #define DISABLED "#DISABLED# "
+/* What Salt writes behind the comment above an entry. */
+#define SALT_MARKER "SALT_CRON_IDENTIFIER:"
 
 /* --- fields ------------------------------------------------------------------------- */
 
@@ -72,11 +74,16 @@ bool crontab_is_field(struct str text, enum crontab_field field)
 
 /* --- lines -------------------------------------------------------------------------- */
 
+/* Ours, or Salt's, which stands behind the comment. */
 static struct str label_of(struct str line)
 {
-    if (!str_starts(line, STR(MARKER)))
-        return (struct str){ NULL, 0 };
-    return str_trim(str_from_offset(line, sizeof(MARKER) - 1));
+    const size_t salt = str_find(line, STR(SALT_MARKER), 0);
+
+    if (str_starts(line, STR(MARKER)))
+        return str_trim(str_from_offset(line, sizeof(MARKER) - 1));
+    if (salt != STR_NONE && line.p[0] == '#')
+        return str_trim(str_from_offset(line, salt + sizeof(SALT_MARKER) - 1));
+    return (struct str){ NULL, 0 };
 }
 
 bool crontab_parse(struct str line, struct crontab_entry *ret_entry)

@@ -7,8 +7,9 @@
  *     # every night
  *     0 3 * * * /usr/local/bin/backup
  *
- * Such a block is what is replaced and removed; all other lines stay byte for byte.
- * An entry that is switched off is kept behind "#DISABLED#".
+ * Salt's label (`# every night SALT_CRON_IDENTIFIER:backup`) is known, too. Such a block is what is
+ * replaced and removed; all other lines stay byte for byte. An entry that is switched off is kept
+ * behind "#DISABLED#".
  *
  * Views borrow. Threads: any.
  */

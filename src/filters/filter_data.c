@@ -156,7 +156,8 @@ static int filter_load_yaml(struct render *render, const struct bound *bound, st
 
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
-    if (yaml_parse(render->arena, NULL, text, NULL, ret, &diags) < 0)
+    if (yaml_parse(render->arena, NULL, text, &(struct yaml_options){ .dialect = render->yaml },
+                   ret, &diags) < 0)
         return fail_diags(render, &diags);
     return 0;
 }

@@ -6,11 +6,11 @@
 #include "jinja/function.h"
 #include "jinja/template.h"
 
-struct context *context_new(struct eval *eval, bool base)
+struct context *context_new(struct eval *eval, const struct value *base)
 {
     struct context *context = ARENA_NEW(eval->render.arena, struct context);
 
-    context->base = base ? eval->base : NULL;
+    context->base = base;
     return context;
 }
 
@@ -58,9 +58,14 @@ struct context *context_derive(struct eval *eval, const struct context *from,
     return context;
 }
 
-/* The map of the host is asked once a rendering for each name. */
-static struct value find_base(struct eval *eval, struct name *name)
+/* The map given for the rendering is asked once for each name. */
+static struct value find_base(struct eval *eval, const struct context *context, struct name *name)
 {
+    if (context->base != eval->base) {
+        const struct value *found = value_get_str(context->base, name->text);
+
+        return found ? *found : value_absent();
+    }
     if (name->serial != eval->serial) {
         const struct value *found = value_get_str(eval->base, name->text);
 
@@ -79,7 +84,7 @@ struct value context_find(struct eval *eval, const struct context *context, stru
     if (variable)
         return variable->value;
     if (context->base) {
-        struct value found = find_base(eval, name);
+        struct value found = find_base(eval, context, name);
 
         if (!value_is_absent(&found))
             return found;

@@ -42,8 +42,8 @@ struct context {
     VEC(struct block_stack *) blocks;
 };
 
-/* `base`: with the map of the host. */
-struct context *context_new(struct eval *eval, bool base);
+/* With a map of the host, or NULL. */
+struct context *context_new(struct eval *eval, const struct value *base);
 /* A copy of all that `from` has, and of the locals of the running function on top; for an include,
  * an import with context, or a scoped block. Blocks are not copied. */
 struct context *context_derive(struct eval *eval, const struct context *from,

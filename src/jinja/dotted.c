@@ -8,6 +8,7 @@
 struct dotted {
     struct object object;
     dotted_fn *call;
+    dotted_names_fn *names;
     void *user;
     struct str name; /* what has been named so far; empty: nothing */
 };
@@ -45,18 +46,27 @@ static int dotted_call(struct render *render, struct object *object, const struc
     return dotted->call(render, dotted->user, dotted->name, call, ret);
 }
 
+static int dotted_list(struct render *render, struct object *object, struct value_list **ret)
+{
+    const struct dotted *dotted = container_of(object, struct dotted, object);
+
+    return dotted->names(render, dotted->user, ret);
+}
+
 static const struct object_type dotted_type = {
     .name = "salt",
     .get = dotted_get,
     .item = dotted_item,
     .call = dotted_call,
+    .list = dotted_list,
 };
 
-struct value dotted_new(struct arena *arena, dotted_fn *call, void *user)
+struct value dotted_new(struct arena *arena, dotted_fn *call, dotted_names_fn *names, void *user)
 {
     struct dotted *dotted = ARENA_NEW(arena, struct dotted);
 
-    *dotted = (struct dotted){ .object = { &dotted_type }, .call = call, .user = user };
+    *dotted =
+        (struct dotted){ .object = { &dotted_type }, .call = call, .names = names, .user = user };
     dotted->name = STR("");
     return object_value(&dotted->object);
 }

@@ -17,7 +17,10 @@ struct render;
 typedef int dotted_fn(struct render *render, void *user, struct str name, const struct call *call,
                       struct value *ret);
 
+/* All names that can be called, for `'grains.get' in salt`. */
+typedef int dotted_names_fn(struct render *render, void *user, struct value_list **ret);
+
 /* The object without a name yet; `user` is borrowed. */
-struct value dotted_new(struct arena *arena, dotted_fn *call, void *user);
+struct value dotted_new(struct arena *arena, dotted_fn *call, dotted_names_fn *names, void *user);
 
 #endif

@@ -253,9 +253,10 @@ int eval_run(struct jinja *jinja, const struct template *template, const struct 
     int rc;
 
     render_init(&eval.render, jinja, &jinja->options, arena);
+    eval.render.yaml = yaml_dialect_of(template->name);
     if (max - start > jinja->options.limits.output_bytes)
         out->max = start + jinja->options.limits.output_bytes;
-    eval.now.context = context_new(&eval, true);
+    eval.now.context = context_new(&eval, base);
     context_add_blocks(&eval, eval.now.context, template);
     rc = eval_template(&eval, template);
     out->max = max;

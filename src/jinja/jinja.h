@@ -61,6 +61,9 @@ struct jinja_options {
      * is none; the text must live as long as the environment, `arena` is a place for it. */
     int (*load)(void *user, struct str name, struct arena *arena, struct str *ret_text,
                 struct err *err);
+    /* What the host tells a template that is imported without context, a map in `arena`: where it
+     * is, and what every template sees. NULL: such a template sees globals only. */
+    const struct value *(*about)(void *user, const char *template, struct arena *arena);
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     uint64_t (*random)(void *user); /* for `random` and `shuffle`; NULL: they are errors */
     void *user;

@@ -158,6 +158,16 @@ static struct module *find_module(const struct eval *eval, const struct template
     return NULL;
 }
 
+/* Without context: what the host says of this template. */
+static struct context *new_context(struct eval *eval, const struct template *template)
+{
+    const struct jinja_options *options = eval->render.options;
+
+    return context_new(eval, options->about
+                                 ? options->about(options->user, template->name, eval->render.arena)
+                                 : NULL);
+}
+
 /* Run `template` as a module. `locals` is NULL without context: then it runs once. */
 static int make_module(struct eval *eval, const struct template *template,
                        const struct locals *locals, const char *how, struct module **ret)
@@ -173,7 +183,7 @@ static int make_module(struct eval *eval, const struct template *template,
     module->object.type = &module_type;
     module->template = template;
     module->context =
-        locals ? context_derive(eval, eval->now.context, locals) : context_new(eval, false);
+        locals ? context_derive(eval, eval->now.context, locals) : new_context(eval, template);
     if (run_with(eval, template, module->context, how) < 0)
         return -1;
     module->text = eval_capture(eval, start, true);
@@ -295,7 +305,8 @@ int eval_decode(struct eval *eval, enum decode decode, const char *source, const
         return 0;
     }
     if (decode == DECODE_YAML)
-        rc = yaml_parse(eval->render.arena, source, text->s, NULL, &value, &diags);
+        rc = yaml_parse(eval->render.arena, source, text->s,
+                        &(struct yaml_options){ .dialect = eval->render.yaml }, &value, &diags);
     else
         rc = json_parse(eval->render.arena, source, text->s, &value, &diags);
     if (rc < 0) {

@@ -40,10 +40,12 @@ static bool find_origin(const struct map *map, uint32_t line, uint32_t column, s
                       text);
 }
 
-/* One source for each file and tag, shared by its values. */
+/* One source for each file and tag, shared by its values. `was` is the source in the rendered text;
+ * NULL: none. */
 static const struct value_source *source_of(struct map *map, const char *file, struct str text,
-                                            const char *tag)
+                                            const struct value_source *was)
 {
+    const char *tag = was ? was->tag : NULL;
     struct value_source *made;
 
     VEC_EACH (&map->sources, known)
@@ -54,6 +56,7 @@ static const struct value_source *source_of(struct map *map, const char *file, s
     made->file = arena_strdup(map->arena, file);
     made->text = arena_str(map->arena, text);
     made->tag = tag;
+    made->salt = was && was->salt;
     VEC_PUSH_IN(map->arena, &map->sources, made);
     return made;
 }
@@ -65,7 +68,7 @@ static void move_value(struct map *map, struct value *v)
 
     if (!find_origin(map, v->line, v->column, &place, &text))
         return;
-    v->source = source_of(map, place.file, text, v->source ? v->source->tag : NULL);
+    v->source = source_of(map, place.file, text, v->source);
     v->line = place.line;
     v->column = (uint16_t)(place.column < COLUMN_MAX ? place.column : COLUMN_MAX);
 }

@@ -12,6 +12,7 @@
 #define JINJA_RENDER_H
 
 #include "data/value.h"
+#include "data/yaml.h"
 #include "jinja/jinja.h"
 
 /* What kind of Jinja2 exception it would be. */
@@ -36,8 +37,9 @@ struct render {
     struct regex_cache *regexes;     /* compiled patterns, see regex.h */
     const struct template *template; /* whose node runs now, and where it is in its text: */
     uint32_t at;                     /* render_fail makes a place of both */
-    bool autoescape;                 /* as of now: {% autoescape %} changes it */
-    uint32_t depth;                  /* of calls and loops at run time */
+    enum yaml_dialect yaml; /* of import_yaml, load_yaml: as the main template's name says */
+    bool autoescape;        /* as of now: {% autoescape %} changes it */
+    uint32_t depth;         /* of calls and loops at run time */
     uint64_t steps;
     uint64_t next_look; /* at how many steps to look at clock and memory again */
     int64_t deadline;

@@ -8,6 +8,7 @@
 #include "run/guard.h"
 #include "state/host.h"
 #include "compile/output.h"
+#include "compile/dialect.h"
 #include "compile/plan.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
@@ -65,8 +66,9 @@ static int find_args(struct step *step, struct err *err)
     step->body = filled;
     if (secrets_add_body(step->world->host->secrets, step->state->module->params, filled))
         step->attempt->run.secret = true;
-    if (plan_decode(arena, step->state, filled, step->world->host->strict_params ? NULL : &unknown,
-                    &step->args, &diags) == 0)
+    if (plan_decode(arena, step->state, filled,
+                    plan_is_strict(step->state, step->world->host) ? NULL : &unknown, &step->args,
+                    &diags) == 0)
         return 0;
     (void)diags_to_err(&diags, err);
     return excuse(step, -1);
@@ -246,6 +248,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .secret = state->secret,
         .host = world->host,
         .managed = world->plan->managed,
+        .salt = state->dialect->written_order,
         .umask = state->has_umask ? &state->umask : NULL,
         .text = text,
     };

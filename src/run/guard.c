@@ -6,6 +6,7 @@
 #include "state/call.h"
 #include "state/variables.h"
 #include "state/host.h"
+#include "compile/dialect.h"
 #include "compile/plan.h"
 #include "state/module.h"
 #include "sys/account.h"
@@ -106,6 +107,25 @@ static int ask_list(struct state_run *run, const struct plan_state *state, const
     return 0;
 }
 
+/* The answers to `unless`: one yes holds the state back, in a Salt file only if all say yes. */
+static int ask_unless(struct state_run *run, const struct plan_state *state, bool *met,
+                      struct err *err)
+{
+    bool one_says_no = state->unless.n == 0;
+
+    if (!state->dialect->unless_all)
+        return ask_list(run, state, "unless", &state->unless, false, met, err);
+    for (size_t i = 0; i < state->unless.n && *met && !one_says_no; i++) {
+        bool yes;
+
+        if (ask(run, state, &state->unless.p[i], &yes, err) < 0)
+            return err_wrap(err, "unless \"%s\"", state->unless.p[i].command);
+        one_says_no = !yes;
+    }
+    *met = *met && one_says_no;
+    return 0;
+}
+
 int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_met, struct err *err)
 {
     bool met = true;
@@ -115,7 +135,7 @@ int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_m
         return 0;
     }
     if (ask_list(run, state, "onlyif", &state->onlyif, true, &met, err) < 0 ||
-        ask_list(run, state, "unless", &state->unless, false, &met, err) < 0)
+        ask_unless(run, state, &met, err) < 0)
         return -1;
     *ret_met = met;
     return 0;

@@ -60,11 +60,18 @@ static void emit(const struct reverting *r, struct run_event event)
 
 /* --- which runs ------------------------------------------------------------------------- */
 
-static bool has_ref(const struct undo_run *run, const char *ref)
+/* "a,b" are the runs of either, as it is for those who apply. */
+static bool has_ref(const struct undo_run *run, const char *refs)
 {
-    for (size_t i = 0; i < run->refs.n; i++)
-        if (strcmp(run->refs.p[i], ref) == 0)
-            return true;
+    struct str rest = str_from(refs);
+
+    while (rest.p) {
+        const struct str ref = str_trim(str_cut(&rest, ','));
+
+        for (size_t i = 0; i < run->refs.n; i++)
+            if (str_is(ref, run->refs.p[i]))
+                return true;
+    }
     return false;
 }
 

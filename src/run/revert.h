@@ -26,7 +26,7 @@ struct run_sink;
 struct state_host;
 
 struct revert_options {
-    const char *target; /* a run id or a reference */
+    const char *target; /* a run id, a reference, or several with commas */
     bool force;         /* also what somebody else has changed */
 };
 

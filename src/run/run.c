@@ -376,14 +376,30 @@ static int run_levels(struct runner *runner, struct err *err)
 
 /* --- a run ------------------------------------------------------------------------------- */
 
+/* A listener that had nothing to do is no result. They stand at the end. */
+static uint32_t count_shown(const struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (!plan->states[plan->order[i]].listener ||
+            runner->results[i].outcome != OUTCOME_SKIPPED ||
+            runner->results[i].skip_reason != SKIP_ONCHANGES_NOT_MET)
+            runner->results[shown++] = runner->results[i];
+    return shown;
+}
+
 static void fill_result(struct runner *runner, int64_t began, struct run_result *ret)
 {
+    const uint32_t shown = count_shown(runner);
+
     *ret = (struct run_result){
         .run_id = arena_strdup(runner->arena, runner->run_id),
         .test = runner->test,
         .canceled = runner->canceled,
         .duration = clock_real() - began,
-        .states = { runner->results, runner->plan->count, runner->plan->count },
+        .states = { runner->results, shown, shown },
     };
     run_result_count(ret);
 }

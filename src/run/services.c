@@ -38,12 +38,19 @@ static int render_text(struct state_run *run, const char *name, struct str text,
 {
     AUTO_BUF struct buf out = BUF_INIT(RENDER_MAX);
     struct diags diags = DIAGS_INIT(run->arena);
+    /* Salt puts the last newline of a template back, whatever its last tag does. */
+    const bool ends = run->salt && str_ends(text, STR("\n"));
     struct renderer *renderer = renderer_new(run->host, NULL);
-    int rc = renderer_run(renderer, name, text, extra, &out, &diags);
+    int rc;
 
+    if (ends)
+        text.n--;
+    rc = renderer_run(renderer, name, text, extra, &out, &diags);
     renderer_free(renderer);
     if (rc < 0)
         return diags_to_err(&diags, err);
+    if (ends)
+        buf_add_char(&out, '\n');
     *ret = buf_copy(&out, run->arena);
     return 0;
 }

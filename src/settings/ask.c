@@ -93,6 +93,7 @@ static const struct function salt_functions[] = {
 static int salt_call(struct render *render, void *user, struct str name, const struct call *call,
                      struct value *ret)
 {
+    const struct ask *ask = user;
     struct suggest suggest;
 
     suggest_init(&suggest, name);
@@ -101,14 +102,25 @@ static int salt_call(struct render *render, void *user, struct str name, const s
             return function_call(render, f, user, call, ret);
         suggest_offer(&suggest, str_from(f->name));
     }
+    if (ask->salt)
+        return ask->salt(render, ask->salt_user, name, call, ret);
     (void)render_fail(render, RENDER_TYPE, "settings cannot call '%.*s'", STR_ARG(name));
     if (suggest_best(&suggest).p)
         render_hint(render, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
     return -1;
 }
 
+static int salt_names(struct render *render, void *user, struct value_list **ret)
+{
+    *ret = value_list_new(render->arena, ARRAY_LEN(salt_functions));
+    (void)user;
+    for (const struct function *f = salt_functions; f->name; f++)
+        value_list_push(render->arena, *ret, value_text(f->name));
+    return 0;
+}
+
 void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask)
 {
     jinja_add_functions(jinja, globals, ask);
-    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, ask));
+    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, salt_names, ask));
 }

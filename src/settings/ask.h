@@ -1,12 +1,14 @@
 /*
  * ask - what templates of settings can ask: facts_get('os.family'),
  * pillar_get('ports:http', 80), settings_get('ports.http'), and Salt's
- * salt['grains.get']('roles', []). Nothing here runs a program.
+ * salt['grains.get']('roles', []). Other functions are those of the host.
  *
  * Memory and threads: those of the environment.
  */
 #ifndef SETTINGS_ASK_H
 #define SETTINGS_ASK_H
+
+#include "jinja/dotted.h"
 
 struct arena;
 struct jinja;
@@ -15,6 +17,8 @@ struct value;
 /* What is asked; may change between renderings. */
 struct ask {
     const struct value *facts, *grains, *settings;
+    dotted_fn *salt; /* every other function behind `salt`; NULL: there is none */
+    void *salt_user;
 };
 
 /* Add the functions. `ask` is borrowed, what is made for it is in the arena. */

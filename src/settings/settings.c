@@ -34,6 +34,7 @@ struct loader {
     struct value facts, settings; /* settings: merged so far */
     struct map seen;              /* reference and key -> itself */
     size_t files;
+    struct str ref; /* of the file that is rendered */
 };
 
 /* A file that is wanted: by the top file or by another one. */
@@ -93,6 +94,17 @@ static struct value context_of(struct loader *loader, const struct value *defaul
     return context;
 }
 
+/* A template that is imported without context sees what its file sees. */
+static const struct value *about(void *user, const char *template, struct arena *arena)
+{
+    struct loader *loader = user;
+    struct value *all = ARENA_NEW(arena, struct value);
+
+    (void)template;
+    *all = context_of(loader, NULL, loader->ref);
+    return all;
+}
+
 static int render(struct loader *loader, const char *path, struct str text,
                   const struct value *context, struct buf *out, struct trace *trace)
 {
@@ -116,13 +128,14 @@ static int read_document(struct loader *loader, const char *path, struct str tex
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path) };
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = loader->diags->list.n;
     int result;
 
     result = render(loader, path, text, context, &out, &trace);
     if (result == 0) {
-        result = yaml_parse(loader->arena, path, buf_view(&out), NULL, ret, loader->diags);
+        result = yaml_parse(loader->arena, path, buf_view(&out), &options, ret, loader->diags);
         if (!str_eq(text, buf_view(&out)))
             relocate(loader->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, loader->diags,
                      before);
@@ -309,6 +322,7 @@ static int load_file(struct loader *loader, struct wish *wish)
     if (!file.path)
         return missing_file(loader, wish);
     wish->is_init = file.is_init;
+    loader->ref = wish->ref;
     context = context_of(loader, wish->defaults, wish->ref);
     if (read_document(loader, file.path, file.text, &context, &doc) < 0)
         return -1;
@@ -378,6 +392,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
         .lenient = !options->strict_templates,
         .builtins = &filter_builtins,
         .load = load_template,
+        .about = about,
         .now = now,
         .random = random_number,
         .user = &loader,
@@ -390,6 +405,8 @@ int settings_load(struct arena *arena, const struct settings_options *options,
         options->subject.facts ? *options->subject.facts : value_map(value_map_new(arena, 0));
     loader.settings = value_map(value_map_new(arena, 0));
     loader.ask = (struct ask){ .facts = &loader.facts, .settings = &loader.settings };
+    loader.ask.salt = options->salt;
+    loader.ask.salt_user = options->salt_user;
     loader.ask.grains = options->grains ? options->grains : &loader.facts;
     loader.jinja = jinja_new(&jinja);
     ask_add(loader.jinja, arena, &loader.ask);

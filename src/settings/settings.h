@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "jinja/dotted.h"
 #include "target/target.h"
 
 #define SETTINGS_FILE_MAX     ((size_t)4 << 20)
@@ -39,7 +40,9 @@ struct settings_options {
     struct target_subject subject; /* the machine: id and facts */
     const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
     const struct value *groups;    /* of targets, or NULL */
-    bool strict_templates;         /* an undefined name is an error, not nothing */
+    dotted_fn *salt;               /* answers salt['...'] that is none of ours; NULL: nobody does */
+    void *salt_user;
+    bool strict_templates; /* an undefined name is an error, not nothing */
 };
 
 /* Sets a map. Returns -1 when it added to `diags`. A folder that has files but no top file is a

@@ -52,6 +52,7 @@ enum module_flag {
     MODULE_ACTS = 16,    /* a function that changes something: it has no dry run */
     MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
     MODULE_WHOLE = 64,   /* decides about all of its path (compile/contest.h) */
+    MODULE_LOCAL = 128,  /* touches nothing but its path or its packages (compile/touch.h) */
 };
 
 struct module {
@@ -106,6 +107,7 @@ struct state_run {
     const char *name;          /* "file.managed:/etc/motd" */
     bool test;                 /* dry run: apply is never called */
     bool forced;               /* apply without check: a watched state changed, or prereq */
+    bool salt;                 /* from a Salt file: where the languages differ, Salt's meaning */
     bool secret;               /* has secrets among its arguments: contents are not shown */
     struct state_host *host;   /* files, templates, commands: what the caller supplies */
     struct state_group *group; /* of its lock, itself included; NULL: it is alone, or a dry run */

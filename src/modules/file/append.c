@@ -55,6 +55,7 @@ const struct module module_file_append = {
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = append_params,
     .args_size = sizeof(struct chunks_args),
+    .flags = MODULE_LOCAL,
     .validate = append_validate,
     .check = append_check,
     .apply = append_apply,

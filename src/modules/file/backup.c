@@ -22,7 +22,9 @@ static bool read_suffix(const struct value *backup, const char **ret_suffix)
         { "no", NULL },
         { "none", NULL },
         { "off", NULL },
-        { "minion", DEFAULT_SUFFIX },
+        { "minion", NULL }, /* which the undo journal does */
+        { "master", NULL },
+        { "both", NULL },
         { "true", DEFAULT_SUFFIX },
         { "yes", DEFAULT_SUFFIX },
     };

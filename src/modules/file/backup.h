@@ -1,9 +1,9 @@
 /*
  * backup - a copy of a file beside it, before it changes.
  *
- * The undo journal keeps every before-image anyway; this is for those who want to
- * see the old file where it was. `backup: true` (or Salt's 'minion') makes a copy
- * with '.bak' behind its name, a word that begins with a dot is used instead.
+ * The undo journal keeps every before-image anyway, and is what Salt's 'minion' asks
+ * for; this is for those who want to see the old file where it was. `backup: true`
+ * makes a copy with '.bak' behind its name, a word that begins with a dot is used instead.
  */
 #ifndef MODULES_FILE_BACKUP_H
 #define MODULES_FILE_BACKUP_H

@@ -54,6 +54,7 @@ const struct module module_file_comment = {
     .example = "name: ROOT/hosts.conf\nregex: ^setting\n",
     .params = comment_params,
     .args_size = sizeof(struct commenting_args),
+    .flags = MODULE_LOCAL,
     .validate = comment_validate,
     .check = comment_check,
     .apply = comment_apply,

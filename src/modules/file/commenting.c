@@ -31,6 +31,8 @@ int commenting_plan(struct state_run *run, const struct commenting *how,
     struct edit_comment edit = { .mark = args->mark };
     size_t found;
 
+    if (run->salt && !file->exists)
+        return err_set(err, ERR_NOT_FOUND, "file %s does not exist", args->name);
     if (matcher_new(run->arena, args->regex, 0, &edit.pattern, NULL, err) < 0 ||
         how->edit(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", args->name);

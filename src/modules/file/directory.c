@@ -367,6 +367,7 @@ const struct module module_file_directory = {
     .example = "name: ROOT/conf.d\nmode: \"0750\"\n",
     .params = directory_params,
     .args_size = sizeof(struct directory_args),
+    .flags = MODULE_LOCAL,
     .validate = directory_validate,
     .check = directory_check,
     .apply = directory_apply,

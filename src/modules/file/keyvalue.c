@@ -168,6 +168,7 @@ const struct module module_file_keyvalue = {
                "PASS_MAX_DAYS: \"90\"\n",
     .params = keyvalue_params,
     .args_size = sizeof(struct keyvalue_args),
+    .flags = MODULE_LOCAL,
     .validate = keyvalue_validate,
     .check = keyvalue_check,
     .apply = keyvalue_apply,

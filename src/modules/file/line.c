@@ -26,7 +26,8 @@ struct line_args {
     struct str content, match, before, after;
     enum line_mode mode;
     enum edit_location location;
-    bool indent, create, quiet, show_changes;
+    bool indent, quiet, show_changes;
+    enum param_tristate create;
     const struct value *backup;
 };
 
@@ -40,7 +41,7 @@ static const struct param line_params[] = {
     PARAM("after", TEXT, ARGS, after, "the same: add the line after it; wins over before, with both ensure keeps the line between them"),
     PARAM("location", CHOICE, ARGS, location, "where it is added without before and after", .choices = "end|start", .default_text = "end"),
     PARAM("indent", BOOL, ARGS, indent, "take the indentation of the line beside it, unless it has one", .default_text = "true"),
-    PARAM("create", BOOL, ARGS, create, "make a file that is not there; else that is an error", .default_text = "true"),
+    PARAM("create", TRISTATE, ARGS, create, "make a file that is not there; else that is an error. Without: true, in Salt files false"),
     PARAM("quiet", BOOL, ARGS, quiet, "a file that is not there is no error when create is false"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
@@ -70,10 +71,13 @@ static int line_validate(const void *args, const struct value *where, struct dia
 static int plan_missing(struct state_run *run, const struct line_args *want,
                         struct editor_plan *plan, struct err *err)
 {
-    if (!want->create && !want->quiet)
+    const bool creates =
+        want->create == PARAM_IS_TRUE || (want->create == PARAM_IS_UNSET && !run->salt);
+
+    if (!creates && !want->quiet)
         return err_set(err, ERR_NOT_FOUND, "file %s does not exist and create is false",
                        want->name);
-    if (!want->create || !adds(want->mode)) {
+    if (!creates || !adds(want->mode)) {
         buf_clear(&plan->text);
         return 0;
     }
@@ -143,6 +147,7 @@ const struct module module_file_line = {
     .example = "name: ROOT/sshd_config\ncontent: PermitRootLogin no\nmatch: ^PermitRootLogin\n",
     .params = line_params,
     .args_size = sizeof(struct line_args),
+    .flags = MODULE_LOCAL,
     .validate = line_validate,
     .check = line_check,
     .apply = line_apply,

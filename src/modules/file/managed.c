@@ -211,7 +211,7 @@ const struct module module_file_managed = {
                "ends its last line, as Salt does.",
     .example = "name: ROOT/motd\ncontents: |\n  welcome\nmode: \"0640\"\n",
     .params = managed_params,
-    .flags = MODULE_WHOLE,
+    .flags = MODULE_WHOLE | MODULE_LOCAL,
     .args_size = sizeof(struct managed_args),
     .validate = managed_validate,
     .check = managed_check,

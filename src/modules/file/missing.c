@@ -41,7 +41,7 @@ const struct module module_file_missing = {
     .example = "name: /etc/nologin\n",
     .params = missing_params,
     .args_size = sizeof(struct missing_args),
-    .flags = MODULE_REMOVES,
+    .flags = MODULE_REMOVES | MODULE_LOCAL,
     .check = missing_check,
     .apply = missing_apply,
 };

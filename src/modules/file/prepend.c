@@ -56,6 +56,7 @@ const struct module module_file_prepend = {
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = prepend_params,
     .args_size = sizeof(struct chunks_args),
+    .flags = MODULE_LOCAL,
     .validate = prepend_validate,
     .check = prepend_check,
     .apply = prepend_apply,

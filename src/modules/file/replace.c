@@ -63,10 +63,13 @@ static int replace_validate(const void *args, const struct value *where, struct 
 static int plan_missing(const struct replace_args *want, struct state_run *run,
                         struct editor_plan *plan, struct err *err)
 {
-    if (want->append || want->prepend)
+    const bool fails = want->ignore_if_missing == PARAM_IS_FALSE ||
+                       (run->salt && want->ignore_if_missing == PARAM_IS_UNSET);
+
+    if (!run->salt && (want->append || want->prepend))
         return 0;
     buf_clear(&plan->text);
-    if (want->ignore_if_missing == PARAM_IS_FALSE)
+    if (fails)
         return err_set(err, ERR_NOT_FOUND, "file %s does not exist", want->name);
     if (want->ignore_if_missing == PARAM_IS_UNSET)
         plan->remark = arena_printf(run->arena, "file %s does not exist", want->name);
@@ -134,6 +137,7 @@ const struct module module_file_replace = {
         "name: ROOT/app.conf\npattern: ^port=.*\nrepl: port=8080\nappend_if_not_found: true\n",
     .params = replace_params,
     .args_size = sizeof(struct replace_args),
+    .flags = MODULE_LOCAL,
     .validate = replace_validate,
     .check = replace_check,
     .apply = replace_apply,

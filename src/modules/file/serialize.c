@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "data/json.h"
 #include "data/yaml.h"
+#include "data/yaml_dump.h"
 #include "data/yaml_print.h"
 #include "modules/file/attrs.h"
 #include "modules/file/backup.h"
@@ -155,7 +156,7 @@ static int print(struct state_run *run, const struct serialize_args *want, const
     struct style style;
 
     if (want->format == FORMAT_YAML) {
-        if (yaml_print(&out, data, err) < 0)
+        if ((run->salt ? yaml_dump(run->arena, &out, data, err) : yaml_print(&out, data, err)) < 0)
             return -1;
     } else {
         if (read_style(run->arena, want->options, &style, &diags) < 0)
@@ -240,7 +241,7 @@ const struct module module_file_serialize = {
     .example =
         "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
     .params = serialize_params,
-    .flags = MODULE_WHOLE,
+    .flags = MODULE_WHOLE | MODULE_LOCAL,
     .args_size = sizeof(struct serialize_args),
     .validate = serialize_validate,
     .check = serialize_check,

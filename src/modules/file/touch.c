@@ -178,6 +178,7 @@ const struct module module_file_touch = {
     .example = "name: ROOT/flag\n",
     .params = touch_params,
     .args_size = sizeof(struct touch_args),
+    .flags = MODULE_LOCAL,
     .validate = touch_validate,
     .check = touch_check,
     .apply = touch_apply,

@@ -54,6 +54,7 @@ const struct module module_file_uncomment = {
     .example = "name: ROOT/hosts.conf\nregex: ^hidden\n",
     .params = uncomment_params,
     .args_size = sizeof(struct commenting_args),
+    .flags = MODULE_LOCAL,
     .validate = uncomment_validate,
     .check = uncomment_check,
     .apply = uncomment_apply,

@@ -54,6 +54,7 @@ const struct module module_test_configurable_test_state = {
     .example = "result: true\nchanges: true\n",
     .params = configurable_params,
     .args_size = sizeof(struct configurable_args),
+    .flags = MODULE_LOCAL,
     .check = configurable_check,
     .apply = configurable_apply,
 };

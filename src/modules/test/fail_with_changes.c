@@ -36,7 +36,7 @@ const struct module module_test_fail_with_changes = {
     .example = "comment: hello\n",
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),
-    .flags = MODULE_ALWAYS,
+    .flags = MODULE_ALWAYS | MODULE_LOCAL,
     .check = outcome_check,
     .apply = outcome_apply,
 };

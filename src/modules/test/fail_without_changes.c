@@ -35,6 +35,7 @@ const struct module module_test_fail_without_changes = {
     .example = "comment: hello\n",
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),
+    .flags = MODULE_LOCAL,
     .check = outcome_check,
     .apply = outcome_apply,
 };

@@ -22,6 +22,7 @@ const struct module module_test_nop = {
     .summary = "do nothing; a point that others can require",
     .example = "{}\n",
     .params = params_none,
+    .flags = MODULE_LOCAL,
     .check = nop_check,
     .apply = nop_apply,
 };

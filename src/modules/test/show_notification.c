@@ -31,6 +31,7 @@ const struct module module_test_show_notification = {
     .example = "text: hello\n",
     .params = notification_params,
     .args_size = sizeof(struct notification_args),
+    .flags = MODULE_LOCAL,
     .check = notification_check,
     .apply = notification_apply,
 };

@@ -80,22 +80,23 @@ static const struct param no_params[] = {
     { 0 },
 };
 
-#define STATE(symbol, text, table)                                                                 \
+#define STATE(symbol, text, table, ...)                                                            \
     static const struct module symbol = { .name = (text), .params = (table),                       \
-                                          .args_size = sizeof(struct any_args), .apply = no_apply }
+                                          .args_size = sizeof(struct any_args),                    \
+                                          .apply = no_apply, __VA_ARGS__ }
 
-STATE(cmd_run, "cmd.run", cmd_params);
-STATE(file_directory, "file.directory", file_params);
-STATE(file_managed, "file.managed", file_params);
-STATE(file_touch, "file.touch", file_params);
-STATE(module_run, "module.run", run_params);
-STATE(pkg_installed, "pkg.installed", pkg_params);
-STATE(pkg_removed, "pkg.removed", pkg_params);
-STATE(service_running, "service.running", service_params);
+STATE(cmd_run, "cmd.run", cmd_params, .flags = 0);
+STATE(file_directory, "file.directory", file_params, .flags = MODULE_LOCAL);
+STATE(file_managed, "file.managed", file_params, .flags = MODULE_LOCAL);
+STATE(file_touch, "file.touch", file_params, .flags = MODULE_LOCAL);
+STATE(module_run, "module.run", run_params, .flags = 0);
+STATE(pkg_installed, "pkg.installed", pkg_params, .lock = "pkg", .flags = MODULE_LOCAL);
+STATE(pkg_removed, "pkg.removed", pkg_params, .flags = 0);
+STATE(service_running, "service.running", service_params, .flags = 0);
 static const struct module test_echo = { .name = "test.echo", .params = echo_params,
                                          .args_size = sizeof(struct any_args), .call = echo_call };
-STATE(test_nop, "test.nop", no_params);
-STATE(user_present, "user.present", user_params);
+STATE(test_nop, "test.nop", no_params, .flags = MODULE_LOCAL);
+STATE(user_present, "user.present", user_params, .flags = 0);
 /* clang-format on */
 
 const struct module *const module_table[] = {

@@ -150,6 +150,11 @@ TEST(attributes_of_all_states_are_read)
     test_golden("state/generic.txt", run_golden);
 }
 
+TEST(salt_files_have_their_own_meaning)
+{
+    test_golden("state/salt.txt", run_golden);
+}
+
 TEST(templates_see_the_machine)
 {
     test_golden("state/templates.txt", run_golden);

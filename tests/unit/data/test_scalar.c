@@ -127,3 +127,22 @@ TEST(text_is_what_no_dialect_reads_as_something_else)
     CHECK(!scalar_is_text(STR("")));
     CHECK(!scalar_is_text(STR("99999999999999999999"))); /* an error in both */
 }
+
+TEST(salt_ignores_zeros_in_front_and_leaves_dates_alone)
+{
+    static const struct {
+        const char *word, *meaning;
+    } cases[] = {
+        { "0644", "int 644" },  { "00", "int 0" },        { "0", "int 0" },
+        { "0x1f", "int 31" },   { "0b11", "int 3" },      { "-0644", "int -420" },
+        { "0888", "text" },     { "1:30", "int 90" },     { "2024-01-31", "text" },
+        { "yes", "bool true" }, { "1.50", "double 1.5" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+        show(&out, str_from(cases[i].word), YAML_DIALECT_SALT);
+        CHECK_STR(buf_text(&out), cases[i].meaning);
+    }
+}

@@ -151,3 +151,16 @@ TEST(a_printed_block_reads_back)
     CHECK(crontab_find(buf_view(&out), STR("a b"), STR(""), &block));
     CHECK_INT(block.size, out.n);
 }
+
+TEST(an_entry_with_the_label_of_salt_is_found_and_not_added_again)
+{
+    static const char text[] = "# Lines below here are managed by Salt, do not edit\n"
+                               "# every night SALT_CRON_IDENTIFIER:backup\n"
+                               "0 3 * * * /usr/local/bin/backup --old\n";
+    struct crontab_block block;
+
+    CHECK(crontab_find(str_from(text), STR("backup"), STR("/usr/local/bin/backup"), &block));
+    CHECK(block.marked);
+    CHECK(str_is(block.entry.command, "/usr/local/bin/backup --old"));
+    CHECK(!crontab_find(str_from(text), STR("other"), STR("x"), &block));
+}

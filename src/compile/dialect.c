@@ -1,0 +1,25 @@
+#include "compile/dialect.h"
+
+#include "base/str.h"
+
+const struct dialect dialect_zy = {
+    .name = "zy",
+    .retry_interval = 10,
+};
+
+const struct dialect dialect_sls = {
+    .name = "sls",
+    .written_order = true,
+    .listen_at_end = true,
+    .unless_all = true,
+    .attempts_total = true,
+    .retry_interval = 30,
+    .ignores_parameters = true,
+    .ignores_cycles = true,
+    .salt_attributes = true,
+};
+
+const struct dialect *dialect_of(const char *path)
+{
+    return str_ends(str_from(path), STR(".sls")) ? &dialect_sls : &dialect_zy;
+}

@@ -1,0 +1,48 @@
+/*
+ * dialect - what a state file means where Salt and the language of .zy files differ.
+ *
+ * The suffix of a file chooses its dialect, and every state keeps the one of the file that
+ * declared it first; files of both may include each other, and requisites work across. All
+ * differences of meaning are members here, asked at one place each:
+ *
+ *                      .zy                             .sls
+ *     order            levels; all of a level at       as written: requisites are moved ahead,
+ *                      once, by `order` and name       neighbours that do not touch each other
+ *                                                      run together (compile/written.h)
+ *     unset `order`    0                               counts on, behind small numbers
+ *     listen           watch                           reacts at the end of the run
+ *     unless: [a, b]   one yes holds the state back    only if all say yes
+ *     retry: attempts  tries after the first, 10 s     tries in all, 30 s
+ *     unknown          a mistake                       a warning, once for each name
+ *     parameters
+ *     include cycle    a mistake                       each file once
+ *     attributes       refused when they would do      those of Salt are accepted
+ *                      nothing
+ *
+ * What YAML means is told by the same suffix (yaml_dialect_of). Modules see only whether their
+ * state comes from Salt (state_run.salt).
+ */
+#ifndef COMPILE_DIALECT_H
+#define COMPILE_DIALECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dialect {
+    const char *name;        /* "zy", "sls" */
+    bool written_order;      /* states run in the order of their files */
+    bool listen_at_end;      /* listen does not watch */
+    bool unless_all;         /* a list under `unless` holds back only as a whole */
+    bool attempts_total;     /* the first try is one of them */
+    int64_t retry_interval;  /* seconds, when not given */
+    bool ignores_parameters; /* unknown ones are warnings */
+    bool ignores_cycles;     /* of includes */
+    bool salt_attributes;    /* fire_event, aggregate... */
+};
+
+extern const struct dialect dialect_zy, dialect_sls;
+
+/* By the suffix of the path. */
+const struct dialect *dialect_of(const char *path);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * touch - what a state touches, so far as it can be known before it runs.
+ *
+ * States of Salt files run one after the other. Neighbours may run together when the result
+ * cannot differ: when each touches nothing but its own path (MODULE_LOCAL), and the paths are
+ * neither equal nor one below the other; or when each installs packages of its own, which the
+ * package manager then gets in one run. Everything else touches anything: commands, services,
+ * guards, templates (which may call functions), sources and folders that are not there yet, paths
+ * that are links.
+ *
+ *     touch_init -> { touch_joins... touch_clear }... -> touch_done
+ *
+ * Memory: scratch of the window. Threads: one.
+ */
+#ifndef COMPILE_TOUCH_H
+#define COMPILE_TOUCH_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+struct plan_state;
+
+/* Neighbours that may run together. */
+struct touch_window {
+    struct arena arena;
+    struct map things;  /* paths and packages that are touched */
+    struct map above;   /* folders above such paths */
+    struct map folders; /* folder to its real path; outlives touch_clear */
+    struct arena folder_arena;
+    const char *new_folder; /* that does not exist yet: all others are to be made below it */
+    const struct plan_state *makes; /* the first that makes folders; NULL */
+    bool any;                       /* one of them touches anything */
+    unsigned count, parallel, packages;
+};
+
+void touch_init(struct touch_window *window);
+void touch_done(struct touch_window *window);
+
+/* May the state run together with all of the window? Then it becomes one of them. The first one of
+ * an empty window always does. */
+bool touch_joins(struct touch_window *window, const struct plan_state *state);
+
+/* Begin a new window. */
+void touch_clear(struct touch_window *window);
+
+#endif

@@ -1,0 +1,196 @@
+"""Salt trees: what a file that ends in .sls means. docs/salt.md names each point that is tested here."""
+import json
+import re
+
+import pytest
+
+from test_states import Machine
+
+
+class SaltMachine(Machine):
+    """The same with files of Salt."""
+
+    def sls(self, name, text):
+        path = self.folder / "states" / (name.replace(".", "/") + ".sls")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("ROOT", str(self.root)))
+
+    def file(self, name, text):
+        path = self.folder / "states" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("ROOT", str(self.root)))
+
+    def pillar(self, **files):
+        (self.folder / "settings").mkdir(exist_ok=True)
+        (self.folder / "settings" / "top.sls").write_text("base: {'*': [%s]}" % ", ".join(files))
+        for name, text in files.items():
+            (self.folder / "settings" / (name + ".sls")).write_text(text)
+
+    def log(self):
+        path = self.root / "log"
+        return path.read_text().split() if path.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return SaltMachine(tmp_path)
+
+
+def say(name, *more):
+    return "%s:\n  cmd.run:\n    - name: echo %s >> ROOT/log\n%s" % (
+        name, name, "".join("    - %s\n" % line for line in more))
+
+
+def names(record):
+    return [state["name"].split(":", 1)[1] for state in record["results"]]
+
+
+# --- order ---------------------------------------------------------------------------------------------------------
+
+def test_states_run_as_they_are_written_and_requisites_are_moved_ahead(machine):
+    machine.sls("web", say("zulu", "require: [{cmd: mike}]") + say("alpha") + say("mike") + say("last", "order: 1"))
+    record = machine.record("state.apply", "web", status=0)
+    assert machine.log() == names(record) == ["last", "mike", "zulu", "alpha"]
+
+
+def test_the_same_file_in_the_other_language_keeps_its_levels(machine):
+    machine.state("web", say("zulu", "require: [{cmd: mike}]") + say("alpha") + say("mike"))
+    record = machine.record("state.apply", "web", status=0)
+    assert [state["level"] for state in record["results"]] == [0, 0, 1]
+
+
+def test_a_file_is_there_before_a_command_that_is_written_behind_it(machine):
+    machine.sls("web", """
+conf: {file.managed: [{name: ROOT/conf, contents: x}]}
+read: {cmd.run: [{name: cat ROOT/conf > ROOT/copy}]}
+gone: {file.absent: [{name: ROOT/conf}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("copy") == "x\n" and not (machine.root / "conf").exists()
+
+
+def test_the_graph_and_the_plan_tell_the_order_and_why(machine):
+    machine.sls("web", say("one") + say("two", "require: [{cmd: one}]"))
+    assert "written order cmd.run:one" in machine.run("state.graph", "web", status=0).stdout
+    shown = json.loads(machine.run("state.show", "web", "--format", "json", status=0).stdout)
+    assert shown[1]["written order"] == ["cmd.run:one"] and shown[1]["require"] == ["cmd.run:one"]
+
+
+def test_listen_reacts_once_at_the_end_and_only_to_a_change(machine):
+    machine.sls("web", say("service", "listen: [{file: conf}]", "unless: 'test -e ROOT/log'") + """
+conf: {file.managed: [{name: ROOT/conf, contents: x}]}
+""" + say("end"))
+    first = machine.record("state.apply", "web", status=0)
+    assert names(first) == ["service", "conf", "end", "listener_service"]
+    again = machine.record("state.apply", "web", status=0)
+    assert names(again) == ["service", "conf", "end"]
+
+
+def test_a_list_under_unless_holds_back_only_as_a_whole(machine):
+    machine.sls("web", say("one", "unless: ['true', 'false']") + say("all", "unless: ['true', 'true']"))
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["one"]
+
+
+def test_attempts_are_all_tries(machine):
+    machine.sls("web", say("try", "retry: {attempts: 2, interval: 0}").replace(">> ROOT/log", ">> ROOT/log; false"))
+    machine.run("state.apply", "web", status=2)
+    assert machine.log() == ["try", "try"]
+
+
+def test_an_unknown_parameter_is_a_warning_with_its_place(machine):
+    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: x, colour: red}]}\n"
+                       "y: {file.managed: [{name: ROOT/y, contents: x, colour: red}]}\n")
+    told = machine.run("state.apply", "web", status=0).stderr
+    assert told.count("file.managed has no parameter 'colour'") == 1 and "web.sls:1:" in told
+    machine.state("ours", "x: {file.managed: [{name: ROOT/x, colour: red}]}")
+    assert "has no parameter 'colour'" in machine.run("state.apply", "ours", status=1).stderr
+
+
+# --- values --------------------------------------------------------------------------------------------------------
+
+def test_numbers_dates_and_truths_are_text_as_salt_has_it(machine):
+    machine.pillar(p="mode: 0755\nday: 2024-01-31\n")
+    machine.sls("web", """
+a: {file.managed: [{name: ROOT/a, contents: 0755, mode: 420}]}
+b: {file.managed: [{name: ROOT/b, contents: yes, mode: 0600}]}
+c: {file.managed: [{name: ROOT/c, contents: '{{ pillar.mode }} {{ pillar.day }}', mode: {{ pillar.mode }}}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert [machine.read(n) for n in "abc"] == ["755\n", "True\n", "755 2024-01-31\n"]
+    assert [(machine.root / n).stat().st_mode & 0o7777 for n in "abc"] == [0o420, 0o600, 0o755]
+
+
+def test_the_last_newline_of_a_template_stays(machine):
+    machine.file("t.jinja", "{% for i in [1, 2] %}{{ i }}\n{% endfor -%}\n")
+    machine.sls("web", "t: {file.managed: [{name: ROOT/t, source: salt://t.jinja, template: jinja}]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("t") == "1\n2\n\n"
+
+
+def test_grains_are_salts_in_filter_by_and_config_get(machine):
+    machine.sls("web", """
+a: {file.managed: [{name: ROOT/a, contents: "{{ salt['grains.filter_by']({'Deb*': 'yes', 'default': 'no'}, grain='os') }}"}]}
+b: {file.managed: [{name: ROOT/b, contents: "{{ salt['config.get']('os') }}"}]}
+c: {file.managed: [{name: ROOT/c, contents: "{{ salt['grains.filter_by']({'Debian': {'x': 1}}, merge={'y': 2}) }}"}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert [machine.read(n) for n in "abc"] == ["yes\n", "Debian\n", "{'x': 1, 'y': 2}\n"]
+
+
+def test_yaml_is_serialized_in_the_order_and_with_the_indent_of_salt(machine):
+    machine.sls("web", "d: {file.serialize: [{name: ROOT/d, serializer: yaml, dataset: {b: [1, 2], a: 'yes'}}]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("d") == "a: 'yes'\nb:\n- 1\n- 2\n"
+
+
+@pytest.mark.parametrize("body", ["file.replace: [{pattern: a, repl: b}]", "file.comment: [{regex: a}]",
+                                  "file.uncomment: [{regex: a}]", "file.line: [{content: a, mode: ensure, after: b}]"])
+def test_an_edit_of_a_file_that_is_not_there_fails(machine, body):
+    machine.sls("web", "ROOT/missing: {%s}" % body)
+    assert "does not exist" in machine.record("state.apply", "web", status=2)["results"][0]["error"]
+
+
+def test_a_backup_for_the_minion_leaves_nothing_beside_the_file(machine):
+    (machine.root / "conf").write_text("old\n")
+    machine.sls("web", "ROOT/conf: {file.managed: [{contents: new, backup: minion}]}")
+    machine.run("state.apply", "web", status=0)
+    assert sorted(p.name for p in machine.root.iterdir()) == ["conf"]
+    machine.run("state.revert", "web", status=0)
+    assert machine.read("conf") == "old\n"
+
+
+def test_variables_are_set_for_the_run_and_not_for_the_machine(machine):
+    machine.sls("web", """
+SALT_TEST_VARIABLE: {environ.setenv: [{value: here}]}
+seen: {cmd.run: [{name: echo $SALT_TEST_VARIABLE >> ROOT/log}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["here"]
+    with open("/etc/environment") as f:
+        assert "SALT_TEST_VARIABLE" not in f.read()
+
+
+# --- templates -----------------------------------------------------------------------------------------------------
+
+def test_templates_without_context_see_the_machine_and_where_they_are(machine):
+    machine.pillar(p="{% import 'm.jinja' as m %}who: {{ m.who }}\nhas: {{ 'grains.get' in salt }}\n")
+    (machine.folder / "settings" / "m.jinja").write_text("{% set who = grains.os ~ salt['grains.get']('id', '')|length %}")
+    machine.file("app/lib.jinja", "{% macro where() %}{{ tpldir }} {{ tplfile }} {{ sls }} {{ grains.os }} "
+                                  "{{ pillar.has }} {{ opts.id is defined }} {{ 'no.such' in salt }}{% endmacro %}")
+    machine.file("app/data.yaml", "os: {{ grains.os }}\n")
+    machine.sls("app", """
+{% from 'app/lib.jinja' import where %}
+{% import_yaml 'app/data.yaml' as data %}
+a: {file.managed: [{name: ROOT/a, contents: "{{ where() }} {{ data.os }}"}]}
+""")
+    machine.run("state.apply", "app", status=0)
+    assert machine.read("a") == "app app/lib.jinja app Debian True True False Debian\n"
+
+
+def test_runs_of_several_references_are_taken_back_by_the_same_words(machine):
+    machine.sls("a", "ROOT/a: {file.managed: [{contents: x}]}")
+    machine.sls("b", "ROOT/b: {file.managed: [{contents: x}]}")
+    machine.run("state.apply", "a,b", status=0)
+    machine.run("state.revert", "a,b", status=0)
+    assert list(machine.root.iterdir()) == []

@@ -285,8 +285,10 @@ static int flush_output(struct cli *cli, int status)
         (void)err_sys(&err, why, "cannot write to standard output");
     else
         (void)err_set(&err, ERR_SYSTEM, "cannot write to standard output");
+    if (cli->done)
+        (void)err_wrap(&err, "%s; only its report is lost", cli->done);
     (void)cli_err(cli, &err);
-    return status == CLI_OK ? CLI_ERROR : status;
+    return status != CLI_OK ? status : cli->done ? CLI_FAILED : CLI_ERROR;
 }
 
 int command_main(const struct program *program, int argc, char **argv)

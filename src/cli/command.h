@@ -24,7 +24,7 @@ struct err;
 enum cli_status {
     CLI_OK = 0,
     CLI_ERROR = 1,  /* wrong usage, or the input cannot be used: nothing was done */
-    CLI_FAILED = 2, /* it was done, and a part of it failed */
+    CLI_FAILED = 2, /* it was done, and a part of it failed, or its report could not be written */
 };
 
 struct cli {
@@ -33,6 +33,7 @@ struct cli {
     const struct command *command;
     struct arena *arena; /* for the life of the command */
     bool color;          /* stdout is a terminal and nobody said no, or somebody said yes */
+    const char *done;    /* what was done, for when the report of it cannot be written; or NULL */
 };
 
 #define COMMAND_MANY (-1)

@@ -110,11 +110,23 @@ static int refuse_err(struct local *local, const struct err *err)
     return local_refuse(local);
 }
 
+/* Should the report be lost, the last word on stderr is not that nothing was done. */
+static void set_done(struct local *local, const struct run_result *result)
+{
+    local->cli->done =
+        arena_printf(local->cli->arena, "the %s finished (%u changed, %u failed, %u skipped)",
+                     result->revert ? "revert"
+                     : result->test ? "dry run"
+                                    : "run",
+                     result->changed, result->failed, result->skipped);
+}
+
 static int print_result(struct local *local, const struct run_result *result)
 {
     AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
     int status = run_result_is_success(result) ? CLI_OK : CLI_FAILED;
 
+    set_done(local, result);
     if (local_wants_record(local)) {
         int printed = print_record(
             local, report_run(&local->session.arena, local->session.host.peel_id, result));
@@ -379,6 +391,7 @@ static bool print_streams(struct local *local, const struct run_result *result)
     out = value_get(&details, "stdout");
     if (!out && !answer)
         return false;
+    set_done(local, result);
     print_stream(stdout, answer);
     print_stream(stdout, out);
     print_stream(stderr, value_get(&details, "stderr"));
@@ -609,8 +622,10 @@ const struct command command_local = {
                 "  zester --local --states-dir ./states state.graph web --format svg > web.svg\n"
                 "  zester --local cmd.run 'uptime'\n"
                 "  zester --local file.managed /etc/motd contents='hello' --test\n",
-    .statuses = "0 all good, in a dry run also when something would change; 1 wrong usage or a\n"
-                "mistake in a file, nothing was changed; 2 a state failed, or the run was canceled",
+    .statuses =
+        "0 all good, in a dry run also when something would change; 1 wrong usage or a\n"
+        "mistake in a file, nothing was changed; 2 a state failed, the run was canceled, or its\n"
+        "report could not be written",
     .options = options,
     .args_size = sizeof(struct local_args),
     .least = 1,

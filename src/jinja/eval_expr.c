@@ -3,6 +3,7 @@
  * calls itself for every operand, and its stack frame must stay small.
  */
 #include "base/arena.h"
+#include "base/stack.h"
 #include "jinja/container.h"
 #include "jinja/eval.h"
 #include "jinja/name.h"
@@ -249,6 +250,8 @@ int eval_expression(struct eval *eval, const struct node *node, struct value *re
         return render_fail(&eval->render, RENDER_LIMIT,
                            "expressions and calls are nested deeper than the limit of %d",
                            EVAL_LEVELS_MAX);
+    if (stack_is_low())
+        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
     eval->levels++;
     rc = eval_deep(eval, node, ret);
     eval->levels--;

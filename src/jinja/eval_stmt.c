@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/stack.h"
 #include "jinja/container.h"
 #include "jinja/context.h"
 #include "jinja/env.h"
@@ -372,6 +373,8 @@ int eval_body(struct eval *eval, struct nodes body)
         return render_fail(&eval->render, RENDER_LIMIT,
                            "expressions and calls are nested deeper than the limit of %d",
                            EVAL_LEVELS_MAX);
+    if (stack_is_low())
+        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
     eval->levels++;
     for (uint32_t i = 0; i < body.n && rc == 0; i++)
         rc = eval_statement(eval, body.p[i]);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/stack.h"
 #include "jinja/container.h"
 #include "jinja/object.h"
 #include "jinja/render.h"
@@ -20,7 +21,7 @@ static int equal(struct render *render, const struct value *a, const struct valu
 
 static int check_depth(struct render *render, unsigned depth)
 {
-    if (depth <= COMPARE_DEPTH_MAX)
+    if (depth <= COMPARE_DEPTH_MAX && !stack_is_low())
         return 0;
     return render_fail(render, RENDER_LIMIT, "containers are nested more than %d deep",
                        COMPARE_DEPTH_MAX);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/number.h"
+#include "base/stack.h"
 #include "base/utf8.h"
 #include "jinja/container.h"
 #include "jinja/object.h"
@@ -204,7 +205,7 @@ static bool is_visited(const struct visit *visit, const void *container)
 static int visit_enter(struct render *render, struct visit *visit)
 {
     visit->depth = visit->outer ? visit->outer->depth + 1 : 1;
-    if (visit->depth > PRINT_DEPTH_MAX)
+    if (visit->depth > PRINT_DEPTH_MAX || stack_is_low())
         return render_fail(render, RENDER_LIMIT, "containers are nested more than %d deep",
                            PRINT_DEPTH_MAX);
     return 0;

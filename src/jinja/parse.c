@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/stack.h"
 #include "jinja/env.h"
 #include "jinja/template.h"
 
@@ -127,6 +128,10 @@ bool parse_enter(struct parse *parse)
     if (parse->depth >= parse->depth_max) {
         parse_fail(parse, parse->current.at, "nested deeper than the limit of %u",
                    parse->depth_max);
+        return false;
+    }
+    if (stack_is_low()) {
+        parse_fail(parse, parse->current.at, STACK_IS_LOW, STACK_RESERVE);
         return false;
     }
     parse->depth++;

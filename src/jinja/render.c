@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/arena.h"
+#include "base/stack.h"
 #include "jinja/template.h"
 
 /* How many steps pass between two looks at the clock. */
@@ -109,6 +110,8 @@ int render_enter(struct render *render)
         return render_fail(render, RENDER_LIMIT,
                            "calls, includes and loops are nested deeper than the limit of %u",
                            limit);
+    if (stack_is_low())
+        return render_fail(render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
     render->depth++;
     return 0;
 }

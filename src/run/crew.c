@@ -125,14 +125,19 @@ static void run_alone(struct crew *crew, struct crew_task *task)
         crew->options.tell(crew->options.user, task, true);
 }
 
-int crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count, struct err *err)
+void crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count)
 {
+    struct err ignored;
+
     if (count == 1)
         run_alone(crew, tasks[0]);
     if (count <= 1)
-        return 0;
-    if (make_pool(crew, err) < 0)
-        return -1;
+        return;
+    if (make_pool(crew, &ignored) < 0) { /* no room for a thread: this one does it all */
+        for (size_t i = 0; i < count; i++)
+            run_alone(crew, tasks[i]);
+        return;
+    }
     crew->tasks = tasks;
     crew->count = count;
     atomic_store(&crew->next, 0);
@@ -140,5 +145,4 @@ int crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count, st
     if (crew->has_box)
         tell_until_done(crew);
     pool_drain(crew->pool);
-    return 0;
 }

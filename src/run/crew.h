@@ -45,7 +45,8 @@ struct crew_options {
 struct crew *crew_new(const struct crew_options *options, struct err *err);
 void crew_free(struct crew *crew);
 
-/* Run all of them; returns when all are done. Fails before the first one has begun. */
-int crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count, struct err *err);
+/* Run all of them; returns when all are done. Where the system allows no more threads the calling
+ * one runs them, one after the other. */
+void crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count);
 
 #endif

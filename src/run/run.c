@@ -290,8 +290,8 @@ static void drop_groups(struct runner *runner)
 
 /* All at once, but for those that want to be alone: they wait for those before them, and those
  * behind wait for them. */
-static int run_tasks(struct runner *runner, struct crew *crew, struct crew_task *const *ready,
-                     const struct runner_task *tasks, size_t count, struct err *err)
+static void run_tasks(struct runner *runner, struct crew *crew, struct crew_task *const *ready,
+                      const struct runner_task *tasks, size_t count)
 {
     const struct plan_state *states = runner->plan->states;
 
@@ -299,14 +299,11 @@ static int run_tasks(struct runner *runner, struct crew *crew, struct crew_task 
         n = 1;
         while (!states[tasks[i].state].alone && i + n < count && !states[tasks[i + n].state].alone)
             n++;
-        if (crew_run(crew, ready + i, n, err) < 0)
-            return -1;
+        crew_run(crew, ready + i, n);
     }
-    return 0;
 }
 
-static int run_level(struct runner *runner, struct crew *crew, const struct state_result *abort,
-                     struct err *err)
+static void run_level(struct runner *runner, struct crew *crew, const struct state_result *abort)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     const struct plan *plan = runner->plan;
@@ -314,7 +311,6 @@ static int run_level(struct runner *runner, struct crew *crew, const struct stat
     struct runner_task *tasks = ARENA_ARRAY(&scratch, struct runner_task, last - first);
     struct crew_task **ready = ARENA_ARRAY(&scratch, struct crew_task *, last - first);
     size_t count = 0;
-    int rc;
 
     emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
     for (uint32_t i = first; i < last; i++) {
@@ -333,9 +329,8 @@ static int run_level(struct runner *runner, struct crew *crew, const struct stat
         count++;
     }
     make_groups(runner, &scratch, tasks, count);
-    rc = run_tasks(runner, crew, ready, tasks, count, err);
+    run_tasks(runner, crew, ready, tasks, count);
     drop_groups(runner);
-    return rc;
 }
 
 /* A state of the level that just ended that stops everything; NULL. */
@@ -361,17 +356,18 @@ static int run_levels(struct runner *runner, struct err *err)
     struct crew *crew = crew_new(&options, err);
     const struct state_result *abort = NULL;
     struct err ignored;
-    int rc = crew ? 0 : -1;
 
-    for (runner->level = 0; rc == 0 && runner->level < runner->plan->level_count; runner->level++) {
-        rc = run_level(runner, crew, abort, err);
+    if (!crew)
+        return -1;
+    for (runner->level = 0; runner->level < runner->plan->level_count; runner->level++) {
+        run_level(runner, crew, abort);
         if (runner->undo) /* a broken journal fails the states that need it */
             (void)undo_flush(runner->undo, &ignored);
         if (!abort)
             abort = find_failhard(runner);
     }
     crew_free(crew);
-    return rc;
+    return 0;
 }
 
 /* --- a run ------------------------------------------------------------------------------- */

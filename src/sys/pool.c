@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/stack.h"
 #include "sys/clock.h"
 
 struct job {
@@ -28,6 +29,7 @@ struct worker {
     pthread_t thread;
     struct pool *pool;
     struct worker *next;
+    bool surplus; /* took the last place of a thread or process: ends at once */
 };
 
 struct pool {
@@ -104,8 +106,23 @@ static void join_ended(struct pool *pool)
     }
 }
 
+static void *do_nothing(void *arg)
+{
+    return arg;
+}
+
+/* Beside the worker there must be room for one program at least: a pool whose workers are all that
+ * the system allows could start none. */
+static int probe_room(const pthread_attr_t *attr)
+{
+    pthread_t thread;
+    const int errnum = pthread_create(&thread, attr, do_nothing, NULL);
+
+    return errnum == 0 ? pthread_join(thread, NULL) : errnum;
+}
+
 /* Errno of what failed, or 0. The new worker counts at once, so that nobody starts another for the
- * same job. */
+ * same job. It waits for the mutex, which is held here. */
 static int start_worker(struct pool *pool)
 {
     struct worker *worker = mem_zalloc(sizeof(*worker));
@@ -118,13 +135,18 @@ static int start_worker(struct pool *pool)
     (void)pthread_attr_setstacksize(&attr, pool->stack_size);
     pool->workers++;
     errnum = pthread_create(&worker->thread, &attr, work, worker);
-    (void)pthread_attr_destroy(&attr);
     if (errnum != 0) {
         pool->workers--;
         free(worker);
-    } else if (pool->workers > pool->peak) {
-        pool->peak = pool->workers;
+    } else {
+        errnum = probe_room(&attr);
+        worker->surplus = errnum != 0;
     }
+    (void)pthread_attr_destroy(&attr);
+    if (errnum != 0) /* those there are have to do */
+        pool->limit = pool->workers > 1 ? pool->workers - 1 : 1;
+    else if (pool->workers > pool->peak)
+        pool->peak = pool->workers;
     return errnum;
 }
 
@@ -159,8 +181,9 @@ static void *work(void *arg)
     struct pool *pool = self->pool;
 
     own_pool = pool;
+    stack_begin(pool->stack_size);
     (void)pthread_mutex_lock(&pool->mutex);
-    while (wait_for_job(pool))
+    while (!self->surplus && wait_for_job(pool))
         run_job(pool, take(pool));
     pool->workers--;
     self->next = pool->ended;
@@ -214,6 +237,9 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     init_locks(pool);
     (void)pthread_mutex_lock(&pool->mutex);
     errnum = start_worker(pool);
+    while (errnum != 0 && pool->workers > 0)
+        (void)pthread_cond_wait(&pool->calm, &pool->mutex);
+    join_ended(pool);
     (void)pthread_mutex_unlock(&pool->mutex);
     if (errnum == 0)
         return pool;

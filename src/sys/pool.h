@@ -22,7 +22,7 @@ struct err;
 struct pool;
 
 #define POOL_LIMIT      2048
-#define POOL_STACK_SIZE ((size_t)256 << 10)
+#define POOL_STACK_SIZE ((size_t)2 << 20) /* address space; what is used takes memory */
 #define POOL_IDLE_NS    (5 * INT64_C(1000000000))
 
 /* Zero is the default of each. */

@@ -14,6 +14,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/pool.h"
+#include "sys/quota.h"
 
 #define CHUNK 16384
 
@@ -253,6 +254,22 @@ static int wait_marked(struct run *run, struct err *err)
     return rc;
 }
 
+/* With too little of what the system allows at once, wait for those that run. */
+static int start_in_turn(struct run *run, const struct process_spec *spec,
+                         const struct process_bounds *bounds, struct err *err)
+{
+    const int64_t began = clock_real();
+
+    if (quota_enter(run->cancel, err) < 0)
+        return -1;
+    while (start(run, spec, bounds, err) < 0)
+        if (!quota_retry(run->cancel, began, err)) {
+            quota_leave();
+            return -1;
+        }
+    return 0;
+}
+
 int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
                 const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,
                 struct err *err)
@@ -260,16 +277,17 @@ int process_run(const struct process_spec *spec, const struct process_bounds *bo
     static const struct process_bounds none;
     const struct process_bounds *b = bounds ? bounds : &none;
     size_t max = b->output_max > 0 ? b->output_max : PROCESS_OUTPUT_MAX;
-    int64_t began = clock_real();
+    int64_t began;
     struct run run = { .cancel = cancel,
                        .input = b->input,
-                       .deadline = b->timeout > 0 ? clock_after(began, b->timeout) : CLOCK_NEVER,
                        .out = { .fd = &run.process.out, .text = BUF_INIT(max) },
                        .err = { .fd = &run.process.err, .text = BUF_INIT(max) } };
-    int rc = start(&run, spec, b, err);
+    int rc = start_in_turn(&run, spec, b, err);
 
     if (rc < 0)
         return -1;
+    began = clock_real();
+    run.deadline = b->timeout > 0 ? clock_after(began, b->timeout) : CLOCK_NEVER;
     rc = wait_marked(&run, err);
     if (rc == 0) {
         *ret_result = run.result;
@@ -281,6 +299,7 @@ int process_run(const struct process_spec *spec, const struct process_bounds *bo
     }
     fence_close(&run.fence);
     process_done(&run.process);
+    quota_leave();
     buf_done(&run.out.text);
     buf_done(&run.err.text);
     return rc;

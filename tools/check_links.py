@@ -22,8 +22,6 @@ BUILD = "build/release"
 # Files and folders that no program is linked with yet -> why they are there. What they need counts as linked.
 UNLINKED = {
     "src/compile/sources.c": "where a peel finds its states; the peel comes with the fleet",
-    "src/graph/reach.c": "nobody asks what depends on what yet",
-    "src/graph/walk.c": "nobody asks what is ready next yet",
     **{f"src/{name}/": "a part of the fleet, whose programs are being built"
        for name in ("wire", "nats", "bus", "enroll", "peel", "reactor", "master")},
 }

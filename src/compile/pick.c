@@ -4,58 +4,34 @@
 #include "base/vec.h"
 #include "compile/output.h"
 #include "compile/plan.h"
+#include "graph/dag.h"
+#include "graph/reach.h"
 
-struct picking {
-    struct arena *arena;
-    struct plan_state *states;
-    uint32_t count;
-    bool *needed;
-    VEC(uint32_t) queue;
-};
-
-static void need(struct picking *p, uint32_t state)
+/* Each state behind all that it needs: what its requisites name, and who looks ahead to it. */
+static struct dag *make_dag(struct arena *arena, const struct plan_state *states, uint32_t count)
 {
-    if (p->needed[state])
-        return;
-    p->needed[state] = true;
-    VEC_PUSH_IN(p->arena, &p->queue, state);
-}
+    struct dag *dag = dag_new(arena, count);
 
-/* Who looks ahead to whom, the other way round: lists in one array, by an offset for each state. */
-struct ahead {
-    const uint32_t *from, *start;
-};
-
-static struct ahead find_ahead(struct arena *arena, const struct plan_state *states, uint32_t count)
-{
-    uint32_t *start = ARENA_ARRAY(arena, uint32_t, count + 1);
-    uint32_t *from, *next = ARENA_ARRAY(arena, uint32_t, count + 1);
-
-    for (uint32_t i = 0; i < count; i++)
-        VEC_EACH (&states[i].requisites[REQUISITE_PREREQ], target)
-            start[*target + 1]++;
-    for (uint32_t i = 0; i < count; i++)
-        next[i + 1] = start[i + 1] += start[i];
-    from = ARENA_ARRAY(arena, uint32_t, start[count]);
-    for (uint32_t i = 0; i < count; i++)
-        VEC_EACH (&states[i].requisites[REQUISITE_PREREQ], target)
-            from[next[*target]++] = i;
-    return (struct ahead){ from, start };
-}
-
-static void follow(struct picking *p)
-{
-    const struct ahead ahead = find_ahead(p->arena, p->states, p->count);
-
-    for (size_t done = 0; done < p->queue.n; done++) {
-        const uint32_t state = p->queue.p[done];
-
+    for (uint32_t i = 0; i < count; i++) {
         for (size_t kind = 0; kind < REQUISITES; kind++)
-            VEC_EACH (&p->states[state].requisites[kind], target)
-                need(p, *target);
-        for (uint32_t i = ahead.start[state]; i < ahead.start[state + 1]; i++)
-            need(p, ahead.from[i]);
+            VEC_EACH (&states[i].requisites[kind], target)
+                dag_edge(dag, *target, i, 0);
+        VEC_EACH (&states[i].requisites[REQUISITE_PREREQ], target)
+            dag_edge(dag, i, *target, 0);
     }
+    dag_seal(dag);
+    return dag;
+}
+
+static struct reach *find_needed(struct arena *arena, const struct plan_state *states,
+                                 uint32_t count, const struct plan_targets *wanted)
+{
+    struct reach *needed = reach_new(arena, count);
+
+    VEC_EACH (wanted, state)
+        (void)reach_add(needed, *state);
+    reach_extend(needed, make_dag(arena, states, count), DAG_REVERSE, DAG_ALL_TYPES);
+    return needed;
 }
 
 static struct plan_targets renumber(struct arena *arena, const struct plan_targets *targets,
@@ -71,19 +47,14 @@ static struct plan_targets renumber(struct arena *arena, const struct plan_targe
 uint32_t pick_states(struct arena *arena, struct plan_state *states, uint32_t count,
                      const struct plan_targets *wanted, struct output_list *outputs)
 {
-    struct picking p = { .arena = arena, .states = states, .count = count };
+    const struct reach *needed = find_needed(arena, states, count, wanted);
     uint32_t *numbers = ARENA_ARRAY(arena, uint32_t, count);
     uint32_t kept = 0;
 
-    p.needed = ARENA_ARRAY(arena, bool, count);
-    VEC_EACH (wanted, state)
-        need(&p, *state);
-    follow(&p);
-    for (uint32_t i = 0; i < count; i++)
-        if (p.needed[i]) {
-            numbers[i] = kept;
-            states[kept++] = states[i];
-        }
+    REACH_EACH (needed, state) {
+        numbers[state] = kept;
+        states[kept++] = states[state];
+    }
     for (uint32_t i = 0; i < kept; i++)
         for (size_t kind = 0; kind < REQUISITES; kind++)
             states[i].requisites[kind] = renumber(arena, &states[i].requisites[kind], numbers);

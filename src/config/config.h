@@ -30,6 +30,7 @@
 #include "config/policy.h"
 
 struct arena;
+struct dag;
 struct diags;
 struct environment;
 struct map;
@@ -157,6 +158,7 @@ struct config {
     struct config_service *services;
     uint32_t service_count;
     const struct map *names;    /* of the services, for config_find */
+    const struct dag *graph;    /* of the services, dependencies first */
     const uint32_t *order;      /* topological, dependencies first */
     const uint32_t *levels;     /* of each service */
     VEC(const char *) warnings; /* conditions that can never hold, and the like, with places */

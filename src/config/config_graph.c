@@ -149,6 +149,7 @@ int config_check_graph(struct config_reader *r)
             dag_edge(dag, config->services[i].edges[k].service, i, 0);
     dag_seal(dag);
     if (levels_build(r->arena, dag, &levels)) {
+        config->graph = dag;
         config->order = levels.order;
         config->levels = levels.of;
         warn_edges(r);

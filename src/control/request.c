@@ -81,19 +81,19 @@ static const struct param cancel_params[] = {
 
 static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_PING]     = { "ping",     ping_params,     0, .late = true },
-    [REQUEST_LIST]     = { "list",     ask_params,      sizeof(struct request_ask) },
-    [REQUEST_STATUS]   = { "status",   ask_params,      sizeof(struct request_ask) },
+    [REQUEST_LIST]     = { "list",     ask_params,      sizeof(struct request_ask), .acts = false },
+    [REQUEST_STATUS]   = { "status",   ask_params,      sizeof(struct request_ask), .acts = false },
     [REQUEST_START]    = { "start",    start_params,    sizeof(struct request_start), .acts = true },
     [REQUEST_RUN]      = { "run",      start_params,    sizeof(struct request_start), .acts = true },
     [REQUEST_STOP]     = { "stop",     stop_params,     sizeof(struct request_stop), .acts = true },
     [REQUEST_RESTART]  = { "restart",  start_params,    sizeof(struct request_start), .acts = true },
     [REQUEST_RECREATE] = { "recreate", start_params,    sizeof(struct request_start), .acts = true },
-    [REQUEST_LOGS]     = { "logs",     logs_params,     sizeof(struct request_logs) },
-    [REQUEST_INSPECT]  = { "inspect",  ask_params,      sizeof(struct request_ask) },
-    [REQUEST_WHY]      = { "why",      ask_params,      sizeof(struct request_ask) },
+    [REQUEST_LOGS]     = { "logs",     logs_params,     sizeof(struct request_logs), .acts = false },
+    [REQUEST_INSPECT]  = { "inspect",  ask_params,      sizeof(struct request_ask), .acts = false },
+    [REQUEST_WHY]      = { "why",      ask_params,      sizeof(struct request_ask), .acts = false },
     [REQUEST_PRUNE]    = { "prune",    prune_params,    sizeof(struct request_prune), .acts = true },
     [REQUEST_SHUTDOWN] = { "shutdown", shutdown_params, sizeof(struct request_shutdown), .acts = true, .late = true },
-    [REQUEST_CANCEL]   = { "cancel",   cancel_params,   sizeof(struct request_cancel) },
+    [REQUEST_CANCEL]   = { "cancel",   cancel_params,   sizeof(struct request_cancel), .acts = false },
 };
 /* clang-format on */
 

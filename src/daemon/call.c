@@ -13,6 +13,7 @@
 #include "daemon/stream.h"
 #include "config/config.h"
 #include "engine/readiness.h"
+#include "graph/reach.h"
 #include "sys/account.h"
 #include "sys/signals.h"
 
@@ -281,25 +282,20 @@ static void tell_failure(struct call *call, const struct service *service)
 }
 
 /* Those that were named, and what they depend on, directly or not. */
-static const bool *find_concerned(struct call *call)
+static const struct reach *find_concerned(struct call *call)
 {
     const struct config *config = call->project->config;
-    bool *concerned = ARENA_ARRAY(&call->arena, bool, config->service_count);
+    struct reach *concerned = reach_new(&call->arena, config->service_count);
 
     for (size_t i = 0; i < call->set.count; i++)
-        concerned[call->set.services[i]] = true;
-    for (uint32_t i = config->service_count; i > 0; i--) {
-        const struct config_service *service = &config->services[config->order[i - 1]];
-
-        for (size_t j = 0; concerned[config->order[i - 1]] && j < service->edge_count; j++)
-            concerned[service->edges[j].service] = true;
-    }
+        (void)reach_add(concerned, call->set.services[i]);
+    reach_extend(concerned, config->graph, DAG_REVERSE, DAG_ALL_TYPES);
     return concerned;
 }
 
 static bool is_concerned(const struct call *call, uint32_t index)
 {
-    return !call->concerned || call->concerned[index];
+    return !call->concerned || reach_has(call->concerned, index);
 }
 
 static bool is_named(const struct call *call, uint32_t index)

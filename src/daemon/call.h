@@ -28,6 +28,7 @@ struct daemon;
 struct diags;
 struct event;
 struct project;
+struct reach;
 struct stream;
 
 /* Go on. `call->project` is NULL when it has been unloaded. May finish the call. */
@@ -50,9 +51,8 @@ struct call {
     call_step_fn *step;
     bool orphaned; /* its project was unloaded, and it has not been asked since */
     bool watching, told_ready, told_quiet;
-    bool progress; /* it is told of states until its reply */
-    const bool
-        *concerned; /* of each service: does it matter to those that were named? NULL: all do */
+    bool progress;                 /* it is told of states until its reply */
+    const struct reach *concerned; /* services that matter to those that were named; NULL: all */
     struct stream *stream;
     uint64_t ticket; /* of the flush that it waits for; 0: none */
     uint64_t pass;   /* when it was asked last */

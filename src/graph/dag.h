@@ -10,7 +10,7 @@
  *
  * After dag_seal the graph never changes, and everything else reads it:
  * graph/levels.h (waves), graph/cycle.h (what is wrong when there are none),
- * graph/walk.h (what is ready next), graph/reach.h (all that depends on a set).
+ * graph/reach.h (all that depends on a set, or that it depends on).
  * All take time linear in nodes and edges, recurse nowhere, and give the same
  * answer for the same edges in any order.
  *

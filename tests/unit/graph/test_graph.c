@@ -6,7 +6,6 @@
 #include "graph/dag.h"
 #include "graph/levels.h"
 #include "graph/reach.h"
-#include "graph/walk.h"
 #include "test.h"
 
 #define NODES  9
@@ -111,43 +110,6 @@ static void check_reach(const struct model *m, struct arena *arena, const struct
     }
 }
 
-/* Complete taken nodes in random order; none may come before what it waits for. */
-static void check_walk(const struct model *m, struct arena *arena, const struct dag *dag,
-                       enum dag_way way, uint64_t *state)
-{
-    struct walk *walk = walk_new(arena, dag, way, NULL);
-    bool complete[NODES] = { false };
-    uint32_t taken[NODES], n = 0, done = 0, node, want = 0;
-
-    for (node = 0; node < m->count; node++) {
-        bool blocked = false;
-
-        for (uint32_t a = 0; a < m->count; a++)
-            blocked |= m->path[a][a] &&
-                       (a == node || (way == DAG_FORWARD ? m->path[a][node] : m->path[node][a]));
-        want += !blocked;
-    }
-    for (;;) {
-        while (n < NODES && random_below(state, 3) > 0 && walk_next(walk, &node)) {
-            for (uint32_t a = 0; a < m->count; a++)
-                CHECK(!(way == DAG_FORWARD ? m->edge[a][node] : m->edge[node][a]) || complete[a]);
-            taken[n++] = node;
-        }
-        if (n == 0 && walk_ready(walk) == 0)
-            break;
-        if (n == 0)
-            continue;
-        uint32_t pick = random_below(state, n);
-
-        complete[taken[pick]] = true;
-        walk_complete(walk, taken[pick]);
-        taken[pick] = taken[--n];
-        done++;
-    }
-    CHECK_INT(done, want);
-    CHECK_INT(walk_left(walk), m->count - want);
-}
-
 TEST(random_graphs_agree_with_a_naive_model)
 {
     uint64_t state = 42;
@@ -162,8 +124,6 @@ TEST(random_graphs_agree_with_a_naive_model)
         check_levels(&model, &levels, all);
         check_cycles(&model, &arena, dag, all);
         check_reach(&model, &arena, dag);
-        check_walk(&model, &arena, dag, DAG_FORWARD, &state);
-        check_walk(&model, &arena, dag, DAG_REVERSE, &state);
     }
 }
 
@@ -206,15 +166,9 @@ TEST(a_hundred_thousand_nodes_and_a_million_edges_are_no_trouble)
     struct dag *dag = large_dag(&arena, false);
     struct reach *reach = reach_new(&arena, LARGE_NODES);
     struct levels levels;
-    struct walk *walk;
-    uint32_t node, n = 0;
 
     CHECK(levels_build(&arena, dag, &levels));
     CHECK_INT(levels.count, LARGE_NODES);
-    walk = walk_new(&arena, dag, DAG_REVERSE, NULL);
-    for (; walk_next(walk, &node); n++)
-        walk_complete(walk, node);
-    CHECK_INT(n, LARGE_NODES);
     reach_add(reach, 0);
     reach_extend(reach, dag, DAG_FORWARD, DAG_ALL_TYPES);
     CHECK_INT(reach_count(reach), LARGE_NODES);

@@ -112,7 +112,7 @@ int facts_set(const char *root, struct str key, const struct value *value, struc
     root = root ? root : "";
     folder = path_dirname(&arena, arena_printf(&arena, "%s%s", root, FACTS_FILE));
     if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
-        lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_EXCLUSIVE, LOCK_FOREVER, NULL,
+        lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_PRIVATE, LOCK_FOREVER, NULL,
                   err) < 0)
         return -1;
     rc = change_file(&arena, root, key, value, err);

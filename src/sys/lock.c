@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 #include "sys/pool.h"
 
 #define PID_TEXT_SIZE 16
+#define PRIVATE_MODE  0600
+#define SHOWN_MODE    0644
 /* The kernel wakes a waiter for a lock, but not at a deadline and not with other events. So a wait
  * that may end early looks again and again, at first often, then less so. */
 #define LOOK_FIRST CLOCK_MS
@@ -27,7 +30,9 @@
 /* For those who look whether somebody has it, for which they have to share it for a moment. */
 #define LOOKER_WAIT CLOCK_SECOND
 
-static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
+static const int operations[] = {
+    [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX, [LOCK_PRIVATE] = LOCK_EX
+};
 
 /* 1: taken, 0: somebody has it. */
 static int try(int fd, int operation, struct err *err)
@@ -145,16 +150,28 @@ static void write_pid(int fd)
     (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
+/* One that was made more open once: who has it open already may hold it until they end. */
+static void narrow(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && (st.st_mode & 07777) != PRIVATE_MODE)
+        (void)fchmod(fd, PRIVATE_MODE); /* it may be of somebody else, who decides */
+}
+
 int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t wait,
               const struct cancel *cancel, struct err *err)
 {
-    AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const mode_t mode = kind == LOCK_PRIVATE ? PRIVATE_MODE : SHOWN_MODE;
+    AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
 
     if (fd < 0)
         return err_sys(err, errno, "open the lock '%s'", path);
+    if (kind == LOCK_PRIVATE)
+        narrow(fd);
     if (acquire(fd, operations[kind], wait, cancel, err) < 0)
         return err_wrap(err, "lock '%s'", path);
-    if (kind == LOCK_EXCLUSIVE)
+    if (kind != LOCK_SHARED)
         write_pid(fd);
     lock->fd = fd_take(&fd);
     return 0;

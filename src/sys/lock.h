@@ -22,6 +22,9 @@ struct err;
 enum lock_kind {
     LOCK_SHARED,
     LOCK_EXCLUSIVE,
+    /* The same, on a file that nobody else can open: who can open one can lock it, and keep us
+     * waiting. One that was more open is narrowed. */
+    LOCK_PRIVATE,
 };
 
 struct lock {

@@ -398,6 +398,7 @@ static int go_on(struct walk *walk, const char *parent, const char **ret_name, s
             step = step_into(walk, name, err);
         if (step != STEP_ON) {
             *ret_name = NULL;
+            *ret = (struct fs_info){ .kind = FS_NONE };
             return step < 0 ? -1 : 0;
         }
         if (!last)

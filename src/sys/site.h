@@ -101,6 +101,9 @@ void site_fd_path(int fd, char path[SITE_FD_PATH_SIZE]);
 int site_set(struct site *site, const struct fs_attr *attr, struct err *err);
 /* Access and modification time, wall nanoseconds. */
 int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct err *err);
+/* A new file, empty and ours alone, open for reading and writing. EEXIST when there is something.
+ */
+int site_create(struct site *site, int *ret_fd, struct err *err);
 /* A new folder with these attributes, whatever the umask; FS_KEEP in the mode is 0755. EEXIST when
  * there is something. Not synced. */
 int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err);
@@ -114,5 +117,8 @@ int site_unlink(const struct site *site, struct err *err);
 int site_rmdir(const struct site *site, struct err *err);
 /* What happened to the names in the folder is on disk. */
 int site_sync(const struct site *site, struct err *err);
+
+/* Is it in the folder where `base` is, or below that? Of a site that is not there: no. */
+int site_is_below(const struct site *site, const struct site *base, bool *ret, struct err *err);
 
 #endif

@@ -235,6 +235,19 @@ static int look_at_made(struct site *site, enum fs_kind kind, struct err *err)
     return 0;
 }
 
+int site_create(struct site *site, int *ret_fd, struct err *err)
+{
+    int fd;
+
+    if (site->folder < 0)
+        return refuse_missing(site, err);
+    fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(err, errno, "create '%s'", site->path);
+    *ret_fd = fd;
+    return site_look(site, err);
+}
+
 int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err)
 {
     struct fs_attr want = *attr;
@@ -320,4 +333,35 @@ int site_sync(const struct site *site, struct err *err)
     if (fd < 0 || fsync(fd) < 0)
         return err_sys(err, errno, "sync the folder of '%s'", site->path);
     return 0;
+}
+
+/* --- where it is ---------------------------------------------------------------------------------
+ */
+
+static bool is_folder(const struct stat *st, const struct fs_info *folder)
+{
+    return st->st_ino == folder->inode && st->st_dev == folder->device;
+}
+
+int site_is_below(const struct site *site, const struct site *base, bool *ret, struct err *err)
+{
+    AUTO_FD int fd = site->folder < 0 ? -1 : fcntl(site->folder, F_DUPFD_CLOEXEC, 0);
+    struct stat now, before = { 0 };
+
+    *ret = false;
+    if (site->folder < 0 || base->folder < 0)
+        return 0;
+    for (;;) {
+        int above;
+
+        if (fd < 0 || fstat(fd, &now) < 0)
+            return err_sys(err, errno, "look at what is above '%s'", site->path);
+        *ret = is_folder(&now, &base->above);
+        if (*ret || (now.st_ino == before.st_ino && now.st_dev == before.st_dev))
+            return 0; /* the root folder is above itself */
+        before = now;
+        above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd_close(&fd);
+        fd = above;
+    }
 }

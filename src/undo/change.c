@@ -173,6 +173,7 @@ static int open_source(const char *from, struct site *source, int *ret_fd, struc
 int change_copy(struct state_run *run, const char *from, const char *path,
                 const struct change_attr *attr, struct err *err)
 {
+    const mode_t mode = attr ? attr->mode : CHANGE_KEEP_MODE;
     AUTO_SITE struct site source = SITE_INIT, site = SITE_INIT;
     AUTO_FD int fd = -1;
     struct fs_replace_options options;
@@ -183,7 +184,7 @@ int change_copy(struct state_run *run, const char *from, const char *path,
         open_source(from, &source, &fd, err) < 0)
         return -1;
     options = options_for(run, &site, attr);
-    if (site.info.kind == FS_NONE && (!attr || attr->mode == CHANGE_KEEP_MODE))
+    if (mode == CHANGE_SOURCE_MODE || (mode == CHANGE_KEEP_MODE && site.info.kind != FS_FILE))
         options.attr.mode = source.info.mode & 0777;
     if (draft_open_at(&draft, &site, &options, err) < 0)
         return -1;

@@ -33,7 +33,9 @@ struct undo;
 /* What a path should be like; CHANGE_KEEP leaves it as it is (or takes the default for new ones).
  */
 #define CHANGE_KEEP_MODE ((mode_t)-1)
-#define CHANGE_KEEP_ID   ((uid_t)-1)
+/* For change_copy: the permissions of what is copied, also in place of something that is there. */
+#define CHANGE_SOURCE_MODE ((mode_t)-2)
+#define CHANGE_KEEP_ID     ((uid_t)-1)
 
 struct change_attr {
     mode_t mode; /* permission bits with setuid, setgid, sticky */

@@ -160,7 +160,8 @@ def test_a_user_cannot_lead_root_elsewhere_by_a_link(machine):
     machine.sh("useradd -m -u 4300 ada; mkdir /home/ada/.ssh; ln -s /etc/shadow /home/ada/.ssh/authorized_keys;"
                "chown -hR ada /home/ada/.ssh")
     result = machine.apply(f"key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}")["ssh_auth.present:key"]
-    assert "is a link to what is not a file of this user" in result["error"]
+    assert ("refusing to follow '/home/ada/.ssh/authorized_keys': it belongs to 'ada' and leads to a file of 'root'"
+            in result["error"])
 
 
 @pytest.mark.parametrize("link", ["/home/ada/.ssh", "/home/ada/.ssh/authorized_keys", "/home/ada/.ssh/known_hosts"])
@@ -173,10 +174,21 @@ key: {{ssh_auth.present: [{{name: {KEY}, user: ada}}]}}
 host: {{ssh_known_hosts.present: [{{key: {KEY}, user: ada}}]}}
 gone: {{ssh_known_hosts.absent: [{{user: ada}}]}}
 """)
-    failed = {name for name, state in results.items() if "is not a file of this user" in state.get("error", "")}
+    failed = {name for name, state in results.items() if "refusing to follow" in state.get("error", "")}
     assert ("ssh_auth.present:key" in failed) == (not link.endswith("known_hosts")), results
     assert ("ssh_known_hosts.present:host" in failed) == (not link.endswith("authorized_keys")), results
     assert machine.path("/srv/file").read_text() == "" and not os.listdir(machine.path("/srv/root"))
+
+
+def test_hosts_known_to_a_user_are_for_that_user(machine):
+    """A file of the user is private, as ssh makes it; one that is there stays as open as it is."""
+    machine.sh("useradd -m -u 4300 ada")
+    path = machine.path("/home/ada/.ssh/known_hosts")
+    machine.settles(f"host: {{ssh_known_hosts.present: [{{key: {KEY}, user: ada}}]}}")
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (4300, 0o600)
+    path.chmod(0o644)
+    machine.settles(f"other: {{ssh_known_hosts.present: [{{key: {KEY}, user: ada}}]}}")
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (4300, 0o644)
 
 
 def test_a_link_to_what_the_user_owns_is_followed(machine):

@@ -13,6 +13,7 @@
 #include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/site.h"
 
 #define MODE_KEEP "keep"
 
@@ -194,17 +195,27 @@ void attrs_check(struct state_run *run, const char *path, const struct attrs *at
                       (unsigned)attrs->want.gid, attrs->group, path);
 }
 
-int attrs_apply(struct state_run *run, const char *path, const struct attrs *attrs,
-                const struct fs_info *info, bool link, struct err *err)
+/* The mode that is there; the kernel takes set-id bits away with any change of the owner. */
+static mode_t mode_after(const struct attrs *attrs, const struct fs_info *info)
+{
+    mode_t mode = info->mode;
+
+    if (attrs->want.uid != CHANGE_KEEP_ID && attrs->want.uid != info->uid)
+        mode &= ~(mode_t)S_ISUID;
+    if (attrs->want.gid != CHANGE_KEEP_ID && attrs->want.gid != info->gid &&
+        info->kind != FS_FOLDER)
+        mode &= ~(mode_t)S_ISGID;
+    return mode;
+}
+
+int attrs_apply(struct state_run *run, struct site *site, const struct attrs *attrs,
+                struct err *err)
 {
     struct change_attr attr = attrs->want;
 
-    if (!attrs_differ(attrs, info))
+    if (!attrs_differ(attrs, &site->info))
         return 0;
-    /* A new owner takes set-id bits away, and a mode is what leads through a link. */
-    if (!link && attr.mode == CHANGE_KEEP_MODE)
-        attr.mode = info->mode;
-    if (link)
-        attr.mode = CHANGE_KEEP_MODE;
-    return change_attr(run, path, &attr, err);
+    if (attr.mode == CHANGE_KEEP_MODE)
+        attr.mode = mode_after(attrs, &site->info);
+    return change_attr_at(run, site, &attr, err);
 }

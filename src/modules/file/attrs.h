@@ -23,6 +23,7 @@
 struct diags;
 struct err;
 struct fs_info;
+struct site;
 struct state_run;
 struct value;
 
@@ -50,8 +51,9 @@ bool attrs_differ(const struct attrs *attrs, const struct fs_info *info);
 /* The same, told in a sentence for each difference. */
 void attrs_check(struct state_run *run, const char *path, const struct attrs *attrs,
                  const struct fs_info *info);
-/* Set what differs. Through a link, unless `link` says that the link itself is meant. */
-int attrs_apply(struct state_run *run, const char *path, const struct attrs *attrs,
-                const struct fs_info *info, bool link, struct err *err);
+/* Set what differs from what was found at a site. Set-id bits speak for an owner: who gets a file
+ * without being given a mode for it does not get those. */
+int attrs_apply(struct state_run *run, struct site *site, const struct attrs *attrs,
+                struct err *err);
 
 #endif

@@ -72,7 +72,7 @@ int backup_make(struct state_run *run, const char *path, const struct value *bac
 
     const char *copy = arena_printf(run->arena, "%s%s", path, suffix);
     struct change_attr attr = keep;
-    attr.mode = info.mode; /* never more open than the file itself */
+    attr.mode = CHANGE_SOURCE_MODE; /* never more open than the file itself */
     if (change_copy(run, path, copy, &attr, err) < 0)
         return err_wrap(err, "keep a copy of '%s'", path);
     state_detail(run, "backup", "%s", copy);

@@ -1,5 +1,4 @@
 /* file.copy - a copy of another file or folder of this machine. */
-#include <fcntl.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
 #define ARGS       struct copy_args
@@ -80,13 +80,21 @@ static int same_pieces(int a, int b, bool *ret, struct err *err)
     return 0;
 }
 
+static int open_file(const char *path, int *ret_fd, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path, SITE_FOLLOW, err) < 0 || site_open(&site, ret_fd, err) < 0)
+        return -1;
+    return *ret_fd < 0 ? err_sys(err, ENOENT, "open '%s'", path) : 0;
+}
+
 static int same_content(const char *a, const char *b, bool *ret, struct err *err)
 {
-    AUTO_FD int left = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AUTO_FD int right = open(b, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    AUTO_FD int left = -1, right = -1;
 
-    if (left < 0 || right < 0)
-        return err_sys(err, errno, "open '%s'", left < 0 ? a : b);
+    if (open_file(a, &left, err) < 0 || open_file(b, &right, err) < 0)
+        return -1;
     if (same_pieces(left, right, ret, err) < 0)
         return err_wrap(err, "compare '%s' with '%s'", a, b);
     return 0;
@@ -174,6 +182,26 @@ static int visit(void *self, enum tree_step step, const struct tree_entry *entry
                     &entry->info, err);
 }
 
+static int walk_source(struct survey *survey, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, survey->source, 0, err) < 0)
+        return -1;
+    return tree_walk_at(&site, visit, survey, err);
+}
+
+/* What is there, or where a link there leads: as safe as what is done with it. */
+static int find_info(const char *path, struct fs_info *ret, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path, SITE_FOLLOW, err) < 0)
+        return -1;
+    *ret = site.info;
+    return 0;
+}
+
 /* Where the copy goes, and all that is to be done for it. */
 static int survey_init(struct survey *survey, struct state_run *run, const struct copy_args *want,
                        struct err *err)
@@ -183,7 +211,7 @@ static int survey_init(struct survey *survey, struct state_run *run, const struc
     *survey = (struct survey){ .run = run, .want = want };
     survey->source = path_normalise(run->arena, want->source);
     survey->dest = path_normalise(run->arena, want->name);
-    if (fs_stat(survey->source, &source, err) < 0 || fs_stat(survey->dest, &there, err) < 0)
+    if (find_info(survey->source, &source, err) < 0 || find_info(survey->dest, &there, err) < 0)
         return -1;
     if (source.kind == FS_NONE)
         return err_set(err, ERR_NOT_FOUND, "source %s does not exist", want->source);
@@ -191,7 +219,7 @@ static int survey_init(struct survey *survey, struct state_run *run, const struc
         const struct str last = path_basename(survey->source);
 
         survey->dest = path_join(run->arena, survey->dest, arena_str(run->arena, last).p);
-        if (fs_stat(survey->dest, &there, err) < 0)
+        if (find_info(survey->dest, &there, err) < 0)
             return -1;
     }
     survey->exists = there.kind != FS_NONE;
@@ -200,7 +228,7 @@ static int survey_init(struct survey *survey, struct state_run *run, const struc
     if (source.kind == FS_FOLDER && path_is_below(survey->dest, survey->source))
         return err_set(err, ERR_INVALID, "%s is inside of its own source", survey->dest);
     if (source.kind == FS_FOLDER)
-        return tree_walk(survey->source, visit, survey, err);
+        return walk_source(survey, err);
     return add_step(survey, survey->source, survey->dest, &source, err);
 }
 
@@ -250,13 +278,18 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
 static int do_step(struct state_run *run, const struct step *step, struct err *err)
 {
     const bool replaces = step->there.kind != FS_NONE && step->there.kind != step->source.kind;
+    struct change_attr attr = step->attrs.want;
 
     if ((replaces || step->there.kind == FS_LINK) && change_remove(run, step->to, err) < 0)
         return -1;
     if (step->source.kind == FS_LINK)
         return change_symlink(run, step->target, step->to, err);
+    if (step->source.kind == FS_FOLDER && step->there.kind != FS_FOLDER &&
+        attr.mode == CHANGE_KEEP_MODE)
+        attr.mode =
+            step->source.mode & 0777; /* as files have it: never more open than the source */
     if (step->source.kind == FS_FOLDER)
-        return change_mkdir(run, step->to, &step->attrs.want, err);
+        return change_mkdir(run, step->to, &attr, err);
     return change_copy(run, step->from, step->to, &step->attrs.want, err);
 }
 

@@ -8,8 +8,10 @@
 #include "modules/file/pathlist.h"
 #include "undo/change.h"
 #include "state/module.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
 #define ARGS struct directory_args
@@ -122,6 +124,7 @@ struct survey {
     VEC(struct fault) faults;
     struct leftovers extra;
     const char *doomed; /* a folder that goes as a whole: nothing below it counts */
+    bool applying;      /* set what differs as soon as it is found */
 };
 
 static const struct attrs *attrs_for(const struct survey *survey, const struct fs_info *info)
@@ -145,38 +148,56 @@ static int keep(void *self, const char *relative, bool *ret_kept, struct err *er
     return pathlist_keeps(&survey->exclude, relative, ret_kept, err);
 }
 
-static int judge_attrs(struct survey *survey, const struct tree_entry *entry, struct err *err)
+/* What is to have which attributes: what the walk is at, or what a link there leads to. `ret` is
+ * where nothing is for what does not matter. */
+static int find_subject(const struct survey *survey, const struct tree_entry *entry,
+                        struct site *ret, struct err *err)
 {
-    struct fs_info info = entry->info;
-    const struct attrs *attrs;
-
     if (survey->want->has_depth && entry->depth > (size_t)survey->want->max_depth)
         return 0;
-    if (info.kind == FS_LINK && !survey->want->follow_symlinks)
+    if (entry->info.kind == FS_LINK && !survey->want->follow_symlinks)
         return 0;
-    if (info.kind == FS_LINK && (fs_stat(entry->path, &info, err) < 0 || info.kind == FS_NONE))
-        return 0; /* it points nowhere */
-    attrs = attrs_for(survey, &info);
-    if (attrs && attrs_differ(attrs, &info)) {
-        const struct fault fault = { arena_strdup(survey->run->arena, entry->path), info };
-
-        VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
-    }
+    if (entry->info.kind == FS_LINK)
+        return site_walk(ret, entry->path, SITE_FOLLOW, err);
+    tree_site(entry, ret);
     return 0;
 }
 
+static int judge_attrs(struct survey *survey, const struct tree_entry *entry, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    const struct attrs *attrs;
+    struct fault fault;
+    AUTO_FD int fd = -1;
+
+    if (find_subject(survey, entry, &site, err) < 0)
+        return -1;
+    attrs = site.info.kind == FS_NONE ? NULL : attrs_for(survey, &site.info);
+    if (!attrs || !attrs_differ(attrs, &site.info))
+        return 0;
+    fault = (struct fault){ arena_strdup(survey->run->arena, entry->path), site.info };
+    VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
+    return survey->applying ? attrs_apply(survey->run, &site, attrs, err)
+                            : site_hold(&site, &fd, err); /* what would fail fails now */
+}
+
+/* A folder is told before what it holds, and set after it: its new mode might let nobody in. */
 static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
 {
     struct survey *survey = self;
 
-    if (step == TREE_LEAVE || entry->depth == 0)
+    if (entry->depth == 0)
         return 0;
-    if (survey->doomed && is_below(entry->path, survey->doomed))
+    if (survey->doomed &&
+        (is_below(entry->path, survey->doomed) || strcmp(entry->path, survey->doomed) == 0))
         return 0;
-    if (!leftovers_has(&survey->extra, entry->path))
-        return judge_attrs(survey, entry, err);
-    survey->doomed = arena_strdup(survey->run->arena, entry->path);
-    return 0;
+    if (leftovers_has(&survey->extra, entry->path)) {
+        survey->doomed = arena_strdup(survey->run->arena, entry->path);
+        return 0;
+    }
+    if (step == (survey->applying ? TREE_ENTER : TREE_LEAVE))
+        return 0;
+    return judge_attrs(survey, entry, err);
 }
 
 /* --- the folder itself ------------------------------------------------------------------ */
@@ -207,12 +228,17 @@ static int survey_init(struct survey *survey, struct state_run *run,
 
 static int walk_below(struct survey *survey, struct err *err)
 {
+    const unsigned link = survey->want->allow_symlink ? SITE_FOLLOW : 0;
+    AUTO_SITE struct site site = SITE_INIT;
+
     if (survey->want->clean &&
         leftovers_find(survey->run, survey->name, keep, survey, &survey->extra, err) < 0)
         return -1;
     if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
         return 0;
-    return tree_walk(survey->name, visit, survey, err);
+    if (site_walk(&site, survey->name, link, err) < 0)
+        return -1;
+    return tree_walk_at(&site, visit, survey, err);
 }
 
 static int check_below(struct survey *survey, struct err *err)
@@ -235,26 +261,24 @@ static int check_below(struct survey *survey, struct err *err)
     return 0;
 }
 
-static int look(const struct directory_args *want, struct fs_info *ret, struct err *err)
+/* A slash at the end would follow a link. */
+static int find_folder(const struct survey *survey, struct site *ret, struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-
-    if (want->allow_symlink)
-        return fs_stat(want->name, ret, err);
-    return fs_lstat(path_normalise(&arena, want->name), ret, err); /* a slash would follow a link */
+    return site_walk(ret, survey->name, survey->want->allow_symlink ? SITE_FOLLOW : 0, err);
 }
 
 static int directory_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct directory_args *want = args;
+    AUTO_SITE struct site site = SITE_INIT;
     struct survey survey;
     struct fs_info info;
 
-    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
+    if (survey_init(&survey, run, want, err) < 0 || find_folder(&survey, &site, err) < 0)
         return -1;
-    if (info.kind == FS_FOLDER) {
+    if (site.info.kind == FS_FOLDER) {
         if (!want->children_only)
-            attrs_check(run, want->name, &survey.self, &info);
+            attrs_check(run, want->name, &survey.self, &site.info);
         return check_below(&survey, err);
     }
     if (fs_lstat(want->name, &info, err) < 0 ||
@@ -314,14 +338,11 @@ static int make_folder(struct survey *survey, struct err *err)
 
 static int apply_below(struct survey *survey, struct err *err)
 {
+    survey->applying = true;
     if (walk_below(survey, err) < 0)
         return -1;
     VEC_EACH (&survey->extra.list, path)
         if (change_remove(survey->run, *path, err) < 0)
-            return -1;
-    VEC_EACH (&survey->faults, fault)
-        if (attrs_apply(survey->run, fault->path, attrs_for(survey, &fault->info), &fault->info,
-                        false, err) < 0)
             return -1;
     if (survey->extra.list.n > 0)
         state_detail(survey->run, "removed", "%zu", survey->extra.list.n);
@@ -333,18 +354,19 @@ static int apply_below(struct survey *survey, struct err *err)
 static int directory_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct directory_args *want = args;
+    AUTO_SITE struct site site = SITE_INIT;
     struct survey survey;
     struct fs_info info;
     bool made, differs = false;
 
-    if (survey_init(&survey, run, want, err) < 0 || look(want, &info, err) < 0)
+    if (survey_init(&survey, run, want, err) < 0 || find_folder(&survey, &site, err) < 0)
         return -1;
-    made = info.kind != FS_FOLDER;
+    made = site.info.kind != FS_FOLDER;
     if (made && make_folder(&survey, err) < 0)
         return -1;
     if (!made && !want->children_only) {
-        differs = attrs_differ(&survey.self, &info);
-        if (attrs_apply(run, want->name, &survey.self, &info, false, err) < 0)
+        differs = attrs_differ(&survey.self, &site.info);
+        if (attrs_apply(run, &site, &survey.self, err) < 0)
             return -1;
     }
     if (apply_below(&survey, err) < 0 || fs_stat(want->name, &info, err) < 0)

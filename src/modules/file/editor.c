@@ -11,7 +11,7 @@
 #include "modules/file/parent.h"
 #include "undo/change.h"
 #include "state/module.h"
-#include "sys/fs.h"
+#include "sys/site.h"
 
 /* Paths share these; two that meet in one wait for each other without need, which is rare. */
 #define LOCKS 64
@@ -35,11 +35,14 @@ static pthread_mutex_t *lock_of(const char *path)
 static int make_plan(struct state_run *run, const struct editor *editor, const void *args,
                      struct editor_file *file, struct editor_plan *plan, struct err *err)
 {
+    AUTO_SITE struct site site = SITE_INIT;
     struct str text;
 
-    if (fs_read(run->arena, editor->path, EDITOR_FILE_MAX, &text, err) < 0)
+    if (site_walk(&site, editor->path, SITE_FOLLOW, err) < 0 ||
+        site_read(run->arena, &site, EDITOR_FILE_MAX, &text, err) < 0)
         return -1;
-    *file = (struct editor_file){ editor->path, text.p != NULL, text.p ? text : STR("") };
+    *file =
+        (struct editor_file){ editor->path, text.p != NULL, text.p ? text : STR(""), site.info };
     return editor->plan(run, args, file, plan, err);
 }
 
@@ -85,8 +88,8 @@ static int write_plan(struct state_run *run, const struct editor *editor,
         parent_make_file(run, editor->path, editor->makedirs, editor->folder, err) < 0)
         return -1;
     if (backup_make(run, editor->path, editor->backup, err) < 0 ||
-        change_write(run, editor->path, buf_view(&plan->text), file->exists ? NULL : editor->fresh,
-                     err) < 0)
+        change_rewrite(run, editor->path, &file->seen, buf_view(&plan->text),
+                       file->exists ? NULL : editor->fresh, err) < 0)
         return -1;
     state_say(run, "%s", plan->done);
     state_detail(run, "path", "%s", editor->path);

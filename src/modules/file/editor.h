@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "sys/fs.h"
 
 struct change_attr;
 struct err;
@@ -30,7 +31,8 @@ struct value;
 struct editor_file {
     const char *path;
     bool exists;
-    struct str text; /* empty when it is not there; never a NULL view */
+    struct str text;     /* empty when it is not there; never a NULL view */
+    struct fs_info seen; /* what was read: nothing else is replaced by what is made of it */
 };
 
 /* What a plan has found. Texts are in the arena. */

@@ -8,6 +8,7 @@
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
 struct search {
@@ -79,14 +80,14 @@ int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn 
         .self = self,
         .found = ret,
     };
-    struct fs_info info;
+    AUTO_SITE struct site site = SITE_INIT;
 
     *ret = (struct leftovers){ .known = MAP_INIT_IN(run->arena) };
-    if (fs_lstat(folder, &info, err) < 0)
+    if (site_walk(&site, folder, 0, err) < 0)
         return -1;
-    if (info.kind != FS_FOLDER)
+    if (site.info.kind != FS_FOLDER)
         return 0;
-    if (tree_walk(folder, visit, &search, err) < 0)
+    if (tree_walk_at(&site, visit, &search, err) < 0)
         return -1;
     VEC_EACH (&ret->list, path)
         map_set(&ret->known, str_from(*path), ret);

@@ -11,6 +11,7 @@
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 #define ARGS      struct patch_args
 #define STRIP_MAX 100
@@ -123,6 +124,30 @@ static int place_part(struct state_run *run, const struct patch_args *want,
     return 0;
 }
 
+/* No link in the folder leads out of it, to a file that is there or is to be made. */
+static int refuse_way_out(struct state_run *run, const struct patch_args *want, const char *path,
+                          struct err *err)
+{
+    AUTO_SITE struct site base = SITE_INIT;
+
+    if (site_walk(&base, arena_printf(run->arena, "%s/.", want->name), 0, err) < 0)
+        return -1;
+    for (const char *at = path;; at = path_dirname(run->arena, at)) {
+        AUTO_SITE struct site site = SITE_INIT;
+        bool below;
+
+        if (site_walk(&site, at, SITE_FOLLOW, err) < 0 ||
+            site_is_below(&site, &base, &below, err) < 0)
+            return -1;
+        if (site.folder < 0)
+            continue; /* it is to be made, in what is above it */
+        return below ? 0
+                     : err_set(err, ERR_UNSAFE,
+                               "refusing to patch '%s': a link leads out of the folder %s", path,
+                               want->name);
+    }
+}
+
 static int read_patch(struct state_run *run, const struct patch_args *want, struct deeds *ret,
                       struct err *err)
 {
@@ -144,7 +169,8 @@ static int read_patch(struct state_run *run, const struct patch_args *want, stru
     VEC_EACH (&ret->patch.parts, part) {
         struct deed deed = { want, part, want->name };
 
-        if (info.kind == FS_FOLDER && place_part(run, want, part, &deed.path, err) < 0)
+        if (info.kind == FS_FOLDER && (place_part(run, want, part, &deed.path, err) < 0 ||
+                                       refuse_way_out(run, want, deed.path, err) < 0))
             return -1;
         VEC_PUSH_IN(run->arena, &ret->list, deed);
     }
@@ -202,6 +228,16 @@ static struct editor editor_of(const struct deed *deed)
     };
 }
 
+static int read_file(struct state_run *run, const struct deed *deed, struct str *ret,
+                     struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, deed->path, SITE_FOLLOW, err) < 0)
+        return -1;
+    return site_read(run->arena, &site, EDITOR_FILE_MAX, ret, err);
+}
+
 /* A file that the patch removes; a NULL view when it is gone. */
 static int read_doomed(struct state_run *run, const struct deed *deed, struct str *ret,
                        struct err *err)
@@ -209,7 +245,7 @@ static int read_doomed(struct state_run *run, const struct deed *deed, struct st
     AUTO_BUF struct buf left = BUF_INIT(EDIT_SIZE_MAX);
     size_t number;
 
-    if (fs_read(run->arena, deed->path, EDITOR_FILE_MAX, ret, err) < 0)
+    if (read_file(run, deed, ret, err) < 0)
         return -1;
     if (!ret->p)
         return 0;
@@ -291,7 +327,7 @@ static int add_rejects(struct state_run *run, const struct deed *deed, struct bu
     bool named = false;
     struct str text;
 
-    if (fs_read(run->arena, deed->path, EDITOR_FILE_MAX, &text, err) < 0)
+    if (read_file(run, deed, &text, err) < 0)
         return -1;
     VEC_EACH (&deed->part->hunks, hunk) {
         AUTO_BUF struct buf made = BUF_INIT(EDIT_SIZE_MAX);

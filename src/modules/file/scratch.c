@@ -1,9 +1,7 @@
 #include "modules/file/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +9,8 @@
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/site.h"
 
 #define DEFAULT_FOLDER "/tmp"
 
@@ -26,29 +26,49 @@ static int fill(int fd, const struct scratch_options *options, struct str conten
     return 0;
 }
 
+/* A name that nobody can guess, in the folder that was asked for. */
+static char *make_path(struct state_run *run, const struct scratch_options *options)
+{
+    const char *folder = options->folder ? options->folder : getenv("TMPDIR");
+    char name[FS_TEMP_NAME_SIZE];
+
+    fs_temp_name(name);
+    return arena_printf(run->arena, "%s/%s%s", folder && folder[0] == '/' ? folder : DEFAULT_FOLDER,
+                        name + 1, options->suffix ? options->suffix : "");
+}
+
 int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
                  struct scratch *ret, struct err *err)
 {
-    const char *suffix = options->suffix ? options->suffix : "";
-    const char *folder = options->folder ? options->folder : getenv("TMPDIR");
-    char *path = arena_printf(run->arena, "%s/zester-XXXXXX%s",
-                              folder && folder[0] == '/' ? folder : DEFAULT_FOLDER, suffix);
-    AUTO_FD int fd = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
+    AUTO_SITE struct site site = SITE_INIT;
+    char *path = make_path(run, options);
+    AUTO_FD int fd = -1;
 
     ret->path = NULL;
-    if (fd < 0)
-        return err_sys(err, errno, "make the file '%s'", path);
+    if (site_walk(&site, path, 0, err) < 0 || site_create(&site, &fd, err) < 0)
+        return -1;
     if (fill(fd, options, content, err) < 0) {
-        (void)unlink(path); /* the first error is the one worth telling */
+        struct err ignored; /* the first error is the one worth telling */
+
+        (void)site_unlink(&site, &ignored);
         return err_wrap(err, "write '%s'", path);
     }
     ret->path = path;
     return 0;
 }
 
+void scratch_remove(const char *path)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    struct err ignored; /* somebody else may have removed it */
+
+    if (site_walk(&site, path, 0, &ignored) == 0)
+        (void)site_unlink(&site, &ignored);
+}
+
 void scratch_done(struct scratch *scratch)
 {
     if (scratch->path)
-        (void)unlink(scratch->path); /* somebody else may have removed it */
+        scratch_remove(scratch->path);
     scratch->path = NULL;
 }

@@ -30,5 +30,7 @@ struct scratch_options {
 int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
                  struct scratch *ret, struct err *err);
 void scratch_done(struct scratch *scratch);
+/* The same by its path, for who keeps nothing else; and for what a program has left beside it. */
+void scratch_remove(const char *path);
 
 #endif

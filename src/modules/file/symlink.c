@@ -8,6 +8,7 @@
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 #define ARGS struct symlink_args
 
@@ -44,11 +45,26 @@ struct found {
     const char *target; /* NULL: no link */
 };
 
-static int look(struct state_run *run, const char *path, struct found *ret, struct err *err)
+static int find_link(struct state_run *run, const char *path, struct found *ret, struct err *err)
 {
-    if (fs_lstat(path, &ret->info, err) < 0)
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path, 0, err) < 0)
         return -1;
-    return fs_readlink(run->arena, path, &ret->target, err);
+    ret->info = site.info;
+    return site_readlink(run->arena, &site, &ret->target, err);
+}
+
+static int set_owner(struct state_run *run, const char *path, const struct attrs *attrs,
+                     struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path, 0, err) < 0)
+        return -1;
+    if (site.info.kind != FS_LINK)
+        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", path);
+    return attrs_apply(run, &site, attrs, err);
 }
 
 /* What a dry run adds when nobody clears the way: it cannot know what states before do. */
@@ -67,7 +83,7 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
     struct found found;
 
     if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
-        look(run, want->name, &found, err) < 0)
+        find_link(run, want->name, &found, err) < 0)
         return -1;
     if (found.info.kind == FS_NONE) {
         if (parent_check(run, want->name, want->makedirs, err) < 0)
@@ -128,16 +144,16 @@ static int symlink_apply(struct state_run *run, const void *args, struct err *er
     bool right;
 
     if (attrs_read(run, NULL, want->user, want->group, &attrs, err) < 0 ||
-        look(run, want->name, &found, err) < 0)
+        find_link(run, want->name, &found, err) < 0)
         return -1;
     right = found.target && strcmp(found.target, want->target) == 0;
     if (right && !attrs_differ(&attrs, &found.info)) {
         state_unchanged(run);
         return 0;
     }
-    if (!right && (make_link(run, want, &found, err) < 0 || look(run, want->name, &found, err) < 0))
+    if (!right && make_link(run, want, &found, err) < 0)
         return -1;
-    if (attrs_apply(run, want->name, &attrs, &found.info, true, err) < 0)
+    if (set_owner(run, want->name, &attrs, err) < 0)
         return -1;
     state_detail(run, "path", "%s", want->name);
     state_detail(run, "target", "%s", want->target);

@@ -1,9 +1,7 @@
 #include "modules/file/wanted.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "modules/file/backup.h"
@@ -12,15 +10,26 @@
 #include "state/module.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
+#include "sys/site.h"
 
 #define PIECE_SIZE 16384
 
 struct found {
+    struct site site;
+    int fd; /* open for reading; -1: nothing, or a link that is to be replaced */
     bool exists;
     bool is_link; /* that is to be replaced */
     bool same;    /* the content */
-    struct fs_info info;
 };
+
+static void found_done(struct found *found)
+{
+    fd_close(&found->fd);
+    site_done(&found->site);
+}
+
+/* What is looked at and what is changed is one open file. */
+#define AUTO_FOUND __attribute__((cleanup(found_done)))
 
 /* The sizes agree: read no more than that, so that a small file is one read. */
 static int compare(int fd, const char *path, struct str content, bool *ret_same, struct err *err)
@@ -39,43 +48,31 @@ static int compare(int fd, const char *path, struct str content, bool *ret_same,
     return 0;
 }
 
-static int look_inside(const struct wanted *wanted, int fd, struct found *ret, struct err *err)
+static int compare_content(const struct wanted *wanted, struct found *found, struct err *err)
 {
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return err_sys(err, errno, "look at '%s'", wanted->path);
-    fs_info_from(&st, &ret->info);
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_INVALID, "%s exists but is a %s, not a file", wanted->path,
-                       fs_kind_name(ret->info.kind));
-    ret->exists = true;
-    ret->same = true;
+    found->same = true;
     if (!wanted->has_content || wanted->keep_content)
         return 0;
-    ret->same = (size_t)st.st_size == wanted->content.n;
-    if (!ret->same || wanted->content.n == 0)
+    found->same = found->site.info.size == wanted->content.n;
+    if (!found->same || wanted->content.n == 0)
         return 0;
-    return compare(fd, wanted->path, wanted->content, &ret->same, err);
+    return compare(found->fd, wanted->path, wanted->content, &found->same, err);
 }
 
-static int look(const struct wanted *wanted, struct found *ret, struct err *err)
+static int find_file(const struct wanted *wanted, struct found *ret, struct err *err)
 {
-    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    AUTO_FD int fd = open(wanted->path, flags | (wanted->replace_link ? O_NOFOLLOW : 0));
-
-    *ret = (struct found){ 0 };
-    if (fd >= 0)
-        return look_inside(wanted, fd, ret, err);
-    if (errno == ENOENT || errno == ENOTDIR)
+    *ret = (struct found){ .site = SITE_INIT, .fd = -1 };
+    if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0 ||
+        site_open(&ret->site, &ret->fd, err) < 0)
+        return -1;
+    ret->exists = ret->site.info.kind != FS_NONE;
+    ret->is_link = ret->site.info.kind == FS_LINK && wanted->replace_link;
+    if (!ret->exists || ret->is_link)
         return 0;
-    if (errno == ELOOP && wanted->replace_link) {
-        ret->exists = ret->is_link = true;
-        return 0;
-    }
-    if (errno == ENXIO)
-        return err_set(err, ERR_INVALID, "%s exists but is not a file", wanted->path);
-    return err_sys(err, errno, "open '%s'", wanted->path);
+    if (ret->site.info.kind != FS_FILE)
+        return err_set(err, ERR_INVALID, "%s exists but is a %s, not a file", wanted->path,
+                       fs_kind_name(ret->site.info.kind));
+    return compare_content(wanted, ret, err);
 }
 
 /* --- saying ------------------------------------------------------------------------- */
@@ -85,12 +82,13 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
 {
     struct str old = { NULL, 0 };
 
-    if (wanted->hide || (found->exists && found->info.size > WANTED_SHOWN_MAX))
+    if (wanted->hide || (found->exists && found->site.info.size > WANTED_SHOWN_MAX))
         return 0;
     if (!found->exists && wanted->content.n == 0)
         return 0; /* a new, empty file: all is said */
-    if (found->exists && !found->is_link &&
-        fs_read(run->arena, wanted->path, WANTED_SHOWN_MAX, &old, err) < 0)
+    if (found->fd >= 0 &&
+        (lseek(found->fd, 0, SEEK_SET) < 0 ||
+         fs_read_fd(run->arena, found->fd, wanted->path, WANTED_SHOWN_MAX, &old, err) < 0))
         return -1;
     state_diff_content(run, wanted->path, old, wanted->has_content ? wanted->content : STR(""));
     return 0;
@@ -106,9 +104,9 @@ static int check_parent(struct state_run *run, const struct wanted *wanted, stru
 
 int wanted_check(struct state_run *run, const struct wanted *wanted, struct err *err)
 {
-    struct found found;
+    AUTO_FOUND struct found found;
 
-    if (look(wanted, &found, err) < 0)
+    if (find_file(wanted, &found, err) < 0)
         return -1;
     if (!found.exists && wanted->keep_absence) {
         state_say(run, "file %s does not exist and create is false", wanted->path);
@@ -129,7 +127,7 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
         if (show_content(run, wanted, &found, err) < 0)
             return -1;
     }
-    attrs_check(run, wanted->path, &wanted->attrs, &found.info);
+    attrs_check(run, wanted->path, &wanted->attrs, &found.site.info);
     return 0;
 }
 
@@ -154,9 +152,9 @@ static int write_new(struct state_run *run, const struct wanted *wanted, const s
 
 int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
 {
-    struct found found;
+    AUTO_FOUND struct found found;
 
-    if (look(wanted, &found, err) < 0)
+    if (find_file(wanted, &found, err) < 0)
         return -1;
     *ret_writes = !found.same && !(wanted->keep_absence && !found.exists);
     return 0;
@@ -165,9 +163,9 @@ int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err
 int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted_done *ret_done,
                  struct err *err)
 {
-    struct found found;
+    AUTO_FOUND struct found found;
 
-    if (look(wanted, &found, err) < 0)
+    if (find_file(wanted, &found, err) < 0)
         return -1;
     *ret_done = WANTED_NOTHING;
     if (!found.exists && wanted->keep_absence)
@@ -182,9 +180,9 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
             return -1;
         return change_write(run, wanted->path, wanted->content, &wanted->attrs.want, err);
     }
-    if (attrs_differ(&wanted->attrs, &found.info))
+    if (attrs_differ(&wanted->attrs, &found.site.info))
         *ret_done = WANTED_ATTRIBUTES;
-    return attrs_apply(run, wanted->path, &wanted->attrs, &found.info, false, err);
+    return attrs_apply(run, &found.site, &wanted->attrs, err);
 }
 
 int wanted_report(struct state_run *run, const struct wanted *wanted, enum wanted_done done,

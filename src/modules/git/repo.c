@@ -15,6 +15,7 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/process.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
 #define HEX_MIN 7
@@ -270,6 +271,15 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
     return 0;
 }
 
+static void remove_empty(const char *path)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    struct err ignored; /* the first error is the one worth telling */
+
+    if (site_walk(&site, path, 0, &ignored) == 0)
+        (void)site_rmdir(&site, &ignored);
+}
+
 int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err)
 {
     const struct tool tool = run_tool(run);
@@ -305,7 +315,7 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
         (process_status_ok(result.status) || tool_fail(TOOL("git", "clone"), &result, err) == 0))
         return 0;
     if (before.kind == FS_NONE)
-        (void)rmdir(args->path); /* git has emptied it */
+        remove_empty(args->path); /* git has emptied it */
     return -1;
 }
 
@@ -414,6 +424,13 @@ static const char *text_of(const struct value *was, const char *key)
     return text && text->kind == VALUE_STR ? text->s.p : NULL;
 }
 
+static int remove_below(const char *path, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return site_walk(&site, path, SITE_RETURN, err) < 0 ? -1 : tree_remove_at(&site, err);
+}
+
 /* The folder itself has an image. A clone that failed left nothing: what is there now is of
  * somebody else. */
 static int remove_clone(struct state_run *run, const struct repo_args *args, struct err *err)
@@ -430,7 +447,7 @@ static int remove_clone(struct state_run *run, const struct repo_args *args, str
     if (fs_list(run->arena, args->path, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
-        if (tree_remove(path_join(run->arena, args->path, *name), err) < 0)
+        if (remove_below(path_join(run->arena, args->path, *name), err) < 0)
             return -1;
     state_say(run, "removed the clone %s (revert)", args->path);
     return 0;

@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -12,6 +11,7 @@
 #include "modules/cmd/run_tool.h"
 #include "state/module.h"
 #include "state/validate.h"
+#include "sys/site.h"
 
 #define ARGS    struct present_args
 #define ARCHIVE "/usr/lib/locale/locale-archive"
@@ -208,13 +208,13 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 /* The first locale made the archive; with the last it goes. */
 static int remove_empty_archive(const struct tool *tool, struct err *err)
 {
+    AUTO_SITE struct site site = SITE_INIT;
     struct str listed;
 
-    if (tool_run(tool, TOOL("localedef", "--list-archive"), NULL, &listed, err) < 0)
+    if (tool_run(tool, TOOL("localedef", "--list-archive"), NULL, &listed, err) < 0 ||
+        site_walk(&site, ARCHIVE, 0, err) < 0)
         return -1;
-    if (str_trim(listed).n > 0 || unlink(ARCHIVE) == 0 || errno == ENOENT)
-        return 0;
-    return err_sys(err, errno, "remove '%s'", ARCHIVE);
+    return str_trim(listed).n > 0 ? 0 : site_unlink(&site, err);
 }
 
 static int present_revert(struct state_run *run, const void *args, struct err *err)

@@ -116,7 +116,7 @@ int package_files_fetch(struct packages *packages, const struct packages_want *w
         return err_wrap(err, "package file of '%s'", want->name);
     *ret_target = (struct package_target){ .name = want->name, .file = scratch.path };
     if (read_version(packages, want, scratch.path, &version, err) < 0) {
-        (void)unlink(scratch.path); /* what went wrong first is told */
+        scratch_remove(scratch.path);
         return -1;
     }
     ret_target->older =
@@ -129,5 +129,5 @@ void package_files_done(const struct package_request *request)
 {
     VEC_EACH (&request->targets, target)
         if (target->file)
-            (void)unlink(target->file); /* somebody else may have removed it */
+            scratch_remove(target->file);
 }

@@ -10,6 +10,7 @@
 #include "state/pause.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/site.h"
 
 /* An index that this process has brought up to date is fresh enough for those who do not insist. */
 #define VALID_NS (60 * CLOCK_SECOND)
@@ -63,11 +64,11 @@ static void note(struct packages *packages)
     refreshed.at = now;
     (void)pthread_mutex_unlock(&refreshed.mutex);
     for (const char *const *path = packages->manager->index; *path; path++) {
-        struct fs_info info;
+        AUTO_SITE struct site site = SITE_INIT;
         struct err ignored; /* it will be refreshed once more than needed */
 
-        if (fs_stat(*path, &info, &ignored) == 0 && info.kind == FS_FOLDER)
-            (void)fs_utimens(*path, info.mtime, now, &ignored);
+        if (site_walk(&site, *path, SITE_FOLLOW, &ignored) == 0 && site.info.kind == FS_FOLDER)
+            (void)site_set_times(&site, site.info.mtime, now, &ignored);
     }
 }
 

@@ -1,9 +1,8 @@
 /*
  * userfile - a file below the home of a user that root writes: authorized_keys, known_hosts.
  *
- * Whatever is in a home may be a link that its user has laid. So no name below the home
- * may be a link to what belongs to somebody else, or a key of a user would land among
- * those of root.
+ * Whatever is in a home may be a link that its user has laid. The walk of sys/site.h follows
+ * none of them to what belongs to somebody else: a key of a user never lands among those of root.
  *
  * Memory: the arena of the run. Threads: any.
  */

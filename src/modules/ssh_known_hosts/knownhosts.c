@@ -37,7 +37,7 @@ int knownhosts_file(struct state_run *run, const char *user, const char *config,
 
     if (user && userfile_find(run, user, config ? config : USUAL_FILE, &file, err) < 0)
         return -1;
-    *ret_attr = (struct change_attr){ 0644, file.uid, file.gid };
+    *ret_attr = (struct change_attr){ user ? 0600 : 0644, file.uid, file.gid };
     *ret_path = file.path;
     return 0;
 }

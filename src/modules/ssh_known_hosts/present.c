@@ -259,7 +259,7 @@ static int hide(struct state_run *run, const char *line, struct str *ret, struct
     result = tool_run(&tool, TOOL("ssh-keygen", "-H", "-f", scratch.path), NULL, NULL, err);
     if (result == 0)
         result = fs_read(run->arena, scratch.path, FILE_MAX, ret, err);
-    (void)fs_unlink(arena_printf(run->arena, "%s.old", scratch.path), &(struct err){ 0 });
+    scratch_remove(arena_printf(run->arena, "%s.old", scratch.path));
     scratch_done(&scratch);
     *ret = result == 0 && ret->p ? str_trim(*ret) : STR("");
     return result;

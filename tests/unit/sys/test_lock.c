@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,4 +210,19 @@ TEST(a_lock_of_a_dead_process_that_its_child_still_has_open_is_waited_for)
     for (int i = 0; i < 20 && !taken; i++)
         taken = take_from_heir(300000);
     CHECK(taken);
+}
+
+TEST(a_private_lock_can_be_opened_by_nobody_else_and_narrows_an_older_one)
+{
+    const char *path = lock_path();
+    struct lock lock = LOCK_NONE;
+    struct stat st;
+
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(lock_take(&lock, path, LOCK_PRIVATE, LOCK_TRY, NULL, &err), 0);
+        CHECK_INT(stat(path, &st), 0);
+        CHECK_INT(st.st_mode & 07777, 0600);
+        lock_drop(&lock);
+        CHECK_INT(chmod(path, 0644), 0);
+    }
 }

@@ -318,6 +318,12 @@ TEST(a_last_link_is_replaced_by_what_it_says_in_the_path)
     CHECK_STR(site.path, in_folder("a/b/x"));
     CHECK_INT(site.info.kind, FS_NONE);
     site_done(&site);
+    CHECK_INT(symlink("none/x", in_folder("a/away")), 0);
+    CHECK_INT(site_walk(&site, in_folder("a/away"), SITE_FOLLOW, &err), 0);
+    CHECK_STR(site.path, in_folder("a/none/x"));
+    CHECK_INT(site.info.kind, FS_NONE);
+    CHECK_INT(site.folder, -1);
+    site_done(&site);
     CHECK_INT(site_walk(&site, "/", 0, &err), 0);
     CHECK_STR(site.name, ".");
     CHECK_INT(site.info.kind, FS_FOLDER);

@@ -15,6 +15,8 @@ extern const struct command command_completion;
 extern const struct command command_doc;
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
+/* Keys and credentials of a fleet: init, lint. */
+extern const struct command command_nats_auth;
 /* A template by hand, for people who debug a state tree. */
 extern const struct command command_render;
 

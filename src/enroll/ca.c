@@ -5,11 +5,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "sys/fs.h"
+#include "sys/newfiles.h"
 #include "sys/path.h"
 
-#define FOLDER_MODE 0700
-#define KEY_MODE    0600
-#define CERT_MODE   0644
+#define KEY_MODE  0600
+#define CERT_MODE 0644
 
 enum ca_file { CA_INTERMEDIATE_KEY, CA_INTERMEDIATE_CRT, CA_ROOT_KEY, CA_ROOT_CRT, CA_FILES };
 
@@ -59,48 +59,17 @@ static int make_texts(struct arena *arena, int64_t now, struct str texts[static 
                       &texts[CA_INTERMEDIATE_KEY], err);
 }
 
-static int refuse_existing(struct arena *arena, const char *dir, struct err *err)
-{
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        const char *path = path_join(arena, dir, files[i].name);
-        struct fs_info info;
-
-        if (fs_lstat(path, &info, err) < 0)
-            return -1;
-        if (info.kind != FS_NONE)
-            return err_set(err, ERR_BUSY,
-                           "'%s' exists already: a certificate authority is never overwritten",
-                           path);
-    }
-    return 0;
-}
-
-static int write_files(struct arena *arena, const char *dir, const struct str *texts,
-                       struct err *err)
-{
-    struct err ignored;
-    size_t done = 0;
-
-    while (done < CA_FILES && fs_write(path_join(arena, dir, files[done].name), texts[done],
-                                       files[done].mode, err) == 0)
-        done++;
-    if (done == CA_FILES)
-        return 0;
-    while (done-- > 0)
-        (void)fs_unlink(path_join(arena, dir, files[done].name), &ignored);
-    return -1;
-}
-
 int ca_init(const char *dir, int64_t now, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct newfile list[CA_FILES];
     struct str texts[CA_FILES];
 
-    if (refuse_existing(&arena, dir, err) < 0 || make_texts(&arena, now, texts, err) < 0)
+    if (make_texts(&arena, now, texts, err) < 0)
         return -1;
-    if (fs_mkdirs(dir, FOLDER_MODE, err) < 0)
-        return -1;
-    return write_files(&arena, dir, texts, err);
+    for (size_t i = 0; i < CA_FILES; i++)
+        list[i] = (struct newfile){ files[i].name, texts[i], files[i].mode };
+    return newfiles_write(dir, list, CA_FILES, "a certificate authority is never overwritten", err);
 }
 
 /* --- reading --------------------------------------------------------------------- */

@@ -4,9 +4,12 @@
 #ifndef SYS_CHANCE_H
 #define SYS_CHANCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Any number; blocks only before the machine has gathered chance once. */
 uint64_t chance_number(void);
+/* Bytes for keys. */
+void chance_bytes(void *bytes, size_t n);
 
 #endif

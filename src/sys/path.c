@@ -1,6 +1,7 @@
 #include "sys/path.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -88,6 +89,13 @@ char *path_normalise(struct arena *arena, const char *path)
         out[n++] = '.';
     out[n] = '\0';
     return out;
+}
+
+char *path_absolute(struct arena *arena, const char *path)
+{
+    AUTO_FREE char *here = path_is_absolute(path) ? NULL : getcwd(NULL, 0);
+
+    return path_normalise(arena, here ? path_join(arena, here, path) : path);
 }
 
 bool path_is_below(const char *path, const char *folder)

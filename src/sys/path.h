@@ -27,6 +27,9 @@ struct str path_basename(const char *path);
 /* Without "//", "." and inner ".."; "/.." is "/", nothing is ".". */
 char *path_normalise(struct arena *arena, const char *path);
 
+/* Normalised, and from the current folder when it is relative. */
+char *path_absolute(struct arena *arena, const char *path);
+
 /* `path` is `folder` or something below it; both are normalised first. */
 bool path_is_below(const char *path, const char *folder);
 

@@ -1,0 +1,69 @@
+/*
+ * claims - what the JWTs of operator, account and users say, as records.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef BUS_CLAIMS_H
+#define BUS_CLAIMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/params.h"
+#include "data/record.h"
+
+struct arena;
+struct buf;
+struct err;
+struct nats_nkey;
+
+#define CLAIMS_VERSION   2
+#define CLAIMS_UNLIMITED (-1)
+
+/* All three have these; `iss` and `jti` are set when they are signed. */
+struct claims_head {
+    int64_t iat, exp; /* seconds since 1970; exp 0: never */
+    const char *iss, *sub, *name;
+};
+
+struct claims_operator {
+    struct claims_head head;
+    const char *system_account;
+    struct param_strs signing_keys;
+};
+
+struct claims_account {
+    struct claims_head head;
+    bool has_jetstream;
+    struct value revocations; /* public key to seconds; null: none */
+};
+
+struct claims_user {
+    struct claims_head head;
+    struct param_strs publish, subscribe;
+    bool may_reply;
+    const char *issuer_account; /* NULL: the account itself has signed */
+};
+
+/* Append the signed text. */
+int claims_sign_operator(const struct claims_operator *claims, const struct nats_nkey *issuer,
+                         struct buf *out, struct err *err);
+int claims_sign_account(const struct claims_account *claims, const struct nats_nkey *issuer,
+                        struct buf *out, struct err *err);
+int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *issuer,
+                     struct buf *out, struct err *err);
+
+/* What a JWT says, its signature checked by the key that it names as its issuer. Fails with
+ * ERR_INVALID when it is not of that type. */
+int claims_read_operator(struct arena *arena, struct str jwt, struct claims_operator *ret,
+                         struct err *err);
+int claims_read_account(struct arena *arena, struct str jwt, struct claims_account *ret,
+                        struct err *err);
+int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *ret, struct err *err);
+
+/* Would the servers of this operator take these account claims? The server of 2.9 answers yes to
+ * claims of a foreign operator, stores them, and locks everybody out at its next start. */
+int claims_verify_account(struct arena *arena, struct str operator_jwt, struct str account_jwt,
+                          const char *account, struct err *err);
+
+#endif

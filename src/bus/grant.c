@@ -1,0 +1,160 @@
+#include "bus/grant.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "nats/subject.h"
+#include "wire/peel_id.h"
+#include "wire/subject.h"
+
+#define PEEL_MARK "{peel}"
+
+#define P (1U << GRANT_PEEL)
+#define M (1U << GRANT_MASTER)
+#define A (1U << GRANT_ADMIN)
+#define S (1U << GRANT_SYSTEM)
+
+/* Subjects of our own. For a peel its id stands in them; other names are wildcards. */
+static const struct {
+    enum subject_kind kind;
+    unsigned publish, subscribe; /* roles */
+} subjects[] = {
+    { SUBJECT_COMMAND, A, P },      { SUBJECT_DISPATCH, A, 0 },   { SUBJECT_RESOLVE, P | A, 0 },
+    { SUBJECT_JOB_ACK, P, 0 },      { SUBJECT_JOB_RETURN, P, 0 }, { SUBJECT_JOB_SCHEDULE, P, 0 },
+    { SUBJECT_JOB_PROGRESS, P, 0 }, { SUBJECT_JOB_CANCEL, 0, P }, { SUBJECT_EVENT_SEND, P, 0 },
+    { SUBJECT_EVENT_BEACON, P, 0 }, { SUBJECT_FACT, P, 0 },       { SUBJECT_REACTOR_TEST, A, 0 },
+};
+
+/* Everything else. {peel} is the id of the peel. */
+static const struct {
+    const char *subject;
+    unsigned publish, subscribe;
+} others[] = {
+    /* its own data, as KV writes */
+    { "$KV.facts.{peel}", P, 0 },
+    { "$KV.peel-heartbeat.{peel}", P, 0 },
+    { "$KV.basket.{peel}.>", P, 0 },
+    /* its own secrets and what all peels share, one key at a time */
+    { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.{peel}", P, 0 },
+    { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._master_curve_pub", P, 0 },
+    { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._cluster_info", P, 0 },
+    { "$JS.API.DIRECT.GET.KV_state-files.$KV.state-files.>", P, 0 },
+    { "$JS.API.DIRECT.GET.KV_settings-files.$KV.settings-files.>", P, 0 },
+    /* files that are too large for a value, in chunks */
+    { "$JS.API.DIRECT.GET.OBJ_files.$O.files.>", P, 0 },
+    /* news of them */
+    { "$KV.secrets.{peel}", 0, P },
+    { "$KV.secrets._master_curve_pub", 0, P },
+    { "$KV.secrets._cluster_info", 0, P },
+    { "$KV.state-files._revision", 0, P },
+    { "$KV.settings-files._revision", 0, P },
+    { GRANT_INBOX ".{peel}.>", 0, P },
+
+    { "zester.>", M, M },
+    { "zester.job.>", A, A },
+    { "zester.update.>", A, A },
+    { "zester.event._admin.>", A, 0 },
+    { "zester.event.>", 0, A },
+    { "zester.reactor.>", A, 0 },
+    { "zester.admin.>", A, 0 },
+    { "$JS.>", M | A, M | A },
+    { "$KV.>", M | A, M | A },
+    { "$O.>", M | A, M | A },
+    { GRANT_INBOX ".>", M | A | S, M | A | S },
+    { "$SYS.REQ.>", S, 0 },
+    { "$SYS.>", 0, S },
+};
+
+struct allow_list {
+    VEC(const char *) list;
+};
+
+static void add_subject(struct arena *arena, unsigned roles, enum grant_role role, const char *text,
+                        struct allow_list *out)
+{
+    if (roles & (1U << (unsigned)role))
+        VEC_PUSH_IN(arena, &out->list, text);
+}
+
+static const char *fill_in(struct arena *arena, const char *subject, const char *peel)
+{
+    const struct str text = str_from(subject);
+    const size_t at = str_find(text, STR(PEEL_MARK), 0);
+
+    if (at == STR_NONE)
+        return subject;
+    return arena_printf(arena, "%.*s%s%s", (int)at, subject, peel,
+                        subject + at + sizeof(PEEL_MARK) - 1);
+}
+
+static int add_subjects(struct arena *arena, enum grant_role role, const char *peel,
+                        struct allow_list out[GRANT_VERBS], struct err *err)
+{
+    const struct subject_names names = { .peel = str_from(role == GRANT_PEEL ? peel : "") };
+
+    for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
+        AUTO_BUF struct buf text = BUF_INIT(SUBJECT_MAX);
+        const char *copy;
+
+        if (subject_print_pattern(&text, subjects[i].kind, &names, err) < 0)
+            return -1;
+        copy = buf_copy(&text, arena).p;
+        add_subject(arena, subjects[i].publish, role, copy, &out[GRANT_PUBLISH]);
+        add_subject(arena, subjects[i].subscribe, role, copy, &out[GRANT_SUBSCRIBE]);
+    }
+    return 0;
+}
+
+int grant_list(struct arena *arena, enum grant_role role, const char *peel, struct grants *ret,
+               struct err *err)
+{
+    struct allow_list out[GRANT_VERBS] = { 0 };
+
+    if (role == GRANT_PEEL && !peel_id_is_valid(str_from(peel)))
+        return err_set(err, ERR_INVALID, "'%s' is not a valid peel id", peel);
+    if (add_subjects(arena, role, peel, out, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        const char *text = fill_in(arena, others[i].subject, peel ? peel : "");
+
+        add_subject(arena, others[i].publish, role, text, &out[GRANT_PUBLISH]);
+        add_subject(arena, others[i].subscribe, role, text, &out[GRANT_SUBSCRIBE]);
+    }
+    *ret = (struct grants){ .may_reply = role == GRANT_PEEL };
+    for (size_t i = 0; i < GRANT_VERBS; i++)
+        ret->allow[i] = (struct param_strs){ out[i].list.n, out[i].list.p };
+    return 0;
+}
+
+const char *grant_inbox(struct arena *arena, const char *peel)
+{
+    return arena_printf(arena, GRANT_INBOX ".%s", peel);
+}
+
+/* A subscription to a pattern is allowed when the grant covers all of it. */
+static bool covers(const char *grant, const char *subject)
+{
+    struct str left = str_from(grant), right = str_from(subject);
+
+    while (left.p && right.p) {
+        struct str a = str_cut(&left, '.'), b = str_cut(&right, '.');
+
+        if (str_is(a, ">"))
+            return true;
+        if (str_is(b, ">") || (str_is(b, "*") && !str_is(a, "*")))
+            return false;
+        if (!str_is(a, "*") && !str_eq(a, b))
+            return false;
+    }
+    return !left.p && !right.p;
+}
+
+bool grant_allows(const struct grants *grants, enum grant_verb verb, const char *subject)
+{
+    for (size_t i = 0; i < grants->allow[verb].n; i++)
+        if (covers(grants->allow[verb].p[i], subject))
+            return true;
+    return false;
+}

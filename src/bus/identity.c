@@ -1,0 +1,266 @@
+#include "bus/identity.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "bus/claims.h"
+#include "bus/grant.h"
+#include "nats/creds.h"
+#include "nats/jwt.h"
+#include "nats/nkey.h"
+#include "sys/chance.h"
+#include "sys/fs.h"
+#include "sys/newfiles.h"
+#include "sys/path.h"
+
+#define SECRET_MODE 0600
+#define PUBLIC_MODE 0644
+#define DAY         INT64_C(86400)
+#define SEED_MAX    ((size_t)4096)
+
+/* In the order in which they are written; credentials last, since whoever finds them finds the
+ * rest. */
+static const struct {
+    const char *name;
+    mode_t mode;
+} files[IDENTITY_FILES] = {
+    [IDENTITY_OPERATOR_SEED] = { "operator.seed", SECRET_MODE },
+    [IDENTITY_OPERATOR_JWT] = { "operator.jwt", PUBLIC_MODE },
+    [IDENTITY_OPERATOR_SIGNING_SEED] = { "operator-signing.seed", SECRET_MODE },
+    [IDENTITY_ACCOUNT_SEED] = { "account.seed", SECRET_MODE },
+    [IDENTITY_ACCOUNT_JWT] = { "account.jwt", PUBLIC_MODE },
+    [IDENTITY_MASTER_CREDS] = { "master.creds", SECRET_MODE },
+    [IDENTITY_ADMIN_CREDS] = { "admin.creds", SECRET_MODE },
+    [IDENTITY_SYS_CREDS] = { "sys.creds", SECRET_MODE },
+};
+
+const char *identity_file_name(enum identity_file file)
+{
+    return files[file].name;
+}
+
+mode_t identity_file_mode(enum identity_file file)
+{
+    return files[file].mode;
+}
+
+/* --- making ---------------------------------------------------------------------- */
+
+/* The keys of a fleet while it is made. */
+struct keys {
+    struct nats_nkey operator_key, signing, account, system;
+};
+
+static void new_key(enum nats_nkey_kind kind, struct nats_nkey *ret_key)
+{
+    unsigned char seed[ED25519_SEED_SIZE];
+
+    chance_bytes(seed, sizeof(seed));
+    nats_nkey_make(kind, seed, ret_key);
+    ed25519_wipe(seed, sizeof(seed));
+}
+
+static const char *public_text(struct arena *arena, const struct nats_nkey *key)
+{
+    char text[NATS_NKEY_TEXT_SIZE];
+
+    nats_nkey_print_public(key, text);
+    return arena_strdup(arena, text);
+}
+
+static struct str seed_line(struct arena *arena, const struct nats_nkey *key)
+{
+    char text[NATS_NKEY_TEXT_SIZE];
+    const char *line;
+
+    nats_nkey_print_seed(key, text);
+    line = arena_printf(arena, "%s\n", text);
+    ed25519_wipe(text, sizeof(text));
+    return str_from(line);
+}
+
+static struct str jwt_line(struct arena *arena, const struct buf *jwt)
+{
+    return str_from(arena_printf(arena, "%s\n", buf_text(jwt)));
+}
+
+static int make_operator(struct arena *arena, int64_t now, const struct keys *keys,
+                         struct identity *identity, struct err *err)
+{
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+    const char *signing = public_text(arena, &keys->signing);
+    const struct claims_operator claims = {
+        .head = { .iat = now, .sub = public_text(arena, &keys->operator_key), .name = "zester" },
+        .system_account = identity->system_account,
+        .signing_keys = { 1, &signing },
+    };
+
+    if (claims_sign_operator(&claims, &keys->operator_key, &jwt, err) < 0)
+        return -1;
+    identity->files[IDENTITY_OPERATOR_JWT] = jwt_line(arena, &jwt);
+    return 0;
+}
+
+static int make_account(struct arena *arena, int64_t now, const struct keys *keys, const char *key,
+                        const char *name, bool has_jetstream, struct str *ret, struct err *err)
+{
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+    const struct claims_account claims = {
+        .head = { .iat = now, .sub = key, .name = name },
+        .has_jetstream = has_jetstream,
+    };
+
+    if (claims_sign_account(&claims, &keys->signing, &jwt, err) < 0)
+        return -1;
+    *ret = jwt_line(arena, &jwt);
+    return 0;
+}
+
+/* The JWT of a user with the grants of a role. */
+static int sign_user(struct arena *arena, const struct nats_nkey *account, enum grant_role role,
+                     const struct claims_head *head, struct buf *out, struct err *err)
+{
+    struct claims_user claims = { .head = *head };
+    struct grants grants;
+
+    if (grant_list(arena, role, head->name, &grants, err) < 0)
+        return -1;
+    claims.publish = grants.allow[GRANT_PUBLISH];
+    claims.subscribe = grants.allow[GRANT_SUBSCRIBE];
+    claims.may_reply = grants.may_reply;
+    claims.issuer_account = public_text(arena, account);
+    return claims_sign_user(&claims, account, out, err);
+}
+
+static int make_creds(struct arena *arena, int64_t now, const struct nats_nkey *account,
+                      enum grant_role role, const char *name, struct str *ret, struct err *err)
+{
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX), text = BUF_INIT(NATS_CREDS_MAX);
+    struct nats_creds creds = { 0 };
+    struct claims_head head = { .iat = now, .name = name };
+
+    new_key(NATS_NKEY_USER, &creds.key);
+    head.sub = public_text(arena, &creds.key);
+    if (sign_user(arena, account, role, &head, &jwt, err) < 0) {
+        nats_creds_done(&creds);
+        return -1;
+    }
+    creds.jwt = buf_take(&jwt);
+    nats_creds_print(&creds, &text);
+    *ret = buf_copy(&text, arena);
+    ed25519_wipe(text.p, text.n);
+    nats_creds_done(&creds);
+    return 0;
+}
+
+static int make_all(struct arena *arena, int64_t now, const struct keys *keys,
+                    struct identity *identity, struct err *err)
+{
+    const struct {
+        enum identity_file file;
+        const struct nats_nkey *account;
+        enum grant_role role;
+        const char *name;
+    } users[] = {
+        { IDENTITY_MASTER_CREDS, &keys->account, GRANT_MASTER, "master" },
+        { IDENTITY_ADMIN_CREDS, &keys->account, GRANT_ADMIN, "admin" },
+        { IDENTITY_SYS_CREDS, &keys->system, GRANT_SYSTEM, "sys" },
+    };
+    struct str system_jwt;
+
+    identity->account = public_text(arena, &keys->account);
+    identity->system_account = public_text(arena, &keys->system);
+    if (make_operator(arena, now, keys, identity, err) < 0 ||
+        make_account(arena, now, keys, identity->account, "zester", true,
+                     &identity->files[IDENTITY_ACCOUNT_JWT], err) < 0 ||
+        make_account(arena, now, keys, identity->system_account, "SYS", false, &system_jwt, err) <
+            0)
+        return -1;
+    identity->system_jwt = arena_strndup(arena, system_jwt.p, system_jwt.n - 1);
+    for (size_t i = 0; i < ARRAY_LEN(users); i++)
+        if (make_creds(arena, now, users[i].account, users[i].role, users[i].name,
+                       &identity->files[users[i].file], err) < 0)
+            return -1;
+    identity->files[IDENTITY_OPERATOR_SEED] = seed_line(arena, &keys->operator_key);
+    identity->files[IDENTITY_OPERATOR_SIGNING_SEED] = seed_line(arena, &keys->signing);
+    identity->files[IDENTITY_ACCOUNT_SEED] = seed_line(arena, &keys->account);
+    return 0;
+}
+
+int identity_make(struct arena *arena, int64_t now, struct identity *ret_identity, struct err *err)
+{
+    struct identity identity = { 0 };
+    struct keys keys;
+    int result;
+
+    new_key(NATS_NKEY_OPERATOR, &keys.operator_key);
+    new_key(NATS_NKEY_OPERATOR, &keys.signing);
+    new_key(NATS_NKEY_ACCOUNT, &keys.account);
+    new_key(NATS_NKEY_ACCOUNT, &keys.system);
+    result = make_all(arena, now, &keys, &identity, err);
+    ed25519_wipe(&keys, sizeof(keys));
+    if (result == 0)
+        *ret_identity = identity;
+    else
+        identity_wipe(&identity);
+    return result;
+}
+
+/* What is secret is in memory that nobody else shares: the arena's, written by us. */
+void identity_wipe(struct identity *identity)
+{
+    for (size_t i = 0; i < IDENTITY_FILES; i++)
+        if (identity->files[i].p && files[i].mode == SECRET_MODE)
+            ed25519_wipe((char *)(uintptr_t)identity->files[i].p, identity->files[i].n);
+}
+
+/* --- files ----------------------------------------------------------------------- */
+
+void identity_list(const struct identity *identity, struct newfile ret_files[static IDENTITY_FILES])
+{
+    for (size_t i = 0; i < IDENTITY_FILES; i++)
+        ret_files[i] = (struct newfile){ files[i].name, identity->files[i], files[i].mode };
+}
+
+int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
+                      struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, dir, files[file].name);
+    struct str text;
+    int result;
+
+    if (fs_read(&arena, path, SEED_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    result = nats_nkey_parse_seed(str_trim(text), ret_key, err);
+    ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+    return result < 0 ? err_wrap(err, "'%s'", path) : 0;
+}
+
+/* --- peels ----------------------------------------------------------------------- */
+
+int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,
+                        const char *public_key, int64_t now, const char **ret_jwt, struct err *err)
+{
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+    const struct claims_head head = {
+        .iat = now,
+        .exp = now + IDENTITY_PEEL_DAYS * DAY,
+        .sub = public_key,
+        .name = peel,
+    };
+    struct nats_nkey user;
+
+    if (nats_nkey_parse_public(str_from(public_key), &user, err) < 0)
+        return -1;
+    if (user.kind != NATS_NKEY_USER)
+        return err_set(err, ERR_INVALID, "expected the public key of a user, got that of an %s",
+                       nats_nkey_kind_name(user.kind));
+    if (sign_user(arena, account, GRANT_PEEL, &head, &jwt, err) < 0)
+        return -1;
+    *ret_jwt = buf_copy(&jwt, arena).p;
+    return 0;
+}

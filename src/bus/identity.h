@@ -1,0 +1,71 @@
+/*
+ * identity - the keys, JWTs and credentials that a fleet is built on, as texts and as files.
+ *
+ *     operator.seed          the operator, who vouches for accounts; needed for nothing but a new
+ *                            signing key: may be kept elsewhere
+ *     operator.jwt           the operator's claims, for servers
+ *     operator-signing.seed  signs account claims: revocation needs it
+ *     account.seed           the fleet's account: signs peels, seals secrets
+ *     account.jwt            its claims
+ *     master.creds           a user of the account: masters
+ *     admin.creds            a user of the account: the command line
+ *     sys.creds              a user of the system account: pushes claims to servers
+ *
+ * Seeds and credentials are readable by their owner only. Nothing is overwritten.
+ *
+ * Memory: the arena; identity_wipe zeroes what is secret. Threads: any.
+ */
+#ifndef BUS_IDENTITY_H
+#define BUS_IDENTITY_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "sys/newfiles.h"
+
+struct arena;
+struct err;
+struct nats_nkey;
+
+enum identity_file {
+    IDENTITY_OPERATOR_SEED,
+    IDENTITY_OPERATOR_JWT,
+    IDENTITY_OPERATOR_SIGNING_SEED,
+    IDENTITY_ACCOUNT_SEED,
+    IDENTITY_ACCOUNT_JWT,
+    IDENTITY_MASTER_CREDS,
+    IDENTITY_ADMIN_CREDS,
+    IDENTITY_SYS_CREDS,
+};
+#define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1)
+
+/* Life of a peel's credentials. */
+#define IDENTITY_PEEL_DAYS 180
+
+const char *identity_file_name(enum identity_file file);
+mode_t identity_file_mode(enum identity_file file);
+
+struct identity {
+    struct str files[IDENTITY_FILES];     /* each ends in a line end */
+    const char *account, *system_account; /* public keys */
+    const char *system_jwt;
+};
+
+/* All of it anew; `now` in seconds since 1970. */
+int identity_make(struct arena *arena, int64_t now, struct identity *ret_identity, struct err *err);
+void identity_wipe(struct identity *identity);
+
+/* As files for sys/newfiles.h, in the order in which they are to be written. */
+void identity_list(const struct identity *identity,
+                   struct newfile ret_files[static IDENTITY_FILES]);
+
+/* The seed in `dir`; the caller wipes the key. */
+int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
+                      struct err *err);
+
+/* The JWT of a peel: signed by the account, for the peel's own public key. */
+int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,
+                        const char *public_key, int64_t now, const char **ret_jwt, struct err *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* zester nats-auth: the keys of a fleet, and the server configuration that knows them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "bus/claims.h"
+#include "bus/grant.h"
+#include "bus/identity.h"
+#include "bus/server_conf.h"
+#include "cli/commands.h"
+#include "enroll/ca.h"
+#include "nats/creds.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/newfiles.h"
+#include "sys/path.h"
+
+#define DEFAULT_DIR   "/var/lib/zester/auth"
+#define DEFAULT_CONF  "/etc/nats/nats-server.conf"
+#define DEFAULT_STORE "/var/lib/nats/jetstream"
+#define CONF_MAX      ((size_t)1 << 20)
+#define CONF_MODE     0644
+#define KEY_MODE      0600
+
+struct auth_args {
+    const char *dir, *conf, *store, *cert, *key, *name, *host;
+    struct param_strs dns, ips;
+    int64_t port;
+};
+
+#define ARGS struct auth_args
+
+/* clang-format off */
+static const struct param init_options[] = {
+    PARAM("dir",             STR,  ARGS, dir, "where keys and credentials go", .kind_text = "DIR", .default_text = DEFAULT_DIR),
+    PARAM("nats-conf",       STR,  ARGS, conf, "the configuration to write for nats-server", .kind_text = "FILE", .default_text = DEFAULT_CONF),
+    PARAM("jetstream-store", STR,  ARGS, store, "where the server keeps its data", .kind_text = "DIR", .default_text = DEFAULT_STORE),
+    PARAM("nats-cert",       STR,  ARGS, cert, "the server's certificate; without it, one is issued by DIR/ca", .kind_text = "FILE"),
+    PARAM("nats-key",        STR,  ARGS, key, "the key of that certificate", .kind_text = "FILE"),
+    PARAM("dns",             STRS, ARGS, dns, "a DNS name for the issued certificate; may be given again (localhost)", .kind_text = "NAME"),
+    PARAM("ip",              STRS, ARGS, ips, "an address for it; may be given again (127.0.0.1)", .kind_text = "ADDRESS"),
+    PARAM("name",            STR,  ARGS, name, "the name of the server", .kind_text = "NAME", .default_text = "zester-nats"),
+    PARAM("host",            STR,  ARGS, host, "the address that it listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
+    PARAM("port",            INT,  ARGS, port, "the port that it listens on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    { 0 },
+};
+
+static const struct param dir_options[] = {
+    PARAM("dir", STR, ARGS, dir, "where keys and credentials are", .kind_text = "DIR", .default_text = DEFAULT_DIR),
+    { 0 },
+};
+/* clang-format on */
+
+static int64_t now_seconds(void)
+{
+    return clock_wall() / CLOCK_SECOND;
+}
+
+/* --- init ------------------------------------------------------------------------ */
+
+/* Everything that goes into DIR. */
+struct auth_files {
+    struct newfile list[IDENTITY_FILES + 3];
+    size_t n;
+};
+
+static const char *add_file(struct cli *cli, const char *dir, struct auth_files *files,
+                            const struct newfile *file)
+{
+    files->list[files->n++] = *file;
+    return path_absolute(cli->arena, path_join(cli->arena, dir, file->name));
+}
+
+/* A certificate for the server, issued by an authority in DIR/ca, which is made when it is not
+ * there. */
+static int issue_certificate(struct cli *cli, const struct auth_args *want,
+                             struct auth_files *files, struct server_conf *conf, struct err *err)
+{
+    static const char *const localhost[] = { "localhost" }, *const loopback[] = { "127.0.0.1" };
+    const char *folder = path_join(cli->arena, want->dir, "ca");
+    const struct certificate_spec spec = {
+        .name = "nats-server",
+        .dns = want->dns.n > 0 ? want->dns : (struct param_strs){ 1, localhost },
+        .ips = want->ips.n > 0 ? want->ips : (struct param_strs){ 1, loopback },
+        .now = now_seconds(),
+        .days = CA_SERVER_DAYS,
+    };
+    AUTO_CA struct ca ca = { 0 };
+    struct ca_leaf leaf;
+    bool there;
+
+    if (ca_is_there(folder, &there, err) < 0 ||
+        (!there && ca_init(folder, now_seconds(), err) < 0) ||
+        ca_open(cli->arena, folder, &ca, err) < 0 ||
+        ca_issue(&ca, &spec, cli->arena, &leaf, err) < 0)
+        return -1;
+    conf->key_file = add_file(cli, want->dir, files,
+                              &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
+    (void)add_file(cli, want->dir, files,
+                   &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
+    conf->cert_file = add_file(cli, want->dir, files,
+                               &(struct newfile){ "nats-server.crt", leaf.chain_pem, CONF_MODE });
+    return 0;
+}
+
+/* All texts first, then the files in DIR, then the configuration: where it is, everything that it
+ * names is. */
+static int init(struct cli *cli, const struct auth_args *want, struct identity *identity,
+                struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
+    const char *folder = path_dirname(cli->arena, want->conf);
+    struct newfile conf_file = { .name = path_basename(want->conf).p, .mode = CONF_MODE };
+    struct auth_files files = { .n = IDENTITY_FILES };
+    struct server_conf conf = {
+        .name = want->name,
+        .host = want->host,
+        .port = want->port,
+        .http = "127.0.0.1:8222",
+        .store_dir = path_absolute(cli->arena, want->store),
+        .cert_file = want->cert ? path_absolute(cli->arena, want->cert) : NULL,
+        .key_file = want->key ? path_absolute(cli->arena, want->key) : NULL,
+    };
+
+    identity_list(identity, files.list);
+    if (!want->cert && issue_certificate(cli, want, &files, &conf, err) < 0)
+        return -1;
+    if (server_conf_print(&text, &conf, identity, err) < 0 ||
+        newfiles_write(want->dir, files.list, files.n, "keys are never overwritten", err) < 0)
+        return -1;
+    conf_file.text = buf_view(&text);
+    if (newfiles_write(folder, &conf_file, 1, "it is never overwritten", err) < 0) {
+        newfiles_remove(want->dir, files.list, files.n);
+        return -1;
+    }
+    return 0;
+}
+
+static int run_init(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct auth_args *want = args;
+    struct identity identity;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (!want->cert != !want->key)
+        return cli_usage(cli, "--nats-cert and --nats-key go together");
+    if (identity_make(cli->arena, now_seconds(), &identity, &err) < 0)
+        return cli_err(cli, &err);
+    result = init(cli, want, &identity, &err);
+    identity_wipe(&identity);
+    if (result < 0)
+        return cli_err(cli, &err);
+    printf("Wrote keys and credentials to %s\n"
+           "Wrote the server configuration to %s\n"
+           "Start the server with: nats-server -c %s\n"
+           "Keep %s/operator.seed offline: only a new signing key needs it.\n",
+           want->dir, want->conf, want->conf, want->dir);
+    return CLI_OK;
+}
+
+/* --- lint ------------------------------------------------------------------------ */
+
+/* What is missing from a list, one line each; returns how many. */
+static size_t tell_missing(const char *file, const char *verb, struct param_strs wanted,
+                           struct param_strs found)
+{
+    size_t missing = 0;
+
+    for (size_t i = 0; i < wanted.n; i++) {
+        size_t j = 0;
+
+        while (j < found.n && strcmp(found.p[j], wanted.p[i]) != 0)
+            j++;
+        if (j < found.n)
+            continue;
+        printf("%s: may not %s '%s'\n", file, verb, wanted.p[i]);
+        missing++;
+    }
+    return missing;
+}
+
+static int lint_creds(struct cli *cli, const char *dir, enum identity_file file,
+                      enum grant_role role, size_t *problems, struct err *err)
+{
+    const char *path = path_join(cli->arena, dir, identity_file_name(file));
+    struct nats_creds creds;
+    struct claims_user claims;
+    struct grants grants;
+    struct str text;
+    int result;
+
+    if (fs_read(cli->arena, path, NATS_CREDS_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    if (nats_creds_parse(text, &creds, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    result =
+        claims_read_user(cli->arena, str_from(arena_strdup(cli->arena, creds.jwt)), &claims, err);
+    nats_creds_done(&creds);
+    if (result < 0 || grant_list(cli->arena, role, NULL, &grants, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    *problems += tell_missing(path, "publish", grants.allow[GRANT_PUBLISH], claims.publish);
+    *problems +=
+        tell_missing(path, "subscribe to", grants.allow[GRANT_SUBSCRIBE], claims.subscribe);
+    return 0;
+}
+
+static int lint_account(struct cli *cli, const char *dir, struct err *err)
+{
+    const char *operator_path =
+        path_join(cli->arena, dir, identity_file_name(IDENTITY_OPERATOR_JWT));
+    const char *account_path = path_join(cli->arena, dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
+    struct str operator_jwt, account_jwt;
+    struct nats_nkey key;
+    char account[NATS_NKEY_TEXT_SIZE];
+
+    if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &key, err) < 0)
+        return -1;
+    nats_nkey_print_public(&key, account);
+    nats_nkey_done(&key);
+    if (fs_read(cli->arena, operator_path, CONF_MAX, &operator_jwt, err) < 0 ||
+        fs_read(cli->arena, account_path, CONF_MAX, &account_jwt, err) < 0)
+        return -1;
+    if (!operator_jwt.p || !account_jwt.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist",
+                       operator_jwt.p ? account_path : operator_path);
+    return claims_verify_account(cli->arena, operator_jwt, account_jwt, account, err);
+}
+
+static int run_lint(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct auth_args *want = args;
+    size_t problems = 0;
+    struct err err;
+
+    (void)operands;
+    if (lint_account(cli, want->dir, &err) < 0 ||
+        lint_creds(cli, want->dir, IDENTITY_MASTER_CREDS, GRANT_MASTER, &problems, &err) < 0 ||
+        lint_creds(cli, want->dir, IDENTITY_ADMIN_CREDS, GRANT_ADMIN, &problems, &err) < 0 ||
+        lint_creds(cli, want->dir, IDENTITY_SYS_CREDS, GRANT_SYSTEM, &problems, &err) < 0)
+        return cli_err(cli, &err);
+    if (problems > 0)
+        return cli_error(cli, "%zu grant%s missing: issue these credentials again", problems,
+                         problems == 1 ? " is" : "s are");
+    printf("%s: keys, claims and grants are complete\n", want->dir);
+    return CLI_OK;
+}
+
+/* --- the group ------------------------------------------------------------------- */
+
+static const struct command auth_commands[] = {
+    {
+        .name = "init",
+        .operands = "",
+        .summary = "make keys, credentials and a server configuration",
+        .details =
+            "Writes operator, account and user keys with their JWTs into DIR, and a configuration\n"
+            "for nats-server: TLS only, operator mode, JetStream. Without --nats-cert a\n"
+            "certificate authority (DIR/ca) and a certificate for the server are made as well.\n"
+            "Existing files are never overwritten.\n",
+        .examples =
+            "  zester nats-auth init --dns nats.example.com --ip 10.0.0.5\n"
+            "  zester nats-auth init --dir ./auth --nats-conf ./nats.conf --jetstream-store ./js\n",
+        .options = init_options,
+        .args_size = sizeof(struct auth_args),
+        .run = run_init,
+    },
+    {
+        .name = "lint",
+        .operands = "",
+        .summary = "check that keys belong together and credentials have every grant",
+        .examples = "  zester nats-auth lint\n",
+        .options = dir_options,
+        .args_size = sizeof(struct auth_args),
+        .run = run_lint,
+    },
+    { 0 },
+};
+
+const struct command command_nats_auth = {
+    .name = "nats-auth",
+    .operands = "",
+    .summary = "keys and credentials of a fleet, and the server configuration",
+    .examples = "  zester nats-auth init --dns nats.example.com\n",
+    .commands = auth_commands,
+};

@@ -1,0 +1,33 @@
+/*
+ * newfiles - several new files in a folder: all of them, or none.
+ *
+ * For keys and certificates, which are never overwritten. They are written in order, synced, so
+ * that the last one says that all are there.
+ *
+ * Threads: any.
+ */
+#ifndef SYS_NEWFILES_H
+#define SYS_NEWFILES_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+
+struct err;
+
+struct newfile {
+    const char *name;
+    struct str text;
+    mode_t mode;
+};
+
+/* The folder is made, with mode 0700, when it is not there. Fails with ERR_BUSY, and `why` in its
+ * text, when one of the files exists; what was written is removed on failure. */
+int newfiles_write(const char *folder, const struct newfile *files, size_t count, const char *why,
+                   struct err *err);
+
+/* Take back what newfiles_write has written: for whoever finds that something else fails. */
+void newfiles_remove(const char *folder, const struct newfile *files, size_t count);
+
+#endif

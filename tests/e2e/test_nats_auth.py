@@ -1,0 +1,130 @@
+"""zester nats-auth: keys and credentials of a fleet, and a configuration that a real nats-server takes."""
+import os
+import re
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+import time
+
+import pytest
+
+BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
+ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
+SERVER = os.environ.get("NATS_SERVER") or shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+SECONDS = 60
+SECRET = ("operator.seed", "operator-signing.seed", "account.seed", "master.creds", "admin.creds", "sys.creds", "nats-server.key")
+PUBLIC = ("operator.jwt", "account.jwt", "nats-server.crt", "nats-ca.crt")
+
+
+def auth(*words, status=0, cwd=None):
+    result = subprocess.run([ZESTER, "nats-auth", *map(str, words)], capture_output=True, text=True, timeout=SECONDS, cwd=cwd)
+    assert result.returncode == status, result.stdout + result.stderr
+    return result
+
+
+def init(folder, *more, status=0):
+    return auth("init", "--dir", folder / "auth", "--nats-conf", folder / "nats.conf", "--jetstream-store", folder / "js", *more,
+                status=status)
+
+
+def test_one_command_makes_everything_and_says_what_to_do_next(tmp_path):
+    said = init(tmp_path).stdout
+    assert f"nats-server -c {tmp_path}/nats.conf" in said
+    for name in SECRET:
+        assert stat.S_IMODE((tmp_path / "auth" / name).stat().st_mode) == 0o600, name
+    for name in PUBLIC:
+        assert (tmp_path / "auth" / name).exists(), name
+    assert len((tmp_path / "auth/account.seed").read_text().splitlines()) == 1
+    assert auth("lint", "--dir", tmp_path / "auth").stdout.endswith("keys, claims and grants are complete\n")
+
+
+def test_no_seed_is_in_what_is_printed_or_configured(tmp_path):
+    shown = init(tmp_path).stdout + (tmp_path / "nats.conf").read_text()
+    for name in SECRET:
+        for word in re.findall(r"\bS[OAU][A-Z2-7]{50,}", (tmp_path / "auth" / name).read_text()):
+            assert word not in shown
+
+
+def test_scripts_can_replace_the_lines_that_they_need_to(tmp_path):
+    init(tmp_path)
+    text = (tmp_path / "nats.conf").read_text()
+    for key in ("server_name", "host", "port", "http", "max_control_line"):
+        assert len(re.findall(rf"^{key}: \S+$", text, re.M)) == 1, key
+    assert text.count("store_dir") == 1 and "include" not in text
+    assert re.search(r"^resolver \{[^}]*dir: \"/", text, re.M)
+
+
+@pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+def test_a_real_server_starts_with_it_and_talks_tls_only(tmp_path):
+    init(tmp_path)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    text = (tmp_path / "nats.conf").read_text()
+    text = re.sub(r"^port: .*$", f"port: {port}", re.sub(r"^host: .*$", 'host: "127.0.0.1"', text, flags=re.M), flags=re.M)
+    (tmp_path / "nats.conf").write_text(re.sub(r"^http: .*\n", "", text, flags=re.M))
+    server = subprocess.Popen([SERVER, "-c", str(tmp_path / "nats.conf"), "-l", str(tmp_path / "log")])
+    try:
+        deadline = time.monotonic() + SECONDS
+        while True:
+            assert time.monotonic() < deadline and server.poll() is None, (tmp_path / "log").read_text()
+            try:
+                plain = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+        with plain:
+            info = plain.recv(65536).decode()
+            assert info.startswith("INFO ") and '"tls_required":true' in info and '"nonce"' in info
+            context = ssl.create_default_context(cafile=str(tmp_path / "auth/nats-ca.crt"))
+            with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                assert secure.version() == "TLSv1.3"
+                secure.sendall(b"CONNECT {}\r\nPING\r\n")
+                assert b"-ERR 'Authorization Violation'" in secure.recv(4096)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_nothing_is_overwritten_and_nothing_half_made(tmp_path):
+    init(tmp_path)
+    before = (tmp_path / "auth/account.seed").read_text()
+    assert "exists already" in init(tmp_path, status=1).stderr
+    (tmp_path / "nats.conf").unlink()
+    assert "exists already" in init(tmp_path, status=1).stderr
+    assert (tmp_path / "auth/account.seed").read_text() == before and not (tmp_path / "nats.conf").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "nats.conf").write_text("mine")
+    assert "exists already" in init(other, status=1).stderr
+    assert (other / "nats.conf").read_text() == "mine"
+    assert [name for name in SECRET + PUBLIC if (other / "auth" / name).exists()] == []
+
+
+def test_relative_paths_become_absolute_in_the_configuration(tmp_path):
+    auth("init", "--dir", "auth", "--nats-conf", "nats.conf", "--jetstream-store", "js", cwd=tmp_path)
+    paths = re.findall(r'"([^"]*/[^"]*)"', (tmp_path / "nats.conf").read_text())
+    assert paths and all(path.startswith(str(tmp_path)) for path in paths)
+
+
+@pytest.mark.parametrize("words, said", [
+    (("--nats-cert", "a.crt"), "--nats-cert and --nats-key go together"),
+    (("--dns", "a b"), "'a b' is not a valid DNS name"),
+    (("--port", "0"), "port"),
+    (("--name", 'a"b'), "has a quote"),
+])
+def test_a_mistake_makes_no_keys(tmp_path, words, said):
+    assert said in init(tmp_path, *words, status=1).stderr
+    assert [name for name in SECRET if (tmp_path / "auth" / name).exists()] == []
+
+
+def test_lint_names_what_is_missing(tmp_path):
+    assert "does not exist" in auth("lint", "--dir", tmp_path, status=1).stderr
+    init(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    init(other)
+    shutil.copy(other / "auth/account.jwt", tmp_path / "auth/account.jwt")
+    assert "is not a key of operator" in auth("lint", "--dir", tmp_path / "auth", status=1).stderr

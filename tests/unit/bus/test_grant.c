@@ -1,0 +1,321 @@
+#include "bus/grant.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "bus/identity.h"
+#include "bus/server_conf.h"
+#include "enroll/ca.h"
+#include "nats/creds.h"
+#include "nats/scene.h"
+#include "nats/server.h"
+#include "nats/tls.h"
+#include "sys/chance.h"
+#include "sys/fs.h"
+#include "wire/subject.h"
+#include "test.h"
+
+#define PEEL  "alice"
+#define OTHER "bob"
+
+/* --- the table alone --------------------------------------------------------------- */
+
+TEST(a_peel_may_write_its_own_and_nothing_of_others)
+{
+    static const struct {
+        enum grant_verb verb;
+        const char *subject;
+        bool allowed;
+    } cases[] = {
+        { GRANT_PUBLISH, "zester.job.J.return.alice", true },
+        { GRANT_PUBLISH, "zester.job.J.return.bob", false },
+        { GRANT_PUBLISH, "zester.event.alice.send.a.b", true },
+        { GRANT_PUBLISH, "zester.event._master.a", false },
+        { GRANT_PUBLISH, "$KV.facts.alice", true },
+        { GRANT_PUBLISH, "$KV.facts.bob", false },
+        { GRANT_PUBLISH, "$KV.facts.alice.x", false },
+        { GRANT_PUBLISH, "$KV.secrets.alice", false },
+        { GRANT_PUBLISH, "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.alice", true },
+        { GRANT_PUBLISH, "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.bob", false },
+        { GRANT_PUBLISH, "$JS.API.STREAM.MSG.GET.KV_secrets", false },
+        { GRANT_PUBLISH, "zester.dispatch", false },
+        { GRANT_SUBSCRIBE, "zester.cmd.alice", true },
+        { GRANT_SUBSCRIBE, "zester.cmd.*", false },
+        { GRANT_SUBSCRIBE, "zester.cmd.bob", false },
+        { GRANT_SUBSCRIBE, "zester.event.>", false },
+        { GRANT_SUBSCRIBE, ">", false },
+        { GRANT_SUBSCRIBE, "_INBOX.alice.>", true },
+        { GRANT_SUBSCRIBE, "_INBOX.>", false },
+        { GRANT_SUBSCRIBE, "_INBOX.bob.x", false },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct grants grants;
+    struct err err;
+
+    CHECK_INT(grant_list(&arena, GRANT_PEEL, PEEL, &grants, &err), 0);
+    CHECK(grants.may_reply);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
+    CHECK_INT(grant_list(&arena, GRANT_PEEL, "*", &grants, &err), -1);
+    CHECK_INT(grant_list(&arena, GRANT_PEEL, "a.b", &grants, &err), -1);
+}
+
+/* --- every row, against a real server ------------------------------------------------ */
+
+/* A server as `zester nats-auth init` sets it up, and a peel that logs in to it. */
+struct fleet {
+    struct scene scene;
+    struct arena arena;
+    struct server server;
+    struct nats_tls *tls;
+    struct watched peel;
+    struct nats_creds creds;
+    int refused; /* subscriptions */
+};
+
+static int copy_creds(void *self, struct nats_creds *ret_creds, struct err *err)
+{
+    const struct fleet *fleet = self;
+
+    (void)err;
+    *ret_creds =
+        (struct nats_creds){ .jwt = mem_strdup(fleet->creds.jwt), .key = fleet->creds.key };
+    return 0;
+}
+
+static void write_file(const char *path, struct str text)
+{
+    struct err err;
+
+    CHECK_INT(fs_replace(path, text, NULL, &err), 0);
+}
+
+static void start_server(struct fleet *fleet, const struct identity *identity)
+{
+    static const char *address = "127.0.0.1";
+    AUTO_BUF struct buf text = BUF_INIT(1 << 20);
+    AUTO_CA struct ca ca = { 0 };
+    const char *dir = arena_printf(&fleet->arena, "%s/ca", test_folder());
+    const struct certificate_spec spec = {
+        .name = "nats", .ips = { 1, &address }, .now = clock_wall() / CLOCK_SECOND, .days = 1
+    };
+    struct server_conf conf = { .name = "test", .host = "127.0.0.1" };
+    struct ca_leaf leaf;
+    struct err err;
+
+    fleet->server = server_new("");
+    CHECK_INT(ca_init(dir, spec.now, &err), 0);
+    CHECK_INT(ca_open(&fleet->arena, dir, &ca, &err), 0);
+    CHECK_INT(ca_issue(&ca, &spec, &fleet->arena, &leaf, &err), 0);
+    conf.port = fleet->server.port;
+    conf.cert_file = arena_printf(&fleet->arena, "%s/crt", dir);
+    conf.key_file = arena_printf(&fleet->arena, "%s/key", dir);
+    conf.store_dir = arena_printf(&fleet->arena, "%s/js", fleet->server.folder);
+    write_file(conf.cert_file, leaf.chain_pem);
+    write_file(conf.key_file, leaf.key_pem);
+    CHECK_INT(server_conf_print(&text, &conf, identity, &err), 0);
+    write_file(fleet->server.config, buf_view(&text));
+    fleet->tls = nats_tls_new(&(struct nats_tls_options){ .ca_pem = ca.root_pem }, &err);
+    CHECK(fleet->tls != NULL);
+    server_start(&fleet->server);
+}
+
+static void fleet_begin(struct fleet *fleet)
+{
+    unsigned char seed[ED25519_SEED_SIZE];
+    char public_key[NATS_NKEY_TEXT_SIZE];
+    const char *url, *jwt;
+    struct identity identity;
+    struct nats_nkey account;
+    struct err err;
+    int64_t now = clock_wall() / CLOCK_SECOND;
+
+    *fleet = (struct fleet){ .arena = ARENA_INIT };
+    scene_begin(&fleet->scene);
+    CHECK_INT(identity_make(&fleet->arena, now, &identity, &err), 0);
+    start_server(fleet, &identity);
+    chance_bytes(seed, sizeof(seed));
+    nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
+    nats_nkey_print_public(&fleet->creds.key, public_key);
+    CHECK_INT(nats_nkey_parse_seed(str_trim(identity.files[IDENTITY_ACCOUNT_SEED]), &account, &err),
+              0);
+    CHECK_INT(identity_issue_peel(&fleet->arena, &account, PEEL, public_key, now, &jwt, &err), 0);
+    fleet->creds.jwt = mem_strdup(jwt);
+    url = arena_printf(&fleet->arena, "tls://127.0.0.1:%d", fleet->server.port);
+    watched_start(&fleet->scene, &fleet->peel,
+                  &(struct nats_options){ .servers = &url,
+                                          .server_count = 1,
+                                          .tls = fleet->tls,
+                                          .creds = copy_creds,
+                                          .creds_self = fleet,
+                                          .inbox_prefix = grant_inbox(&fleet->arena, PEEL) });
+    SCENE_RUN(&fleet->scene, fleet->peel.counts[NATS_EVENT_CONNECTED] > 0 ||
+                                 fleet->peel.counts[NATS_EVENT_RETRY] > 0);
+    CHECK_STR(fleet->peel.error, "");
+}
+
+static void fleet_end(struct fleet *fleet)
+{
+    nats_conn_free(fleet->peel.conn);
+    scene_end(&fleet->scene);
+    server_stop(&fleet->server, SIGKILL);
+    nats_tls_free(fleet->tls);
+    nats_creds_done(&fleet->creds);
+    arena_done(&fleet->arena);
+}
+
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    CHECK(error == NULL);
+    *(bool *)self = true;
+}
+
+static void flush(struct fleet *fleet)
+{
+    bool done = false;
+    struct err err;
+
+    CHECK_INT(nats_flush(fleet->peel.conn, on_flushed, &done, &err), 0);
+    SCENE_RUN(&fleet->scene, done);
+}
+
+static void on_refused(void *self, const struct nats_error *error)
+{
+    CHECK(error != NULL);
+    ((struct fleet *)self)->refused++;
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    (void)self;
+    (void)msg;
+}
+
+/* Does the server let the peel do it? */
+static bool is_let(struct fleet *fleet, enum grant_verb verb, const char *subject)
+{
+    int before = fleet->peel.counts[NATS_EVENT_DENIED] + fleet->refused;
+    struct nats_sub *sub = NULL;
+    struct err err;
+
+    if (verb == GRANT_PUBLISH)
+        CHECK_INT(nats_publish(fleet->peel.conn, &(struct nats_pub){ .subject = str_from(subject) },
+                               &err),
+                  0);
+    else
+        sub = nats_sub_new(
+            fleet->peel.conn,
+            &(struct nats_sub_options){
+                .subject = subject, .message = on_message, .failed = on_refused, .self = fleet },
+            &err);
+    flush(fleet);
+    nats_sub_free(sub);
+    return fleet->peel.counts[NATS_EVENT_DENIED] + fleet->refused == before;
+}
+
+/* A subject that a pattern covers; patterns themselves are for subscriptions. */
+static const char *fill_wildcards(struct arena *arena, const char *pattern)
+{
+    AUTO_BUF struct buf out = BUF_INIT(4096);
+
+    for (const char *p = pattern; *p; p++)
+        if (*p == '*')
+            buf_add_text(&out, "X1");
+        else if (*p == '>')
+            buf_add_text(&out, "x.y");
+        else
+            buf_add_char(&out, *p);
+    return buf_copy(&out, arena).p;
+}
+
+static void check_one(struct fleet *fleet, const struct grants *own, enum grant_verb verb,
+                      const char *subject, int counts[2])
+{
+    bool expected = grant_allows(own, verb, subject), let = is_let(fleet, verb, subject);
+
+    if (let != expected)
+        print_error("%s %s\n", verb == GRANT_PUBLISH ? "publish" : "subscribe", subject);
+    CHECK_INT(let, expected);
+    counts[expected]++;
+}
+
+/* Everything that somebody may do, in the name of the peel itself and of another one. */
+TEST(the_server_refuses_a_peel_everything_that_the_table_does_not_give_it)
+{
+    static const char *const peels[] = { PEEL, OTHER };
+    struct fleet fleet;
+    struct grants own;
+    struct err err;
+    int counts[2] = { 0 };
+
+    fleet_begin(&fleet);
+    CHECK_INT(grant_list(&fleet.arena, GRANT_PEEL, PEEL, &own, &err), 0);
+    for (size_t p = 0; p < ARRAY_LEN(peels); p++)
+        for (int role = 0; role < GRANT_ROLES; role++) {
+            struct grants theirs;
+
+            CHECK_INT(grant_list(&fleet.arena, (enum grant_role)role, peels[p], &theirs, &err), 0);
+            for (int verb = 0; verb < GRANT_VERBS; verb++)
+                for (size_t i = 0; i < theirs.allow[verb].n; i++) {
+                    const char *pattern = theirs.allow[verb].p[i];
+
+                    check_one(&fleet, &own, (enum grant_verb)verb,
+                              fill_wildcards(&fleet.arena, pattern), counts);
+                    if (verb == GRANT_SUBSCRIBE)
+                        check_one(&fleet, &own, GRANT_SUBSCRIBE, pattern, counts);
+                }
+        }
+    CHECK(counts[true] > 20 && counts[false] > 60);
+    fleet_end(&fleet);
+}
+
+TEST(no_subject_of_the_fleet_can_be_used_in_the_name_of_another_peel)
+{
+    const struct subject_names names = { STR(OTHER), STR("J1"), STR("a.b") };
+    static const char *const more[] = {
+        "$JS.API.INFO",
+        "$JS.API.STREAM.CREATE.x",
+        "$JS.API.STREAM.DELETE.KV_secrets",
+        "$JS.API.STREAM.PURGE.KV_facts",
+        "$JS.API.STREAM.MSG.GET.KV_secrets",
+        "$JS.API.STREAM.INFO.KV_secrets",
+        "$JS.API.CONSUMER.CREATE.KV_secrets",
+        "$JS.API.CONSUMER.CREATE.KV_secrets.x.$KV.secrets.bob",
+        "$JS.API.DIRECT.GET.KV_secrets",
+        "$JS.API.DIRECT.GET.KV_facts.$KV.facts.alice",
+        "$JS.API.DIRECT.GET.KV_jobs.$KV.jobs.x",
+        "$KV.jobs.x",
+        "$KV.job-returns.x.alice",
+        "$KV.enrollments.x",
+        "$KV.leases.publisher",
+        "$KV.state-files.a",
+        "$KV.settings-files._revision",
+        "$KV.reactor-files.a",
+        "$KV.master-heartbeat.x",
+        "$KV.peel-heartbeat.bob",
+        "$KV.basket.bob.x",
+        "$SYS.REQ.CLAIMS.UPDATE",
+        "$SYS.REQ.SERVER.PING",
+        "_INBOX.bob.x",
+        "_INBOX.x",
+        "zester.cmd.alice",
+        "zester.update.cmd.alice",
+    };
+    struct fleet fleet;
+
+    fleet_begin(&fleet);
+    for (int kind = 0; kind < SUBJECT_KINDS; kind++) {
+        AUTO_BUF struct buf subject = BUF_INIT(4096);
+        struct err err;
+        /* Anybody may ask who is meant; what a job is called is for those who know it. */
+        bool open = kind == SUBJECT_RESOLVE;
+
+        CHECK_INT(subject_print(&subject, (enum subject_kind)kind, &names, &err), 0);
+        CHECK_INT(is_let(&fleet, GRANT_PUBLISH, buf_text(&subject)), open);
+        CHECK_INT(is_let(&fleet, GRANT_SUBSCRIBE, buf_text(&subject)), kind == SUBJECT_JOB_CANCEL);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        CHECK(!is_let(&fleet, GRANT_PUBLISH, more[i]));
+    fleet_end(&fleet);
+}

@@ -224,9 +224,13 @@ static int go(struct step *step, struct err *err)
         step->attempt->changed = run->differs;
         return 0;
     }
-    if (step->world->host->bound && !bound_has(step->world->host->bound, step->state->name))
-        return stay_within(step, err);
-    if (!run->differs && !run->forced)
+    if (step->world->host->bound && !bound_has(step->world->host->bound, step->state->name)) {
+        if (stay_within(step, err) < 0)
+            return -1;
+        if (!run->acts)
+            return 0;
+    }
+    if (!run->differs && !run->forced && !run->acts)
         return 0;
     return apply(step, err);
 }

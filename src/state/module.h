@@ -45,7 +45,7 @@ struct state_host;
 struct state_run;
 
 enum module_flag {
-    MODULE_ALWAYS = 1,   /* check always differs: running it is the change (cmd.run, test.ping) */
+    MODULE_ALWAYS = 1,   /* it runs each time (cmd.run, test.ping) */
     MODULE_HIDDEN = 2,   /* not in the index of the manual */
     MODULE_TREE = 4,     /* owns all that is below its path (state/managed.h) */
     MODULE_REMOVES = 8,  /* its path is not to be there */
@@ -116,6 +116,7 @@ struct state_run {
 
     /* What the module has said so far; read by the runner. */
     bool differs;
+    bool acts;                 /* nothing differs, but there is something to do */
     bool unchanged;            /* apply said so */
     struct buf text;           /* the human-readable differences */
     struct value_map *details; /* text to text */
@@ -132,6 +133,8 @@ void state_diff(struct state_run *run, const char *what, const char *old, const 
 /* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and
  * content over a named limit is told in a sentence, and content of a state with secrets. */
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
+/* There is something to do that changes nothing: apply runs, and calls state_unchanged. */
+void state_acts(struct state_run *run);
 /* A remark that is no difference: "already installed". */
 void state_say(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -32,6 +32,11 @@ void state_differs(struct state_run *run, const char *fmt, ...)
     va_end(args);
 }
 
+void state_acts(struct state_run *run)
+{
+    run->acts = true;
+}
+
 void state_say(struct state_run *run, const char *fmt, ...)
 {
     va_list args;

@@ -1,0 +1,366 @@
+"""The contract of states: each differs, says so without touching anything, is applied, is clean, is taken back exactly,
+and differs again. States whose example is about files run in tests/unit/modules/test_contract.c; every other one has a
+row here, on a machine of its own with the real tools. A state in neither list fails."""
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import zipfile
+
+import pytest
+
+import user_systemd
+from chroot import describe
+from debian import Machine as Debian
+from debian import needs_apt
+from machine import PROGRAM, TOP, Machine, by_name, skip_without
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
+# What useradd and its like leave beside their files: the ones before, and a lock.
+ACCOUNT_COPIES = r"^/etc/(passwd|shadow|group|gshadow|subuid|subgid)-$|^/etc/\.pwd\.lock$"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """WORK in a text is a folder of the test."""
+    args: str  # of the state, as YAML
+    setup: str = ""  # for the shell, before anything
+    look: str = ""  # prints what else the state is about than files
+    needs: tuple = ()  # programs
+    left: str = ""  # a pattern: paths that may be there, or differ, after a revert
+
+
+# --- states that change something ------------------------------------------------------------------
+
+ALTERNATIVES = "{altdir: WORK/links}, {admindir: WORK/known}"
+INSTALL = "update-alternatives --quiet --altdir WORK/links --admindir WORK/known --install WORK/editor editor WORK/"
+EDITORS = f"mkdir -p WORK/links WORK/known; touch WORK/vi WORK/nano; {INSTALL}vi 10; "
+BOTH_EDITORS = EDITORS + INSTALL + "nano 20; "
+CRONTAB = "crontab -u root -l 2>/dev/null"
+# crontab notes in the file when it was written; what it prints is compared.
+TAB = r"/crontabs/root$"
+REMOTE = ("git init -q -b main WORK/remote; cd WORK/remote; git config user.email x@example.org; git config user.name x; "
+          "echo 1 > file; git add file; git commit -q -m one; ")
+
+SYSTEM = {
+    "alternatives.auto": Case(f"[{{name: editor}}, {ALTERNATIVES}]", BOTH_EDITORS +
+                              "update-alternatives --quiet --altdir WORK/links --admindir WORK/known --set editor WORK/vi",
+                              needs=("update-alternatives",)),
+    "alternatives.install": Case(f"[{{name: editor}}, {{link: WORK/editor}}, {{path: WORK/nano}}, {{priority: 5}}, {ALTERNATIVES}]",
+                                 EDITORS, needs=("update-alternatives",)),
+    "alternatives.remove": Case(f"[{{name: editor}}, {{path: WORK/vi}}, {ALTERNATIVES}]", BOTH_EDITORS,
+                                needs=("update-alternatives",)),
+    "alternatives.set": Case(f"[{{name: editor}}, {{path: WORK/vi}}, {ALTERNATIVES}]", BOTH_EDITORS,
+                             needs=("update-alternatives",)),
+    "archive.extracted": Case("[{name: WORK/to}, {source: WORK/a.tar}, {skip_verify: true}]",
+                              "mkdir WORK/a; echo x > WORK/a/x; tar -C WORK -cf WORK/a.tar a"),
+    "cron.absent": Case("[{name: job}, {user: root}]", "printf '# ZESTER_CRON_IDENTIFIER:job\\n1 2 * * * job\\n0 0 * * * mine\\n' | crontab -u root -",
+                        CRONTAB, ("crontab",), TAB),
+    "cron.env_absent": Case("[{name: MAILTO}, {user: root}]", "printf 'MAILTO=x\\n0 0 * * * mine\\n' | crontab -u root -", CRONTAB,
+                            ("crontab",), TAB),
+    "cron.env_present": Case("[{name: MAILTO}, {value: y}, {user: root}]", "printf 'MAILTO=x\\n0 0 * * * mine\\n' | crontab -u root -",
+                             CRONTAB, ("crontab",), TAB),
+    "cron.file": Case("[{name: WORK/tab}, {user: root}]", "echo '5 5 * * * new' > WORK/tab; echo '0 0 * * * mine' | crontab -u root -",
+                      CRONTAB, ("crontab",), TAB),
+    "cron.present": Case("[{name: job}, {command: run it}, {user: root}, {minute: 30}]", "echo '0 0 * * * mine' | crontab -u root -",
+                         CRONTAB, ("crontab",), TAB),
+    "git.cloned": Case("[{name: WORK/copy}, {url: WORK/remote}, {branch: main}]", REMOTE, needs=("git",)),
+    "git.latest": Case("[{name: WORK/remote}, {target: WORK/copy}, {branch: main}]", REMOTE +
+                       "git clone -q WORK/remote WORK/copy; echo 2 > file; git commit -q -a -m two",
+                       "git -C WORK/copy log --format=%s; git -C WORK/copy status --short", ("git",), r"/copy/\.git/"),
+    "group.absent": Case("[{name: zt-old}]", "groupadd -g 61801 zt-old", needs=("groupadd",), left=ACCOUNT_COPIES),
+    "group.present": Case("[{name: zt-new}, {gid: 61802}]", needs=("groupadd",), left=ACCOUNT_COPIES),
+    "host.absent": Case("[{name: old.example.org}, {config: WORK/hosts}]",
+                        "printf '127.0.0.1 localhost\\n192.0.2.1 old.example.org other\\n' > WORK/hosts"),
+    "locale.present": Case("[{name: de_AT.UTF-8}]", "mkdir /mnt/locale; cp -a /usr/lib/locale/. /mnt/locale; "
+                           "mount --bind /mnt/locale /usr/lib/locale; ls /usr/share/i18n/locales/de_AT > /dev/null",
+                           "locale -a", ("localedef", "locale"), r"^/mnt/locale/locale-archive$"),
+    "mount.swap": Case("[{name: WORK/swap}]", "dd if=/dev/zero of=WORK/swap bs=1M count=2 status=none; chmod 600 WORK/swap; "
+                       "mkswap -q WORK/swap", "grep -c WORK/swap /proc/swaps || true", ("mkswap", "swapon", "swapoff")),
+    "mount.unmounted": Case("[{name: /mnt/zt}, {persist: true}]", "mkdir /mnt/zt; mount -t tmpfs zt /mnt/zt; "
+                            "echo 'zt /mnt/zt tmpfs defaults 0 0' >> /etc/fstab", "grep ' /mnt/zt ' /proc/mounts || true"),
+    "pip.installed": Case("[{name: ztpackage}, {version: 1.0}, {bin: WORK/venv}, {no_index: true}, {find_links: [WORK/wheels]}]",
+                          "/usr/bin/python3 -m venv WORK/venv", "WORK/venv/bin/pip freeze", left="."),
+    "ssh_auth.absent": Case(f"[{{name: {KEY}}}, {{config: WORK/keys}}]", f"printf 'ssh-rsa AAAA one\\nssh-ed25519 {KEY} two\\n' > WORK/keys"),
+    "ssh_known_hosts.absent": Case("[{name: old.example.org}, {config: WORK/known_hosts}]",
+                                   f"printf 'a ssh-ed25519 {KEY}\\nold.example.org ssh-ed25519 {KEY}\\n' > WORK/known_hosts"),
+    "timezone.system": Case("[{name: Europe/Berlin}]", "ln -sf /usr/share/zoneinfo/UTC /etc/localtime; echo Etc/UTC > /etc/timezone"),
+    "user.absent": Case("[{name: zt-old}, {purge: true}]", "useradd -m -u 61801 zt-old; echo x > /home/zt-old/mine", "id zt-old 2>&1 || true",
+                        ("useradd", "userdel"), ACCOUNT_COPIES),
+    "user.present": Case("[{name: zt-new}, {uid: 61802}, {shell: /bin/sh}, {fullname: New one}]", "", "id zt-new 2>&1 || true",
+                         ("useradd", "userdel"), ACCOUNT_COPIES),
+}
+
+PACKAGES = {
+    "pkg.held": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
+    "pkg.installed": Case("[{pkgs: [zt-app: '>=1.0', zt-tool]}]"),
+    "pkg.latest": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
+    "pkg.purged": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
+    "pkg.removed": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
+    "pkg.unheld": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0; apt-mark hold zt-app"),
+    "pkgrepo.absent": Case("[{name: zt}, {refresh: false}]", "echo 'deb [trusted=yes] copy:REPO ./' > /etc/apt/sources.list.d/zt.list"),
+    "pkgrepo.managed": Case("[{name: zt}, {baseurl: 'copy:REPO'}, {dist: ./}, {gpgcheck: false}]"),
+}
+
+# The folders for links of systemd are made with the first one, and stay.
+LINKS = r"^/srv/config(/systemd(/user)?)?$"
+
+SERVICES = {
+    "service.dead": Case("[{name: web}, {enable: false}]", "systemctl --user enable --now web"),
+    "service.disabled": Case("[{name: web}]", "systemctl --user enable web"),
+    "service.enabled": Case("[{name: web}]", left=LINKS),
+    "service.masked": Case("[{name: web}]", left=LINKS),
+    "service.running": Case("[{name: web}, {enable: true}]", left=LINKS),
+    "service.unmasked": Case("[{name: web}]", "systemctl --user mask web"),
+}
+
+# --- states that say something ---------------------------------------------------------------------
+
+# They leave nothing behind: what a dry run and a run say, each time.
+SAYING = {
+    "cmd.wait": ("[{command: 'touch WORK/made'}]", "ok", "ok"),
+    "file.exists": ("[{name: /etc/passwd}]", "ok", "ok"),
+    "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
+    "module.run": ("[{name: test.echo}, {text: hello}]", "changed", "changed"),
+    "test.configurable_test_state": ("[{result: true}, {changes: true}]", "changed", "changed"),
+    "test.fail_with_changes": ("[{comment: hello}]", "changed", "failed"),
+    "test.fail_without_changes": ("[{comment: hello}]", "failed", "failed"),
+    "test.nop": ("[]", "ok", "ok"),
+    "test.ping": ("[]", "ok", "ok"),
+    "test.show_notification": ("[{text: hello}]", "ok", "ok"),
+    "test.sleep": ("[{length: 1ms}]", "ok", "ok"),
+    "test.succeed_with_changes": ("[{comment: hello}]", "changed", "changed"),
+    "test.succeed_without_changes": ("[{comment: hello}]", "ok", "ok"),
+}
+
+
+def all_states():
+    out = subprocess.run([PROGRAM, "doc", "--json"], capture_output=True, text=True, check=True).stdout
+    return {module["name"] for module in json.loads(out) if module["kind"] == "state"}
+
+
+def states_of_the_unit_test():
+    """Those whose example has a ROOT, which is what tests/unit/modules/test_contract.c runs."""
+    found = set()
+    for path in (TOP / "src/modules").glob("*/*.c"):
+        text = path.read_text()
+        if re.search(r"\.example =(\s*\"[^\n]*\"\n?)*?\s*\"[^\n]*ROOT", text) and "\n    .apply =" in text:
+            found.add(f"{path.parent.name}.{path.stem}")
+    return found
+
+
+def test_every_state_has_an_example_that_is_run():
+    here = {**SYSTEM, **PACKAGES, **SERVICES, **SAYING}
+    assert len(here) == sum(map(len, (SYSTEM, PACKAGES, SERVICES, SAYING)))
+    unit = states_of_the_unit_test()
+    assert len(unit) > 25 and not unit & set(here)
+    assert all_states() == unit | set(here)
+
+
+# --- machines ----------------------------------------------------------------------------------------
+
+class OfSystem:
+    """A private copy of /etc and the like."""
+    FOLDERS = [*Machine.COPIES, *Machine.EMPTY]
+
+    def __init__(self, folder):
+        self.machine = Machine(folder)
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.places = {"WORK": str(self.work)}
+
+    def leave(self):
+        self.sh("swapoff WORK/swap 2>/dev/null || true; umount /mnt/zt 2>/dev/null || true")
+        self.machine.leave()
+
+    def fill(self, text):
+        for word, place in self.places.items():
+            text = text.replace(word, place)
+        return text
+
+    def sh(self, text):
+        return self.machine.sh("set -e\n" + self.fill(text)) if text else ""
+
+    def zester(self, *words):
+        return by_name(self.machine.zester(*words)[0])
+
+    def declare(self, name, args, more=""):
+        (self.machine.states / "case.zy").write_text(self.fill(f"it:\n  {name}: {args}\n{more}"))
+
+    def files(self, times):
+        """Path -> what is there."""
+        found = {}
+        for top in [*(str(self.machine.path(folder)) for folder in self.FOLDERS), str(self.work)]:
+            for folder, folders, files in os.walk(top):
+                for name in folders + files:
+                    path = os.path.join(folder, name)
+                    shown = re.sub(r"^/proc/\d+/root", "", path)
+                    found[shown] = describe(path) + (f" {os.lstat(path).st_mtime_ns}" if times else "")
+        return found
+
+
+class OfPackages(OfSystem):
+    """Real apt and dpkg, with a repository of two small packages."""
+
+    def __init__(self, folder):
+        self.machine = Debian(folder)
+        self.places = {"REPO": str(self.machine.repo)}
+        for name, version in (("zt-app", "1.0"), ("zt-app", "2.0"), ("zt-tool", "1.0")):
+            self.machine.package(name, version)
+        self.machine.update()
+
+    def leave(self):
+        pass
+
+    def sh(self, text):
+        if not text:
+            return ""
+        out = self.machine.run("sh", "-ec", self.fill(text))
+        assert out.returncode == 0, out.stdout + out.stderr
+        return out.stdout
+
+    def zester(self, *words):
+        out = self.machine.zester("--quiet", "-o", "json", *words)
+        assert out.returncode in (0, 2) and "Sanitizer" not in out.stderr, out.stdout + out.stderr
+        return by_name(json.loads(out.stdout))
+
+    def declare(self, name, args, more=""):
+        self.machine.state(self.fill(f"it:\n  {name}: {args}\n{more}"), "case")
+
+    def files(self, times):
+        """What dpkg knows, what its packages hold, and the lists of repositories."""
+        found = {"dpkg": self.sh("dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\\n' 'zt-*' 2>/dev/null || true; "
+                                 "apt-mark showhold")}
+        for folder in ("/opt", "/etc/apt"):
+            for path in sorted(self.machine.path(folder).rglob("*")):
+                found[str(path)] = describe(path) + (f" {os.lstat(path).st_mtime_ns}" if times else "")
+        return found
+
+
+class OfServices(OfSystem):
+    """A real systemd, found where root finds that of the machine."""
+    FOLDERS = ["/srv"]
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.machine.sh("mount -t tmpfs tmpfs /run; mkdir -p /srv/data/systemd/user")
+        self.machine.path("/srv/data/systemd/user/web.service").write_text(
+            "[Service]\nExecStart=/bin/sleep 61803\n[Install]\nWantedBy=default.target\n")
+        self.machine.env["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={folder}/no-bus"
+        self.stack = contextlib.ExitStack()
+        self.stack.enter_context(user_systemd.manager(self.machine))
+        self.machine.sh(f"ln -s {user_systemd.SOCKET} /run/systemd/private")
+
+    def leave(self):
+        self.stack.close()
+        self.machine.leave()
+
+    def files(self, times):
+        shown = self.machine.sh("systemctl --user show -p ActiveState,UnitFileState web")
+        return {**super().files(times), "web": shown}
+
+
+def make_wheel(folder):
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "ztpackage-1.0-py3-none-any.whl", "w") as wheel:
+        info = "ztpackage-1.0.dist-info"
+        wheel.writestr("ztpackage.py", "x = 1\n")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: ztpackage\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: zt\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", f"ztpackage.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+
+
+@contextlib.contextmanager
+def machine_of(kind, folder, name=""):
+    machine = kind(folder)
+    try:
+        if name == "pip.installed":
+            make_wheel(machine.work / "wheels")
+        yield machine
+    finally:
+        machine.leave()
+
+
+# --- the contract --------------------------------------------------------------------------------------
+
+def word(results, module=None):
+    """The outcome of the state, or of that of a module."""
+    states = [state for name, state in results.items() if not module or name.startswith(module + ":")]
+    assert len(states) == 1, results
+    state = states[0]
+    return "failed" if state["failed"] else "changed" if state["changed"] else "skipped" if "skip" in state else "ok"
+
+
+def expect(machine, want, *words):
+    results = machine.zester(*words)
+    assert word(results) == want, (words, results)
+    return results
+
+
+def without(files, pattern):
+    return {path: what for path, what in files.items() if not pattern or not re.search(pattern, path)}
+
+
+def differences(before, after):
+    return {path: (before.get(path), after.get(path)) for path in {*before, *after} if before.get(path) != after.get(path)}
+
+
+def keep_the_contract(machine, name, case):
+    skip_without(*case.needs)
+    machine.sh(case.setup)
+    machine.declare(name, case.args)
+    seen = machine.sh(case.look)
+    before, exact = machine.files(False), machine.files(True)
+    expect(machine, "changed", "state.apply", "case", "--test")
+    assert differences(exact, machine.files(True)) == {}, "a dry run touches nothing"
+    assert machine.sh(case.look) == seen
+    expect(machine, "changed", "state.apply", "case")
+    expect(machine, "ok", "state.apply", "case", "--test")
+    expect(machine, "ok", "state.apply", "case")
+    expect(machine, "changed", "state.revert", "case")
+    assert differences(without(before, case.left), without(machine.files(False), case.left)) == {}, "a revert is exact"
+    assert machine.sh(case.look) == seen
+    expect(machine, "changed", "state.apply", "case", "--test")
+    foretell_a_watched_change(machine, name, case)
+
+
+def foretell_a_watched_change(machine, name, case):
+    """What is clean and watches something that changes: the dry run says what the run will."""
+    expect(machine, "changed", "state.apply", "case")
+    machine.declare(name, case.args, "change:\n  test.succeed_with_changes:\n    - watch_in: [it]\n")
+    dry, real = (word(machine.zester("state.apply", "case", *words), name) for words in (["--test"], []))
+    assert dry == real and real in ("ok", "changed"), (dry, real)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEM))
+def test_states_of_the_system_keep_the_contract(tmp_path, name):
+    with machine_of(OfSystem, tmp_path, name) as machine:
+        keep_the_contract(machine, name, SYSTEM[name])
+
+
+@needs_apt
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_states_of_packages_keep_the_contract(tmp_path, name):
+    with machine_of(OfPackages, tmp_path) as machine:
+        keep_the_contract(machine, name, PACKAGES[name])
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_states_of_services_keep_the_contract(tmp_path, name):
+    with machine_of(OfServices, tmp_path) as machine:
+        keep_the_contract(machine, name, SERVICES[name])
+
+
+@pytest.mark.parametrize("name", sorted(SAYING))
+def test_states_that_only_say_something_say_it_each_time(tmp_path, name):
+    args, dry, real = SAYING[name]
+    machine = Machine(tmp_path, namespace=False)
+    (machine.states / "case.zy").write_text(f"it:\n  {name}: {args}\n".replace("WORK", str(tmp_path)))
+    for _ in range(2):
+        for want, words in ((dry, ["--test"]), (real, [])):
+            results = by_name(machine.zester("state.apply", "case", *words)[0])
+            assert word(results) == want, results
+    assert not (tmp_path / "made").exists()

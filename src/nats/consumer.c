@@ -1,0 +1,274 @@
+#include "nats/consumer.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "nats/error.h"
+#include "nats/info.h"
+#include "nats/js.h"
+#include "nats/subject.h"
+
+static const char *const delivers[] = { "all",           "last",
+                                        "new",           "by_start_sequence",
+                                        "by_start_time", "last_per_subject" };
+static const char *const acks[] = { "explicit", "none", "all" };
+static const char *const replays[] = { "instant", "original" };
+
+/* As it is sent: a durable one has its name twice. */
+struct config {
+    struct nats_consumer_config user;
+    const char *durable_name;
+};
+
+#define AT(field) offsetof(struct config, user.field)
+
+/* clang-format off */
+static const struct nats_field fields[] = {
+    { .name = "name", .kind = NATS_FIELD_TEXT, .offset = AT(name), .any = true },
+    { .name = "durable_name", .kind = NATS_FIELD_TEXT, .offset = offsetof(struct config, durable_name) },
+    { .name = "description", .kind = NATS_FIELD_TEXT, .offset = AT(description) },
+    { .name = "deliver_policy", .kind = NATS_FIELD_CHOICE, .offset = AT(deliver), .choices = delivers },
+    { .name = "ack_policy", .kind = NATS_FIELD_CHOICE, .offset = AT(ack), .choices = acks },
+    { .name = "replay_policy", .kind = NATS_FIELD_CHOICE, .offset = AT(replay), .choices = replays },
+    { .name = "opt_start_seq", .kind = NATS_FIELD_INT, .offset = AT(start_seq) },
+    { .name = "opt_start_time", .kind = NATS_FIELD_TEXT, .offset = AT(start_time) },
+    { .name = "filter_subject", .kind = NATS_FIELD_TEXT, .offset = AT(filter_subject) },
+    { .name = "filter_subjects", .kind = NATS_FIELD_TEXTS, .offset = AT(filter_subjects), .since = NATS_VERSION(2, 10, 0) },
+    { .name = "ack_wait", .kind = NATS_FIELD_INT, .offset = AT(ack_wait), .any = true },
+    { .name = "max_deliver", .kind = NATS_FIELD_INT, .offset = AT(max_deliver), .default_int = -1 },
+    { .name = "max_ack_pending", .kind = NATS_FIELD_INT, .offset = AT(max_ack_pending), .any = true },
+    { .name = "max_waiting", .kind = NATS_FIELD_INT, .offset = AT(max_waiting), .any = true },
+    { .name = "backoff", .kind = NATS_FIELD_INTS, .offset = AT(backoff) },
+    { .name = "max_batch", .kind = NATS_FIELD_INT, .offset = AT(max_request_batch) },
+    { .name = "max_expires", .kind = NATS_FIELD_INT, .offset = AT(max_request_expires) },
+    { .name = "max_bytes", .kind = NATS_FIELD_INT, .offset = AT(max_request_bytes) },
+    { .name = "inactive_threshold", .kind = NATS_FIELD_INT, .offset = AT(inactive_threshold), .any = true },
+    { .name = "num_replicas", .kind = NATS_FIELD_INT, .offset = AT(replicas), .any = true },
+    { .name = "headers_only", .kind = NATS_FIELD_BOOL, .offset = AT(headers_only) },
+    { .name = "mem_storage", .kind = NATS_FIELD_BOOL, .offset = AT(memory) },
+    { 0 },
+};
+/* clang-format on */
+
+struct op {
+    struct arena arena;
+    const char *stream, *name;
+    struct value asked; /* a map when there is something to compare */
+    nats_consumer_fn *fn;
+    void *self;
+};
+
+static void finish(struct op *op, const struct nats_error *error,
+                   const struct nats_consumer_info *info)
+{
+    struct arena arena = op->arena;
+
+    op->fn(op->self, error, info);
+    arena_done(&arena); /* the operation is in it */
+}
+
+static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct op *op = self;
+    const struct value *config = value_get(reply, "config");
+    struct nats_error why;
+    bool failed = error != NULL;
+
+    if (error)
+        why = *error;
+    else if (op->asked.kind == VALUE_MAP)
+        failed = nats_fields_compare(fields, &op->asked, config, &why) < 0;
+    if (failed) {
+        nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
+        finish(op, &why, NULL);
+        return;
+    }
+    finish(
+        op, NULL,
+        &(struct nats_consumer_info){
+            .pending = nats_js_number(reply, "num_pending", 0),
+            .ack_pending = nats_js_number(reply, "num_ack_pending", 0),
+            .redelivered = nats_js_number(reply, "num_redelivered", 0),
+            .waiting = nats_js_number(reply, "num_waiting", 0),
+            .delivered_stream_seq = (uint64_t)nats_js_number(reply, "delivered.stream_seq", 0),
+            .delivered_consumer_seq = (uint64_t)nats_js_number(reply, "delivered.consumer_seq", 0),
+            .ack_floor_stream_seq = (uint64_t)nats_js_number(reply, "ack_floor.stream_seq", 0),
+            .config = config,
+            .reply = reply,
+        });
+}
+
+static int check_names(const char *stream, const char *name, struct err *err)
+{
+    if (!nats_subject_is_token(str_from(stream)))
+        return err_set(err, ERR_INVALID, "stream '%s': not a valid name", stream);
+    if (!name || !nats_subject_is_token(str_from(name)))
+        return err_set(err, ERR_INVALID, "consumer '%s': not a valid name", name ? name : "");
+    return 0;
+}
+
+static struct op *new_op(const char *stream, const char *name, nats_consumer_fn *fn, void *self)
+{
+    struct arena arena = ARENA_INIT;
+    struct op *op = ARENA_NEW(&arena, struct op);
+
+    *op = (struct op){ .fn = fn, .self = self };
+    op->stream = arena_strdup(&arena, stream);
+    op->name = arena_strdup(&arena, name);
+    op->arena = arena;
+    return op;
+}
+
+static int give_up(struct op *op, struct err *err)
+{
+    struct arena arena = op->arena;
+
+    err_wrap(err, "consumer '%s' of stream '%s'", op->name, op->stream);
+    arena_done(&arena);
+    return -1;
+}
+
+/* A durable one by the older call, which every server knows. */
+static int send_create(const struct nats_js *js, struct op *op, bool durable, struct str config,
+                       struct err *err)
+{
+    AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX);
+    const char *verb = arena_printf(&op->arena, "CONSUMER.%s.%s.%s",
+                                    durable ? "DURABLE.CREATE" : "CREATE", op->stream, op->name);
+
+    buf_add_text(&body, "{\"stream_name\":");
+    json_print_text(&body, str_from(op->stream), JSON_STYLE_COMPACT);
+    buf_add_text(&body, ",\"config\":");
+    buf_add_str(&body, config);
+    buf_add_char(&body, '}');
+    return nats_js_call(js, verb, buf_view(&body), on_answer, op, err);
+}
+
+int nats_consumer_ensure(const struct nats_js *js, const char *stream,
+                         const struct nats_consumer_config *config, nats_consumer_fn *fn,
+                         void *self, struct err *err)
+{
+    const struct config whole = { *config, config->durable ? config->name : NULL };
+    AUTO_BUF struct buf text = BUF_INIT(NATS_JS_BODY_MAX);
+    struct op *op;
+
+    if (check_names(stream, config->name, err) < 0)
+        return -1;
+    op = new_op(stream, config->name, fn, self);
+    if (nats_fields_print(fields, &whole, nats_conn_version(js->conn), &text, err) < 0 ||
+        json_decode(&op->arena, buf_view(&text), &op->asked, err) < 0 ||
+        send_create(js, op, config->durable, buf_view(&text), err) < 0)
+        return give_up(op, err);
+    return 0;
+}
+
+int nats_consumer_info(const struct nats_js *js, const char *stream, const char *name,
+                       nats_consumer_fn *fn, void *self, struct err *err)
+{
+    struct op *op;
+
+    if (check_names(stream, name, err) < 0)
+        return -1;
+    op = new_op(stream, name, fn, self);
+    if (nats_js_call(js, arena_printf(&op->arena, "CONSUMER.INFO.%s.%s", stream, name), STR(""),
+                     on_answer, op, err) < 0)
+        return give_up(op, err);
+    return 0;
+}
+
+struct delete_call {
+    nats_done_fn *fn;
+    void *self;
+};
+
+static void on_deleted(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct delete_call call = *(struct delete_call *)self;
+
+    (void)reply;
+    free(self);
+    call.fn(call.self, error);
+}
+
+int nats_consumer_delete(const struct nats_js *js, const char *stream, const char *name,
+                         nats_done_fn *fn, void *self, struct err *err)
+{
+    AUTO_BUF struct buf verb = BUF_INIT(NATS_SUBJECT_MAX);
+    struct delete_call *call;
+
+    if (check_names(stream, name, err) < 0)
+        return -1;
+    call = mem_alloc(sizeof(*call));
+    *call = (struct delete_call){ fn, self };
+    buf_printf(&verb, "CONSUMER.DELETE.%s.%s", stream, name);
+    if (nats_js_call(js, buf_text(&verb), STR(""), on_deleted, call, err) == 0)
+        return 0;
+    free(call);
+    return -1;
+}
+
+/* --- poison ------------------------------------------------------------------------- */
+
+#define ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES"
+
+struct nats_poison_watch {
+    struct nats_sub *sub;
+    nats_poison_fn *fn;
+    void *self;
+};
+
+static struct str get_text(const struct value *map, const char *key)
+{
+    const struct value *v = value_get(map, key);
+
+    return value_is(v, VALUE_STR) ? v->s : STR("");
+}
+
+static void on_advisory(void *self, const struct nats_msg *msg)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_poison_watch *watch = self;
+    struct value event;
+    struct err err;
+
+    if (json_decode_lenient(&arena, msg->payload, &event, &err) < 0)
+        return; /* whatever it was, it was no advisory */
+    watch->fn(watch->self, &(struct nats_poison){
+                               .stream = get_text(&event, "stream"),
+                               .consumer = get_text(&event, "consumer"),
+                               .stream_seq = (uint64_t)nats_js_number(&event, "stream_seq", 0),
+                               .deliveries = nats_js_number(&event, "deliveries", 0),
+                           });
+}
+
+struct nats_poison_watch *nats_poison_watch_new(const struct nats_js *js, const char *stream,
+                                                const char *consumer, const char *queue,
+                                                nats_poison_fn *fn, void *self, struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
+    struct nats_poison_watch *watch = mem_zalloc(sizeof(*watch));
+
+    *watch = (struct nats_poison_watch){ .fn = fn, .self = self };
+    buf_printf(&subject, ADVISORY ".%s.%s", stream, consumer ? consumer : "*");
+    watch->sub = nats_sub_new(
+        js->conn,
+        &(struct nats_sub_options){
+            .subject = buf_text(&subject), .queue = queue, .message = on_advisory, .self = watch },
+        err);
+    if (watch->sub)
+        return watch;
+    free(watch);
+    return NULL;
+}
+
+void nats_poison_watch_free(struct nats_poison_watch *watch)
+{
+    if (!watch)
+        return;
+    nats_sub_free(watch->sub);
+    free(watch);
+}

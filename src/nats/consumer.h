@@ -1,0 +1,90 @@
+/*
+ * consumer - a place in a stream from which messages are handed out.
+ *
+ * Pull consumers only: see nats/puller.h. What the server answers is compared with what was asked
+ * for, as nats/fields.h has it. Zero is the default of each setting. Memory: configurations are
+ * copied; an answer is valid during its callback. Threads: the loop's.
+ */
+#ifndef NATS_CONSUMER_H
+#define NATS_CONSUMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nats/conn.h"
+#include "nats/fields.h"
+
+struct err;
+struct nats_error;
+struct nats_js;
+struct value;
+
+enum nats_deliver {
+    NATS_DELIVER_ALL,
+    NATS_DELIVER_LAST,
+    NATS_DELIVER_NEW,
+    NATS_DELIVER_FROM_SEQ,  /* start_seq */
+    NATS_DELIVER_FROM_TIME, /* start_time */
+    NATS_DELIVER_LAST_PER_SUBJECT,
+};
+enum nats_ack_policy { NATS_ACK_EXPLICIT, NATS_ACK_NONE, NATS_ACK_ALL };
+enum nats_replay { NATS_REPLAY_INSTANT, NATS_REPLAY_ORIGINAL };
+
+struct nats_consumer_config {
+    const char *name; /* required */
+    bool durable;     /* stays when nobody uses it */
+    const char *description;
+    int deliver, ack, replay; /* of the enums above */
+    int64_t start_seq;
+    const char *start_time; /* RFC 3339 */
+    const char *filter_subject;
+    struct nats_texts filter_subjects; /* servers from 2.10 on */
+    int64_t ack_wait, max_deliver, max_ack_pending, max_waiting;
+    struct nats_ints backoff; /* pauses before redeliveries, instead of ack_wait */
+    int64_t max_request_batch, max_request_expires, max_request_bytes;
+    int64_t inactive_threshold; /* after which one that is not durable goes */
+    int64_t replicas;
+    bool headers_only, memory;
+};
+
+struct nats_consumer_info {
+    int64_t pending;     /* messages that were not delivered yet */
+    int64_t ack_pending; /* delivered, and not acknowledged */
+    int64_t redelivered, waiting;
+    uint64_t delivered_stream_seq, delivered_consumer_seq, ack_floor_stream_seq;
+    const struct value *config; /* as the server has it */
+    const struct value *reply;  /* all of the answer */
+};
+
+typedef void nats_consumer_fn(void *self, const struct nats_error *error,
+                              const struct nats_consumer_info *info);
+
+/* Make it, or change what can be changed of one that is there. */
+int nats_consumer_ensure(const struct nats_js *js, const char *stream,
+                         const struct nats_consumer_config *config, nats_consumer_fn *fn,
+                         void *self, struct err *err);
+int nats_consumer_info(const struct nats_js *js, const char *stream, const char *name,
+                       nats_consumer_fn *fn, void *self, struct err *err);
+int nats_consumer_delete(const struct nats_js *js, const char *stream, const char *name,
+                         nats_done_fn *fn, void *self, struct err *err);
+
+/* --- messages that nobody could handle ---------------------------------------------- */
+
+/* The server gives up on a message that was delivered `max_deliver` times without an ack, and says
+ * so once, to who listens. */
+struct nats_poison {
+    struct str stream, consumer;
+    uint64_t stream_seq;
+    int64_t deliveries;
+};
+typedef void nats_poison_fn(void *self, const struct nats_poison *poison);
+
+struct nats_poison_watch;
+/* `consumer` NULL: all of the stream. With a queue, one of those who watch is told. */
+struct nats_poison_watch *nats_poison_watch_new(const struct nats_js *js, const char *stream,
+                                                const char *consumer, const char *queue,
+                                                nats_poison_fn *fn, void *self, struct err *err);
+/* Before its connection. NULL is fine. */
+void nats_poison_watch_free(struct nats_poison_watch *watch);
+
+#endif

@@ -1,0 +1,424 @@
+/*
+ * A message comes under its own subject and does not say which request it answers; a status comes
+ * to the inbox of the request, whose last token is its number, and says how many messages the
+ * request was still waiting for. So messages are taken to be for the oldest request, and what a
+ * status tells puts that right: the sum over all requests is always what the server owes.
+ */
+#include "nats/puller.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "nats/error.h"
+#include "nats/header.h"
+#include "nats/hub.h"
+#include "nats/subject.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+/* Requests under way. Half a batch at a time makes two or three. */
+#define ASKS_MAX   8
+#define DIGITS_MAX 18
+
+struct ask {
+    uint64_t number;
+    size_t left; /* messages that may still come */
+};
+
+struct nats_puller {
+    struct nats_grave grave;
+    struct nats_hub *hub;
+    struct nats_js js;
+    struct nats_puller_options options; /* texts are owned by `subject` and `names` */
+    struct nats_listener listener;
+    struct nats_sub *sub;
+    struct timer watchdog, pause;
+    char *subject; /* to ask at */
+    char *names;   /* "consumer 'c' of stream 's'" */
+    char *inbox;   /* with the dot */
+    size_t inbox_size;
+    struct ask asks[ASKS_MAX]; /* the oldest first */
+    size_t ask_count;
+    uint64_t next_number;
+    size_t asked, held; /* messages */
+    bool heard;         /* something came since the watchdog looked */
+    bool stopped;       /* for good */
+};
+
+/* --- asking ------------------------------------------------------------------------- */
+
+static struct timers *timers_of(struct nats_puller *puller)
+{
+    return loop_timers(puller->hub->loop);
+}
+
+static void remove_ask(struct nats_puller *puller, size_t at)
+{
+    puller->ask_count--;
+    memmove(&puller->asks[at], &puller->asks[at + 1],
+            (puller->ask_count - at) * sizeof(puller->asks[0]));
+}
+
+/* So many of those that were asked for will not come any more, or have come: the oldest requests.
+ */
+static void settle(struct nats_puller *puller, size_t count)
+{
+    while (count > 0 && puller->ask_count > 0) {
+        size_t part = count < puller->asks[0].left ? count : puller->asks[0].left;
+
+        puller->asks[0].left -= part;
+        puller->asked -= part;
+        count -= part;
+        if (puller->asks[0].left == 0)
+            remove_ask(puller, 0);
+    }
+}
+
+/* The request is over, and `owed` messages of it never came. What was taken to be for it and was
+ * for others, or the other way round, is put right with the oldest of them. */
+static void end_ask(struct nats_puller *puller, uint64_t number, size_t owed)
+{
+    size_t at = 0, left;
+
+    while (at < puller->ask_count && puller->asks[at].number != number)
+        at++;
+    if (at == puller->ask_count) {
+        settle(puller, owed);
+        return;
+    }
+    left = puller->asks[at].left;
+    remove_ask(puller, at);
+    puller->asked -= left;
+    if (left < owed) {
+        settle(puller, owed - left);
+    } else if (puller->ask_count > 0) {
+        puller->asks[0].left += left - owed;
+        puller->asked += left - owed;
+    }
+}
+
+static void forget_asks(struct nats_puller *puller)
+{
+    puller->asked = puller->ask_count = 0;
+}
+
+static void print_ask(const struct nats_puller *puller, size_t count, struct buf *out)
+{
+    buf_printf(out, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld", count,
+               (long long)puller->options.expires, (long long)puller->options.heartbeat);
+    if (puller->options.max_bytes > 0)
+        buf_printf(out, ",\"max_bytes\":%lld", (long long)puller->options.max_bytes);
+    buf_add_char(out, '}');
+}
+
+static void on_watchdog(struct timer *timer);
+static void on_pause_over(struct timer *timer);
+
+static void arm_watchdog(struct nats_puller *puller)
+{
+    puller->heard = false;
+    timer_set(timers_of(puller), &puller->watchdog,
+              clock_after(clock_now(), 2 * puller->options.heartbeat), on_watchdog);
+}
+
+static void pause_asking(struct nats_puller *puller)
+{
+    timer_set(timers_of(puller), &puller->pause, clock_after(clock_now(), NATS_PULLER_PAUSE_NS),
+              on_pause_over);
+}
+
+static void send_ask(struct nats_puller *puller, size_t count)
+{
+    AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX), reply = BUF_INIT(NATS_SUBJECT_MAX);
+    struct err err;
+
+    puller->asks[puller->ask_count++] = (struct ask){ ++puller->next_number, count };
+    puller->asked += count;
+    print_ask(puller, count, &body);
+    buf_printf(&reply, "%s%llu", puller->inbox, (unsigned long long)puller->next_number);
+    if (nats_publish(puller->js.conn,
+                     &(struct nats_pub){ .subject = str_from(puller->subject),
+                                         .reply = buf_view(&reply),
+                                         .payload = buf_view(&body) },
+                     &err) < 0) {
+        puller->ask_count--; /* too much waits to be sent: soon again */
+        puller->asked -= count;
+        pause_asking(puller);
+        return;
+    }
+    if (!timer_is_set(&puller->watchdog))
+        arm_watchdog(puller);
+}
+
+/* For what is free, when that is half of the batch. */
+static void refill(struct nats_puller *puller)
+{
+    size_t taken = puller->asked + puller->held;
+
+    if (puller->stopped || puller->ask_count == ASKS_MAX || taken > puller->options.batch / 2 ||
+        timer_is_set(&puller->pause) || nats_conn_state(puller->js.conn) != NATS_CONN_CONNECTED)
+        return;
+    send_ask(puller, puller->options.batch - taken);
+}
+
+static void on_pause_over(struct timer *timer)
+{
+    refill(container_of(timer, struct nats_puller, pause));
+}
+
+/* --- what is wrong ------------------------------------------------------------------ */
+
+static void tell(nats_done_fn *fn, struct nats_puller *puller, enum nats_fault fault, int code,
+                 struct str text)
+{
+    struct nats_error error;
+
+    if (!fn)
+        return;
+    nats_error_set(&error, fault, code, "%s: %.*s", puller->names, STR_ARG(text));
+    fn(puller->options.self, &error);
+}
+
+static void stop(struct nats_puller *puller)
+{
+    if (puller->stopped)
+        return;
+    puller->stopped = true;
+    timer_clear(timers_of(puller), &puller->watchdog);
+    timer_clear(timers_of(puller), &puller->pause);
+    nats_unlisten(puller->js.conn, &puller->listener);
+    nats_sub_free(puller->sub);
+    puller->sub = NULL;
+}
+
+static void fail(struct nats_puller *puller, enum nats_fault fault, int code, struct str text)
+{
+    stop(puller);
+    tell(puller->options.failed, puller, fault, code, text);
+}
+
+static void on_watchdog(struct timer *timer)
+{
+    struct nats_puller *puller = container_of(timer, struct nats_puller, watchdog);
+
+    if (puller->asked == 0)
+        return; /* set again by the next request */
+    if (puller->heard) {
+        arm_watchdog(puller);
+        return;
+    }
+    forget_asks(puller);
+    tell(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
+         STR("no heartbeat: it is gone, or there is no right to pull from it"));
+    refill(puller);
+}
+
+/* The request whose inbox it is; 0: none. */
+static uint64_t read_number(const struct nats_puller *puller, struct str subject)
+{
+    uint64_t number = 0;
+
+    if (subject.n <= puller->inbox_size || subject.n > puller->inbox_size + DIGITS_MAX)
+        return 0;
+    for (size_t i = puller->inbox_size; i < subject.n; i++) {
+        if (subject.p[i] < '0' || subject.p[i] > '9')
+            return 0;
+        number = number * 10 + (uint64_t)(subject.p[i] - '0');
+    }
+    return number;
+}
+
+/* What a status means for its request. In 409 many things are said; only the words tell. */
+enum verdict { IS_ALIVE, IS_OVER, IS_TROUBLE, IS_FATAL };
+
+static const struct {
+    int status;
+    const char *words; /* found anywhere */
+    enum verdict verdict;
+    enum nats_fault fault;
+} verdicts[] = {
+    { NATS_HEADER_HEARTBEAT, "", IS_ALIVE, NATS_FAULT_PROTOCOL },
+    { NATS_HEADER_NOT_FOUND, "", IS_OVER, NATS_FAULT_NOT_FOUND },
+    { NATS_HEADER_TIMEOUT, "", IS_OVER, NATS_FAULT_TIMEOUT },
+    { NATS_HEADER_CONFLICT, "Consumer Deleted", IS_FATAL, NATS_FAULT_NOT_FOUND },
+    { NATS_HEADER_CONFLICT, "Consumer is push based", IS_FATAL, NATS_FAULT_REFUSED },
+    { NATS_HEADER_CONFLICT, "Exceeded MaxRequest", IS_FATAL, NATS_FAULT_REFUSED },
+    { NATS_HEADER_CONFLICT, "Message Size Exceeds MaxBytes", IS_OVER, NATS_FAULT_REFUSED },
+    { NATS_HEADER_CONFLICT, "Batch Completed", IS_OVER, NATS_FAULT_REFUSED },
+    { NATS_HEADER_CONFLICT, "", IS_TROUBLE, NATS_FAULT_REFUSED },
+    { NATS_HEADER_BAD_REQUEST, "", IS_FATAL, NATS_FAULT_REFUSED },
+    { NATS_HEADER_NO_RESPONDERS, "", IS_TROUBLE, NATS_FAULT_NO_RESPONDERS },
+    { 0, "", IS_TROUBLE, NATS_FAULT_PROTOCOL }, /* of a server that knows more than we do */
+};
+
+/* How many the request was waiting for; all that we know of when the server does not say. */
+static size_t read_owed(const struct nats_puller *puller, struct str header)
+{
+    uint64_t owed = puller->asked;
+    struct str text;
+    struct err err;
+
+    if (nats_header_find(header, "Nats-Pending-Messages", &text))
+        (void)number_parse_uint(text, &owed, &err); /* untouched when it is none */
+    return owed < puller->asked ? (size_t)owed : puller->asked;
+}
+
+static void take_status(struct nats_puller *puller, const struct nats_msg *msg, int status,
+                        struct str text)
+{
+    size_t i = 0;
+
+    while (verdicts[i].status != 0 && (verdicts[i].status != status ||
+                                       str_find(text, str_from(verdicts[i].words), 0) == STR_NONE))
+        i++;
+    if (verdicts[i].verdict == IS_ALIVE)
+        return;
+    end_ask(puller, read_number(puller, msg->subject), read_owed(puller, msg->header));
+    if (verdicts[i].verdict == IS_FATAL) {
+        fail(puller, verdicts[i].fault, status, text);
+        return;
+    }
+    if (verdicts[i].verdict == IS_TROUBLE) {
+        pause_asking(puller);
+        tell(puller->options.trouble, puller, verdicts[i].fault, status, text);
+    }
+    refill(puller);
+}
+
+/* --- messages ----------------------------------------------------------------------- */
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct nats_puller *puller = self;
+    struct str text;
+    int status = 0;
+
+    puller->heard = true;
+    if (msg->header.n > 0 && msg->reply.n == 0)
+        status = nats_header_status(msg->header, &text);
+    if (status != 0) {
+        take_status(puller, msg, status, text);
+        return;
+    }
+    if (msg->reply.n == 0)
+        return; /* nobody could ack it: not from a consumer */
+    settle(puller, 1);
+    puller->held++;
+    puller->options.message(puller->options.self, msg);
+}
+
+void nats_puller_done(struct nats_puller *puller, size_t count)
+{
+    puller->held -= count < puller->held ? count : puller->held;
+    refill(puller);
+}
+
+static void on_sub_failed(void *self, const struct nats_error *error)
+{
+    fail(self, error->fault, error->code, str_from(error->text));
+}
+
+static void on_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct nats_puller *puller = container_of(listener, struct nats_puller, listener);
+
+    switch (event->kind) {
+    case NATS_EVENT_CONNECTED: refill(puller); break;
+    case NATS_EVENT_DISCONNECTED: forget_asks(puller); break;
+    case NATS_EVENT_DENIED:
+        if (!str_is(event->subject, puller->subject))
+            break;
+        *event->handled = true;
+        fail(puller, NATS_FAULT_DENIED, 0, str_from(event->error->text));
+        break;
+    case NATS_EVENT_CLOSED:
+        puller->sub = NULL; /* gone with the connection */
+        fail(puller, event->error->fault, event->error->code, str_from(event->error->text));
+        break;
+    default: break;
+    }
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static int check_options(const struct nats_puller_options *options, struct err *err)
+{
+    if (!options->stream || !nats_subject_is_token(str_from(options->stream)))
+        return err_set(err, ERR_INVALID, "not a valid name of a stream");
+    if (!options->consumer || !nats_subject_is_token(str_from(options->consumer)))
+        return err_set(err, ERR_INVALID, "not a valid name of a consumer");
+    return 0;
+}
+
+static void set_options(struct nats_puller *puller, const struct nats_puller_options *options)
+{
+    struct nats_puller_options *own = &puller->options;
+    struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    *own = *options;
+    own->stream = own->consumer = NULL;
+    own->batch = own->batch ? own->batch : NATS_PULLER_BATCH;
+    own->expires = own->expires ? own->expires : NATS_PULLER_EXPIRES_NS;
+    own->heartbeat = own->heartbeat ? own->heartbeat : NATS_PULLER_HEARTBEAT_NS;
+    if (own->heartbeat > own->expires / 2)
+        own->heartbeat = own->expires / 2;
+    buf_printf(&text, "%s.CONSUMER.MSG.NEXT.%s.%s", nats_js_prefix(&puller->js), options->stream,
+               options->consumer);
+    puller->subject = buf_take(&text);
+    buf_printf(&text, "consumer '%s' of stream '%s'", options->consumer, options->stream);
+    puller->names = buf_take(&text);
+    nats_inbox_print(puller->js.conn, &text);
+    buf_add_char(&text, '.');
+    puller->inbox_size = text.n;
+    puller->inbox = buf_take(&text);
+}
+
+static void bury(struct nats_grave *grave)
+{
+    struct nats_puller *puller = container_of(grave, struct nats_puller, grave);
+
+    free(puller->subject);
+    free(puller->names);
+    free(puller->inbox);
+    free(puller);
+}
+
+struct nats_puller *nats_puller_new(const struct nats_js *js,
+                                    const struct nats_puller_options *options, struct err *err)
+{
+    AUTO_BUF struct buf pattern = BUF_INIT(NATS_SUBJECT_MAX);
+    struct nats_puller *puller;
+
+    if (check_options(options, err) < 0)
+        return NULL;
+    puller = mem_zalloc(sizeof(*puller));
+    puller->js = *js;
+    puller->hub = nats_conn_hub(js->conn);
+    set_options(puller, options);
+    buf_printf(&pattern, "%s*", puller->inbox);
+    puller->sub = nats_sub_new(js->conn,
+                               &(struct nats_sub_options){ .subject = buf_text(&pattern),
+                                                           .message = on_message,
+                                                           .failed = on_sub_failed,
+                                                           .self = puller },
+                               err);
+    if (!puller->sub) {
+        bury(&puller->grave);
+        return NULL;
+    }
+    nats_listen(js->conn, &puller->listener, on_event);
+    refill(puller);
+    return puller;
+}
+
+void nats_puller_free(struct nats_puller *puller)
+{
+    if (!puller)
+        return;
+    stop(puller);
+    nats_hub_bury(puller->hub, &puller->grave, bury);
+}

@@ -1,0 +1,55 @@
+/*
+ * puller - messages of a consumer, as many at a time as their user can take.
+ *
+ *     nats_puller_new -> { message..., nats_puller_done... } -> nats_puller_free
+ *
+ * `batch` is how many messages the user can hold. Each that was handed over counts until the user
+ * says that it is done with it, whatever it told the server (nats/ack.h); no more than the rest is
+ * asked for. A new request leaves when half of the batch is free, so the server is never idle.
+ *
+ * Requests expire and are made again. The server proves with heartbeats that it has the request;
+ * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`
+ * is told and the request made again. What the user can mend by making the consumer again is told
+ * there too. `failed` is told, once, when asking again cannot help: the consumer was deleted, the
+ * request is refused. Reconnects are survived.
+ *
+ * Memory: may be freed before or after its connection is closed, and in its own callbacks. Threads:
+ * the loop's.
+ */
+#ifndef NATS_PULLER_H
+#define NATS_PULLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nats/conn.h"
+#include "nats/js.h"
+
+struct err;
+struct nats_error;
+struct nats_puller;
+
+#define NATS_PULLER_BATCH        256
+#define NATS_PULLER_EXPIRES_NS   (INT64_C(30) * 1000000000)
+#define NATS_PULLER_HEARTBEAT_NS (INT64_C(5) * 1000000000)
+#define NATS_PULLER_PAUSE_NS     (INT64_C(200) * 1000000)
+
+/* Zero is the default of each. */
+struct nats_puller_options {
+    const char *stream, *consumer; /* copied; required */
+    size_t batch;
+    int64_t max_bytes;          /* of one request's messages; 0: no limit */
+    int64_t expires, heartbeat; /* the heartbeat is at most half of the other */
+    nats_msg_fn *message;
+    nats_done_fn *trouble, *failed; /* may be NULL */
+    void *self;
+};
+
+struct nats_puller *nats_puller_new(const struct nats_js *js,
+                                    const struct nats_puller_options *options, struct err *err);
+void nats_puller_free(struct nats_puller *puller);
+
+/* So many messages are done with. */
+void nats_puller_done(struct nats_puller *puller, size_t count);
+
+#endif

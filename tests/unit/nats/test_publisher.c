@@ -1,0 +1,234 @@
+#include "nats/publisher.h"
+
+#include "js_scene.h"
+
+TEST(a_message_is_stored_once_under_one_id)
+{
+    struct nats_publisher *publisher;
+    struct js_outcome outcome;
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    js_make_stream(&world, "S", "s.>");
+    publisher = nats_publisher_new(&world.js, &(struct nats_publisher_options){ 0 });
+    for (int i = 0; i < 2; i++) {
+        JS_WAIT(&world, &outcome,
+                nats_publisher_send(
+                    publisher, &(struct nats_store){ .subject = STR("s.a"), .id = STR("id-1") },
+                    js_on_ack, &outcome, &world.scene.err));
+        CHECK_STR(outcome.error.text, "");
+        CHECK_INT(outcome.seq, 1);
+        CHECK_INT(outcome.duplicate, i);
+    }
+    nats_publisher_free(publisher);
+    js_scene_end(&world);
+}
+
+TEST(expectations_that_do_not_hold_are_conflicts)
+{
+    const struct {
+        struct nats_store store;
+        const char *error;
+    } cases[] = {
+        { { .subject = STR("s.a"), .expect_last_seq = -1 }, NULL },
+        { { .subject = STR("s.a"), .expect_last_seq = 1 }, NULL },
+        { { .subject = STR("s.b"), .expect_last_subject_seq = -1, .id = STR("x") }, NULL },
+        { { .subject = STR("s.b"), .expect_last_subject_seq = 3, .expect_last_id = "x" }, NULL },
+        { { .subject = STR("s.b"), .expect_last_subject_seq = 3 }, "wrong last sequence: 4" },
+        { { .subject = STR("s.b"), .expect_last_seq = 2 }, "wrong last sequence: 4" },
+        { { .subject = STR("s.b"), .expect_last_id = "y" }, "wrong last msg ID" },
+        { { .subject = STR("s.b"), .expect_stream = "T" }, "expected stream does not match" },
+    };
+    struct nats_publisher *publisher;
+    struct js_outcome outcome;
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    js_make_stream(&world, "S", "s.>");
+    publisher = nats_publisher_new(&world.js, &(struct nats_publisher_options){ 0 });
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        JS_WAIT(
+            &world, &outcome,
+            nats_publisher_send(publisher, &cases[i].store, js_on_ack, &outcome, &world.scene.err));
+        CHECK_INT(outcome.failed, cases[i].error != NULL);
+        CHECK_HAS(outcome.error.text, cases[i].error ? cases[i].error : "");
+        if (i == 4 || i == 5)
+            CHECK_INT(outcome.error.fault, NATS_FAULT_CONFLICT);
+    }
+    nats_publisher_free(publisher);
+    js_scene_end(&world);
+}
+
+TEST(a_subject_of_no_stream_fails_when_its_time_is_over)
+{
+    struct nats_publisher *publisher;
+    struct js_outcome outcome;
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    publisher =
+        nats_publisher_new(&world.js, &(struct nats_publisher_options){ .give_up = 50 * CLOCK_MS });
+    JS_WAIT(&world, &outcome,
+            nats_publisher_send(publisher, &(struct nats_store){ .subject = STR("nowhere") },
+                                js_on_ack, &outcome, &world.scene.err));
+    CHECK_INT(outcome.error.fault, NATS_FAULT_NO_RESPONDERS);
+    CHECK_STR(outcome.error.text, "nobody listens on 'nowhere'");
+    nats_publisher_free(publisher);
+    js_scene_end(&world);
+}
+
+TEST(messages_wait_for_their_stream_to_be_made)
+{
+    struct nats_publisher *publisher;
+    struct js_outcome outcome = { 0 };
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    publisher = nats_publisher_new(&world.js, &(struct nats_publisher_options){ 0 });
+    CHECK_INT(nats_publisher_send(publisher, &(struct nats_store){ .subject = STR("s.a") },
+                                  js_on_ack, &outcome, &world.scene.err),
+              0);
+    flush_conn(&world.scene, world.conn.conn);
+    CHECK_INT(outcome.count, 0);
+    js_make_stream(&world, "S", "s.>");
+    SCENE_RUN(&world.scene, outcome.count == 1);
+    CHECK_STR(outcome.error.text, "");
+    nats_publisher_free(publisher);
+    js_scene_end(&world);
+}
+
+struct flood {
+    struct nats_publisher *publisher;
+    int sent, acked, failed, ready, limit;
+    uint64_t last_seq;
+    bool by_subject;
+};
+
+static void on_flood_ack(void *self, const struct nats_error *error,
+                         const struct nats_stored_ack *ack)
+{
+    struct flood *flood = self;
+
+    flood->acked += !error;
+    flood->failed += error != NULL;
+    if (ack)
+        flood->last_seq = ack->seq;
+}
+
+static void pour(void *self)
+{
+    struct flood *flood = self;
+    char payload[16], id[24], subject[24];
+    struct err err;
+
+    flood->ready++;
+    while (flood->sent < flood->limit) {
+        (void)snprintf(payload, sizeof(payload), "%d", flood->sent);
+        (void)snprintf(id, sizeof(id), "id-%d", flood->sent);
+        (void)snprintf(subject, sizeof(subject), "s.%d", flood->by_subject ? flood->sent % 7 : 0);
+        if (nats_publisher_send(flood->publisher,
+                                &(struct nats_store){ .subject = str_from(subject),
+                                                      .payload = str_from(payload),
+                                                      .id = str_from(id) },
+                                on_flood_ack, flood, &err) < 0) {
+            CHECK_INT(err.code, ERR_BUSY);
+            return;
+        }
+        flood->sent++;
+    }
+}
+
+TEST(the_queue_is_bounded_and_tells_when_there_is_room)
+{
+    struct flood flood = { .limit = 5000 };
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    js_make_stream(&world, "S", "s.>");
+    flood.publisher = nats_publisher_new(
+        &world.js, &(struct nats_publisher_options){
+                       .window = 50, .queue_max = 200, .ready = pour, .self = &flood });
+    pour(&flood);
+    CHECK_INT(flood.sent, 200);
+    SCENE_RUN(&world.scene, flood.acked == 5000);
+    CHECK_INT(flood.last_seq, 5000);
+    CHECK(flood.ready > 10);
+    CHECK_INT(nats_publisher_count(flood.publisher), 0);
+    nats_publisher_free(flood.publisher);
+    js_scene_end(&world);
+}
+
+TEST(a_crash_of_the_server_loses_and_doubles_nothing)
+{
+    struct flood flood = { .limit = 6000, .by_subject = true };
+    struct js_outcome outcome;
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    js_make_stream(&world, "S", "s.>");
+    flood.publisher = nats_publisher_new(
+        &world.js,
+        &(struct nats_publisher_options){
+            .window = 500, .queue_max = 1000, .in_order = true, .ready = pour, .self = &flood });
+    pour(&flood);
+    for (int kills = 1; kills <= 3; kills++) {
+        SCENE_RUN(&world.scene, flood.acked > kills * 1000);
+        server_stop(&world.server, SIGKILL);
+        server_start(&world.server);
+    }
+    SCENE_RUN(&world.scene, flood.acked == flood.limit);
+    CHECK_INT(flood.failed, 0);
+    JS_WAIT(&world, &outcome,
+            nats_stream_info(&world.js, "S", js_on_stream, &outcome, &world.scene.err));
+    CHECK_INT(outcome.messages, flood.limit);
+    nats_publisher_free(flood.publisher);
+    js_scene_end(&world);
+}
+
+TEST(closing_ends_every_message_once)
+{
+    struct flood flood = { .limit = 100 };
+    struct js_scene world;
+
+    js_scene_begin(&world); /* no stream: nothing is ever stored */
+    flood.publisher =
+        nats_publisher_new(&world.js, &(struct nats_publisher_options){ .window = 10 });
+    pour(&flood);
+    scene_turn(&world.scene);
+    nats_conn_free(world.conn.conn);
+    CHECK_INT(flood.failed, flood.sent);
+    nats_publisher_free(flood.publisher);
+    CHECK_INT(flood.failed, flood.sent);
+    scene_end(&world.scene);
+    server_stop(&world.server, SIGTERM);
+}
+
+static const struct {
+    const char *payload;
+    int result;
+    uint64_t seq;
+    bool duplicate;
+} acks[] = {
+    { "{\"stream\":\"S\", \"seq\":17}", 0, 17, false },
+    { "{\"stream\":\"S\",\"seq\":18}", 0, 18, false },
+    { "{\"stream\":\"S\", \"seq\":19,\"duplicate\": true}", 0, 19, true },
+    { "{\"stream\":\"S\", \"domain\":\"d\",\"seq\":20}", 0, 20, false },
+    { "{\"stream\":\"a\\\", \\\"seq\\\":9\", \"seq\":21}", 0, 21, false },
+    { "{\"stream\":\"S\", \"seq\":0}", -1, 0, false },
+    { "{\"stream\":\"S\", \"seq\":12", -1, 0, false },
+    { "{\"error\":{\"code\":503,\"err_code\":10077,\"description\":\"full\"}}", -1, 0, false },
+    { "", -1, 0, false },
+    { "+OK", -1, 0, false },
+};
+
+TEST(acks_are_read_in_any_form)
+{
+    for (size_t i = 0; i < ARRAY_LEN(acks); i++) {
+        struct nats_stored_ack ack = { 0 };
+        struct nats_error error;
+
+        CHECK_INT(nats_stored_ack_decode(str_from(acks[i].payload), &ack, &error), acks[i].result);
+        CHECK_INT(ack.seq, acks[i].seq);
+        CHECK_INT(ack.duplicate, acks[i].duplicate);
+    }
+}

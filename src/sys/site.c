@@ -36,7 +36,6 @@ struct walk {
     const char *rest; /* what is still to go from `at` */
     struct spot at;
     unsigned flags;
-    uid_t caller;
     int links;
     bool bound;       /* a link was followed that may only lead to what is of `owner` */
     bool returned;    /* by the exception of SITE_RETURN */
@@ -145,9 +144,9 @@ static bool is_known(const char *text, const struct spot *spot)
 /* --- the rule ----------------------------------------------------------------------------------
  */
 
-static bool is_trusted(const struct walk *walk, uid_t uid)
+static bool is_trusted(uid_t uid)
 {
-    return uid == 0 || uid == walk->caller;
+    return uid == 0 || uid == geteuid();
 }
 
 static bool is_open_to_all(const struct fs_info *folder)
@@ -192,9 +191,9 @@ static int judge_step(struct walk *walk, const char *name, const struct fs_info 
 {
     const uid_t from = walk->at.info.uid;
 
-    if (walk->flags & SITE_OWN || is_trusted(walk, from) || from == next->uid)
+    if (walk->flags & SITE_OWN || is_trusted(from) || from == next->uid)
         return 0;
-    if (walk->flags & SITE_RETURN && is_trusted(walk, next->uid) &&
+    if (walk->flags & SITE_RETURN && is_trusted(next->uid) &&
         (next->mode & (S_IWGRP | S_IWOTH)) == 0) {
         walk->returned = true;
         return 0;
@@ -211,7 +210,7 @@ static int refuse_link(struct walk *walk, const char *name, const char *why, str
 static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err *err)
 {
     const uid_t folder = walk->at.info.uid;
-    const uid_t owner = is_trusted(walk, folder) ? uid : folder;
+    const uid_t owner = is_trusted(folder) ? uid : folder;
 
     if (walk->flags & SITE_OWN)
         return 0;
@@ -220,9 +219,9 @@ static int judge_link(struct walk *walk, const char *name, uid_t uid, struct err
     if (is_open_to_all(&walk->at.info))
         return refuse_link(walk, name, "everybody may write to its folder, which is not sticky",
                            err);
-    if (is_trusted(walk, owner))
+    if (is_trusted(owner))
         return 0;
-    if (uid != owner && !is_trusted(walk, uid))
+    if (uid != owner && !is_trusted(uid))
         return refuse_link(walk, name, "it belongs neither to root nor to the owner of its folder",
                            err);
     if (walk->bound && walk->owner != owner)
@@ -429,9 +428,7 @@ int site_walk(struct site *site, const char *path, unsigned flags, struct err *e
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *parent = path_dirname(&arena, path), *name = NULL;
-    struct walk walk = {
-        .arena = &arena, .path = path, .at = { .fd = -1 }, .flags = flags, .caller = geteuid()
-    };
+    struct walk walk = { .arena = &arena, .path = path, .at = { .fd = -1 }, .flags = flags };
     struct fs_info info = { .kind = FS_NONE };
 
     *site = (struct site)SITE_INIT;

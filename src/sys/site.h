@@ -87,6 +87,9 @@ int site_read(struct arena *arena, struct site *site, size_t max, struct str *re
               struct err *err);
 int site_readlink(struct arena *arena, const struct site *site, const char **ret_target,
                   struct err *err);
+/* For a look after which nothing is done: one call instead of a walk. Opens a file for reading when
+ * no part of the path is a link; else, or when the system does not know the call, -1. */
+int site_glance(const char *path);
 /* What was found, as a descriptor that can do nothing but be named (O_PATH): fails when there is
  * something else now, or when it may not be touched in site. */
 int site_hold(const struct site *site, int *ret_fd, struct err *err);

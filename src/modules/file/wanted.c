@@ -1,6 +1,7 @@
 #include "modules/file/wanted.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -59,9 +60,26 @@ static int compare_content(const struct wanted *wanted, struct found *found, str
     return compare(found->fd, wanted->path, wanted->content, &found->same, err);
 }
 
+/* Most files are as they should be, which one look tells. Whatever else it finds is looked at by
+ * the walk that a change would take. */
+static bool is_settled(const struct wanted *wanted)
+{
+    struct found found = { .site = SITE_INIT, .fd = site_glance(wanted->path) };
+    struct err ignored;
+    struct stat st;
+    bool settled = false;
+
+    if (found.fd >= 0 && fstat(found.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        fs_info_from(&st, &found.site.info);
+        settled = !attrs_differ(&wanted->attrs, &found.site.info) &&
+                  compare_content(wanted, &found, &ignored) == 0 && found.same;
+    }
+    found_done(&found);
+    return settled;
+}
+
 static int find_file(const struct wanted *wanted, struct found *ret, struct err *err)
 {
-    *ret = (struct found){ .site = SITE_INIT, .fd = -1 };
     if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0 ||
         site_open(&ret->site, &ret->fd, err) < 0)
         return -1;
@@ -104,8 +122,10 @@ static int check_parent(struct state_run *run, const struct wanted *wanted, stru
 
 int wanted_check(struct state_run *run, const struct wanted *wanted, struct err *err)
 {
-    AUTO_FOUND struct found found;
+    AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
+    if (is_settled(wanted))
+        return 0;
     if (find_file(wanted, &found, err) < 0)
         return -1;
     if (!found.exists && wanted->keep_absence) {
@@ -152,8 +172,11 @@ static int write_new(struct state_run *run, const struct wanted *wanted, const s
 
 int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
 {
-    AUTO_FOUND struct found found;
+    AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
+    *ret_writes = false;
+    if (is_settled(wanted))
+        return 0;
     if (find_file(wanted, &found, err) < 0)
         return -1;
     *ret_writes = !found.same && !(wanted->keep_absence && !found.exists);
@@ -163,7 +186,7 @@ int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err
 int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted_done *ret_done,
                  struct err *err)
 {
-    AUTO_FOUND struct found found;
+    AUTO_FOUND struct found found = { .site = SITE_INIT, .fd = -1 };
 
     if (find_file(wanted, &found, err) < 0)
         return -1;

@@ -13,11 +13,13 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "nats/hub.h"
+#include "nats/servers.h"
 #include "nats/tls.h"
 #include "sys/fd.h"
 
@@ -388,11 +390,13 @@ static BIO *new_bio(void)
 static bool expect_name(SSL *ssl, const char *name)
 {
     unsigned char room[sizeof(struct in6_addr)];
+    char host[NATS_HOST_MAX + 1]; /* the library asks for one that it could change */
 
     if (inet_pton(AF_INET, name, room) == 1 || inet_pton(AF_INET6, name, room) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+    (void)snprintf(host, sizeof(host), "%s", name);
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
 static void shake_hands(struct nats_transport *transport)

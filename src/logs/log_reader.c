@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "logs/cleared.h"
@@ -28,6 +30,8 @@ struct log_reader {
     struct log_cursor cursor;
     uint64_t after; /* the last line that was handed out */
     struct log_line line;
+    struct buf told; /* the text of a line that tells of damage */
+    bool has_gap;    /* `line` is such a line, and is next */
     bool ended;
     bool keep_cleared, knows_cleared;
 };
@@ -44,6 +48,7 @@ int log_reader_open(const char *folder, const struct log_filter *filter,
     reader->path = mem_strdup(folder);
     reader->folder = fd_take(&fd);
     reader->file = (struct segment_file)SEGMENT_FILE_NONE;
+    reader->told = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     if (filter)
         reader->filter = *filter;
     reader->since = reader->filter.since;
@@ -62,6 +67,7 @@ void log_reader_free(struct log_reader *reader)
     segment_file_close(&reader->file);
     cleared_done(&reader->cleared);
     vec_done(&reader->list.firsts);
+    buf_done(&reader->told);
     fd_close(&reader->folder);
     free(reader->path);
     free(reader);
@@ -166,7 +172,56 @@ static void skip_spans(struct log_reader *reader)
     }
 }
 
-/* Take the next block of the open segment that may hold wanted lines. */
+static bool wants_block(const struct log_reader *reader, const struct segment_block *block)
+{
+    return block->end > reader->after + 1 && segment_mask_meets(&reader->mask, &block->services) &&
+           log_filter_wants_time(&reader->filter, block->time_min, block->time_max);
+}
+
+static void print_gap(struct log_reader *reader, const struct segment_gap *gap)
+{
+    char name[SEGMENT_FILE_NAME_SIZE];
+
+    segment_file_name(reader->file.header.first, SEGMENT_PART_LOG, name);
+    buf_clear(&reader->told);
+    if (gap->heads.lines > 0)
+        buf_printf(&reader->told, "%u line%s%s", gap->heads.lines, gap->heads.lines == 1 ? "" : "s",
+                   gap->unknown ? " or more" : "");
+    else
+        buf_add_text(&reader->told, "an unknown number of lines");
+    buf_printf(&reader->told, " lost: %" PRIu64 " bytes of '%s' are damaged at offset %" PRIu64,
+               gap->size, name, gap->offset);
+}
+
+/* Damage that may have cost lines that are wanted is told in its place: `line` is next then, and
+ * the cursor has nothing. `next` is the block behind it; NULL: none. */
+static bool take_gap(struct log_reader *reader, const struct segment_block *next)
+{
+    const struct segment_gap *gap = &reader->file.gap;
+    const struct log_line line = {
+        .seq = reader->after,
+        .time = gap->heads.lines > 0 ? gap->heads.time_min
+                : next               ? next->time_min
+                                     : reader->line.time,
+        .service = "kepler",
+        .hook = "",
+        .stream = SEGMENT_WARNINGS,
+        .lost = true,
+    };
+
+    if (gap->size == 0 || (next && next->first <= reader->after) ||
+        (!gap->unknown && !wants_block(reader, &gap->heads)))
+        return false;
+    print_gap(reader, gap);
+    reader->line = line;
+    reader->line.text = buf_view(&reader->told);
+    reader->has_gap = log_filter_wants_line(&reader->filter, &reader->line);
+    if (reader->has_gap)
+        log_cursor_begin(&reader->cursor, &reader->filter, &reader->cleared, STR(""));
+    return reader->has_gap;
+}
+
+/* Take the next block of the open segment that may hold wanted lines, or damage. */
 static int next_in_segment(struct log_reader *reader, bool *ret_found, struct err *err)
 {
     struct segment_block block;
@@ -176,17 +231,30 @@ static int next_in_segment(struct log_reader *reader, bool *ret_found, struct er
         skip_spans(reader);
         if (segment_file_next(&reader->file, &reader->offset, &block, &body, err) < 0)
             return -1;
+        if (take_gap(reader, body.p ? &block : NULL)) {
+            *ret_found = true;
+            return 0;
+        }
         if (!body.p)
             break;
         reader->offset += SEGMENT_BLOCK_HEAD + block.length;
-        if (block.end <= reader->after + 1 || !segment_mask_meets(&reader->mask, &block.services) ||
-            !log_filter_wants_time(&reader->filter, block.time_min, block.time_max))
+        if (!wants_block(reader, &block))
             continue;
         log_cursor_begin(&reader->cursor, &reader->filter, &reader->cleared, body);
         *ret_found = true;
         return 0;
     }
     *ret_found = false;
+    return 0;
+}
+
+/* Nothing more comes to the segment: what is behind its last block is damage. */
+static int take_tail(struct log_reader *reader, bool *ret_found, struct err *err)
+{
+    if (segment_file_tail(&reader->file, reader->offset, err) < 0)
+        return -1;
+    reader->offset += reader->file.gap.size;
+    *ret_found = take_gap(reader, NULL);
     return 0;
 }
 
@@ -206,6 +274,10 @@ static int next_block(struct log_reader *reader, bool *ret_found, struct err *er
             /* A segment that has a successor gets no more lines: but only what was read after the
              * successor was seen is all of it. */
             if (!is_last(reader) && listed) {
+                if (take_tail(reader, ret_found, err) < 0)
+                    return -1;
+                if (*ret_found)
+                    return 0;
                 leave_segment(reader);
                 continue;
             }
@@ -254,6 +326,10 @@ int log_reader_next(struct log_reader *reader, const struct log_line **ret_line,
     while (!log_cursor_next(&reader->cursor, reader->after, &reader->line)) {
         if (reader->folder >= 0 && next_block(reader, &found, err) < 0)
             return -1;
+        if (found && reader->has_gap) {
+            reader->has_gap = false;
+            break;
+        }
         if (!found) {
             reader->ended = true;
             *ret_line = NULL;

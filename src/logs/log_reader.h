@@ -6,8 +6,9 @@
  * The end is the end for now: after more lines were written, log_reader_next goes on.
  * Who follows is told by log_store_on_data that there are some.
  *
- * The folder may be written, cleaned and removed from meanwhile, by any process. What
- * is damaged is passed over. For the first N lines, stop after N.
+ * The folder may be written, cleaned and removed from meanwhile, by any process. Damage costs
+ * the lines of its block, and a line in their place says so: of the service "kepler", `lost`,
+ * with the number of lines, the file and the offset. For the first N lines, stop after N.
  *
  * Memory: one window of a file. A line is valid until the next call.
  * Threads: one at a time for each reader.

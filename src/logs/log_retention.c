@@ -51,6 +51,7 @@ static void let_go(struct log_retention *retention)
     free(retention->block);
     retention->block = NULL;
     retention->live = retention->dead = 0;
+    retention->damaged = false;
 }
 
 void log_retention_done(struct log_retention *retention)
@@ -304,7 +305,7 @@ static int finish(struct log_retention *retention, struct err *err)
         remove_segment(retention, first);
         return 0;
     }
-    if (retention->dead > retention->live)
+    if (retention->dead > retention->live && !retention->damaged)
         return begin_copy(retention, err);
     let_go(retention);
     return 0;
@@ -338,6 +339,7 @@ static int sweep_block(struct log_retention *retention, struct err *err)
 
     if (segment_file_next(&retention->file, &retention->offset, &block, &body, err) < 0)
         return -1;
+    retention->damaged |= retention->file.gap.size > 0;
     if (!body.p)
         return finish(retention, err);
     retention->offset += SEGMENT_BLOCK_HEAD + block.length;

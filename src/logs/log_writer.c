@@ -426,26 +426,43 @@ static void set_aside(struct log_writer *writer, uint64_t first)
         writer->next_seq = first + (uint64_t)st.st_size;
 }
 
-/* Find the end of the newest segment: the last span is read again, block by block. */
+/* Find the end of the newest segment: the last span is read again, head by head. A block whose
+ * entries are damaged stays, so that readers tell what is missing there. */
 static int find_end(struct log_writer *writer, struct segment_file *file, struct err *err)
 {
     struct segment_index *index = &file->index;
     struct segment_block block;
-    struct str bytes;
     uint64_t offset;
+    bool found;
 
     if (index->spans.n)
         index->spans.n--;
     writer->indexed = index->spans.n;
     for (offset = segment_index_end(index);; offset = segment_index_end(index)) {
-        if (segment_file_next(file, &offset, &block, &bytes, err) < 0)
+        if (segment_file_next_head(file, &offset, &block, &found, err) < 0)
             return -1;
-        if (!bytes.p)
+        if (!found)
             return 0;
         segment_index_add(index, offset, &block);
         if (writer->next_seq < block.end)
             writer->next_seq = block.end;
     }
+}
+
+/* Half a block, or room that was never written, is cut off. Other bytes are a damaged block: it
+ * stays, so that readers tell of it. */
+static uint64_t end_of_segment(const struct log_writer *writer, const struct segment_file *file)
+{
+    static const unsigned char zeros[SEGMENT_BLOCK_HEAD];
+    const uint64_t end = segment_index_end(&writer->index);
+    unsigned char bytes[SEGMENT_BLOCK_HEAD];
+    struct stat st;
+
+    if (!file->gap.tail || fstat(writer->fd, &st) < 0 ||
+        pread(file->fd, bytes, sizeof(bytes), (off_t)end) != (ssize_t)sizeof(bytes) ||
+        memcmp(bytes, zeros, sizeof(zeros)) == 0)
+        return end;
+    return (uint64_t)st.st_size;
 }
 
 static int go_on(struct log_writer *writer, struct segment_file *file, struct err *err)
@@ -462,7 +479,7 @@ static int go_on(struct log_writer *writer, struct segment_file *file, struct er
     writer->header = file->header;
     writer->index = file->index;
     file->index = (struct segment_index){ 0 };
-    writer->size = segment_index_end(&writer->index);
+    writer->size = end_of_segment(writer, file);
     if (ftruncate(writer->fd, (off_t)writer->size) < 0)
         return err_sys(err, errno, "cut off the torn end of segment %016" PRIx64, first);
     writer->index_fd = open_part(writer, first, SEGMENT_PART_INDEX, O_CREAT);

@@ -149,27 +149,76 @@ static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_fou
     return 0;
 }
 
-/* The block at exactly `offset`; `ret_body->p` is NULL when there is none that is whole. */
-static int block_at(struct segment_file *file, uint64_t offset, bool verify,
-                    struct segment_block *ret_block, struct str *ret_body, struct err *err)
+enum place {
+    PLACE_BLOCK,
+    PLACE_DAMAGED, /* a head that is whole, and a body that is not */
+    PLACE_TORN,    /* the file ends inside */
+    PLACE_UNKNOWN,
+};
+
+/* What is at exactly `offset`; the block is set for the first two. */
+static int look_at(struct segment_file *file, uint64_t offset, bool verify, enum place *ret_place,
+                   struct segment_block *ret_block, struct str *ret_body, struct err *err)
 {
     const unsigned char *bytes;
     struct segment_block block;
 
     *ret_body = (struct str){ NULL, 0 };
+    *ret_place = PLACE_TORN;
     if (view(file, offset, SEGMENT_BLOCK_HEAD, &bytes, err) < 0)
         return -1;
-    if (!bytes || !segment_block_decode(bytes, file->header.salt, &block))
+    if (!bytes)
         return 0;
+    *ret_place = PLACE_UNKNOWN;
+    if (!segment_block_decode(bytes, file->header.salt, &block))
+        return 0;
+    *ret_place = PLACE_TORN;
     if (view(file, offset, SEGMENT_BLOCK_HEAD + block.length, &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
     bytes += SEGMENT_BLOCK_HEAD;
+    *ret_block = block;
+    *ret_place = PLACE_DAMAGED;
     if (verify && !segment_block_is_whole(&block, file->header.salt, bytes))
         return 0;
-    *ret_block = block;
+    *ret_place = PLACE_BLOCK;
     *ret_body = str_bytes(bytes, block.length);
+    return 0;
+}
+
+static void join_heads(struct segment_block *heads, const struct segment_block *block)
+{
+    if (heads->lines == 0)
+        *heads = *block;
+    else
+        heads->lines += block->lines;
+    heads->end = block->end;
+    if (block->time_min < heads->time_min)
+        heads->time_min = block->time_min;
+    if (block->time_max > heads->time_max)
+        heads->time_max = block->time_max;
+    segment_mask_join(&heads->services, &block->services);
+}
+
+/* Moves `*at` behind what is no block. `ret_more` is false at the end. */
+static int pass_over(struct segment_file *file, enum place place, const struct segment_block *block,
+                     uint64_t *at, bool *ret_more, struct err *err)
+{
+    struct segment_gap *gap = &file->gap;
+
+    *ret_more = place != PLACE_TORN;
+    if (place == PLACE_DAMAGED) {
+        join_heads(&gap->heads, block);
+        *at += SEGMENT_BLOCK_HEAD + block->length;
+        gap->size = *at - gap->offset;
+    }
+    if (place != PLACE_UNKNOWN)
+        return 0;
+    if (find_magic(file, at, ret_more, err) < 0)
+        return -1;
+    gap->unknown |= *ret_more; /* what is behind it says that it was no block in the making */
+    gap->tail = !*ret_more;
     return 0;
 }
 
@@ -177,20 +226,23 @@ static int next_block(struct segment_file *file, uint64_t *offset, bool verify,
                       struct segment_block *ret_block, struct str *ret_body, struct err *err)
 {
     uint64_t at = *offset;
-    bool found;
+    bool more = true;
 
-    for (;;) {
-        if (block_at(file, at, verify, ret_block, ret_body, err) < 0)
+    file->gap = (struct segment_gap){ .offset = at };
+    while (more) {
+        enum place place;
+
+        if (look_at(file, at, verify, &place, ret_block, ret_body, err) < 0)
             return -1;
-        if (ret_body->p) {
+        if (place == PLACE_BLOCK) {
+            file->gap.size = at - file->gap.offset;
             *offset = at;
             return 0;
         }
-        if (find_magic(file, &at, &found, err) < 0)
+        if (pass_over(file, place, ret_block, &at, &more, err) < 0)
             return -1;
-        if (!found)
-            break;
     }
+    *offset = file->gap.offset + file->gap.size;
     segment_file_forget(file); /* a writer may put something else there */
     return 0;
 }
@@ -201,16 +253,39 @@ int segment_file_next(struct segment_file *file, uint64_t *offset, struct segmen
     return next_block(file, offset, true, ret_block, ret_body, err);
 }
 
+int segment_file_next_head(struct segment_file *file, uint64_t *offset,
+                           struct segment_block *ret_block, bool *ret_found, struct err *err)
+{
+    struct str body;
+
+    if (next_block(file, offset, false, ret_block, &body, err) < 0)
+        return -1;
+    *ret_found = body.p != NULL;
+    return 0;
+}
+
+int segment_file_tail(struct segment_file *file, uint64_t offset, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(file->fd, &st) < 0)
+        return err_sys(err, errno, "look at segment %016" PRIx64, file->header.first);
+    file->gap = (struct segment_gap){ .offset = offset, .unknown = true };
+    if ((uint64_t)st.st_size > offset)
+        file->gap.size = (uint64_t)st.st_size - offset;
+    return 0;
+}
+
 int segment_file_scan(struct segment_file *file, struct err *err)
 {
     uint64_t offset = segment_index_end(&file->index);
     struct segment_block block;
-    struct str body;
+    bool found;
 
     for (;;) {
-        if (next_block(file, &offset, false, &block, &body, err) < 0)
+        if (segment_file_next_head(file, &offset, &block, &found, err) < 0)
             return -1;
-        if (!body.p)
+        if (!found)
             return 0;
         segment_index_add(&file->index, offset, &block);
         offset = segment_index_end(&file->index);

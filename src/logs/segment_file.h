@@ -2,8 +2,8 @@
  * segment_file - one segment on disk, for reading.
  *
  * Reads while a writer, perhaps of another process, appends. What cannot be read is
- * passed over: a damaged block costs its own lines only, since the next one is found
- * by its magic and checks. A block that is not whole yet is the end for now.
+ * passed over and told in `gap`: a damaged block costs its own lines only, since the next
+ * one is found by its head, or searched for. A block that is not whole yet is the end for now.
  *
  *     segment_file_open -> { segment_file_scan, segment_file_next }... -> segment_file_close
  *
@@ -30,11 +30,21 @@ struct err;
 
 enum segment_part { SEGMENT_PART_LOG, SEGMENT_PART_INDEX, SEGMENT_PART_TEMP };
 
+/* What was passed over to reach a block, or the end. */
+struct segment_gap {
+    uint64_t offset, size; /* size 0: nothing */
+    bool unknown;          /* not even the heads of its blocks can be read */
+    bool tail;             /* behind it are bytes that do not begin a block */
+    struct segment_block
+        heads; /* what is known: lines, numbers, times and services of all of them */
+};
+
 struct segment_file {
     int fd;
     struct segment_header header;
     struct segment_index index;
-    unsigned char *window; /* bytes of the file from window_at on */
+    struct segment_gap gap; /* before what segment_file_next found last */
+    unsigned char *window;  /* bytes of the file from window_at on */
     uint64_t window_at;
     size_t window_n, window_cap;
 };
@@ -63,10 +73,16 @@ void segment_file_close(struct segment_file *file);
 int segment_file_scan(struct segment_file *file, struct err *err);
 
 /* The next whole block at `*offset` or later; sets `*offset` to its place and `ret_body` to a view
- * that the next call ends. `ret_body->p` is NULL, and `*offset` as it was, when there is none now.
- */
+ * that the next call ends. When there is none now, `ret_body->p` is NULL and `*offset` is behind
+ * the damaged blocks whose heads are whole; other bytes at the end may be half a block that is
+ * being written, and count as a gap only once something follows. */
 int segment_file_next(struct segment_file *file, uint64_t *offset, struct segment_block *ret_block,
                       struct str *ret_body, struct err *err);
+/* The same by heads alone: the entries may be damaged. `ret_found` is false when there is none. */
+int segment_file_next_head(struct segment_file *file, uint64_t *offset,
+                           struct segment_block *ret_block, bool *ret_found, struct err *err);
+/* The bytes behind `offset` that are no block, as a gap: for a segment that gets no more. */
+int segment_file_tail(struct segment_file *file, uint64_t offset, struct err *err);
 /* Forget what was read ahead: the file may have changed at its end. */
 void segment_file_forget(struct segment_file *file);
 

@@ -65,6 +65,28 @@ def test_store_says_which_streams_are_kept_and_the_word_of_the_service_wins(home
     assert home.lines() == [*(("a", text) for text in stored), ("b", "end")]
 
 
+def test_damaged_lines_are_told_where_they_were(home):
+    home.write("""
+        kepler: {logs: {retention: {on_stop: retain, on_start: retain}}}
+        services:
+          a: {run: "seq -f 'line %.0f.' 100"}
+        """)
+    for _ in range(2):
+        home.run("start")
+        home.run("stop")
+    path, = segments(home)
+    with open(path, "r+b") as file:
+        data = bytearray(file.read())
+        data[data.index(b"line 50.")] ^= 1
+        file.seek(0)
+        file.write(data)
+    told, *lines = home.run("logs").stdout.splitlines()
+    assert "[WARN] kepler | 100 lines lost: " in told and os.path.basename(path) in told, told
+    assert [line.split(" | ")[1] for line in lines] == [f"line {i}." for i in range(1, 101)]
+    first, *rest = [json.loads(line) for line in home.run("logs", "--json").stdout.splitlines()]
+    assert first["level"] == "warn" and first["msg"].startswith("100 lines lost: ") and len(rest) == 100
+
+
 def test_a_line_that_is_not_stored_is_not_shown_either_and_holds_nobody_up(home):
     home.write("services:\n  a: {run: 'seq 1 100000; echo done > done', logs: {store: false}}\n")
     assert home.run("start", "--raw").stdout == ""

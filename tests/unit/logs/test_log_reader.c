@@ -210,30 +210,108 @@ TEST(a_segment_cut_at_any_byte_keeps_all_whole_blocks)
     }
 }
 
-TEST(a_flipped_bit_costs_one_block_at_most)
+/* What is read when the block `hurt` of three is damaged; with a head that is whole it tells how
+ * many lines there were. A damaged head at the very end could be a block in the making. */
+static const char *want_without(size_t hurt, bool head)
+{
+    static const char *const lines[] = { "1 web |one\n", "2 web |two\n", "3 web |three\n" };
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        if (i != hurt)
+            buf_add_text(&out, lines[i]);
+        else if (!head)
+            buf_printf(&out, "%zu kepler ?|1 line lost: ", i);
+        else if (i < 2)
+            buf_printf(&out, "%zu kepler ?|an unknown number of lines lost: ", i);
+    return buf_copy(&out, &arena).p;
+}
+
+/* The text without where the damage is. */
+static const char *without_places(const char *text)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = str_from(text);
+
+    while (rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        size_t at = str_find(line, STR(" lost: "), 0);
+
+        buf_add_str(&out, at == STR_NONE ? line : str_slice(line, 0, at + strlen(" lost: ")));
+        if (at == STR_NONE)
+            buf_add_char(&out, '\n');
+    }
+    return buf_copy(&out, &arena).p;
+}
+
+TEST(a_flipped_bit_costs_one_block_at_most_and_is_told_in_its_place)
 {
     const char *folder = three_blocks();
     const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
     const struct str whole = file_bytes(path);
     const size_t block = (whole.n - SEGMENT_HEADER_SIZE - 2) / 3;
-    static const char *const wants[] = {
-        "2 web |two\n3 web |three\n",
-        "1 web |one\n3 web |three\n",
-        "1 web |one\n2 web |two\n",
-    };
 
     for (size_t i = 0; i < whole.n; i++) {
         char *bytes = arena_strndup(&arena, whole.p, whole.n);
-        const size_t hurt = i < SEGMENT_HEADER_SIZE ? 0 : (i - SEGMENT_HEADER_SIZE) / block;
-        const char *want = i < SEGMENT_HEADER_SIZE ? "1 web |one\n2 web |two\n3 web |three\n"
-                                                   : wants[hurt > 2 ? 2 : hurt];
+        size_t hurt = i < SEGMENT_HEADER_SIZE ? 3 : (i - SEGMENT_HEADER_SIZE) / block;
+        size_t in_block = (i - SEGMENT_HEADER_SIZE) - (hurt > 2 ? 2 : hurt) * block;
+        const char *want;
 
+        hurt = i >= SEGMENT_HEADER_SIZE && hurt > 2 ? 2 : hurt;
+        want = want_without(hurt, in_block < SEGMENT_BLOCK_HEAD);
         bytes[i] = (char)(bytes[i] ^ (1 << i % 8));
         put_bytes(path, str_bytes(bytes, whole.n));
-        CHECK_STR(read_lines(folder, NULL, ALL), want);
-        CHECK_STR(read_lines(folder, NULL, 2),
-                  str_from(want).n > 25 ? "2 web |two\n3 web |three\n" : want);
+        CHECK_STR(without_places(read_lines(folder, NULL, ALL)), want);
     }
+}
+
+TEST(damage_is_told_with_its_file_and_offset_to_those_whose_lines_it_may_have_been)
+{
+    static const char *const web[] = { "web" }, *const other[] = { "other" };
+    const struct log_filter wanted = { .services = web, .service_count = 1 };
+    const struct log_filter unwanted = { .services = other, .service_count = 1 };
+    const struct log_filter later = { .after = 2 };
+    const char *folder = three_blocks();
+    const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
+    const struct str whole = file_bytes(path);
+    char *bytes = arena_strndup(&arena, whole.p, whole.n);
+
+    bytes[str_find(whole, STR("two\n"), 0)] ^= 1;
+    put_bytes(path, str_bytes(bytes, whole.n));
+    CHECK_HAS(read_lines(folder, &wanted, ALL),
+              "1 web |one\n1 kepler ?|1 line lost: 161 bytes of '0000000000000001.log' are damaged "
+              "at offset 289\n3 web |three\n");
+    CHECK_STR(read_lines(folder, &unwanted, ALL), "");
+    CHECK_STR(read_lines(folder, &later, ALL), "3 web |three\n");
+}
+
+/* Three blocks, the last of them damaged at `at` bytes from its beginning, and then a fourth. */
+static const char *read_after_damage(size_t at)
+{
+    const char *folder = three_blocks();
+    const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
+    const struct str whole = file_bytes(path);
+    char *bytes = arena_strndup(&arena, whole.p, whole.n);
+    struct log_store *store;
+
+    bytes[(whole.n - SEGMENT_HEADER_SIZE - 2) / 3 * 2 + SEGMENT_HEADER_SIZE + at] ^= 1;
+    put_bytes(path, str_bytes(bytes, whole.n));
+    store = open_store(folder, NULL);
+    write_lines(store, "web", "next\n");
+    log_store_free(store);
+    return without_places(read_lines(folder, NULL, ALL));
+}
+
+TEST(a_damaged_block_at_the_end_stays_for_readers_to_tell_of)
+{
+    CHECK_STR(read_after_damage(SEGMENT_BLOCK_HEAD + 3),
+              "1 web |one\n2 web |two\n2 kepler ?|1 line lost: 4 web |next\n");
+}
+
+TEST(a_damaged_head_at_the_end_stays_for_readers_to_tell_of)
+{
+    CHECK_STR(read_after_damage(3), "1 web |one\n2 web |two\n2 kepler ?|an unknown number of lines "
+                                    "lost: 3 web |next\n");
 }
 
 TEST(a_service_cannot_forge_a_block_for_the_time_of_damage)

@@ -85,6 +85,31 @@ TEST(a_timer_of_less_than_a_millisecond_comes_in_time)
     loop_free(loop);
 }
 
+#define ROUNDS 20000
+static int rounds;
+
+static void on_again(struct timer *timer)
+{
+    if (++rounds == ROUNDS)
+        loop_stop(loop);
+    else
+        timer_set(loop_timers(loop), timer, clock_now() + rounds % 2000, on_again);
+}
+
+/* Deadlines of 0 to 2 us pass between any two looks at the clock; the kernel is not to round them.
+ */
+TEST(a_deadline_that_passes_while_it_is_looked_at_is_due)
+{
+    struct timer timer = { 0 };
+
+    CHECK_INT(prctl(PR_SET_TIMERSLACK, 1), 0);
+    loop = loop_new(&err);
+    timer_set(loop_timers(loop), &timer, clock_now(), on_again);
+    loop_run(loop);
+    CHECK_INT(rounds, ROUNDS);
+    loop_free(loop);
+}
+
 static void forbid(int call, int errnum)
 {
     struct sock_filter lines[] = {

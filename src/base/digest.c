@@ -1,7 +1,6 @@
 #include "base/digest.h"
 
 #include <openssl/evp.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <string.h>
 #include <strings.h>
@@ -47,23 +46,15 @@ static struct {
     int (*q_digest)(OSSL_LIB_CTX *context, const char *name, const char *properties,
                     const void *bytes, size_t n, unsigned char *out, size_t *ret_size);
 } openssl;
-static bool is_loaded;
-
-static void load_openssl(void)
-{
-    const struct library_symbol symbols[] = { { "EVP_Q_digest", &openssl.q_digest } };
-
-    is_loaded = library_load(LIBCRYPTO, symbols, ARRAY_LEN(symbols)) != NULL;
-}
+static const struct library_symbol symbols[] = { { "EVP_Q_digest", &openssl.q_digest } };
+static struct library library = { LIBCRYPTO, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
 static int make_other(const struct digest *digest, struct str bytes, unsigned char *out,
                       struct err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t size = 0;
 
-    (void)pthread_once(&once, load_openssl);
-    if (!is_loaded)
+    if (!library_get(&library))
         return err_set(err, ERR_NOT_FOUND, "%s requires %s", digest->name, LIBCRYPTO);
     if (!openssl.q_digest(NULL, digest->name, NULL, bytes.p ? bytes.p : "", bytes.n, out, &size) ||
         size != digest->size)

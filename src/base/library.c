@@ -1,17 +1,38 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 
-void *library_load(const char *name, const struct library_symbol *symbols, size_t count)
+enum { ABSENT, BUSY, LOADED };
+
+static bool load(const struct library *library)
 {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
 
-    for (size_t i = 0; library && i < count; i++) {
-        void *found = dlsym(library, symbols[i].name);
+    for (size_t i = 0; handle && i < library->count; i++) {
+        void *found = dlsym(handle, library->symbols[i].name);
 
         if (!found)
-            return NULL;
-        *(void **)symbols[i].place = found; /* as POSIX says that it may be done */
+            return false;
+        *(void **)library->symbols[i].place = found; /* as POSIX says that it may be done */
     }
-    return library;
+    return handle && (!library->prepare || library->prepare());
+}
+
+/* Who comes while another one loads waits for it: that takes a millisecond, once. */
+bool library_get(struct library *library)
+{
+    for (;;) {
+        int state = atomic_load(&library->state);
+
+        if (state == LOADED)
+            return true;
+        if (state == ABSENT && atomic_compare_exchange_strong(&library->state, &state, BUSY)) {
+            bool is_loaded = load(library);
+
+            atomic_store(&library->state, is_loaded ? LOADED : ABSENT);
+            return is_loaded;
+        }
+        (void)sched_yield();
+    }
 }

@@ -3,14 +3,20 @@
  * never do. It stays until the process ends.
  *
  *     static struct { int (*f)(int); } api;
- *     const struct library_symbol symbols[] = { { "lib_f", &api.f } };
- *     void *handle = library_load("lib.so.1", symbols, ARRAY_LEN(symbols));
+ *     static const struct library_symbol symbols[] = { { "lib_f", &api.f } };
+ *     static struct library library = { "lib.so.1", symbols, ARRAY_LEN(symbols) };
  *
- * Threads: any; whoever fills a table that is shared does it in pthread_once.
+ *     if (library_get(&library))
+ *         api.f(1);
+ *
+ * One that is not there is looked for again each time: a process that lives for months
+ * sees it installed. Threads: any.
  */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct library_symbol {
@@ -18,7 +24,15 @@ struct library_symbol {
     void *place; /* of the pointer to a function */
 };
 
-/* NULL when the library or one of the functions is not there; some places may be filled then. */
-void *library_load(const char *name, const struct library_symbol *symbols, size_t count);
+struct library {
+    const char *name;
+    const struct library_symbol *symbols;
+    size_t count;
+    bool (*prepare)(void); /* called once all places are filled; NULL: nothing to do */
+    atomic_int state;
+};
+
+/* All functions are there, now or before. */
+bool library_get(struct library *library);
 
 #endif

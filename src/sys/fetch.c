@@ -6,7 +6,6 @@
 #include "sys/fetch.h"
 
 #include <curl/curl.h>
-#include <pthread.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -19,7 +18,6 @@
 #define LIBRARY "libcurl.so.4"
 
 struct curl_api {
-    void *library;
     CURLcode (*global_init)(long flags);
     CURL *(*easy_init)(void);
     CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
@@ -30,21 +28,19 @@ struct curl_api {
 };
 
 static struct curl_api api;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void load(void)
+static bool prepare(void)
 {
-    const struct library_symbol symbols[] = {
-        { "curl_global_init", &api.global_init },   { "curl_easy_init", &api.easy_init },
-        { "curl_easy_setopt", &api.easy_setopt },   { "curl_easy_perform", &api.easy_perform },
-        { "curl_easy_getinfo", &api.easy_getinfo }, { "curl_easy_strerror", &api.easy_strerror },
-        { "curl_easy_cleanup", &api.easy_cleanup },
-    };
-    void *library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
-
-    if (library && api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-        api.library = library;
+    return api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
+
+static const struct library_symbol symbols[] = {
+    { "curl_global_init", &api.global_init },   { "curl_easy_init", &api.easy_init },
+    { "curl_easy_setopt", &api.easy_setopt },   { "curl_easy_perform", &api.easy_perform },
+    { "curl_easy_getinfo", &api.easy_getinfo }, { "curl_easy_strerror", &api.easy_strerror },
+    { "curl_easy_cleanup", &api.easy_cleanup },
+};
+static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), prepare, 0 };
 
 struct transfer {
     struct buf bytes;
@@ -126,8 +122,7 @@ int fetch(struct arena *arena, const char *url, const struct fetch_options *opti
     CURL *easy;
     int rc;
 
-    (void)pthread_once(&once, load);
-    easy = api.library ? api.easy_init() : NULL;
+    easy = library_get(&library) ? api.easy_init() : NULL;
     if (!easy)
         return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
                        url, LIBRARY);

@@ -5,7 +5,6 @@
 #include "sys/passhash.h"
 
 #include <crypt.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,21 +21,13 @@ static struct {
                   int size);
 } api;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void load(void)
-{
-    /* The hash is last: where it is, all is. */
-    const struct library_symbol symbols[] = { { "crypt_gensalt_rn", &api.salt },
-                                              { "crypt_rn", &api.hash } };
-
-    (void)library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
-}
+static const struct library_symbol symbols[] = { { "crypt_gensalt_rn", &api.salt },
+                                                 { "crypt_rn", &api.hash } };
+static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
 static int prepare(struct err *err)
 {
-    (void)pthread_once(&once, load);
-    if (api.hash)
+    if (library_get(&library))
         return 0;
     return err_set(err, ERR_UNSUPPORTED, "passwords cannot be hashed: %s is not there", LIBRARY);
 }

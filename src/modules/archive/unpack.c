@@ -6,7 +6,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #define LIBRARY "libarchive.so.13"
 
 static struct {
-    void *library;
     struct archive *(*read_new)(void);
     int (*read_filters)(struct archive *a);
     int (*read_format)(struct archive *a, int format);
@@ -54,45 +52,39 @@ static struct {
     void (*set_gname)(struct archive_entry *entry, const char *name);
 } api;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void load(void)
-{
-    const struct library_symbol symbols[] = {
-        { "archive_read_new", &api.read_new },
-        { "archive_read_support_filter_all", &api.read_filters },
-        { "archive_read_support_format_by_code", &api.read_format },
-        { "archive_read_add_passphrase", &api.read_passphrase },
-        { "archive_read_open_memory", &api.read_open },
-        { "archive_read_next_header", &api.read_next },
-        { "archive_read_data_block", &api.read_block },
-        { "archive_read_free", &api.read_free },
-        { "archive_write_disk_new", &api.disk_new },
-        { "archive_write_disk_set_options", &api.disk_options },
-        { "archive_write_header", &api.write_header },
-        { "archive_write_data_block", &api.write_block },
-        { "archive_write_finish_entry", &api.write_finish },
-        { "archive_write_close", &api.write_close },
-        { "archive_write_free", &api.write_free },
-        { "archive_error_string", &api.error },
-        { "archive_errno", &api.errnum },
-        { "archive_entry_pathname", &api.path },
-        { "archive_entry_pathname_utf8", &api.path_utf8 },
-        { "archive_entry_hardlink", &api.hardlink },
-        { "archive_entry_filetype", &api.filetype },
-        { "archive_entry_is_encrypted", &api.is_encrypted },
-        { "archive_read_has_encrypted_entries", &api.has_encrypted },
-        { "archive_format", &api.format },
-        { "archive_entry_set_pathname", &api.set_path },
-        { "archive_entry_set_hardlink", &api.set_hardlink },
-        { "archive_entry_set_uid", &api.set_uid },
-        { "archive_entry_set_gid", &api.set_gid },
-        { "archive_entry_set_uname", &api.set_uname },
-        { "archive_entry_set_gname", &api.set_gname },
-    };
-
-    api.library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
-}
+static const struct library_symbol symbols[] = {
+    { "archive_read_new", &api.read_new },
+    { "archive_read_support_filter_all", &api.read_filters },
+    { "archive_read_support_format_by_code", &api.read_format },
+    { "archive_read_add_passphrase", &api.read_passphrase },
+    { "archive_read_open_memory", &api.read_open },
+    { "archive_read_next_header", &api.read_next },
+    { "archive_read_data_block", &api.read_block },
+    { "archive_read_free", &api.read_free },
+    { "archive_write_disk_new", &api.disk_new },
+    { "archive_write_disk_set_options", &api.disk_options },
+    { "archive_write_header", &api.write_header },
+    { "archive_write_data_block", &api.write_block },
+    { "archive_write_finish_entry", &api.write_finish },
+    { "archive_write_close", &api.write_close },
+    { "archive_write_free", &api.write_free },
+    { "archive_error_string", &api.error },
+    { "archive_errno", &api.errnum },
+    { "archive_entry_pathname", &api.path },
+    { "archive_entry_pathname_utf8", &api.path_utf8 },
+    { "archive_entry_hardlink", &api.hardlink },
+    { "archive_entry_filetype", &api.filetype },
+    { "archive_entry_is_encrypted", &api.is_encrypted },
+    { "archive_read_has_encrypted_entries", &api.has_encrypted },
+    { "archive_format", &api.format },
+    { "archive_entry_set_pathname", &api.set_path },
+    { "archive_entry_set_hardlink", &api.set_hardlink },
+    { "archive_entry_set_uid", &api.set_uid },
+    { "archive_entry_set_gid", &api.set_gid },
+    { "archive_entry_set_uname", &api.set_uname },
+    { "archive_entry_set_gname", &api.set_gname },
+};
+static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
 /* The library runs in the C locale and warns of names that are not ASCII, which are kept as they
  * are. Any other warning is a failure: bytes that could not be written are one. */
@@ -328,8 +320,7 @@ static int process(struct arena *arena, struct str archive, const struct unpack_
     const bool own = options->uid != FS_KEEP || options->gid != FS_KEEP;
     int result;
 
-    (void)pthread_once(&once, load);
-    if (!api.library)
+    if (!library_get(&library))
         return err_set(err, ERR_UNSUPPORTED,
                        "archive '%s': %s cannot be loaded (install "
                        "libarchive13)",

@@ -6,8 +6,8 @@
 #include "provider/service/systemd_bus.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
@@ -39,7 +39,6 @@
 #define NAME_MAX_BYTES 255
 
 struct bus_api {
-    void *library;
     int (*new)(sd_bus **ret);
     int (*set_address)(sd_bus *bus, const char *address);
     int (*start)(sd_bus *bus);
@@ -64,32 +63,28 @@ struct bus_api {
 };
 
 static struct bus_api api;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* It was tried, and there is no bus for us. */
-static atomic_bool absent;
 
-static void load(void)
-{
-    const struct library_symbol symbols[] = {
-        { "sd_bus_new", &api.new },
-        { "sd_bus_set_address", &api.set_address },
-        { "sd_bus_start", &api.start },
-        { "sd_bus_open_system", &api.open_system },
-        { "sd_bus_set_method_call_timeout", &api.set_timeout },
-        { "sd_bus_close_unref", &api.close },
-        { "sd_bus_call_method", &api.call },
-        { "sd_bus_get_property_string", &api.get_string },
-        { "sd_bus_get_property_trivial", &api.get_plain },
-        { "sd_bus_match_signal", &api.match },
-        { "sd_bus_process", &api.process },
-        { "sd_bus_wait", &api.wait },
-        { "sd_bus_message_read", &api.read },
-        { "sd_bus_message_unref", &api.unref },
-        { "sd_bus_error_free", &api.free_error },
-    };
+/* It was tried, and there is no bus for us; until then it is not tried again. */
+static _Atomic int64_t absent_until = INT64_MIN;
 
-    api.library = library_load(LIBRARY, symbols, ARRAY_LEN(symbols));
-}
+static const struct library_symbol symbols[] = {
+    { "sd_bus_new", &api.new },
+    { "sd_bus_set_address", &api.set_address },
+    { "sd_bus_start", &api.start },
+    { "sd_bus_open_system", &api.open_system },
+    { "sd_bus_set_method_call_timeout", &api.set_timeout },
+    { "sd_bus_close_unref", &api.close },
+    { "sd_bus_call_method", &api.call },
+    { "sd_bus_get_property_string", &api.get_string },
+    { "sd_bus_get_property_trivial", &api.get_plain },
+    { "sd_bus_match_signal", &api.match },
+    { "sd_bus_process", &api.process },
+    { "sd_bus_wait", &api.wait },
+    { "sd_bus_message_read", &api.read },
+    { "sd_bus_message_unref", &api.unref },
+    { "sd_bus_error_free", &api.free_error },
+};
+static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
 /* --- names ------------------------------------------------------------------------------- */
 
@@ -149,16 +144,15 @@ static int open_private(sd_bus **ret)
 
 static int none(void)
 {
-    atomic_store(&absent, true);
+    atomic_store(&absent_until, clock_after(clock_now(), SYSTEMD_BUS_ABSENCE));
     return SYSTEMD_BUS_NONE;
 }
 
 static int talk_begin(struct talk *talk)
 {
-    if (atomic_load(&absent))
+    if (clock_now() < atomic_load(&absent_until))
         return SYSTEMD_BUS_NONE;
-    (void)pthread_once(&once, load);
-    if (!api.library)
+    if (!library_get(&library))
         return none();
     if ((geteuid() != 0 || open_private(&talk->bus) < 0) && api.open_system(&talk->bus) < 0)
         return none();

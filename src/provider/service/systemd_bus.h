@@ -7,8 +7,9 @@
  *
  * libsystemd is loaded by the first call. Root talks to systemd itself, others through
  * the bus of the system. Where the library is missing, nobody answers, or access is
- * denied, that is remembered and every call answers SYSTEMD_BUS_NONE; so does a call
- * that only systemctl can do: a name to be escaped, an init script to be enabled.
+ * denied, every call answers SYSTEMD_BUS_NONE for SYSTEMD_BUS_ABSENCE, and then it is tried
+ * again; so does a call that only systemctl can do: a name to be escaped, an init script
+ * to be enabled.
  *
  * Memory: texts are in the arena of the tool. Threads: any.
  */
@@ -16,12 +17,14 @@
 #define PROVIDER_SERVICE_SYSTEMD_BUS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 #include "provider/service/manager.h"
 
 /* Beside 0 and -1: nothing was done, systemctl is to be used. */
-#define SYSTEMD_BUS_NONE 1
+#define SYSTEMD_BUS_NONE    1
+#define SYSTEMD_BUS_ABSENCE (60 * INT64_C(1000000000))
 
 struct systemd_unit {
     struct str load;   /* "loaded", "not-found", "masked" */

@@ -147,7 +147,7 @@ def states_of_the_unit_test():
     found = set()
     for path in (TOP / "src/modules").glob("*/*.c"):
         text = path.read_text()
-        if re.search(r"\.example =(\s*\"[^\n]*\"\n?)*?\s*\"[^\n]*ROOT", text) and "\n    .apply =" in text:
+        if re.search(r"\.example =(\s*\"[^\n]*\"\n?)*?\s*\"[^\n]*ROOT", text) and re.search(r"^    (\.apply =|\w+_STATE_FIELDS)", text, re.M):
             found.add(f"{path.parent.name}.{path.stem}")
     return found
 

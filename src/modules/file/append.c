@@ -33,19 +33,7 @@ static struct editor editor_of(const struct chunks_args *want)
     };
 }
 
-static int append_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int append_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_append = {
     .name = "file.append",
@@ -57,6 +45,5 @@ const struct module module_file_append = {
     .args_size = sizeof(struct chunks_args),
     .flags = MODULE_LOCAL,
     .validate = append_validate,
-    .check = append_check,
-    .apply = append_apply,
+    EDITOR_STATE_FIELDS,
 };

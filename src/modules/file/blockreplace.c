@@ -137,19 +137,7 @@ static struct editor editor_of(const struct block_args *want)
     };
 }
 
-static int blockreplace_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int blockreplace_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_blockreplace = {
     .name = "file.blockreplace",
@@ -159,6 +147,5 @@ const struct module module_file_blockreplace = {
     .args_size = sizeof(struct block_args),
     .flags = MODULE_LOCAL,
     .validate = blockreplace_validate,
-    .check = blockreplace_check,
-    .apply = blockreplace_apply,
+    EDITOR_STATE_FIELDS,
 };

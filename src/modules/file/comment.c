@@ -34,19 +34,7 @@ static struct editor editor_of(const struct commenting_args *want)
     };
 }
 
-static int comment_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int comment_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_comment = {
     .name = "file.comment",
@@ -56,6 +44,5 @@ const struct module module_file_comment = {
     .args_size = sizeof(struct commenting_args),
     .flags = MODULE_LOCAL,
     .validate = comment_validate,
-    .check = comment_check,
-    .apply = comment_apply,
+    EDITOR_STATE_FIELDS,
 };

@@ -61,4 +61,19 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
 int editor_apply(struct state_run *run, const struct editor *editor, const void *args,
                  struct err *err);
 
+/* A state that does nothing else: its functions, from one that gives the editor of its arguments.
+ */
+#define EDITOR_STATE(editor_of)                                                                    \
+    static int state_check(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        const struct editor editor = editor_of(args);                                              \
+        return editor_check(run, &editor, args, err);                                              \
+    }                                                                                              \
+    static int state_apply(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        const struct editor editor = editor_of(args);                                              \
+        return editor_apply(run, &editor, args, err);                                              \
+    }
+#define EDITOR_STATE_FIELDS .check = state_check, .apply = state_apply
+
 #endif

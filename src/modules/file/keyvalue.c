@@ -147,19 +147,7 @@ static struct editor editor_of(const struct keyvalue_args *want)
     };
 }
 
-static int keyvalue_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int keyvalue_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_keyvalue = {
     .name = "file.keyvalue",
@@ -170,6 +158,5 @@ const struct module module_file_keyvalue = {
     .args_size = sizeof(struct keyvalue_args),
     .flags = MODULE_LOCAL,
     .validate = keyvalue_validate,
-    .check = keyvalue_check,
-    .apply = keyvalue_apply,
+    EDITOR_STATE_FIELDS,
 };

@@ -127,19 +127,7 @@ static struct editor editor_of(const struct line_args *want)
     };
 }
 
-static int line_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int line_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_line = {
     .name = "file.line",
@@ -149,6 +137,5 @@ const struct module module_file_line = {
     .args_size = sizeof(struct line_args),
     .flags = MODULE_LOCAL,
     .validate = line_validate,
-    .check = line_check,
-    .apply = line_apply,
+    EDITOR_STATE_FIELDS,
 };

@@ -34,19 +34,7 @@ static struct editor editor_of(const struct chunks_args *want)
     };
 }
 
-static int prepend_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int prepend_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_prepend = {
     .name = "file.prepend",
@@ -58,6 +46,5 @@ const struct module module_file_prepend = {
     .args_size = sizeof(struct chunks_args),
     .flags = MODULE_LOCAL,
     .validate = prepend_validate,
-    .check = prepend_check,
-    .apply = prepend_apply,
+    EDITOR_STATE_FIELDS,
 };

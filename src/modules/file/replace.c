@@ -113,19 +113,7 @@ static struct editor editor_of(const struct replace_args *want)
     };
 }
 
-static int replace_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int replace_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_replace = {
     .name = "file.replace",
@@ -139,6 +127,5 @@ const struct module module_file_replace = {
     .args_size = sizeof(struct replace_args),
     .flags = MODULE_LOCAL,
     .validate = replace_validate,
-    .check = replace_check,
-    .apply = replace_apply,
+    EDITOR_STATE_FIELDS,
 };

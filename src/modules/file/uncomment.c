@@ -34,19 +34,7 @@ static struct editor editor_of(const struct commenting_args *want)
     };
 }
 
-static int uncomment_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_check(run, &editor, args, err);
-}
-
-static int uncomment_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = editor_of(args);
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_file_uncomment = {
     .name = "file.uncomment",
@@ -56,6 +44,5 @@ const struct module module_file_uncomment = {
     .args_size = sizeof(struct commenting_args),
     .flags = MODULE_LOCAL,
     .validate = uncomment_validate,
-    .check = uncomment_check,
-    .apply = uncomment_apply,
+    EDITOR_STATE_FIELDS,
 };

@@ -60,19 +60,8 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 static int absent_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
-    bool changed = false;
 
-    if (!state_noted(run, "account")) {
-        state_unchanged(run);
-        return 0;
-    }
-    if (accounts_restore_group(run, want->name, &changed, err) < 0)
-        return -1;
-    if (changed)
-        state_say(run, "group %s is back", want->name);
-    else
-        state_unchanged(run);
-    return 0;
+    return accounts_bring_back(run, "group", want->name, accounts_restore_group, err);
 }
 
 const struct module module_group_absent = {

@@ -56,21 +56,12 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
     return edit_finish(&plan->text, err);
 }
 
-static int absent_check(struct state_run *run, const void *args, struct err *err)
+static struct editor editor_of(const struct absent_args *want)
 {
-    const struct editor editor = { .path = ((const struct absent_args *)args)->config,
-                                   .plan = absent_plan };
-
-    return editor_check(run, &editor, args, err);
+    return (struct editor){ .path = want->config, .plan = absent_plan };
 }
 
-static int absent_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = { .path = ((const struct absent_args *)args)->config,
-                                   .plan = absent_plan };
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_host_absent = {
     .name = "host.absent",
@@ -79,6 +70,5 @@ const struct module module_host_absent = {
     .params = absent_params,
     .args_size = sizeof(struct absent_args),
     .validate = absent_validate,
-    .check = absent_check,
-    .apply = absent_apply,
+    EDITOR_STATE_FIELDS,
 };

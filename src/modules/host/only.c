@@ -66,21 +66,12 @@ static int only_plan(struct state_run *run, const void *args, const struct edito
     return edit_finish(&plan->text, err);
 }
 
-static int only_check(struct state_run *run, const void *args, struct err *err)
+static struct editor editor_of(const struct only_args *want)
 {
-    const struct editor editor = { .path = ((const struct only_args *)args)->config,
-                                   .plan = only_plan };
-
-    return editor_check(run, &editor, args, err);
+    return (struct editor){ .path = want->config, .plan = only_plan };
 }
 
-static int only_apply(struct state_run *run, const void *args, struct err *err)
-{
-    const struct editor editor = { .path = ((const struct only_args *)args)->config,
-                                   .plan = only_plan };
-
-    return editor_apply(run, &editor, args, err);
-}
+EDITOR_STATE(editor_of)
 
 const struct module module_host_only = {
     .name = "host.only",
@@ -90,6 +81,5 @@ const struct module module_host_only = {
     .params = only_params,
     .args_size = sizeof(struct only_args),
     .validate = only_validate,
-    .check = only_check,
-    .apply = only_apply,
+    EDITOR_STATE_FIELDS,
 };

@@ -65,9 +65,9 @@ static int validate_key(const struct authkeys_args *args, const struct value *wh
     return 0;
 }
 
-int authkeys_validate(const struct authkeys_args *args, const struct value *where,
-                      struct diags *diags)
+int authkeys_validate(const void *raw, const struct value *where, struct diags *diags)
 {
+    const struct authkeys_args *args = raw;
     int result = validate_text("user", args->user, VALIDATE_USER, where, diags);
 
     if (!args->user && !args->config)
@@ -194,36 +194,42 @@ static int find_file(struct state_run *run, const struct authkeys_args *args, co
     return 0;
 }
 
-int authkeys_check(struct state_run *run, const struct authkeys_args *args, struct err *err)
+int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool absent,
+                   struct err *err)
 {
     struct editor editor = { .plan = make_plan, .makedirs = true };
+    struct authkeys_args want = *args;
     struct change_attr attr;
 
+    want.absent = absent;
     if (find_file(run, args, &editor.path, &attr, err) < 0)
         return -1;
     if (editor.path)
-        return editor_check(run, &editor, args, err);
-    if (args->absent)
+        return editor_check(run, &editor, &want, err);
+    if (absent)
         state_say(run, "user %s does not exist", args->user);
     else
         state_differs(run, "user %s does not exist yet", args->user);
     return 0;
 }
 
-int authkeys_apply(struct state_run *run, const struct authkeys_args *args, struct err *err)
+int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool absent,
+                   struct err *err)
 {
+    struct authkeys_args want = *args;
     struct change_attr file, folder;
     struct editor editor = {
         .plan = make_plan, .makedirs = true, .fresh = &file, .folder = &folder
     };
 
+    want.absent = absent;
     if (find_file(run, args, &editor.path, &file, err) < 0)
         return -1;
     folder = file;
     folder.mode = 0700;
     if (editor.path)
-        return editor_apply(run, &editor, args, err);
-    if (!args->absent)
+        return editor_apply(run, &editor, &want, err);
+    if (!absent)
         return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
     state_unchanged(run);
     return 0;

@@ -24,22 +24,37 @@ struct authkeys_args {
     const char *name; /* a blob, or a line */
     const char *user, *config, *enc, *comment, *source, *source_hash;
     struct param_strs options;
-    bool absent;
+    bool absent; /* set by authkeys_check and authkeys_apply */
 };
 
 /* clang-format off */
 #define AUTHKEYS_PARAMS(type, in)                                                                                     \
-    PARAM("name", STR, type, in.name, "the public key: its base64, or a whole line", .flags = PARAM_REQUIRED | PARAM_PRIMARY), \
-    PARAM("user", STR, type, in.user, "whose key file"),                                                               \
-    PARAM("config", STR, type, in.config, "the file: a path, or one below the home of the user; %h is the home, %u the user", .flags = PARAM_FILLED), \
-    PARAM("enc", STR, type, in.enc, "kind of the key when the name is only its base64", .default_text = "ssh-rsa"),    \
-    PARAM("source", STR, type, in.source, "a file with keys, instead of the name"),                                    \
-    PARAM("source_hash", STR, type, in.source_hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums")
+    PARAM("name", STR, type, in name, "the public key: its base64, or a whole line", .flags = PARAM_REQUIRED | PARAM_PRIMARY), \
+    PARAM("user", STR, type, in user, "whose key file"),                                                               \
+    PARAM("config", STR, type, in config, "the file: a path, or one below the home of the user; %h is the home, %u the user", .flags = PARAM_FILLED), \
+    PARAM("enc", STR, type, in enc, "kind of the key when the name is only its base64", .default_text = "ssh-rsa"),    \
+    PARAM("source", STR, type, in source, "a file with keys, instead of the name"),                                    \
+    PARAM("source_hash", STR, type, in source_hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums")
 /* clang-format on */
 
-int authkeys_validate(const struct authkeys_args *args, const struct value *where,
-                      struct diags *diags);
-int authkeys_check(struct state_run *run, const struct authkeys_args *args, struct err *err);
-int authkeys_apply(struct state_run *run, const struct authkeys_args *args, struct err *err);
+int authkeys_validate(const void *args, const struct value *where, struct diags *diags);
+int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool absent,
+                   struct err *err);
+int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool absent,
+                   struct err *err);
+
+/* A state whose arguments are authkeys_args: its functions, for keys that shall be there or not. */
+#define AUTHKEYS_STATE(is_absent)                                                                  \
+    static int state_check(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        return authkeys_check(run, args, is_absent, err);                                          \
+    }                                                                                              \
+    static int state_apply(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        return authkeys_apply(run, args, is_absent, err);                                          \
+    }
+#define AUTHKEYS_STATE_FIELDS                                                                      \
+    .args_size = sizeof(struct authkeys_args), .validate = authkeys_validate,                      \
+    .check = state_check, .apply = state_apply
 
 #endif

@@ -430,3 +430,17 @@ int accounts_list(struct state_run *run, const char *path, struct value *ret, st
     }
     return 0;
 }
+
+int accounts_bring_back(struct state_run *run, const char *noun, const char *name,
+                        accounts_restore_fn *bring, struct err *err)
+{
+    bool changed = false;
+
+    if (state_noted(run, "account") && bring(run, name, &changed, err) < 0)
+        return -1;
+    if (changed)
+        state_say(run, "%s %s is back", noun, name);
+    else
+        state_unchanged(run);
+    return 0;
+}

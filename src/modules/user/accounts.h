@@ -82,5 +82,10 @@ int accounts_restore_user(struct state_run *run, const char *name, bool *ret_cha
                           struct err *err);
 int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
                            struct err *err);
+/* The revert of a state that deleted a `noun`: bring it back by one of these. */
+typedef int accounts_restore_fn(struct state_run *run, const char *name, bool *ret_changed,
+                                struct err *err);
+int accounts_bring_back(struct state_run *run, const char *noun, const char *name,
+                        accounts_restore_fn *restore, struct err *err);
 
 #endif

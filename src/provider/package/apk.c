@@ -231,9 +231,10 @@ static int repo_managed(const struct package_repo_host *host, const struct packa
     return 0;
 }
 
-static int drop_line(const struct package_repo *repo, struct str text, struct buf *out,
-                     size_t *ret_count, struct err *err)
+static int drop_line(const struct package_repo *repo, const char *path, struct str text,
+                     struct buf *out, size_t *ret_count, struct err *err)
 {
+    (void)path;
     (void)err;
     repo_line_remove_plain(text, str_from(repo->baseurl ? repo->baseurl : repo->name), out,
                            ret_count);

@@ -42,19 +42,12 @@ const struct package_manager package_manager_dnf = {
     .rank = 20,
     .families = "redhat rhel fedora",
     .programs = TOOL("dnf", "rpm"),
-    .program_packages = programs,
-    .compare = rpm_compare,
-    .installed_command = TOOL(RPM_INSTALLED),
-    .parse_installed = rpm_parse_list,
-    .holds = holds,
-    .databases = TOOL(RPM_DATABASES),
+    RPM_MANAGER("/etc/yum.repos.d"),
     .offers_command = TOOL("dnf", "-q", "-C", "list", "--showduplicates", "--available"),
     .offers_none = 1,
     .parse_offers = rpm_parse_offers,
     .index = TOOL("/var/cache/dnf", "/var/cache/libdnf5"),
-    .show_file = TOOL(RPM_SHOW_FILE),
     .names = TOOL("dnf", "-q", "-C", "repoquery", "--qf", "%{name}\n"),
-    .arch_mark = '.',
     .actions = {
         [PACKAGE_INSTALL]   = TOOL("dnf", "-q", "-y", "install"),
         [PACKAGE_REMOVE]    = TOOL("dnf", "-q", "-y", "remove"),
@@ -71,6 +64,5 @@ const struct package_manager package_manager_dnf = {
     .with_recommends = "--setopt=install_weak_deps=True",
     .without_recommends = "--setopt=install_weak_deps=False",
     .skip_verify = "--nogpgcheck",
-    .repos = { "/etc/yum.repos.d", REPO_RPM_PARTS, repo_rpm_managed, repo_rpm_absent },
 };
 /* clang-format on */

@@ -107,7 +107,7 @@ int package_repo_drop(const struct package_repo_host *host, const struct package
         return -1;
     if (!file->old.p)
         return 0;
-    if (drop(repo, file->old, &text, &count, err) < 0)
+    if (drop(repo, path, file->old, &text, &count, err) < 0)
         return -1;
     if (count == 0)
         return 0;

@@ -104,9 +104,9 @@ int package_repo_lacks(const struct package_repo *repo, const char *what, struct
 int package_repo_add_file(const struct package_repo_host *host, struct package_repo_files *files,
                           const char *path, struct package_repo_file **ret, struct err *err);
 
-/* `text` without the repository; how many times it stood there. */
-typedef int package_repo_drop_fn(const struct package_repo *repo, struct str text, struct buf *out,
-                                 size_t *ret_count, struct err *err);
+/* `text`, of the file at `path`, without the repository; how many times it stood there. */
+typedef int package_repo_drop_fn(const struct package_repo *repo, const char *path, struct str text,
+                                 struct buf *out, size_t *ret_count, struct err *err);
 /* The file without the repository. One without any other goes, if it lies among those of
  * repositories. */
 int package_repo_drop(const struct package_repo_host *host, const struct package_repo *repo,

@@ -210,31 +210,27 @@ int repo_deb_managed(const struct package_repo_host *host, const struct package_
 
 /* --- one that shall not ----------------------------------------------------------------------- */
 
-static int drop_line(const struct package_repo *repo, struct str text, struct buf *out,
-                     size_t *ret_count, struct err *err)
+static void drop_matching(const char *path, struct str text, const struct repo_line *pattern,
+                          struct buf *out, size_t *ret_count)
 {
-    struct repo_line line;
-
-    if (repo_line_parse(str_from(repo->name), &line, err) < 0)
-        return -1;
-    repo_line_remove(text, &line, out, ret_count);
-    return 0;
+    (repo_stanza_is_file(path) ? repo_stanza_remove : repo_line_remove)(text, pattern, out,
+                                                                        ret_count);
 }
 
-static int drop_stanza(const struct package_repo *repo, struct str text, struct buf *out,
-                       size_t *ret_count, struct err *err)
+static int drop_line(const struct package_repo *repo, const char *path, struct str text,
+                     struct buf *out, size_t *ret_count, struct err *err)
 {
     struct repo_line line;
 
     if (repo_line_parse(str_from(repo->name), &line, err) < 0)
         return -1;
-    repo_stanza_remove(text, &line, out, ret_count);
+    drop_matching(path, text, &line, out, ret_count);
     return 0;
 }
 
 /* Sources have no names in files of apt: the only one of a file is meant, or that of an address. */
-static int drop_only(const struct package_repo *repo, struct str text, struct buf *out,
-                     size_t *ret_count, struct err *err)
+static int drop_only(const struct package_repo *repo, const char *path, struct str text,
+                     struct buf *out, size_t *ret_count, struct err *err)
 {
     struct repo_line pattern = {
         .uri = str_from(repo->baseurl ? repo->baseurl : ""),
@@ -243,13 +239,12 @@ static int drop_only(const struct package_repo *repo, struct str text, struct bu
 
     if (is_line(repo->baseurl) && repo_line_parse(str_from(repo->baseurl), &pattern, err) < 0)
         return -1;
-    (repo_stanza_is_file(repo->file) ? repo_stanza_remove : repo_line_remove)(text, &pattern, out,
-                                                                              ret_count);
+    drop_matching(path, text, &pattern, out, ret_count);
     if (*ret_count > 1 && !repo->baseurl)
         return err_set(err, ERR_INVALID,
                        "'%s' holds %zu sources: say which one by 'baseurl', or write its 'deb' "
                        "line as the name",
-                       repo->file, *ret_count);
+                       path, *ret_count);
     return 0;
 }
 
@@ -281,11 +276,9 @@ int repo_deb_absent(const struct package_repo_host *host, const struct package_r
     if (!is_line(repo->name))
         return drop_own(host, repo, files, err);
     if (repo->file)
-        return package_repo_drop(host, repo, repo->file,
-                                 repo_stanza_is_file(repo->file) ? drop_stanza : drop_line, files,
-                                 err);
+        return package_repo_drop(host, repo, repo->file, drop_line, files, err);
     if (package_repo_drop(host, repo, MAIN_LIST, drop_line, files, err) < 0 ||
         package_repo_drop_each(host, repo, STR(".list"), drop_line, files, err) < 0)
         return -1;
-    return package_repo_drop_each(host, repo, STR(".sources"), drop_stanza, files, err);
+    return package_repo_drop_each(host, repo, STR(".sources"), drop_line, files, err);
 }

@@ -35,7 +35,7 @@ bool repo_line_is(struct str text)
     return is_type(cut_word(&rest)) && rest.n > 0;
 }
 
-static bool is_clean(struct str text)
+bool repo_line_is_clean(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if (iscntrl((unsigned char)text.p[i]))
@@ -135,9 +135,9 @@ int repo_line_check(const struct repo_line *line, const char *comment, struct er
                                line->components };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (!is_clean(all[i]))
+        if (!repo_line_is_clean(all[i]))
             return err_set(err, ERR_INVALID, "a source holds a control character");
-    if (!is_clean(str_from(comment)))
+    if (!repo_line_is_clean(str_from(comment)))
         return err_set(err, ERR_INVALID, "a comment holds a control character");
     if (!is_type(line->type) || !is_word(line->uri) || !is_word(line->suite) ||
         str_find_char(line->options, ']', 0) != STR_NONE)
@@ -146,14 +146,13 @@ int repo_line_check(const struct repo_line *line, const char *comment, struct er
     return 0;
 }
 
-static void add_line(struct buf *out, struct str line)
+void repo_line_add(struct buf *out, struct str line)
 {
     buf_add_str(out, line);
     buf_add_char(out, '\n');
 }
 
-/* The lines of a text, the last one also without an end. */
-static bool next_line(struct str *text, struct str *ret)
+bool repo_line_next(struct str *text, struct str *ret)
 {
     if (!text->p || text->n == 0)
         return false;
@@ -179,9 +178,9 @@ int repo_line_set(struct str text, const struct repo_line *line, const char *com
         return -1;
     if (text.n == 0)
         buf_printf(out, "# %s\n", comment);
-    while (next_line(&text, &next)) {
+    while (repo_line_next(&text, &next)) {
         if (!is_for(next, line)) {
-            add_line(out, next);
+            repo_line_add(out, next);
         } else if (!done) {
             repo_line_print(line, out);
             buf_add_char(out, '\n');
@@ -201,14 +200,14 @@ void repo_line_remove(struct str text, const struct repo_line *pattern, struct b
     struct str next;
 
     *ret_count = 0;
-    while (next_line(&text, &next)) {
+    while (repo_line_next(&text, &next)) {
         struct repo_line line;
         struct err ignored;
 
         if (repo_line_parse(next, &line, &ignored) == 0 && repo_line_matches(&line, pattern))
             (*ret_count)++;
         else
-            add_line(out, next);
+            repo_line_add(out, next);
     }
 }
 
@@ -216,7 +215,7 @@ bool repo_line_is_empty(struct str text)
 {
     struct str next;
 
-    while (next_line(&text, &next)) {
+    while (repo_line_next(&text, &next)) {
         next = str_trim(next);
         if (next.n > 0 && next.p[0] != '#')
             return false;
@@ -241,13 +240,13 @@ int repo_line_set_plain(struct str text, struct str line, bool disabled, struct 
     struct str next;
 
     line = str_trim(line);
-    if (!is_clean(line) || line.n == 0 || line.p[0] == '#')
+    if (!repo_line_is_clean(line) || line.n == 0 || line.p[0] == '#')
         return err_set(err, ERR_INVALID, "'%.*s' is no address of a repository", STR_ARG(line));
-    while (next_line(&text, &next)) {
+    while (repo_line_next(&text, &next)) {
         bool mine = is_plain_for(next, line);
 
         if (!mine)
-            add_line(out, next);
+            repo_line_add(out, next);
         else if (!done)
             buf_printf(out, "%s%.*s\n", disabled ? "#" : "", STR_ARG(line));
         done |= mine;
@@ -263,10 +262,10 @@ void repo_line_remove_plain(struct str text, struct str line, struct buf *out, s
 
     line = str_trim(line);
     *ret_count = 0;
-    while (next_line(&text, &next)) {
+    while (repo_line_next(&text, &next)) {
         if (is_plain_for(next, line))
             (*ret_count)++;
         else
-            add_line(out, next);
+            repo_line_add(out, next);
     }
 }

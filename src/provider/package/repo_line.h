@@ -43,6 +43,14 @@ void repo_line_remove(struct str text, const struct repo_line *pattern, struct b
 /* Nothing but comments and blanks. */
 bool repo_line_is_empty(struct str text);
 
+/* --- lines of any file of repositories ------------------------------------------------ */
+
+/* Cut the next line of a text, the last one also without an end; false when there is none. */
+bool repo_line_next(struct str *text, struct str *ret);
+void repo_line_add(struct buf *out, struct str line);
+/* Without control characters. */
+bool repo_line_is_clean(struct str text);
+
 /* --- lines that are words ---------------------------------------------------------- */
 
 /* The same for files whose lines are compared whole, as those of apk are. */

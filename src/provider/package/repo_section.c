@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "provider/package/repo_line.h"
 
 /* "[name]"; a NULL view: no such line. */
 static struct str title_of(struct str line)
@@ -16,39 +17,17 @@ static struct str title_of(struct str line)
     return str_slice(line, 1, line.n - 2);
 }
 
-static bool next_line(struct str *text, struct str *ret)
-{
-    if (!text->p || text->n == 0)
-        return false;
-    *ret = str_cut(text, '\n');
-    return true;
-}
-
-static void add_line(struct buf *out, struct str line)
-{
-    buf_add_str(out, line);
-    buf_add_char(out, '\n');
-}
-
 bool repo_section_has(struct str text, struct str name)
 {
     struct str line;
 
-    while (next_line(&text, &line)) {
+    while (repo_line_next(&text, &line)) {
         struct str title = title_of(line);
 
         if (title.p && str_eq(title, name))
             return true;
     }
     return false;
-}
-
-static bool is_clean(const char *text)
-{
-    for (; *text; text++)
-        if (iscntrl((unsigned char)*text))
-            return false;
-    return true;
 }
 
 static int check(struct str name, const struct repo_key *keys, size_t count, struct err *err)
@@ -59,9 +38,10 @@ static int check(struct str name, const struct repo_key *keys, size_t count, str
         if (iscntrl((unsigned char)name.p[i]) || name.p[i] == ']' || name.p[i] == '[')
             return err_set(err, ERR_INVALID, "'%.*s' is no name of a section", STR_ARG(name));
     for (size_t i = 0; i < count; i++) {
-        if (!is_clean(keys[i].key) || strpbrk(keys[i].key, "=[]# ") || !keys[i].key[0])
+        if (!repo_line_is_clean(str_from(keys[i].key)) || strpbrk(keys[i].key, "=[]# ") ||
+            !keys[i].key[0])
             return err_set(err, ERR_INVALID, "'%s' is no key of a section", keys[i].key);
-        if (keys[i].value && !is_clean(keys[i].value))
+        if (keys[i].value && !repo_line_is_clean(str_from(keys[i].value)))
             return err_set(err, ERR_INVALID, "the value of '%s' holds a control character",
                            keys[i].key);
     }
@@ -96,7 +76,7 @@ static void edit_line(struct edit *edit, struct str line)
             put(edit, i);
             return;
         }
-    add_line(edit->out, line);
+    repo_line_add(edit->out, line);
 }
 
 /* What is missing goes behind the last line that says something, before the blank ones. */
@@ -130,7 +110,7 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
         return -1;
     if (count > KEYS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d keys in a section", KEYS_MAX);
-    while (next_line(&text, &line)) {
+    while (repo_line_next(&text, &line)) {
         const struct str title = title_of(line);
 
         if (title.p && inside) {
@@ -140,7 +120,7 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
         if (inside)
             edit_line(&edit, line);
         else
-            add_line(out, line);
+            repo_line_add(out, line);
         if (title.p && !found && str_eq(title, name))
             inside = found = true;
         if (inside && str_trim(line).n > 0)
@@ -159,22 +139,23 @@ void repo_section_remove(struct str text, struct str name, struct buf *out, bool
     struct str line;
 
     *ret_was_there = false;
-    while (next_line(&text, &line)) {
+    while (repo_line_next(&text, &line)) {
         const struct str title = title_of(line);
 
         if (title.p)
             inside = str_eq(title, name);
         *ret_was_there |= inside;
         if (!inside)
-            add_line(out, line);
+            repo_line_add(out, line);
     }
 }
 
-int repo_section_drop(const struct package_repo *repo, struct str text, struct buf *out,
-                      size_t *ret_count, struct err *err)
+int repo_section_drop(const struct package_repo *repo, const char *path, struct str text,
+                      struct buf *out, size_t *ret_count, struct err *err)
 {
     bool there;
 
+    (void)path;
     (void)err;
     repo_section_remove(text, str_from(repo->name), out, &there);
     *ret_count = there;

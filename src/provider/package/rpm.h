@@ -24,6 +24,14 @@ struct package_offers;
         "/var/lib/rpm/Packages.db", "/usr/lib/sysimage/rpm/rpmdb.sqlite",                          \
         "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal", "/usr/lib/sysimage/rpm/Packages.db"
 
+/* What a manager of rpm packages is made of, whatever its commands are; `place` is that of its
+ * repositories. */
+#define RPM_MANAGER(place)                                                                         \
+    .program_packages = programs, .compare = rpm_compare,                                          \
+    .installed_command = TOOL(RPM_INSTALLED), .parse_installed = rpm_parse_list, .holds = holds,   \
+    .databases = TOOL(RPM_DATABASES), .show_file = TOOL(RPM_SHOW_FILE), .arch_mark = '.',          \
+    .repos = { place, REPO_RPM_PARTS, repo_rpm_managed, repo_rpm_absent }
+
 /* What RPM_INSTALLED prints: name, version and architecture with tabs between. */
 int rpm_parse_list(struct package_db *db, struct str text, struct err *err);
 /* versionlock.list of dnf 4 and yum: "name-epoch:version-release.*", "epoch:name-version-..." */

@@ -27,18 +27,11 @@ const struct package_manager package_manager_yum = {
     .rank = 30, /* behind dnf: newer machines have both */
     .families = "redhat rhel fedora",
     .programs = TOOL("yum", "rpm"),
-    .program_packages = programs,
-    .compare = rpm_compare,
-    .installed_command = TOOL(RPM_INSTALLED),
-    .parse_installed = rpm_parse_list,
-    .holds = holds,
-    .databases = TOOL(RPM_DATABASES),
+    RPM_MANAGER("/etc/yum.repos.d"),
     .offers_command = TOOL("yum", "-q", "-C", "--showduplicates", "list", "available"),
     .offers_none = 1,
     .parse_offers = rpm_parse_offers,
     .index = TOOL("/var/cache/yum"),
-    .show_file = TOOL(RPM_SHOW_FILE),
-    .arch_mark = '.',
     .actions = {
         [PACKAGE_INSTALL]   = TOOL("yum", "-q", "-y", "install"),
         [PACKAGE_REMOVE]    = TOOL("yum", "-q", "-y", "remove"),
@@ -54,6 +47,5 @@ const struct package_manager package_manager_yum = {
     .fromrepo_only = "--disablerepo=*",
     .fromrepo = "--enablerepo=",
     .skip_verify = "--nogpgcheck",
-    .repos = { "/etc/yum.repos.d", REPO_RPM_PARTS, repo_rpm_managed, repo_rpm_absent },
 };
 /* clang-format on */

@@ -62,18 +62,11 @@ const struct package_manager package_manager_zypper = {
     .rank = 40,
     .families = "suse",
     .programs = TOOL("zypper", "rpm"),
-    .program_packages = programs,
-    .compare = rpm_compare,
-    .installed_command = TOOL(RPM_INSTALLED),
-    .parse_installed = rpm_parse_list,
-    .holds = holds,
-    .databases = TOOL(RPM_DATABASES),
+    RPM_MANAGER("/etc/zypp/repos.d"),
     .offers_command = TOOL("zypper", "--non-interactive", "--no-refresh", "--quiet", "search", "-s", "--match-exact", "--type", "package"),
     .offers_none = 104,
     .parse_offers = parse_offers,
     .index = TOOL("/var/cache/zypp/raw"),
-    .show_file = TOOL(RPM_SHOW_FILE),
-    .arch_mark = '.',
     .actions = {
         [PACKAGE_INSTALL]   = TOOL(ZYPPER, "install", "--auto-agree-with-licenses"),
         [PACKAGE_REMOVE]    = TOOL(ZYPPER, "remove"),
@@ -92,6 +85,5 @@ const struct package_manager package_manager_zypper = {
     .without_recommends = "--no-recommends",
     .skip_verify = "--allow-unsigned-rpm",
     .allow_downgrade = "--oldpackage",
-    .repos = { "/etc/zypp/repos.d", REPO_RPM_PARTS, repo_rpm_managed, repo_rpm_absent },
 };
 /* clang-format on */

@@ -59,6 +59,24 @@ EFFECTS = {
 }
 EFFECT_OF = {call: what for what, calls in EFFECTS.items() for call in calls.split()}
 
+# Where files of others are changed: only through sys/site.h (or undo/change.h, which stands on it), which walks a path
+# once. These resolve it anew, and whoever owns a folder on the way decides where it leads by then.
+WALKED = {"state", "modules", "run", "undo"}
+BY_PATH = set(
+    "open openat openat2 creat fopen freopen unlink unlinkat remove rmdir rename renameat renameat2 mkdir mkdirat mkdtemp "
+    "mkstemp mkostemp mkstemps mkostemps mknod mknodat mkfifo mkfifoat symlink symlinkat link linkat chmod fchmodat chown "
+    "lchown fchownat truncate utime utimes utimensat futimesat lutimes".split())
+# The same through fs.h and its like, which follow whatever the path says: for our own data, which no module has.
+IN_OWN_DATA = set(
+    "fs_replace fs_keep fs_write fs_copy fs_symlink fs_mkdirs fs_rename fs_unlink fs_chmod fs_chown fs_utimens tree_remove "
+    "draft_open".split())
+# Calls that there must be, and why.
+AT_PATHS = {
+    ("src/undo/undo.c", "open"): "the journal, in our own data",
+    ("src/modules/user/accounts.c", "open"): "the lock of the account files, which has one path",
+    ("src/modules/sysctl/present.c", "open"): "what is in /proc is written as it is",
+}
+
 LOGGING = re.compile(r"\blog_(?:error|warning|info|debug)\s*\(")
 MAY_LOG = {"peel", "reactor", "master", "daemon", "cli", "programs"}
 
@@ -73,6 +91,12 @@ def check_calls(source, number, line, problems):
         instead = BANNED.get(name) or (BANNED_IN_SRC.get(name) if source.folder else None)
         if instead:
             problems.append(Problem(source.path, number, f"'{name}' is banned; use {instead}"))
+        elif source.folder in WALKED and name in BY_PATH and (source.path, name) not in AT_PATHS:
+            text = f"'{name}' resolves a path of its own; use sys/site.h, or undo/change.h in a module"
+            problems.append(Problem(source.path, number, text))
+        elif source.folder == "modules" and name in IN_OWN_DATA:
+            text = f"'{name}' is for our own data; use undo/change.h, or sys/site.h for what no revert takes back"
+            problems.append(Problem(source.path, number, text))
         elif source.folder in PURE and name in EFFECT_OF:
             text = f"'{name}' in '{source.folder}', which is pure and knows nothing of {EFFECT_OF[name]}; let the caller do it"
             problems.append(Problem(source.path, number, text))

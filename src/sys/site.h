@@ -121,6 +121,9 @@ int site_rmdir(const struct site *site, struct err *err);
 /* What happened to the names in the folder is on disk. */
 int site_sync(const struct site *site, struct err *err);
 
+/* Can nobody but root and ourselves give what we make there another name? Where they cannot, a path
+ * leads to the same thing again: for those who have to hand one to a program or library. */
+bool site_is_guarded(const struct site *site);
 /* Is it in the folder where `base` is, or below that? Of a site that is not there: no. */
 int site_is_below(const struct site *site, const struct site *base, bool *ret, struct err *err);
 

@@ -352,6 +352,16 @@ int site_sync(const struct site *site, struct err *err)
 /* --- where it is ---------------------------------------------------------------------------------
  */
 
+/* The walk comes from a folder of somebody else to one of the same owner only, so that all above a
+ * folder of ours is ours or root's as well. */
+bool site_is_guarded(const struct site *site)
+{
+    const struct fs_info *above = &site->above;
+
+    return site->folder >= 0 && (above->uid == 0 || above->uid == geteuid()) &&
+           ((above->mode & S_IWOTH) == 0 || (above->mode & S_ISVTX) != 0);
+}
+
 static bool is_folder(const struct stat *st, const struct fs_info *folder)
 {
     return st->st_ino == folder->inode && st->st_dev == folder->device;

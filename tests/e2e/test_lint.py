@@ -200,6 +200,25 @@ def test_what_does_not_belong_into_a_source_is_refused(tree, name):
     assert f"src/base/other.c{wanted}" in refused(tree, "--only", "text")
 
 
+@pytest.mark.parametrize("folder, call, wanted", [
+    ("modules/file", "open(a, 0)", "'open' resolves a path of its own; use sys/site.h"),
+    ("modules/file", "lchown(a, 0, 0)", "'lchown' resolves a path of its own"),
+    ("run", "rename(a, a)", "'rename' resolves a path of its own"),
+    ("undo", "chmod(a, 0)", "'chmod' resolves a path of its own"),
+    ("modules/file", "fs_chown(a, 0, 0, 0)", "'fs_chown' is for our own data"),
+    ("undo", "fs_unlink(a, 0)", None),
+    ("sys", "lchown(a, 0, 0)", None),
+    ("modules/file", "site_open(a, 0, 0)", None),
+])
+def test_what_changes_files_of_others_walks_their_paths_once(tree, folder, call, wanted):
+    write(tree, "src/LAYERS", "base:\nsys: base\nstate: base\nundo: base\nrun: base\nmodules: base\nprograms: base\n")
+    write(tree, f"src/{folder}/other.c", BODY.format(f"return {call};"))
+    if wanted:
+        assert f"src/{folder}/other.c:3: {wanted}" in refused(tree, "--only", "text")
+    else:
+        assert lint(tree, "--only", "text").returncode == 0
+
+
 def test_words_in_texts_and_comments_are_no_calls(tree):
     text = '/* never strcpy(a, b) */\nstatic const char *help = "sprintf(x) // \\" gets(y)";\n'
     write(tree, "src/base/other.c", text)

@@ -142,6 +142,18 @@ def recurse(scene, turn):
     return f"work: {{file.recurse: [name: {scene.home}/d, source: 'zester://files/tree', user: nobody]}}"
 
 
+def extract(scene, turn):
+    """Into a folder that is there, and into one that is not."""
+    archive = scene.states / "files" / "work.tar"
+    tree = scene.root / "packed"
+    tree.mkdir(exist_ok=True)
+    for number in range(COUNT):
+        (tree / f"f{number}").write_text(f"{turn}\n")
+    subprocess.run(["tar", "-cf", archive, "-C", tree, "."], check=True)
+    return "\n".join(f"{name}: {{archive.extracted: [name: {scene.home}/{name}, source: 'zester://files/work.tar', "
+                     "user: nobody, enforce_toplevel: false]}" for name in ("d", "d/new"))
+
+
 MANAGED = "m{n}: {{file.managed: [name: {home}/d/f{n}, contents: 'turn {turn}', mode: '0666', user: nobody]}}"
 FOLDERS = {
     "file.directory with recurse: [user]": lambda scene, turn:
@@ -155,6 +167,7 @@ FOLDERS = {
     "file.managed of attributes only": each(
         "m{n}: {{file.managed: [name: {home}/d/f{n}, replace: false, mode: '0666', user: nobody]}}"),
     "file.recurse": recurse,
+    "archive.extracted": extract,
     "ssh_auth.present": each("k{n}: {{ssh_auth.present: [name: 'ssh-ed25519 " + KEY[:-6] +
                              "{turn:06d}', user: nobody, config: '{home}/d/f{n}']}}"),
     "file.copy": each("c{n}: {{file.copy: [name: {home}/d/f{n}, source: {root}/plain{odd}, force: true, user: nobody]}}"),
@@ -361,3 +374,15 @@ def test_the_lock_of_runs_can_be_opened_by_its_owner_only(scene):
     lock.chmod(0o644)
     scene.apply("it: {test.nop: []}")
     assert mode_and_owner(lock) == ("0o600", 0)
+
+
+def test_an_archive_is_extracted_into_a_folder_of_somebody_else(scene):
+    states = extract(scene, 1).replace("/d,", "/a,").replace("/d/new,", "/b,")
+    scene.settles(states)
+    for folder in ("a", "b"):
+        assert mode_and_owner(scene.home / folder) == ("0o755", OWNER)
+        assert mode_and_owner(scene.home / folder / "f0")[1] == OWNER
+        assert (scene.home / folder / "f0").read_text() == "1\n"
+    subprocess.run([PROGRAM, "--local", "--data-dir", scene.root / "data", "state.revert", "work"], check=True, capture_output=True)
+    assert not list(scene.home.iterdir())
+    assert not [path for path in (scene.root / "data").iterdir() if path.name.startswith(".zester-")]

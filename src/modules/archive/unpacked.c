@@ -1,7 +1,6 @@
 #include "modules/archive/unpacked.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,10 @@
 #include "sys/fd.h"
 #include "sys/path.h"
 #include "sys/pool.h"
+#include "sys/site.h"
 #include "sys/tree.h"
 
+#define MARK_MODE     0644
 #define MARK_FILE_MAX ((size_t)256 << 20)
 #define MARK_DIGITS   16
 
@@ -139,50 +140,73 @@ static struct str mark_text(struct state_run *run, const struct unpacked_wish *w
     return buf_copy(&out, run->arena);
 }
 
-/* An empty folder beside the target, on the same file system, with a path without links. */
-static int make_stage(struct state_run *run, const struct unpacked_wish *wish, const char **ret,
-                      struct err *err)
+static int walk_stage(struct state_run *run, const char *folder, struct site *ret, struct err *err)
 {
     char name[FS_TEMP_NAME_SIZE], real[PATH_MAX];
-    const char *parent = path_dirname(run->arena, wish->folder);
 
-    if (parent_make(run, wish->folder, wish->makedirs, NULL, err) < 0)
-        return -1;
-    if (!realpath(parent, real))
-        return err_set(err, ERR_NOT_FOUND, "folder '%s' does not exist", parent);
+    if (!realpath(folder, real))
+        return err_set(err, ERR_NOT_FOUND, "folder '%s' does not exist", folder);
     fs_temp_name(name);
-    *ret = path_join(run->arena, real, name);
-    return fs_mkdirs(*ret, 0700, err);
+    return site_walk(ret, path_join(run->arena, real, name), 0, err);
+}
+
+/* An empty folder beside the target, on the same file system, with a path without links. The
+ * library writes by paths: where somebody else could swap one for a link, the stage is among our
+ * own data instead, and is renamed or copied from there. */
+static int make_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *ret,
+                      struct err *err)
+{
+    const struct fs_attr private = { 0700, FS_KEEP, FS_KEEP };
+
+    if (parent_make(run, wish->folder, wish->makedirs, NULL, err) < 0 ||
+        walk_stage(run, path_dirname(run->arena, wish->folder), ret, err) < 0)
+        return -1;
+    if (!site_is_guarded(ret)) {
+        site_done(ret);
+        if (walk_stage(run, run->host->data_dir, ret, err) < 0)
+            return -1;
+    }
+    return site_mkdir(ret, &private, err);
 }
 
 /* All of the stage is on disk: one call for the file system, since an archive may hold a million
  * files. It tells of writes that failed after they were accepted. */
-static int sync_stage(const char *stage, struct err *err)
+static int sync_stage(struct site *stage, struct err *err)
 {
-    AUTO_FD int fd = open(stage, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FD int fd = -1;
     int rc;
 
-    if (fd < 0)
-        return err_sys(err, errno, "open '%s'", stage);
+    if (site_open(stage, &fd, err) < 0)
+        return -1;
     pool_block_begin();
     rc = syncfs(fd);
     pool_block_end();
-    return rc < 0 ? err_sys(err, errno, "sync '%s'", stage) : 0;
+    return rc < 0 ? err_sys(err, errno, "sync '%s'", stage->path) : 0;
 }
 
-static int move_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
-                      struct str mark, struct err *err)
+static int write_mark(struct state_run *run, const struct unpacked_wish *wish,
+                      const struct site *stage, struct str mark, struct err *err)
 {
+    AUTO_SITE struct site site = SITE_INIT;
+    AUTO_FD int fd = -1;
+
+    if (site_walk(&site, path_join(run->arena, stage->path, mark_name(run, wish)), 0, err) < 0 ||
+        site_create(&site, &fd, err) < 0 || fd_write(fd, mark.p, mark.n, err) < 0)
+        return err_wrap(err, "list what was extracted");
+    return fchmod(fd, MARK_MODE) < 0 ? err_sys(err, errno, "set the mode of '%s'", site.path) : 0;
+}
+
+static int move_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
+                      struct site *target, struct str mark, struct err *err)
+{
+    const struct fs_attr attr = { 0755, wish->options.uid, wish->options.gid };
+
     if (state_note(run, "made", value_text(mark_name(run, wish)), err) < 0 ||
-        fs_write(path_join(run->arena, stage, mark_name(run, wish)), mark, 0644, err) < 0 ||
-        fs_chmod(stage, 0755, err) < 0)
+        write_mark(run, wish, stage, mark, err) < 0 || site_set(stage, &attr, err) < 0)
         return -1;
-    if ((wish->options.uid != FS_KEEP || wish->options.gid != FS_KEEP) &&
-        fs_chown(stage, wish->options.uid, wish->options.gid, err) < 0)
+    if (sync_stage(stage, err) < 0 || site_rename(stage, target, err) < 0)
         return -1;
-    if (sync_stage(stage, err) < 0 || fs_rename(stage, wish->folder, err) < 0)
-        return -1;
-    return fs_sync_folder(path_dirname(run->arena, wish->folder), err);
+    return site_sync(target, err);
 }
 
 /* --- into a folder that is there ----------------------------------------------------------------
@@ -297,12 +321,12 @@ static int remove_others(struct state_run *run, const struct unpacked_wish *wish
     return 0;
 }
 
-static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
-                       struct str mark, struct err *err)
+static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
+                       const struct site *stage, struct str mark, struct err *err)
 {
-    struct merge merge = { run, stage, wish->folder, MAP_INIT_IN(run->arena) };
+    struct merge merge = { run, stage->path, wish->folder, MAP_INIT_IN(run->arena) };
 
-    if (remove_others(run, wish, err) < 0 || tree_walk(stage, on_entry, &merge, err) < 0)
+    if (remove_others(run, wish, err) < 0 || tree_walk_at(stage, on_entry, &merge, err) < 0)
         return -1;
     return change_write(run, path_join(run->arena, wish->folder, mark_name(run, wish)), mark, NULL,
                         err);
@@ -312,11 +336,16 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish, 
 
 /* Archives bring them, and their owner, unlike root, must open them up before what they hold can
  * be removed. The removal tells what was not possible. */
-static int open_up(const struct tree_entry *entry, mode_t more)
+static void open_up(const struct tree_entry *entry, mode_t more)
 {
+    const struct fs_attr attr = { entry->info.mode | more, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
+    struct err ignored;
+
     if (geteuid() == 0 || (entry->info.mode & S_IRWXU) == S_IRWXU)
-        return 0;
-    return fchmodat(entry->folder, entry->name, entry->info.mode | more, AT_SYMLINK_NOFOLLOW);
+        return;
+    tree_site(entry, &site);
+    (void)site_set(&site, &attr, &ignored);
 }
 
 static int open_folder(void *self, enum tree_step step, const struct tree_entry *entry,
@@ -325,51 +354,64 @@ static int open_folder(void *self, enum tree_step step, const struct tree_entry 
     (void)self;
     (void)err;
     if (step == TREE_ENTER)
-        (void)open_up(entry, S_IRWXU);
+        open_up(entry, S_IRWXU);
     return 0;
 }
 
-static void remove_stage(const char *stage)
+static void remove_stage(struct site *stage)
 {
     struct err ignored; /* gone already when it became the folder */
 
-    (void)tree_walk(stage, open_folder, NULL, &ignored);
-    (void)tree_remove(stage, &ignored);
+    if (site_look(stage, &ignored) < 0 || stage->info.kind == FS_NONE)
+        return;
+    (void)tree_walk_at(stage, open_folder, NULL, &ignored);
+    (void)tree_remove_at(stage, &ignored);
 }
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static int extract(struct state_run *run, const struct unpacked_wish *wish, const char *stage,
+/* In one step where that is possible, else file by file. */
+static int publish(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
+                   struct str mark, struct err *err)
+{
+    const struct change_attr attr = { 0755, wish->options.uid, wish->options.gid };
+    AUTO_SITE struct site target = SITE_INIT;
+
+    if (site_walk(&target, wish->folder, SITE_FOLLOW, err) < 0)
+        return -1;
+    if (target.info.kind == FS_NONE && target.above.device == stage->info.device)
+        return move_stage(run, wish, stage, &target, mark, err);
+    if (target.info.kind == FS_NONE && change_mkdir(run, wish->folder, &attr, err) < 0)
+        return -1;
+    if (target.info.kind != FS_FOLDER && target.info.kind != FS_NONE)
+        return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", wish->folder,
+                       fs_kind_name(target.info.kind));
+    return merge_stage(run, wish, stage, mark, err);
+}
+
+static int extract(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
                    struct unpack_entries *ret, struct err *err)
 {
     struct unpack_options options = wish->options;
-    struct fs_info info;
-    struct str mark;
 
-    options.folder = stage;
+    options.folder = stage->path;
     options.cancel = run->host->cancel;
     if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
-        check_top(run, wish, ret, err) < 0 || fs_stat(wish->folder, &info, err) < 0)
+        check_top(run, wish, ret, err) < 0)
         return -1;
-    mark = mark_text(run, wish, ret);
-    if (info.kind == FS_NONE)
-        return move_stage(run, wish, stage, mark, err);
-    if (info.kind != FS_FOLDER)
-        return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", wish->folder,
-                       fs_kind_name(info.kind));
-    return merge_stage(run, wish, stage, mark, err);
+    return publish(run, wish, stage, mark_text(run, wish, ret), err);
 }
 
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
-    const char *stage = NULL;
+    AUTO_SITE struct site stage = SITE_INIT;
     struct unpack_entries entries = { 0 };
     int result;
 
     if (make_stage(run, wish, &stage, err) < 0)
         return -1;
-    result = extract(run, wish, stage, &entries, err);
-    remove_stage(stage);
+    result = extract(run, wish, &stage, &entries, err);
+    remove_stage(&stage);
     if (result < 0)
         return -1;
     buf_clear(&run->text);
@@ -389,28 +431,36 @@ struct removal {
 };
 
 /* All else is gone, and known to be: a revert that is stopped before finds the list again. */
-static int remove_mark(const struct removal *removal, const struct tree_entry *entry,
-                       struct err *err)
+static int remove_mark(const struct removal *removal, struct site *folder, struct err *err)
 {
-    AUTO_FD int fd =
-        openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct fs_info unknown = { .kind = FS_FILE };
+    AUTO_SITE struct site mark = SITE_INIT;
+    AUTO_FD int fd = -1;
 
-    if (fd < 0 || fsync(fd) < 0 || (unlinkat(fd, removal->mark, 0) < 0 && errno != ENOENT))
-        return err_sys(err, errno, "remove '%s/%s'", removal->folder, removal->mark);
-    return 0;
+    if (site_open(folder, &fd, err) < 0)
+        return -1;
+    if (fd < 0 || fsync(fd) < 0)
+        return err_sys(err, fd < 0 ? ENOENT : errno, "sync '%s'", folder->path);
+    site_enter(&mark, fd, &folder->info, removal->mark,
+               path_join(&arena, folder->path, removal->mark), &unknown);
+    return site_unlink(&mark, err);
 }
 
 static int remove_ours(struct removal *removal, enum tree_step step, const struct tree_entry *entry,
                        struct err *err)
 {
-    if (step == TREE_LEAVE && entry->depth == 0 && remove_mark(removal, entry, err) < 0)
+    AUTO_SITE struct site site = SITE_INIT;
+
+    tree_site(entry, &site);
+    if (step == TREE_LEAVE && entry->depth == 0 && remove_mark(removal, &site, err) < 0)
         return -1;
-    if (unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) == 0)
+    if ((step == TREE_LEAVE ? site_rmdir : site_unlink)(&site, err) == 0)
         return 0;
-    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT && errno != EBUSY)
-        return err_sys(err, errno, "remove '%s'", entry->path);
+    if (err->errnum != ENOTEMPTY && err->errnum != EEXIST && err->errnum != EBUSY)
+        return -1;
     if (step == TREE_LEAVE)
-        (void)open_up(entry, 0); /* it stays: close it again */
+        open_up(entry, 0); /* it stays: close it again */
     removal->left |= entry->depth == 0;
     return 0;
 }
@@ -427,7 +477,7 @@ static int remove_entry(void *self, enum tree_step step, const struct tree_entry
         return 0;
     if (step != TREE_ENTER)
         return remove_ours(removal, step, entry, err);
-    (void)open_up(entry, S_IRWXU);
+    open_up(entry, S_IRWXU);
     return 0;
 }
 
@@ -438,12 +488,23 @@ static void add_ours(struct removal *removal, struct str path)
             map_set(&removal->ours, str_slice(path, 0, n), removal);
 }
 
+static int read_mark(struct state_run *run, const char *folder, const char *name, struct str *ret,
+                     struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path_join(run->arena, folder, name), SITE_RETURN, err) < 0)
+        return -1;
+    return site_read(run->arena, &site, MARK_FILE_MAX, ret, err);
+}
+
 /* Only what the archive brought goes, as the mark in the folder tells it. */
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
 {
     const struct value *made = state_noted(run, "made");
     struct removal removal = { .folder = path_normalise(run->arena, folder),
                                .ours = MAP_INIT_IN(run->arena) };
+    AUTO_SITE struct site site = SITE_INIT;
     struct line line;
     struct str text;
 
@@ -451,8 +512,8 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
         state_unchanged(run); /* what went into a folder that was there has images */
         return 0;
     }
-    if (fs_read(run->arena, path_join(run->arena, folder, made->s.p), MARK_FILE_MAX, &text, err) <
-        0)
+    if (read_mark(run, removal.folder, made->s.p, &text, err) < 0 ||
+        site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;
     if (!text.p) {
         state_say(run, "left %s: nothing tells any more what was extracted", folder);
@@ -463,7 +524,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     while (text.p && lines_next(&text, &line))
         add_ours(&removal, line.text);
     removal.mark = made->s.p;
-    if (tree_walk(removal.folder, remove_entry, &removal, err) < 0)
+    if (tree_walk_at(&site, remove_entry, &removal, err) < 0)
         return -1;
     state_say(run,
               removal.left ? "removed what was extracted into %s; what else is there stays"

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/utf8.h"
 
 /* Room for the words of the library about a mistake. */
 #define MESSAGE_SIZE 256
@@ -15,7 +16,8 @@
 
 struct matcher {
     pcre2_code *code;
-    uint32_t groups; /* the whole match included */
+    pcre2_code *strict; /* for texts that are known to be UTF-8; NULL without MATCHER_MANY */
+    uint32_t groups;    /* the whole match included */
 };
 
 static void *take(size_t size, void *arena)
@@ -32,7 +34,7 @@ static void give_back(void *p, void *arena)
 
 static uint32_t options_of(unsigned flags)
 {
-    return PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_MATCH_INVALID_UTF |
+    return PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C |
            (flags & MATCHER_IGNORE_CASE ? PCRE2_CASELESS : 0) |
            (flags & MATCHER_MULTILINE ? PCRE2_MULTILINE : 0) |
            (flags & MATCHER_DOTALL ? PCRE2_DOTALL : 0) |
@@ -56,8 +58,9 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     pcre2_general_context *memory = pcre2_general_context_create(take, give_back, arena);
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
 
-    matcher->code = pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
-                                  options_of(flags), &problem, &at, context);
+    matcher->code =
+        pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
+                      options_of(flags) | PCRE2_MATCH_INVALID_UTF, &problem, &at, context);
     if (!matcher->code) {
         if (reterr_at)
             *reterr_at = at < pattern.n ? at : pattern.n;
@@ -67,6 +70,10 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     }
     (void)pcre2_pattern_info(matcher->code, PCRE2_INFO_CAPTURECOUNT, &matcher->groups);
     matcher->groups++;
+    matcher->strict = flags & MATCHER_MANY
+                          ? pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
+                                          options_of(flags), &problem, &at, context)
+                          : NULL;
     *ret_matcher = matcher;
     return 0;
 }
@@ -84,8 +91,8 @@ static void read_groups(pcre2_match_data *data, uint32_t count, struct matcher_m
     }
 }
 
-int matcher_find(const struct matcher *matcher, struct str text, size_t from,
-                 struct matcher_match *ret_match, bool *ret_found, struct err *err)
+static int find(const struct matcher *matcher, bool strict, struct str text, size_t from,
+                struct matcher_match *ret_match, bool *ret_found, struct err *err)
 {
     uint32_t groups = ret_match ? matcher->groups : 1;
     /* On the heap: the arena of the pattern may be shared by threads. */
@@ -97,8 +104,9 @@ int matcher_find(const struct matcher *matcher, struct str text, size_t from,
         abort(); /* out of memory ends the process */
     (void)pcre2_set_match_limit(limits, MATCHER_STEPS_MAX);
     (void)pcre2_set_heap_limit(limits, (uint32_t)(MATCHER_MEMORY_MAX >> 10));
-    result = pcre2_match(matcher->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, from, 0, data,
-                         limits);
+    result =
+        pcre2_match(strict ? matcher->strict : matcher->code, (PCRE2_SPTR)(text.p ? text.p : ""),
+                    text.n, from, strict ? PCRE2_NO_UTF_CHECK : 0, data, limits);
     if (result >= 0 && ret_match)
         read_groups(data, matcher->groups, ret_match);
     pcre2_match_context_free(limits);
@@ -109,6 +117,23 @@ int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                        MATCHER_STEPS_MAX, MATCHER_MEMORY_MAX);
     *ret_found = result >= 0;
     return 0;
+}
+
+int matcher_find(const struct matcher *matcher, struct str text, size_t from,
+                 struct matcher_match *ret_match, bool *ret_found, struct err *err)
+{
+    return find(matcher, false, text, from, ret_match, ret_found, err);
+}
+
+struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text)
+{
+    return (struct matcher_scan){ matcher, text, matcher->strict && utf8_is_valid(text) };
+}
+
+int matcher_scan_find(const struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
+                      bool *ret_found, struct err *err)
+{
+    return find(scan->matcher, scan->strict, scan->text, from, ret_match, ret_found, err);
 }
 
 struct str matcher_text(const struct matcher_match *match, struct str text, size_t group)

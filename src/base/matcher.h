@@ -34,6 +34,7 @@ enum matcher_flag {
     MATCHER_DOTALL = 4,    /* . matches line ends too */
     MATCHER_VERBOSE = 8,   /* blanks and comments in the pattern mean nothing */
     MATCHER_ANCHORED = 16, /* only right where a search begins */
+    MATCHER_MANY = 32,     /* for matcher_scan */
 };
 
 /* Bytes of a text; `start` is STR_NONE for a group that took no part. */
@@ -55,6 +56,18 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
  * one. Fails with ERR_LIMIT only. */
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err);
+
+/* Many searches in one text: what is the same for all of them is done once, so that all together
+ * take time in proportion to the text. For patterns with MATCHER_MANY. */
+struct matcher_scan {
+    const struct matcher *matcher;
+    struct str text;
+    bool strict;
+};
+struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text);
+/* As matcher_find. `from` is where a character begins. */
+int matcher_scan_find(const struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
+                      bool *ret_found, struct err *err);
 
 /* How many groups it has, the whole match included; those beyond MATCHER_GROUPS_MAX count too. */
 size_t matcher_groups(const struct matcher *matcher);

@@ -40,9 +40,10 @@ static void on_signal(int signo)
 static void watch_signals(struct cancel *cancel, int64_t timeout)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
+    /* the timer counts microseconds, and none of them is no limit */
+    const int64_t us = timeout / CLOCK_US + (timeout % CLOCK_US > 0);
     const struct itimerval timer = {
-        .it_value = { (time_t)(timeout / CLOCK_SECOND),
-                      (suseconds_t)(timeout % CLOCK_SECOND / CLOCK_US) },
+        .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) },
     };
     struct sigaction action = { .sa_handler = on_signal,
                                 .sa_flags = SA_RESTART | (int)SA_RESETHAND };

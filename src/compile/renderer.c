@@ -13,6 +13,7 @@
 #include "state/host.h"
 #include "compile/salt.h"
 #include "compile/tree.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/path.h"
 
@@ -108,6 +109,13 @@ static int64_t now(void *user)
     return clock_now();
 }
 
+static bool is_stopped(void *user)
+{
+    const struct renderer *renderer = user;
+
+    return cancel_is_raised(renderer->host->cancel);
+}
+
 static uint64_t random_number(void *user)
 {
     uint64_t number = 0;
@@ -136,6 +144,7 @@ static void make_environment(struct renderer *renderer)
         .builtins = &filter_builtins,
         .load = host->tree ? load : NULL,
         .about = about,
+        .is_stopped = is_stopped,
         .now = now,
         .random = random_number,
         .user = renderer,

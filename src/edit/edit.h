@@ -72,11 +72,13 @@ int edit_line(struct str text, const struct edit_line *args, struct buf *out, st
 
 struct edit_replace {
     const struct matcher *pattern;
-    struct str repl;      /* with \1 \g<name> $1 ${1} ${name}, and \n \t \\ \$ */
-    bool literal;         /* nothing in repl is special */
-    size_t count;         /* at most so many; 0: all */
-    bool append, prepend; /* add not_found when nothing matched; append wins */
-    struct str not_found; /* what to add; a NULL view: repl as it is */
+    struct str repl;                      /* with \1 \g<name> $1 ${1} ${name}, and \n \t \\ \$ */
+    bool literal;                         /* nothing in repl is special */
+    size_t count;                         /* at most so many; 0: all */
+    bool append, prepend;                 /* add not_found when nothing matched; append wins */
+    struct str not_found;                 /* what to add; a NULL view: repl as it is */
+    bool (*is_stopped)(const void *user); /* the edit ends with ERR_CANCELED; NULL: never */
+    const void *user;
 };
 
 /* What stands in the text as its own replacement already is left alone: `foo` to `foobar` settles

@@ -7,6 +7,9 @@
 #include "base/utf8.h"
 #include "edit/lines.h"
 
+/* Matches between two looks at whether to go on. */
+#define LOOK_EVERY 64
+
 struct expansion {
     const struct edit_replace *args;
     const struct matcher_match *match; /* NULL: nothing matched, and groups are empty */
@@ -163,12 +166,15 @@ static void replace_match(const struct edit_replace *args, struct str text,
 static int replace_all(struct str text, const struct edit_replace *args, struct buf *out,
                        size_t *ret_found, struct err *err)
 {
+    const struct matcher_scan scan = matcher_scan(args->pattern, text);
     struct matcher_match match;
     size_t from = 0, done = 0, n = 0;
     bool found = true;
 
     while (from <= text.n && (args->count == 0 || n < args->count) && !out->full) {
-        if (matcher_find(args->pattern, text, from, &match, &found, err) < 0)
+        if (args->is_stopped && n % LOOK_EVERY == 0 && args->is_stopped(args->user))
+            return err_set(err, ERR_CANCELED, "canceled while text was replaced");
+        if (matcher_scan_find(&scan, from, &match, &found, err) < 0)
             return -1;
         if (!found || match.groups[0].start > match.groups[0].end) /* \K can turn it round */
             break;

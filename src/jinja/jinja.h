@@ -64,6 +64,7 @@ struct jinja_options {
     /* What the host tells a template that is imported without context, a map in `arena`: where it
      * is, and what every template sees. NULL: such a template sees globals only. */
     const struct value *(*about)(void *user, const char *template, struct arena *arena);
+    bool (*is_stopped)(void *user); /* whether to end now, with an error; NULL: never */
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     uint64_t (*random)(void *user); /* for `random` and `shuffle`; NULL: they are errors */
     void *user;

@@ -81,6 +81,8 @@ static int look(struct render *render)
     const struct jinja_limits *limits = &render->options->limits;
 
     render->next_look = render->steps + STEPS_A_LOOK;
+    if (render->options->is_stopped && render->options->is_stopped(render->options->user))
+        return render_fail(render, RENDER_LIMIT, "canceled while the template was rendered");
     if (limits->steps > 0 && render->steps > limits->steps)
         return render_fail(render, RENDER_LIMIT,
                            "the template runs more than the limit of %llu steps",

@@ -12,6 +12,7 @@
 #include "compile/plan.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
+#include "sys/cancel.h"
 #include "sys/fs.h"
 
 struct step {
@@ -95,7 +96,9 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
 static int check(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
+    const struct cancel *before;
     bool created;
+    int rc;
 
     if (step->unknown)
         return 0;
@@ -111,7 +114,10 @@ static int check(struct step *step, struct err *err)
         run->differs = true;
         return 0;
     }
-    return excuse(step, step->state->module->check(run, step->args, err));
+    before = cancel_heed(run->host->cancel);
+    rc = step->state->module->check(run, step->args, err);
+    (void)cancel_heed(before);
+    return excuse(step, rc);
 }
 
 /* --- apply --------------------------------------------------------------------------- */
@@ -177,6 +183,7 @@ static void end(struct step *step, int rc)
 static int apply(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
+    const struct cancel *before;
     int rc;
 
     if (!step->state->module->apply)
@@ -184,7 +191,9 @@ static int apply(struct step *step, struct err *err)
                        step->state->module->name);
     if (begin(step, err) < 0)
         return -1;
+    before = cancel_heed(run->host->cancel);
     rc = step->state->module->apply(run, step->args, err);
+    (void)cancel_heed(before);
     end(step, rc);
     if (rc < 0 || guard_check(run, step->state, err) < 0)
         return -1;

@@ -9,6 +9,7 @@
 #include "state/host.h"
 #include "state/module.h"
 #include "compile/tree.h"
+#include "run/fetched.h"
 #include "run/source_hash.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"
@@ -37,19 +38,13 @@ static int fetch_source(struct arena *arena, const struct state_host *host, cons
 static int read_remote(struct arena *arena, const struct state_host *host, const char *source,
                        const struct source_hash *hash, struct str *ret, struct err *err)
 {
-    const char *folder = path_join(arena, host->data_dir, "fetched");
-    const char *kept = path_join(arena, folder, arena_str(arena, hash->digits).p);
-    const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
-
-    if (fs_read(arena, kept, SOURCE_SIZE_MAX, ret, err) == 0 && ret->p &&
-        source_hash_check(hash, source, *ret, err) == 0)
+    fetched_find(arena, host, hash->digits, ret);
+    if (ret->p && source_hash_check(hash, source, *ret, err) == 0)
         return 0;
     if (fetch_source(arena, host, source, ret, err) < 0 ||
         source_hash_check(hash, source, *ret, err) < 0)
         return -1;
-    if (fs_mkdirs(folder, 0700, err) < 0)
-        return -1;
-    return fs_replace(kept, *ret, &private, err);
+    return fetched_keep(arena, host, hash->digits, *ret, err);
 }
 
 static int read_any(struct arena *arena, const struct state_host *host, const char *source,

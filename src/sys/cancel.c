@@ -42,6 +42,21 @@ bool cancel_is_raised(const struct cancel *cancel)
     return cancel && atomic_load(&cancel->raised);
 }
 
+static _Thread_local const struct cancel *heeded;
+
+const struct cancel *cancel_heed(const struct cancel *cancel)
+{
+    const struct cancel *before = heeded;
+
+    heeded = cancel;
+    return before;
+}
+
+int cancel_check(struct err *err)
+{
+    return cancel_is_raised(heeded) ? err_set(err, ERR_CANCELED, "canceled") : 0;
+}
+
 int cancel_fd(const struct cancel *cancel)
 {
     return cancel ? cancel->fd : -1;

@@ -31,4 +31,10 @@ bool cancel_is_raised(const struct cancel *cancel);
 /* -1 for a NULL token, which poll passes over. */
 int cancel_fd(const struct cancel *cancel);
 
+/* The token that long work of this thread heeds from now on, such as walks and copies, which are
+ * given none; NULL: none. Returns the one before, to be put back. */
+const struct cancel *cancel_heed(const struct cancel *cancel);
+/* Fails with ERR_CANCELED when that token is raised. */
+int cancel_check(struct err *err);
+
 #endif

@@ -182,8 +182,9 @@ IN_CHILD static int exec_program(const struct child *child)
             (void)syscall(SYS_execve, child->script[0], child->script, child->env);
             return -1;
         }
-        if (errno == EACCES)
-            denied = 1;
+        if (errno == EACCES) /* of a folder of PATH that may not be searched nothing is known */
+            denied |= child->candidates[0] == child->argv[0] ||
+                      syscall(SYS_faccessat, AT_FDCWD, *path, F_OK) == 0;
         else if (errno != ENOENT && errno != ENOTDIR)
             return -1;
     }

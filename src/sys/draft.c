@@ -18,10 +18,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 
 #define NAME_TRIES  16
-#define COPY_CHUNK  ((size_t)1 << 30)
+#define COPY_CHUNK  ((size_t)64 << 20) /* between two looks at whether to go on */
 #define COPY_BUFFER 65536
 /* The kernel's own limits on extended attributes. */
 #define XATTR_LIST_SIZE  65536
@@ -90,6 +91,8 @@ static int copy_by_hand(struct draft *draft, int from, struct err *err)
     size_t n;
 
     do {
+        if (cancel_check(err) < 0)
+            return -1;
         if (fd_read(from, chunk, COPY_BUFFER, &n, err) < 0)
             return err_wrap(err, "copy to '%s'", draft->site->path);
         if (fd_write(draft->fd, chunk, n, err) < 0)
@@ -105,9 +108,11 @@ int draft_copy(struct draft *draft, int from, struct err *err)
     if (lseek(from, 0, SEEK_CUR) == 0 && lseek(draft->fd, 0, SEEK_CUR) == 0 &&
         ioctl(draft->fd, FICLONE, from) == 0)
         return 0;
-    do
+    do {
+        if (cancel_check(err) < 0)
+            return -1;
         n = copy_file_range(from, NULL, draft->fd, NULL, COPY_CHUNK, 0);
-    while (n > 0);
+    } while (n > 0);
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
         return err_sys(err, errno, "copy to '%s'", draft->site->path);
     /* Both offsets are where it stopped. Some files, as in /proc, claim to be empty. */

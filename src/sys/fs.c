@@ -14,10 +14,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "sys/clock.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/site.h"
 
 /* What a file without a size (as in /proc) is first given room for. */
+/* Read between two looks at whether to go on. */
+#define READ_PIECE ((size_t)64 << 20)
 #define FIRST_ROOM 4096
 /* Of names for files in the making. */
 #define TEMP_PREFIX ".zester-"
@@ -118,15 +121,18 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
     room = (S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : FIRST_ROOM) + 1;
     text = arena_alloc(arena, room + 1);
     for (;;) {
+        const size_t piece = room - n < READ_PIECE ? room - n : READ_PIECE;
         size_t got;
 
-        if (fd_read(fd, text + n, room - n, &got, err) < 0)
+        if (cancel_check(err) < 0 || fd_read(fd, text + n, piece, &got, err) < 0)
             return err_wrap(err, "read '%s'", path);
         n += got;
         if (n > max)
             return too_large(path, max, err);
-        if (n < room)
+        if (got < piece)
             break;
+        if (n < room)
+            continue;
         text = arena_grow(arena, text, room + 1, room * 2 + 1);
         room *= 2;
     }

@@ -270,12 +270,10 @@ static int start_in_turn(struct run *run, const struct process_spec *spec,
     return 0;
 }
 
-int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
-                const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,
-                struct err *err)
+static int run_bounded(const struct process_spec *spec, const struct process_bounds *b,
+                       const struct cancel *cancel, struct arena *arena,
+                       struct process_result *ret_result, struct err *err)
 {
-    static const struct process_bounds none;
-    const struct process_bounds *b = bounds ? bounds : &none;
     size_t max = b->output_max > 0 ? b->output_max : PROCESS_OUTPUT_MAX;
     int64_t began;
     struct run run = { .cancel = cancel,
@@ -302,5 +300,18 @@ int process_run(const struct process_spec *spec, const struct process_bounds *bo
     quota_leave();
     buf_done(&run.out.text);
     buf_done(&run.err.text);
+    return rc;
+}
+
+int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
+                const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,
+                struct err *err)
+{
+    static const struct process_bounds none;
+    /* to end a tree of processes takes walks and reads, which the token would stop */
+    const struct cancel *before = cancel_heed(NULL);
+    const int rc = run_bounded(spec, bounds ? bounds : &none, cancel, arena, ret_result, err);
+
+    (void)cancel_heed(before);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/site.h"
 
@@ -74,6 +75,8 @@ static int visit(struct walk *walk, int folder, const struct fs_info *above, con
     };
     struct stat st;
 
+    if (cancel_check(err) < 0)
+        return -1;
     entry.path = buf_text(&walk->path);
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno == ENOENT && walk->depth > 0)

@@ -1,11 +1,18 @@
 """Runs at the limits of the system: stacks, threads, descriptors, processes, and output that nobody takes."""
+import getpass
 import os
 import shutil
+import socket
 import subprocess
+import tarfile
+import time
 
 import pytest
 
 from test_states import Machine
+
+# For a busy machine.
+SLACK = 3
 
 
 @pytest.fixture
@@ -103,3 +110,78 @@ def test_a_report_that_cannot_be_written_does_not_hide_that_the_run_finished(mac
     result = subprocess.run(["sh", "-c", f"{line.replace('web', 'no-such')} {to}"], text=True, capture_output=True,
                             check=False)
     assert result.returncode == 1 and "finished" not in result.stderr
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+def make_sparse(path, size):
+    with open(path, "wb") as file:
+        file.truncate(size)
+
+
+def make_tree(path, count=30000):
+    for i in range(count // 1000):
+        (path / f"{i}").mkdir(parents=True)
+        for k in range(1000):
+            os.symlink("x", path / f"{i}/{k}")
+
+
+def make_lines(path, count=400000, tail=b""):
+    path.write_bytes(b"".join(b"key%d = value%d\n" % (i, i) for i in range(count)) + tail)
+
+
+def make_tar(path):
+    info = tarfile.TarInfo("big")
+    info.size = 1000 << 20
+    path.write_bytes(info.tobuf())
+    with open(path, "r+b") as file:
+        file.truncate(1024 + (1000 << 20))
+
+
+# What takes long: a state, and what it works on.
+LONG = {
+    "test.sleep": ("a: {test.sleep: [{length: 60}]}", None),
+    "cmd.run": ("a: {cmd.run: [{name: 'sleep 60'}]}", None),
+    "cmd.run, a tree of processes": ("a: {cmd.run: [{name: 'sleep 60 & trap \"\" TERM; sleep 61; wait'}]}", None),
+    "a guard": ("a: {test.nop: [{unless: 'sleep 60'}]}", None),
+    "a retry": ("a: {test.fail_without_changes: [{retry: {attempts: 9, interval: 60}}]}", None),
+    "file.replace": (r"a: {file.replace: [{name: ROOT/f, pattern: '(\w+) = (\w+)', repl: '\2'}]}",
+                     lambda root: make_lines(root / "f", tail=b"\xff\n")),
+    "file.copy": ("a: {file.copy: [{name: ROOT/to, source: ROOT/f}]}", lambda root: make_sparse(root / "f", 200 << 30)),
+    "file.directory": ("a: {file.directory: [{name: ROOT/t, recurse: [mode, user], user: USER, file_mode: '0600', "
+                       "dir_mode: '0700'}]}", lambda root: make_tree(root / "t")),
+    "file.absent": ("a: {file.absent: [{name: ROOT/t}]}", lambda root: make_tree(root / "t")),
+    "a template": ("a: {file.managed: [{name: ROOT/a, template: jinja, source: 'zester://t.j2'}]}",
+                   lambda root: (root.parent / "states/t.j2").write_text(
+                       "{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}")),
+    "a template of states": ("{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}", None),
+    "archive.extracted": ("a: {archive.extracted: [{name: ROOT/to, source: ROOT/f.tar}]}",
+                          lambda root: make_tar(root / "f.tar")),
+    "a fetch": ("a: {file.managed: [{name: ROOT/a, source: 'http://127.0.0.1:PORT/x', skip_verify: true}]}", None),
+    "git.latest": ("a: {git.latest: [{name: 'http://127.0.0.1:PORT/x', target: ROOT/a}]}", None),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_run_ends_within_a_second_of_its_timeout(machine, name):
+    text, prepare = LONG[name]
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        if prepare:
+            prepare(machine.root)
+        machine.state("web", text.replace("PORT", str(deaf.getsockname()[1])).replace("USER", getpass.getuser()))
+        began = time.monotonic()
+        result = machine.run("--timeout", "200ms", "state.apply", "web", env=dict(os.environ, no_proxy="127.0.0.1"))
+        took = time.monotonic() - began
+    assert took < 1.2 + SLACK, (took, result.stdout[-500:], result.stderr[-500:])
+    assert result.returncode in (1, 2), (result.stdout, result.stderr)
+    assert name == "a retry" or "cancel" in result.stdout + result.stderr, (result.stdout, result.stderr)
+    assert [path.name for path in machine.root.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("timeout", ["1ns", "999ns", "1us"])
+def test_the_shortest_timeout_is_a_limit_and_zero_is_none(machine, timeout):
+    machine.state("web", "a: {cmd.run: [{name: 'sleep 60'}]}")
+    result = machine.run("--timeout", timeout, "state.apply", "web", status=2)
+    assert "canceled" in result.stdout
+    machine.state("web", "a: {cmd.run: [{name: 'sleep 0.01'}]}")
+    machine.run("--timeout", "0", "state.apply", "web", status=0)

@@ -300,6 +300,35 @@ def test_a_source_over_http_wants_a_hash_a_file_of_them_or_to_be_told_that_none_
     assert machine.read("app.conf") == "port=81\n"
 
 
+def test_a_dry_run_keeps_nothing_of_what_it_fetched_and_the_rest_has_a_bound(machine, web):
+    folder, url = web
+    kept = machine.folder / "data/fetched"
+    (folder / "app.conf").write_text("port=80\n")
+    digest = hashlib.sha256(b"port=80\n").hexdigest()
+    machine.state("web", f"ROOT/app.conf:\n  file.managed:\n    - source: {url}/app.conf\n"
+                         f"    - source_hash: sha256={digest}\n")
+    machine.run("state.apply", "web", "--test", status=0)
+    assert not kept.exists()
+    machine.run("state.apply", "web", status=0)
+    assert [path.name for path in kept.iterdir()] == [digest]
+    # an old one, and more than there is room for
+    for name, age, size in (("old", 31, 1), ("big", 2, 2 << 30), ("new", 1, 10)):
+        with open(kept / name, "wb") as file:
+            file.truncate(size)
+        os.utime(kept / name, (time.time() - age * 86400,) * 2)
+    (folder / "app.conf").write_text("port=81\n")
+    other = hashlib.sha256(b"port=81\n").hexdigest()
+    machine.state("web", (machine.folder / "states/web.zy").read_text().replace(digest, other))
+    machine.run("state.apply", "web", status=0)
+    assert {path.name for path in kept.iterdir()} == {digest, other, "new"}
+    # what is used is not old
+    os.utime(kept / other, (time.time() - 40 * 86400,) * 2)
+    (machine.root / "app.conf").unlink()
+    (folder / "app.conf").unlink()
+    machine.run("state.apply", "web", status=0)
+    assert time.time() - (kept / other).stat().st_mtime < 1000
+
+
 def test_the_record_has_the_promised_shape(machine):
     machine.state("web", """
 a: {test.succeed_with_changes: []}

@@ -55,7 +55,7 @@ static int run_replace(unsigned how, struct str text, struct str a, struct str b
     size_t found;
     struct err err;
 
-    if (matcher_new(&arena, a, MATCHER_MULTILINE, &pattern, NULL, &err) < 0)
+    if (matcher_new(&arena, a, MATCHER_MULTILINE | MATCHER_MANY, &pattern, NULL, &err) < 0)
         return -1;
     args.pattern = pattern;
     return edit_replace(text, &args, out, &found, &err);

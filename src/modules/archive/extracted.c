@@ -10,13 +10,14 @@
 #include "modules/archive/unpacked.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "sys/clock.h"
+#include "sys/cancel.h"
 #include "sys/fs.h"
 
 #define ARGS struct extracted_args
 
 #define STRIP_MAX 64
-/* Of an archive that comes over the network without a hash. */
+/* Hashed between two looks at whether to go on. */
+#define HASH_PIECE ((size_t)16 << 20)
 
 struct extracted_args {
     const char *name, *source, *if_missing, *options, *user, *group, *password;
@@ -135,6 +136,21 @@ static int find_options(struct state_run *run, const struct extracted_args *want
     return want->group ? attrs_find_group(run, want->group, &ret->gid, err) : 0;
 }
 
+static int hash_bytes(struct str bytes, char hex[static SHA256_HEX_SIZE], struct err *err)
+{
+    struct sha256 sha;
+
+    sha256_init(&sha);
+    for (size_t done = 0, piece; done < bytes.n; done += piece) {
+        piece = bytes.n - done < HASH_PIECE ? bytes.n - done : HASH_PIECE;
+        if (cancel_check(err) < 0)
+            return -1;
+        sha256_add(&sha, bytes.p + done, piece);
+    }
+    sha256_end_hex(&sha, hex);
+    return 0;
+}
+
 /* What the archive is known by: the declared hash, else its own, else where it is from. */
 static int find_mark(struct state_run *run, const struct extracted_args *want, const char **ret,
                      struct str *ret_bytes, struct err *err)
@@ -149,7 +165,8 @@ static int find_mark(struct state_run *run, const struct extracted_args *want, c
     }
     if (state_source(run, want->source, NULL, ret_bytes, err) < 0)
         return -1;
-    sha256_hex(ret_bytes->p, ret_bytes->n, hex);
+    if (hash_bytes(*ret_bytes, hex, err) < 0)
+        return -1;
     *ret = arena_printf(run->arena, "sha256=%s", hex);
     return 0;
 }

@@ -18,6 +18,8 @@
 #include "sys/pool.h"
 
 #define LIBRARY "libarchive.so.13"
+/* Written between two looks at whether to go on. */
+#define PIECE_MAX ((size_t)8 << 20)
 
 static struct {
     struct archive *(*read_new)(void);
@@ -208,6 +210,20 @@ static enum fs_kind kind_of(struct archive_entry *entry)
     }
 }
 
+/* A block may be all of a file. */
+static int write_pieces(struct unpacking *u, const char *bytes, size_t n, la_int64_t offset,
+                        struct err *err)
+{
+    for (size_t done = 0, piece; done < n; done += piece) {
+        piece = n - done < PIECE_MAX ? n - done : PIECE_MAX;
+        if (cancel_is_raised(u->options->cancel))
+            return err_set(err, ERR_CANCELED, "canceled while '%s' was unpacked", u->options->name);
+        if (api.write_block(u->writer, bytes + done, piece, offset + (la_int64_t)done) < ARCHIVE_OK)
+            return fail(u, u->writer, err);
+    }
+    return 0;
+}
+
 static int copy_data(struct unpacking *u, struct err *err)
 {
     la_int64_t offset;
@@ -221,14 +237,12 @@ static int copy_data(struct unpacking *u, struct err *err)
             return 0;
         if (rc != ARCHIVE_OK)
             return fail(u, u->reader, err);
-        if (cancel_is_raised(u->options->cancel))
-            return err_set(err, ERR_CANCELED, "canceled while '%s' was unpacked", u->options->name);
         u->bytes += n;
         if (u->bytes > UNPACK_BYTES_MAX)
             return err_set(err, ERR_LIMIT, "archive '%s' holds more than the limit of %llu bytes",
                            u->options->name, (unsigned long long)UNPACK_BYTES_MAX);
-        if (api.write_block(u->writer, bytes, n, offset) < ARCHIVE_OK)
-            return fail(u, u->writer, err);
+        if (write_pieces(u, bytes, n, offset, err) < 0)
+            return -1;
     }
 }
 

@@ -360,12 +360,14 @@ static int open_folder(void *self, enum tree_step step, const struct tree_entry 
 
 static void remove_stage(struct site *stage)
 {
-    struct err ignored; /* gone already when it became the folder */
+    const struct cancel *before = cancel_heed(NULL); /* also when it was canceled */
+    struct err ignored;                              /* gone already when it became the folder */
 
-    if (site_look(stage, &ignored) < 0 || stage->info.kind == FS_NONE)
-        return;
-    (void)tree_walk_at(stage, open_folder, NULL, &ignored);
-    (void)tree_remove_at(stage, &ignored);
+    if (site_look(stage, &ignored) == 0 && stage->info.kind != FS_NONE) {
+        (void)tree_walk_at(stage, open_folder, NULL, &ignored);
+        (void)tree_remove_at(stage, &ignored);
+    }
+    (void)cancel_heed(before);
 }
 
 /* --- all of it ----------------------------------------------------------------------- */

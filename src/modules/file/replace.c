@@ -5,7 +5,9 @@
 #include "modules/file/backup.h"
 #include "modules/file/editor.h"
 #include "modules/file/flags.h"
+#include "state/host.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 
 #define ARGS struct replace_args
 
@@ -45,7 +47,7 @@ static int compile(struct arena *arena, const struct replace_args *want, const s
 
     if (flags_read(want->flags, MATCHER_MULTILINE, &flags, err) < 0)
         return -1;
-    return matcher_new(arena, want->pattern, flags, ret, NULL, err);
+    return matcher_new(arena, want->pattern, flags | MATCHER_MANY, ret, NULL, err);
 }
 
 static int replace_validate(const void *args, const struct value *where, struct diags *diags)
@@ -76,6 +78,11 @@ static int plan_missing(const struct replace_args *want, struct state_run *run,
     return 0;
 }
 
+static bool is_canceled(const void *cancel)
+{
+    return cancel_is_raised(cancel);
+}
+
 static int replace_plan(struct state_run *run, const void *args, const struct editor_file *file,
                         struct editor_plan *plan, struct err *err)
 {
@@ -86,6 +93,8 @@ static int replace_plan(struct state_run *run, const void *args, const struct ed
         .count = (size_t)want->count,
         .append = want->append,
         .prepend = want->prepend,
+        .is_stopped = is_canceled,
+        .user = run->host->cancel,
         .not_found = want->has_not_found ? want->not_found : (struct str){ NULL, 0 },
     };
     const struct str pattern = want->pattern;

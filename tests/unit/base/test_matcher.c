@@ -103,3 +103,31 @@ TEST(groups_have_numbers_and_names)
     CHECK(matcher_group_named(matcher, STR("fourth")) == STR_NONE);
     CHECK(matcher_group_named(matcher, STR("")) == STR_NONE);
 }
+
+TEST(a_scan_finds_what_a_search_finds)
+{
+    static const char *const texts[] = { "a1 b22 c333", "",
+                                         "\xc3\xa4"
+                                         "1\xff"
+                                         "2",
+                                         "x\xc3" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct err err;
+
+    CHECK_INT(matcher_new(&arena, STR("\\d+"), MATCHER_MANY, &matcher, NULL, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const struct str text = str_from(texts[i]);
+        const struct matcher_scan scan = matcher_scan(matcher, text);
+        struct matcher_match one, other;
+        bool found = true, same = true;
+
+        for (size_t from = 0; found; from = one.groups[0].end) {
+            CHECK_INT(matcher_find(matcher, text, from, &one, &found, &err), 0);
+            CHECK_INT(matcher_scan_find(&scan, from, &other, &same, &err), 0);
+            CHECK_INT(same, found);
+            if (found)
+                CHECK_INT(other.groups[0].start, one.groups[0].start);
+        }
+    }
+}

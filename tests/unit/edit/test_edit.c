@@ -196,13 +196,48 @@ static void run_replace(const struct replace_case *c, const char *text, bool cou
     size_t found = 0;
     struct err err;
 
-    CHECK_INT(matcher_new(&arena, str_from(c->pattern), MATCHER_MULTILINE, &pattern, NULL, &err),
+    CHECK_INT(matcher_new(&arena, str_from(c->pattern), MATCHER_MULTILINE | MATCHER_MANY, &pattern,
+                          NULL, &err),
               0);
     args.pattern = pattern;
     CHECK_INT(edit_replace(str_from(text), &args, &out, &found, &err), 0);
     CHECK_STR(buf_text(&out), c->after);
     if (count)
         CHECK_INT(found, c->found);
+}
+
+/* 200,000 lines, each with a match: what looks at the whole text for each of them takes minutes. */
+TEST(many_matches_take_time_in_proportion)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT), out = BUF_INIT(EDIT_SIZE_MAX);
+    struct edit_replace args = { .repl = STR("v\\1") };
+    size_t found = 0;
+    struct err err;
+
+    for (int i = 0; i < 200000; i++)
+        buf_printf(&text, "key%d = value%d\n", i, i);
+    CHECK_INT(matcher_new(&arena, STR("value(\\d+)"), MATCHER_MANY, &args.pattern, NULL, &err), 0);
+    CHECK_INT(edit_replace(buf_view(&text), &args, &out, &found, &err), 0);
+    CHECK_INT(found, 200000);
+}
+
+static bool is_stopped(const void *user)
+{
+    return user != NULL;
+}
+
+TEST(a_replacement_can_be_stopped)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
+    struct edit_replace args = { .repl = STR("b"), .is_stopped = is_stopped, .user = &args };
+    size_t found;
+    struct err err;
+
+    CHECK_INT(matcher_new(&arena, STR("a"), MATCHER_MANY, &args.pattern, NULL, &err), 0);
+    CHECK_INT(edit_replace(STR("aaa"), &args, &out, &found, &err), -1);
+    CHECK_INT(err.code, ERR_CANCELED);
 }
 
 TEST(what_matches_a_pattern_is_replaced_once)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -370,4 +371,33 @@ TEST(no_child_costs_a_copy_of_our_memory)
     (void)run(&(struct process_spec){ .command = "true", .cgroup = &cgroup });
     CHECK(faults_of_writing(memory, size) < (long)pages / 2);
     close_group(&cgroup);
+}
+
+TEST(a_program_that_is_nowhere_is_not_found_although_a_folder_may_not_be_searched)
+{
+    static const gid_t nobody[] = { 65534 };
+    static const struct process_user user = { 65534, 65534, nobody, 1 };
+    char closed[] = "/tmp/zester-closed-XXXXXX";
+    char path[128], file[128];
+    const char *env[] = { path, NULL };
+    struct process_spec spec = { .argv = (const char *const[]){ "no-such-program", NULL },
+                                 .env = env };
+
+    CHECK(mkdtemp(closed) != NULL);
+    CHECK_INT(chmod(closed, 0700), 0);
+    (void)snprintf(path, sizeof(path), "PATH=%s:/usr/bin", closed);
+    (void)snprintf(file, sizeof(file), "%s/no-such-program", closed);
+    if (geteuid() == 0)
+        spec.user = &user;
+    else
+        CHECK_INT(chmod(closed, 0), 0);
+    CHECK_HAS(failure(&spec), "No such file or directory");
+
+    /* there, and not to be run: that is another error */
+    CHECK_INT(chmod(closed, 0755), 0);
+    FILE *out = fopen(file, "w");
+    CHECK(out && fclose(out) == 0);
+    CHECK_HAS(failure(&spec), "Permission denied");
+    CHECK_INT(unlink(file), 0);
+    CHECK_INT(rmdir(closed), 0);
 }

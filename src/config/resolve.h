@@ -21,6 +21,7 @@
 #ifndef CONFIG_RESOLVE_H
 #define CONFIG_RESOLVE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,9 @@ struct resolve_context {
 
 struct resolver *resolver_new(const struct config *config);
 void resolver_free(struct resolver *resolver);
+/* What is evaluated from now on fails soon after another thread has set the flag; NULL: never.
+ * Kept, not copied. */
+void resolver_set_cancel(struct resolver *resolver, const atomic_bool *canceled);
 
 /* Everything for one start. Returns -1 when it added to `diags`. */
 int resolve_service(struct resolver *resolver, const struct config_service *service,

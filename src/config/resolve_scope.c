@@ -282,6 +282,11 @@ void resolver_free(struct resolver *r)
     mem_free_auto(&r);
 }
 
+void resolver_set_cancel(struct resolver *r, const atomic_bool *canceled)
+{
+    r->script.canceled = canceled;
+}
+
 void resolve_scope_begin(struct resolver *r, const struct config_service *service,
                          const struct resolve_context *context, struct arena *arena,
                          struct diags *diags)

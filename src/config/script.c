@@ -15,10 +15,15 @@
 
 /* --- the world a script may see ----------------------------------------------------------- */
 
-static int64_t monotonic(void *user)
+static bool is_canceled(const struct script *script)
 {
-    (void)user;
-    return clock_real();
+    return script->canceled && atomic_load(script->canceled);
+}
+
+/* For one that is canceled, time is over. */
+static int64_t read_clock(void *user)
+{
+    return is_canceled(user) ? INT64_MAX / 2 : clock_real();
 }
 
 static int64_t seconds_now(void *user)
@@ -100,11 +105,12 @@ void script_touch(struct script *script)
 
 static int open_sandbox(struct script *script, struct err *err)
 {
-    static const struct sandbox_options options = {
+    const struct sandbox_options options = {
         .nanoseconds_max = SANDBOX_TIME_DEFAULT,
-        .clock = monotonic,
+        .clock = read_clock,
         .now = seconds_now,
         .utc_offset = utc_offset,
+        .user = script,
     };
 
     script->sandbox = sandbox_new(&options);
@@ -145,6 +151,8 @@ int script_eval(struct script *script, const struct value *v, struct arena *aren
         *ret = *v;
         return 0;
     }
+    if (is_canceled(script))
+        return value_diag(diags, v, "canceled");
     if (script_start(script, v, diags) < 0)
         return -1;
     return expr_eval_value(script->sandbox, v, arena, ret, diags);

@@ -13,6 +13,7 @@
 #ifndef CONFIG_SCRIPT_H
 #define CONFIG_SCRIPT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct arena;
@@ -31,9 +32,10 @@ struct script {
     script_open_fn *open;      /* or NULL */
     script_provide_fn *provide;
     void *user;
-    struct sandbox *sandbox; /* NULL: not needed so far */
-    bool current;            /* the variables show what is */
-    bool broken;             /* the chunk failed; told once for each evaluation */
+    struct sandbox *sandbox;     /* NULL: not needed so far */
+    bool current;                /* the variables show what is */
+    const atomic_bool *canceled; /* set by another thread: no evaluation goes on; or NULL */
+    bool broken;                 /* the chunk failed; told once for each evaluation */
 };
 
 void script_init(struct script *script, const struct value *chunk, script_provide_fn *provide,

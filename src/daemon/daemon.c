@@ -491,7 +491,8 @@ int daemon_init(struct daemon *daemon, struct err *err)
         watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
         scribe_start(&daemon->scribe, daemon->loop, err) < 0 ||
-        chores_open(&daemon->chores, daemon->loop, err) < 0)
+        chores_open(&daemon->chores, daemon->loop, err) < 0 ||
+        chores_open_workers(&daemon->evaluators, daemon->loop, CHORES_COMPUTING, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
     daemon->trees.mark = daemon->mark;
@@ -516,6 +517,7 @@ void daemon_done(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry)
         project_free(entry->value);
     map_done(&daemon->projects);
+    chores_close(&daemon->evaluators);
     chores_close(&daemon->chores);
     scribe_stop(&daemon->scribe);
     if (daemon->loop) {

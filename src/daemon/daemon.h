@@ -3,11 +3,12 @@
  *
  *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
  *
- * One loop, a thread that writes logs (daemon/scribe.h), and workers that read them for clients
- * (daemon/stream.h, sys/chore.h). Callbacks of processes, pipes and clients mark what changed;
- * after each turn daemon_step lets every engine settle, asks the calls that wait (daemon/call.h),
- * writes what clients are owed, and saves states. So a call never runs in the middle of another
- * one, and the engine is never changed from its own sink.
+ * One loop, a thread that writes logs (daemon/scribe.h), workers that read them for clients
+ * (daemon/stream.h, sys/chore.h), and workers that evaluate expressions (supervise/evaluate.h).
+ * Callbacks of processes, pipes and clients mark what changed; after each turn daemon_step lets
+ * every engine settle, asks the calls that wait (daemon/call.h), writes what clients are owed, and
+ * saves states. So a call never runs in the middle of another one, and the engine is never changed
+ * from its own sink.
  *
  * Memory: daemon_done frees. Threads: the loop's.
  */
@@ -48,10 +49,11 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    struct scribe scribe; /* who writes logs */
-    struct chores chores; /* who reads them */
-    const char *cgroup;   /* all that we start is below; NULL: sessions */
-    struct cgroup group;  /* that one, locked */
+    struct scribe scribe;     /* who writes logs */
+    struct chores chores;     /* who reads them */
+    struct chores evaluators; /* who evaluates expressions of services */
+    const char *cgroup;       /* all that we start is below; NULL: sessions */
+    struct cgroup group;      /* that one, locked */
     const char *births_path;
     int births;          /* for sessions: the list of all that we started; -1: none */
     uint64_t mark;       /* likewise: what is in their environment */

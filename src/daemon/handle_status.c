@@ -172,9 +172,13 @@ static struct value why_stored(struct call *call, const struct record_service *s
     struct value_map *map = value_map_new(&call->arena, 6);
     const struct history_page *page = history_page(book, service->name);
     struct record_service one = *service;
-    const char *reason = one.reason ? one.reason : "the config is not loaded";
+    const char *reason;
 
     record_settle(&one);
+    reason = !one.reason ? "the config is not loaded"
+             : one.record.status == STATUS_STOPPED
+                 ? arena_printf(&call->arena, "%s; the config is not loaded", one.reason)
+                 : one.reason;
     put(call, map, "service", value_text(one.name));
     put(call, map, "status", value_text(status_name(one.record.status)));
     put(call, map, "reason", value_text(reason));

@@ -212,6 +212,7 @@ static void build(struct project *project)
         .loop = daemon->loop,
         .home = &daemon->trees,
         .files = &daemon->files,
+        .chores = &daemon->evaluators,
         .config = project->config,
         .group = arena_strndup(&project->arena, project->hash, GROUP_NAME),
         .outputs = path_join(&project->arena, project->folder, "outputs"),

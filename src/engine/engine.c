@@ -48,6 +48,7 @@ static void init_service(struct engine *engine, uint32_t index)
     service->reason.max = service->cause.max = SERVICE_REASON_MAX;
     service->asked.max = SERVICE_ASKER_MAX;
     service->hook.error.max = HOOK_ERROR_MAX;
+    service->answer.max = SERVICE_REASON_MAX;
     service->edge_count = config->edge_count;
     service->edges = ARENA_ARRAY(&engine->arena, struct service_edge, config->edge_count);
     engine_plan(config, &service->plan);
@@ -136,6 +137,39 @@ static void on_files_changed(void *self, uint32_t index, const char *path)
     service_handle(service, EV_FILES);
 }
 
+static void take_answer(struct service *service, const struct err *err)
+{
+    service->asking = false;
+    service_set_answer(service, err);
+    service_handle(service, EV_ANSWER);
+}
+
+static void on_resolved(void *self, uint32_t index, const struct world_plan *plan,
+                        const struct err *err)
+{
+    struct engine *engine = self;
+    struct service *service = &engine->services[index];
+
+    if (!err)
+        service->plan = *plan;
+    take_answer(service, err);
+}
+
+static void on_outputs_kept(void *self, uint32_t index, const struct err *err)
+{
+    struct engine *engine = self;
+
+    take_answer(&engine->services[index], err);
+}
+
+static void on_step_prepared(void *self, uint32_t index, const struct world_step *step,
+                             const struct err *err)
+{
+    struct engine *engine = self;
+
+    hook_step_prepared(&engine->services[index], step, err);
+}
+
 struct engine *engine_new(const struct config *config, struct world *world, struct event_sink sink)
 {
     struct engine *engine = mem_zalloc(sizeof(*engine));
@@ -153,6 +187,9 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
                                            .exited = on_exited,
                                            .emptied = on_emptied,
                                            .task_ended = on_task_ended,
+                                           .resolved = on_resolved,
+                                           .step_prepared = on_step_prepared,
+                                           .outputs_kept = on_outputs_kept,
                                            .files_changed = on_files_changed };
     return engine;
 }
@@ -170,6 +207,7 @@ static void done_service(struct engine *engine, struct service *service)
     buf_done(&service->reason);
     buf_done(&service->cause);
     buf_done(&service->asked);
+    buf_done(&service->answer);
 }
 
 void engine_free(struct engine *engine)

@@ -67,24 +67,37 @@ static bool start_step(struct service *service, const struct world_step *step)
     return true;
 }
 
+/* True when a step was started. `err`: it could not be evaluated. */
+static bool begin_step(struct service *service, const struct world_step *step,
+                       const struct err *err)
+{
+    struct world *world = engine_world(service->engine);
+
+    if (err) {
+        fail_step(service, err->text);
+        return false;
+    }
+    if (step->warning)
+        world->ops->note(world, service->index, service->hook.phase, WORLD_WARNING, step->warning);
+    return step->run && start_step(service, step);
+}
+
+/* True when a step was started, or will be. */
 static bool try_step(struct service *service)
 {
     struct world *world = engine_world(service->engine);
     struct hook *hook = &service->hook;
     const struct config_step *config = &service->config->hooks[hook->phase].p[hook->step];
     struct world_step step = { .run = true, .timeout = config->timeout };
+    enum world_answer answer;
     struct err err;
 
     if (!config->condition && hook->failed)
         return false;
-    if (world->ops->prepare_step(world, service->index, hook->phase, hook->step, hook->failed,
-                                 &step, &err) < 0) {
-        fail_step(service, err.text);
-        return false;
-    }
-    if (step.warning)
-        world->ops->note(world, service->index, hook->phase, WORLD_WARNING, step.warning);
-    return step.run && start_step(service, &step);
+    answer = world->ops->prepare_step(world, service->index, hook->phase, hook->step, hook->failed,
+                                      &step, &err);
+    hook->preparing = answer == WORLD_LATER;
+    return hook->preparing || begin_step(service, &step, answer == WORLD_NO ? &err : NULL);
 }
 
 /* Go on until a step runs; true when there is none left. */
@@ -124,7 +137,32 @@ void hook_cancel(struct service *service)
     if (service->hook.canceled)
         return;
     service->hook.canceled = true;
-    world->ops->task_kill(world, service->index, WORLD_HOOK);
+    if (service->hook.preparing)
+        world->ops->cancel_answer(world, service->index);
+    else
+        world->ops->task_kill(world, service->index, WORLD_HOOK);
+}
+
+static void go_on(struct service *service)
+{
+    service->hook.step++;
+    if (run_on(service))
+        service_handle(service, EV_HOOK_DONE);
+}
+
+void hook_step_prepared(struct service *service, const struct world_step *step,
+                        const struct err *err)
+{
+    struct hook *hook = &service->hook;
+
+    if (!hook->preparing)
+        return;
+    hook->preparing = false;
+    if (hook->canceled)
+        fail_step(service, "canceled");
+    else if (begin_step(service, step, err))
+        return;
+    go_on(service);
 }
 
 void hook_task_ended(struct service *service, struct process_status status)
@@ -146,9 +184,7 @@ void hook_task_ended(struct service *service, struct process_status status)
         fail_step(service, buf_text(&why));
     else
         pass_step(service);
-    hook->step++;
-    if (run_on(service))
-        service_handle(service, EV_HOOK_DONE);
+    go_on(service);
 }
 
 void hook_done(struct hook *hook)

@@ -24,7 +24,9 @@
 #include "sys/process.h"
 #include "sys/timers.h"
 
+struct err;
 struct service;
+struct world_step;
 
 #define HOOK_TIMEOUT   (600 * INT64_C(1000000000)) /* as the table of steps has it */
 #define HOOK_ERROR_MAX 600
@@ -32,6 +34,7 @@ struct service;
 struct hook {
     enum hook_phase phase;
     bool active;      /* a phase is going on */
+    bool preparing;   /* the world evaluates a step */
     bool running;     /* a step is */
     bool canceled;    /* the rest is not wanted */
     bool timed_out;   /* the running step */
@@ -46,6 +49,9 @@ struct hook {
 bool hook_begin(struct service *service, enum hook_phase phase);
 /* Kill what runs; EV_HOOK_DONE comes when it is gone. Only while a hook is active. */
 void hook_cancel(struct service *service);
+/* The world says what the step is, later than it was asked. */
+void hook_step_prepared(struct service *service, const struct world_step *step,
+                        const struct err *err);
 /* The world says that the running step ended. */
 void hook_task_ended(struct service *service, struct process_status status);
 void hook_done(struct hook *hook);

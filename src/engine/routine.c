@@ -283,6 +283,15 @@ static enum op_result op_starting_again(struct service *service)
     return OP_NEXT;
 }
 
+/* What was asked for is known, or the routine waits for it. */
+static enum op_result note_answer(struct service *service, enum world_answer answer,
+                                  const struct err *err)
+{
+    service->asking = answer == WORLD_LATER;
+    service_set_answer(service, answer == WORLD_NO ? err : NULL);
+    return service->asking ? OP_WAIT : OP_NEXT;
+}
+
 static enum op_result op_resolve(struct service *service)
 {
     struct world *world = world_of(service);
@@ -291,8 +300,14 @@ static enum op_result op_resolve(struct service *service)
     struct err err;
 
     engine_plan(service->config, &service->plan);
-    if (world->ops->resolve(world, service->index, flags, &service->plan, &err) < 0)
-        return fail(service, err.text);
+    return note_answer(
+        service, world->ops->resolve(world, service->index, flags, &service->plan, &err), &err);
+}
+
+static enum op_result op_plan(struct service *service)
+{
+    if (service->answer.n > 0)
+        return fail(service, buf_text(&service->answer));
     if (!service->plan.skip)
         return OP_NEXT;
     service_set_reason(service, "%s", service->plan.reason);
@@ -477,8 +492,6 @@ static void tell_policy(struct service *service)
 static enum op_result op_judge_exit(struct service *service)
 {
     const struct config_logs *logs = &service->plan.logs;
-    struct world *world = world_of(service);
-    struct err err;
 
     clear_logs(service, ended_well(service) ? logs->on_success : logs->on_failure);
     if (service->goal == GOAL_DOWN)
@@ -489,8 +502,31 @@ static enum op_result op_judge_exit(struct service *service)
         tell_policy(service);
         return jump(service, &routine_retry);
     }
-    if (world->ops->outputs_keep(world, service->index, &err) < 0)
-        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
+    return OP_NEXT;
+}
+
+/* Until the outputs are known it has not ended for those that wait for its end. */
+static enum op_result op_keep_outputs(struct service *service)
+{
+    struct world *world = world_of(service);
+    struct err err;
+    enum op_result result =
+        note_answer(service, world->ops->outputs_keep(world, service->index, &err), &err);
+
+    if (result == OP_WAIT && service_status(service) != STATUS_STOPPING)
+        service_enter(service, STATUS_STOPPING);
+    return result;
+}
+
+static enum op_result op_ended(struct service *service)
+{
+    struct world *world = world_of(service);
+
+    if (service->answer.n > 0)
+        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR,
+                         buf_text(&service->answer));
+    if (service->goal == GOAL_DOWN)
+        return op_stopped(service);
     return settle(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
 }
 
@@ -525,12 +561,12 @@ static enum op_result op_cleaned(struct service *service)
     static const struct routine routine_##name = { name##_ops }
 
 ROUTINE(start,
-       op_waiting, op_await, op_starting, op_resolve, op_clear_outputs,
+       op_waiting, op_await, op_starting, op_resolve, op_plan, op_clear_outputs,
        op_pre_start, op_need_pre_start, op_keep_start,
        op_spawn, op_running, op_post_start, op_up);
 
 ROUTINE(rewait,
-       op_waiting_again, op_await, op_starting, op_resolve, op_clear_outputs,
+       op_waiting_again, op_await, op_starting, op_resolve, op_plan, op_clear_outputs,
        op_pre_start, op_need_pre_start, op_keep_start,
        op_spawn, op_running, op_post_start, op_up);
 
@@ -542,15 +578,15 @@ ROUTINE(halt,
 
 ROUTINE(restart,
        op_restarting, op_turn, op_pre_restart, op_pre_stop, op_keep_restart, op_terminate,
-       op_post_stop, op_turn_round, op_pause, op_await, op_resolve, op_clear_outputs,
+       op_post_stop, op_turn_round, op_pause, op_await, op_resolve, op_plan, op_clear_outputs,
        op_pre_start, op_need_pre_start, op_keep_start,
        op_spawn, op_post_start, op_post_restart, op_running, op_up);
 
 ROUTINE(exit,
-       op_leave, op_post_exit, op_judge_exit);
+       op_leave, op_post_exit, op_judge_exit, op_keep_outputs, op_ended);
 
 OWN_ROUTINE(retry,
-       op_starting_again, op_pause, op_pre_restart, op_await, op_resolve, op_clear_outputs,
+       op_starting_again, op_pause, op_pre_restart, op_await, op_resolve, op_plan, op_clear_outputs,
        op_pre_start, op_keep_restart,
        op_spawn, op_post_start, op_post_restart, op_running, op_up);
 
@@ -616,9 +652,12 @@ void routine_begin(struct service *service, const struct routine *routine)
 
     timer_clear(timers, &service->pause);
     timer_clear(timers, &service->grace);
-    if (service->hook.active) {
+    if (service->hook.active || service->asking) {
         service->next = routine;
-        hook_cancel(service);
+        if (service->hook.active)
+            hook_cancel(service);
+        else
+            world_of(service)->ops->cancel_answer(world_of(service), service->index);
         return;
     }
     (void)jump(service, routine);

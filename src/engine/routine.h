@@ -7,8 +7,8 @@
  * interrupt which routine is not decided here but in the table of service.c.
  *
  * A service runs one routine at a time. A new one takes the place of the old; when a
- * step of a hook is running, that is killed first and the new routine begins when
- * it is gone.
+ * step of a hook is running, or the world evaluates something, that is ended first and
+ * the new routine begins when it is gone.
  *
  * Used by service.c alone. Threads: the loop's.
  */

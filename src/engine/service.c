@@ -42,6 +42,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/utf8.h"
 #include "engine/edge.h"
 #include "engine/engine.h"
@@ -117,6 +118,13 @@ void service_set_reason(struct service *service, const char *fmt, ...)
     va_start(args, fmt);
     set_words(&service->reason, fmt, args);
     va_end(args);
+}
+
+void service_set_answer(struct service *service, const struct err *err)
+{
+    buf_clear(&service->answer);
+    if (err)
+        buf_add_text(&service->answer, err->text);
 }
 
 /* --- the status --------------------------------------------------------------------------- */
@@ -288,7 +296,7 @@ static void stop_early(struct service *service)
         hasten(service);
     } else if (service->alive) {
         routine_begin(service, &routine_stop);
-    } else if (service->hook.active) {
+    } else if (service->hook.active || service->asking) {
         service->leaving = true;
         service_enter(service, STATUS_STOPPING);
         routine_begin(service, &routine_halt);
@@ -459,7 +467,8 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
         [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
         [EV_HOOK_DONE]   = routine_continue,     [EV_PAUSE_OVER] = routine_continue,
-        [EV_EXITED]      = sweep,                [EV_EMPTY]      = emptied },
+        [EV_EXITED]      = sweep,                [EV_EMPTY]      = emptied,
+        [EV_ANSWER]      = routine_continue },
 
     [STATUS_RUNNING]   = { RUNNING, [EV_HEALTHY] = become_healthy, [EV_UNHEALTHY] = become_unhealthy },
     [STATUS_HEALTHY]   = { RUNNING, [EV_UNHEALTHY] = become_unhealthy },
@@ -468,7 +477,8 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
     [STATUS_STOPPING] = {
         [EV_START]       = start_later,          [EV_STOP]       = hasten,
         [EV_TURN]        = take_turn,            [EV_HOOK_DONE]  = routine_continue,
-        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force,
+        [EV_ANSWER]      = routine_continue },
 
     [STATUS_RESTARTING] = {
         [EV_START]       = start_now,            [EV_RESTART]    = hurry,
@@ -476,7 +486,8 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
         [EV_EDGE]        = judge_edges,          [EV_EDGE_LATE]  = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_PAUSE_OVER] = routine_continue,
         [EV_HOOK_DONE]   = routine_continue,     [EV_EXITED]     = sweep_unless_leaving,
-        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force },
+        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force,
+        [EV_ANSWER]      = routine_continue },
 };
 /* clang-format on */
 

@@ -48,6 +48,7 @@ enum service_event {
     EV_EDGE_LATE,   /* the timeout of an edge is over */
     EV_DEP_RESTART, /* a dependency restarts and the edge passes that on */
     EV_HOOK_DONE,   /* the hook that a routine waits for */
+    EV_ANSWER,      /* what the world was asked to evaluate */
     EV_PAUSE_OVER,  /* before a restart */
     EV_EXITED,      /* the main process ended */
     EV_EMPTY,       /* nothing of the tree is left */
@@ -148,6 +149,8 @@ struct service {
     bool told_restart; /* a restart began; dependents are to learn of it */
     bool files_on;     /* the world watches files */
     enum restart_cause restart_cause;
+    bool asking;                 /* the world evaluates something for the routine */
+    struct buf answer;           /* what went wrong with that; empty: nothing */
     struct history_link restart; /* the change that began the last restart */
     int stop_signal;             /* 0: the configuration's */
     struct world_plan plan;      /* as resolved last */
@@ -178,6 +181,9 @@ struct history_link service_latest(const struct service *service);
 /* More words for the cause that is there. */
 void service_because_also(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void service_set_reason(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* How an evaluation went; NULL: well. */
+void service_set_answer(struct service *service, const struct err *err);
 
 /* Something that neighbours care about changed, though the status did not. */
 void service_changed(struct service *service);

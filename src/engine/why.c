@@ -69,6 +69,8 @@ static struct value doing_value(struct arena *arena, const struct service *servi
     if (service->hook.active)
         buf_printf(&out, "runs its hook %s, step %zu", hook_phase_name(service->hook.phase),
                    service->hook.step + 1);
+    else if (service->asking)
+        buf_add_text(&out, "evaluates its expressions");
     else if (routine_waits_for_pause(service))
         buf_add_text(&out, "pauses before the next start");
     else if (routine_waits_for_turn(service))

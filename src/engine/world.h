@@ -10,6 +10,9 @@
  * of `struct world_events` before it has returned. Answers come later, from the
  * loop. Services are numbers: their index in the configuration.
  *
+ * What is evaluated may take seconds, so a world may answer later (WORLD_LATER): by
+ * one event for each such question. A service has one question open at a time.
+ *
  * Memory: texts given out by a world are valid until its next call. Threads: one.
  */
 #ifndef ENGINE_WORLD_H
@@ -62,6 +65,13 @@ enum world_resolve {
     WORLD_RESTART = 2,   /* not part of a request to start: nothing is shared */
 };
 
+/* What an evaluation says. */
+enum world_answer {
+    WORLD_NO = -1, /* and `err` says why */
+    WORLD_DONE = 0,
+    WORLD_LATER = 1, /* an event will tell */
+};
+
 /* A service runs one task of each kind at a time. */
 enum world_task { WORLD_HOOK, WORLD_CHECK };
 #define WORLD_TASKS (WORLD_CHECK + 1)
@@ -83,6 +93,12 @@ struct world_events {
     /* A task ended and nothing of its tree is left. */
     void (*task_ended)(void *self, uint32_t service, enum world_task kind,
                        struct process_status status);
+    /* Later answers to resolve, prepare_step and outputs_keep. `err` is NULL when all went well. */
+    void (*resolved)(void *self, uint32_t service, const struct world_plan *plan,
+                     const struct err *err);
+    void (*step_prepared)(void *self, uint32_t service, const struct world_step *step,
+                          const struct err *err);
+    void (*outputs_kept)(void *self, uint32_t service, const struct err *err);
     /* A watched file changed; told once for a burst of changes. */
     void (*files_changed)(void *self, uint32_t service, const char *path);
 };
@@ -94,8 +110,10 @@ struct world_ops {
     /* A request to start begins: what its services compute may share a state. */
     void (*begin)(struct world *world);
     /* Evaluate what the service computes, for the start that follows. */
-    int (*resolve)(struct world *world, uint32_t service, unsigned flags, struct world_plan *plan,
-                   struct err *err);
+    enum world_answer (*resolve)(struct world *world, uint32_t service, unsigned flags,
+                                 struct world_plan *plan, struct err *err);
+    /* Nobody needs the answer that is to come: give it soon, as a failure. */
+    void (*cancel_answer)(struct world *world, uint32_t service);
     /* Start what was resolved. */
     int (*spawn)(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err);
     /* Send a signal to everything in the tree; kill everything in it. */
@@ -103,8 +121,9 @@ struct world_ops {
     void (*kill)(struct world *world, uint32_t service);
 
     /* Evaluate a step: may it run, and what is it? `failed`: a step before it failed. */
-    int (*prepare_step)(struct world *world, uint32_t service, enum hook_phase phase, size_t step,
-                        bool failed, struct world_step *ret_step, struct err *err);
+    enum world_answer (*prepare_step)(struct world *world, uint32_t service, enum hook_phase phase,
+                                      size_t step, bool failed, struct world_step *ret_step,
+                                      struct err *err);
     /* Start the step that was prepared last, or a check. */
     enum world_started (*task_start)(struct world *world, uint32_t service, enum world_task kind,
                                      struct err *err);
@@ -116,7 +135,7 @@ struct world_ops {
 
     /* Forget the outputs of earlier runs; keep those of the run that ended. */
     void (*outputs_clear)(struct world *world, uint32_t service);
-    int (*outputs_keep)(struct world *world, uint32_t service, struct err *err);
+    enum world_answer (*outputs_keep)(struct world *world, uint32_t service, struct err *err);
 
     /* A line of our own for the log of a service; `phase` is HOOK_PHASES outside of hooks. */
     void (*note)(struct world *world, uint32_t service, enum hook_phase phase, enum world_note note,

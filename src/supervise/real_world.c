@@ -10,42 +10,13 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "engine/engine.h"
-#include "supervise/filewatch.h"
+#include "supervise/evaluate.h"
 #include "supervise/output_store.h"
-#include "config/resolve.h"
+#include "supervise/real_service.h"
 #include "sys/clock.h"
 #include "sys/rights.h"
 
-enum job_kind { JOB_MAIN, JOB_HOOK, JOB_CHECK };
-#define JOB_KINDS (JOB_CHECK + 1)
-
 static const char *const job_names[JOB_KINDS] = { "main", "hook", "check" };
-
-struct real_service {
-    struct real_world *real;
-    uint32_t index;
-    const struct config_service *config;
-    struct job jobs[JOB_KINDS];
-    struct real_tag tags[JOB_KINDS];
-    struct arena arena; /* of the launch */
-    struct launch launch;
-    bool launched;
-    struct process_status task_status[JOB_KINDS];
-    struct arena step_arena;
-    struct launch_step step;
-    struct filewatch files;
-    struct arena output_arena; /* of both: */
-    struct value outputs, hooks;
-};
-
-struct real_world {
-    struct world world;
-    struct real_world_options options;
-    struct resolver *shared; /* of the request to start that is going on */
-    const struct environment *env;
-    const struct value *flags;
-    struct real_service *services;
-};
 
 static struct real_world *real_of(struct world *world)
 {
@@ -79,98 +50,22 @@ static void note(struct world *world, uint32_t service, enum hook_phase phase, e
         real->options.note(real->options.sink.self, &tag, kind, text);
 }
 
-/* --- what expressions see ------------------------------------------------------------------ */
-
-static struct resolve_facts facts_of(struct real_service *own)
-{
-    struct engine *engine = own->real->world.events.self;
-    const struct service_record *record = &engine_get(engine, own->index)->record;
-
-    return (struct resolve_facts){ .name = own->config->name,
-                                   .status = record->status,
-                                   .has_exit_code = record->has_exit_code,
-                                   .exit_code = record->exit_code,
-                                   .initialized = record->initialized,
-                                   .restart_count = record->restarts,
-                                   .restart_count_since_healthy = record->restarts_since_healthy,
-                                   .env = own->launched ? own->launch.full_env : NULL,
-                                   .outputs = &own->outputs };
-}
-
-static struct resolve_context context_of(struct real_service *own, struct arena *arena)
-{
-    struct real_world *real = own->real;
-    size_t count = own->config->edge_count;
-    struct resolve_facts *deps = ARENA_ARRAY(arena, struct resolve_facts, count);
-
-    for (size_t i = 0; i < count; i++)
-        deps[i] = facts_of(&real->services[own->config->edges[i].service]);
-    return (struct resolve_context){ .kepler_env = real->env,
-                                     .flags = real->flags,
-                                     .env_files = real->options.env_files,
-                                     .self = facts_of(own),
-                                     .deps = deps,
-                                     .dep_count = count,
-                                     .hooks = own->hooks.map->count > 0 ? &own->hooks : NULL };
-}
-
 /* --- starting -------------------------------------------------------------------------------- */
 
 static void begin(struct world *world)
 {
-    struct real_world *real = real_of(world);
-
-    resolver_free(real->shared);
-    real->shared = resolver_new(real->options.config);
+    evaluate_begin(real_of(world));
 }
 
-/* A service that ignores its `if` is resolved as if it had none. */
-static int evaluate(struct real_service *own, unsigned flags, struct arena *arena,
-                    struct launch *ret, struct diags *diags)
+static enum world_answer resolve(struct world *world, uint32_t service, unsigned flags,
+                                 struct world_plan *plan, struct err *err)
 {
-    struct real_world *real = own->real;
-    struct config_service config = *own->config;
-    struct resolve_context context = context_of(own, arena);
-    bool share = real->shared && !(flags & WORLD_RESTART);
-    struct resolver *resolver = share ? real->shared : resolver_new(real->options.config);
-    int rc;
-
-    if (flags & WORLD_IGNORE_IF)
-        config.condition = NULL;
-    rc = resolve_service(resolver, &config, &context, arena, ret, diags);
-    if (!share)
-        resolver_free(resolver);
-    return rc;
+    return evaluate_service(get(world, service), flags, plan, err);
 }
 
-static int resolve(struct world *world, uint32_t service, unsigned flags, struct world_plan *plan,
-                   struct err *err)
+static void cancel_answer(struct world *world, uint32_t service)
 {
-    struct real_service *own = get(world, service);
-    AUTO_ARENA struct arena mistakes = ARENA_INIT;
-    struct arena arena = ARENA_INIT;
-    struct diags diags = { .arena = &mistakes };
-    struct launch launch = { 0 };
-
-    if (evaluate(own, flags, &arena, &launch, &diags) < 0) {
-        arena_done(&arena);
-        return diags_to_err(&diags, err);
-    }
-    arena_done(&own->arena);
-    own->arena = arena;
-    own->launch = launch;
-    own->launched = !launch.skipped;
-    plan->skip = launch.skipped;
-    plan->reason = launch.reason;
-    if (launch.skipped)
-        return 0;
-    plan->policy = launch.policy;
-    plan->check =
-        (struct world_check){ launch.health.given, launch.health.interval, launch.health.timeout,
-                              launch.health.start_period, launch.health.retries };
-    plan->logs = launch.logs;
-    plan->has_watch = launch.watch.n > 0;
-    return 0;
+    evaluate_cancel(get(world, service));
 }
 
 static int start_job(struct real_service *own, enum job_kind kind, enum hook_phase phase,
@@ -213,60 +108,11 @@ static void kill_all(struct world *world, uint32_t service)
 /* --- tasks -------------------------------------------------------------------------------------
  */
 
-/* Hooks of a service that was not started here (pre_cleanup after a restart of the daemon) need
- * its environment first. */
-static int need_launch(struct real_service *own, struct err *err)
+static enum world_answer prepare_step(struct world *world, uint32_t service, enum hook_phase phase,
+                                      size_t step, bool failed, struct world_step *ret_step,
+                                      struct err *err)
 {
-    struct world_plan plan = { 0 };
-
-    if (own->launched)
-        return 0;
-    return resolve(&own->real->world, own->index, WORLD_IGNORE_IF | WORLD_RESTART, &plan, err);
-}
-
-/* What a step is told of its service: while it leaves, whether it is still there or how it ended.
- */
-static enum status status_in(enum hook_phase phase, const struct service_record *record)
-{
-    if (record->status != STATUS_STOPPING)
-        return record->status;
-    switch (phase) {
-    case HOOK_PRE_STOP: return STATUS_RUNNING;
-    case HOOK_POST_STOP: return STATUS_STOPPED;
-    case HOOK_POST_EXIT: return record->signal ? STATUS_KILLED : STATUS_EXITED;
-    default: return record->status;
-    }
-}
-
-static int prepare_step(struct world *world, uint32_t service, enum hook_phase phase, size_t step,
-                        bool failed, struct world_step *ret_step, struct err *err)
-{
-    struct real_service *own = get(world, service);
-    AUTO_ARENA struct arena mistakes = ARENA_INIT;
-    struct diags diags = { .arena = &mistakes };
-    struct resolve_context context;
-    struct resolver *resolver;
-    int rc;
-
-    if (need_launch(own, err) < 0)
-        return -1;
-    arena_clear(&own->step_arena);
-    own->step = (struct launch_step){ 0 };
-    context = context_of(own, &own->step_arena);
-    context.in_hook = true;
-    context.phase = phase;
-    context.self.status = status_in(phase, &engine_get(world->events.self, service)->record);
-    context.had_failure = failed;
-    resolver = resolver_new(own->real->options.config);
-    rc = resolve_step(resolver, own->config, &own->config->hooks[phase].p[step], &own->launch,
-                      &context, &own->step_arena, &own->step, &diags);
-    resolver_free(resolver);
-    if (rc < 0)
-        return diags_to_err(&diags, err);
-    *ret_step = (struct world_step){ own->step.run, own->step.clears_failure, own->step.warning,
-                                     own->step.timeout };
-    own->tags[JOB_HOOK].phase = phase;
-    return 0;
+    return evaluate_step(get(world, service), phase, step, failed, ret_step, err);
 }
 
 static enum world_started task_start(struct world *world, uint32_t service, enum world_task kind,
@@ -385,29 +231,29 @@ static int store_outputs(struct real_service *own, const struct value *process, 
     return output_store_put(folder, name, &own->outputs, err);
 }
 
-static int outputs_keep(struct world *world, uint32_t service, struct err *err)
+const struct value *real_service_captured(struct real_service *own, struct arena *arena)
 {
-    struct real_service *own = get(world, service);
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct diags diags = { .arena = &arena };
     const struct output *output = job_outputs(&own->jobs[JOB_MAIN]);
-    struct value process = output ? output_values(output) : value_null(), merged;
-    struct resolve_context context = context_of(own, &arena);
-    struct resolver *resolver;
-    int rc;
+    struct value *values;
 
-    if (!output && !own->config->outputs)
-        return 0;
-    if (output)
-        warn_of(own, HOOK_PHASES, output);
-    resolver = resolver_new(own->real->options.config);
-    rc = resolve_outputs(resolver, own->config, output ? &process : NULL, &own->launch, &context,
-                         &arena, &merged, &diags);
-    resolver_free(resolver);
-    if (rc < 0)
-        return diags_to_err(&diags, err);
-    set_outputs(own, &merged, &own->hooks);
-    return store_outputs(own, output ? &process : NULL, err);
+    if (!output)
+        return NULL;
+    warn_of(own, HOOK_PHASES, output);
+    values = ARENA_NEW(arena, struct value);
+    *values = output_values(output);
+    return values;
+}
+
+int real_service_store(struct real_service *own, const struct value *outputs,
+                       const struct value *process, struct err *err)
+{
+    set_outputs(own, outputs, &own->hooks);
+    return store_outputs(own, process, err);
+}
+
+static enum world_answer outputs_keep(struct world *world, uint32_t service, struct err *err)
+{
+    return evaluate_outputs(get(world, service), err);
 }
 
 /* --- files
@@ -519,6 +365,7 @@ static const struct world_ops ops = {
     .wall = wall,
     .begin = begin,
     .resolve = resolve,
+    .cancel_answer = cancel_answer,
     .spawn = spawn,
     .signal = send_signal,
     .kill = kill_all,
@@ -571,6 +418,7 @@ struct real_world *real_world_new(const struct real_world_options *options)
     real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
     for (uint32_t i = 0; i < count; i++)
         init_service(real, i);
+    evaluate_init(real);
     return real;
 }
 
@@ -578,6 +426,7 @@ void real_world_free(struct real_world *real)
 {
     if (!real)
         return;
+    evaluate_done(real);
     for (uint32_t i = 0; i < real->options.config->service_count; i++) {
         struct real_service *own = &real->services[i];
 
@@ -588,7 +437,6 @@ void real_world_free(struct real_world *real)
         arena_done(&own->step_arena);
         arena_done(&own->output_arena);
     }
-    resolver_free(real->shared);
     free(real->services);
     free(real);
 }

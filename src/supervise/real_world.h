@@ -21,6 +21,7 @@
 #include "engine/world.h"
 
 struct engine;
+struct chores;
 struct environment;
 struct filewatch_hub;
 struct launch;
@@ -38,6 +39,7 @@ struct real_world_options {
     struct loop *loop;
     struct proctree_home *home;
     struct filewatch_hub *files;
+    struct chores *chores; /* workers that evaluate expressions; NULL: that is done at once */
     const struct config *config;
     const char *group;     /* what the names of control groups begin with */
     const char *outputs;   /* folder of outputs; NULL: not kept on disk */

@@ -7,10 +7,10 @@
 /* Readers of text go as deep as their limits allow. */
 #define STACK_SIZE ((size_t)1 << 20)
 
-int chores_open(struct chores *chores, struct loop *loop, struct err *err)
+int chores_open_workers(struct chores *chores, struct loop *loop, unsigned workers, struct err *err)
 {
-    const struct pool_options options = { .limit = CHORES_MAX,
-                                          .active = CHORES_MAX,
+    const struct pool_options options = { .limit = workers,
+                                          .active = workers,
                                           .stack_size = STACK_SIZE };
 
     *chores = (struct chores){ 0 };
@@ -23,6 +23,11 @@ int chores_open(struct chores *chores, struct loop *loop, struct err *err)
         return 0;
     errands_close(&chores->out);
     return -1;
+}
+
+int chores_open(struct chores *chores, struct loop *loop, struct err *err)
+{
+    return chores_open_workers(chores, loop, CHORES_MAX, err);
 }
 
 void chores_close(struct chores *chores)

@@ -6,7 +6,7 @@
  *     chore_begin(&chores, &job->chore, work, done);
  *
  * work(&job->chore) runs in a worker, then done(&job->chore) in the loop. Chores that are under
- * way at once run side by side, up to CHORES_MAX of them; the rest wait for their turn. Until
+ * way at once run side by side, as many as there are workers; the rest wait for their turn. Until
  * `done` comes, what `work` touches is the worker's.
  *
  * Memory: a chore lives in its owner's struct until its `done`. Threads: all of this is for that
@@ -26,8 +26,9 @@ struct err;
 struct loop;
 struct pool;
 
-/* Workers; each of them may wait for a disk. */
-#define CHORES_MAX 32
+/* Workers that may wait for a disk, and workers that compute. */
+#define CHORES_MAX       32
+#define CHORES_COMPUTING 4
 
 typedef void chore_fn(struct chore *chore);
 
@@ -45,7 +46,10 @@ struct chores {
     pthread_cond_t finished;
 };
 
+/* With CHORES_MAX workers, or with so many. */
 int chores_open(struct chores *chores, struct loop *loop, struct err *err);
+int chores_open_workers(struct chores *chores, struct loop *loop, unsigned workers,
+                        struct err *err);
 /* After all that was begun is done. Not open is fine. */
 void chores_close(struct chores *chores);
 

@@ -751,3 +751,19 @@ def test_output_that_is_computed_needs_a_service_that_ends_for_good(home):
     home.write("services:\n  a: {run: 'true', restart: always, output: '${{ true }}$'}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1 and "'output' needs restart policy 'no'" in run.stderr
+
+
+SLOW = "exec sleep ${{ (function() local n = 0 for i = 1, 3000000 do n = n + 1 end return 1000 end)() }}$"
+
+
+def test_expressions_that_take_long_hold_up_nobody_else(home):
+    home.write("services:\n" + "".join(f"  s{i}: {{run: '{SLOW}'}}\n" for i in range(30)), "slow.yaml")
+    home.write("services:\n  web: {run: 'exec sleep 1000'}\n")
+    home.start(file="slow.yaml")
+    home.start("--wait")
+    statuses = [one["status"] for one in home.services("slow.yaml").values()]
+    assert "starting" in statuses, "all of it was computed before anybody was answered"
+    home.run("stop", file="slow.yaml")
+    assert {one["status"] for one in home.services("slow.yaml").values()} == {"stopped"}
+    home.start("--wait", "s3", "s7", file="slow.yaml")
+    assert home.status("s7", file="slow.yaml") == "running"

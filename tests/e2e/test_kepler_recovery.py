@@ -130,7 +130,7 @@ def test_ps_and_why_tell_of_a_daemon_that_died(home):
     for _ in range(2):
         assert home.ps()["a"][0] == f"Stopped ({lost})" and home.ps()["b"][0].startswith("Exited (0)")
         assert home.services()["a"]["stop_reason"] == lost
-        assert home.run("why", "a").stdout.startswith(f"a: stopped ({lost})")
+        assert home.run("why", "a").stdout.startswith(f"a: stopped ({lost}; the config is not loaded)")
         home.stop_daemon()
         assert "the daemon is not running" in home.run("ps", check=False).stderr
         home.start_daemon()

@@ -6,9 +6,9 @@
  *     db always check delay=1 backoff=2 max=8
  *     web no <db:healthy:restart:timeout=30 hook:pre_start
  *
- * Processes run until a test ends them or a signal does; hooks end at once, well
- * or as told; checks end when told. Time passes when a test says so, which may be
- * an hour in a microsecond.
+ * Evaluations are done at once, but of a service that is `slow`, when told. Processes run until a
+ * test ends them or a signal does; hooks end at once, well or as told; checks end when told. Time
+ * passes when a test says so, which may be an hour in a microsecond.
  */
 #ifndef TESTS_UNIT_ENGINE_FAKE_H
 #define TESTS_UNIT_ENGINE_FAKE_H
@@ -31,7 +31,17 @@
 #define FAKE_START  (1000 * CLOCK_SECOND)
 #define FAKE_TRACES ((size_t)1 << 20)
 
+/* What a slow service has asked for. */
+enum fake_question { FAKE_NOTHING, FAKE_PLAN, FAKE_STEP, FAKE_OUTPUTS };
+
 struct fake_service {
+    bool slow;
+    enum fake_question question;
+    bool answering; /* an answer is on its way */
+    bool canceled;
+    unsigned resolve_flags;
+    struct world_plan plan;
+    struct world_step step;
     bool if_false, resolve_fails, spawn_fails, stubborn, hold_hooks, leftovers;
     bool alive, main_ended, task[WORLD_TASKS], watching;
     int ends_by; /* a signal that is on its way */
@@ -182,6 +192,8 @@ FAKE void fake_word(struct fake *fake, uint32_t index, struct str word)
         service->start_limit_interval = fake_seconds(value);
     } else if (str_is(word, "watch"))
         service->restart.watch.n = 1;
+    else if (str_is(word, "slow"))
+        state->slow = true;
     else if (str_is(word, "if-false"))
         state->if_false = true;
     else if (str_is(word, "resolve-fails"))
@@ -260,16 +272,50 @@ FAKE void fake_begin(struct world *world)
     (void)world;
 }
 
-FAKE int fake_resolve(struct world *world, uint32_t service, unsigned flags,
-                      struct world_plan *plan, struct err *err)
+FAKE enum world_answer fake_ask(struct fake *fake, uint32_t service, enum fake_question question)
+{
+    struct fake_service *state = &fake->services[service];
+
+    CHECK_INT(state->question, FAKE_NOTHING);
+    state->question = question;
+    state->answering = state->canceled = false;
+    buf_printf(&fake->acts, "evaluate %s; ", fake->config.services[service].name);
+    return WORLD_LATER;
+}
+
+FAKE enum world_answer fake_evaluate(const struct fake_service *state, unsigned flags,
+                                     struct world_plan *plan, struct err *err)
+{
+    if (state->resolve_fails) {
+        (void)err_set(err, ERR_INVALID, "attempt to index a nil value");
+        return WORLD_NO;
+    }
+    plan->skip = state->if_false && !(flags & WORLD_IGNORE_IF);
+    plan->reason = "`if` condition evaluated to false: `service.debug`";
+    return WORLD_DONE;
+}
+
+FAKE enum world_answer fake_resolve(struct world *world, uint32_t service, unsigned flags,
+                                    struct world_plan *plan, struct err *err)
 {
     struct fake_service *state = &fake_of(world)->services[service];
 
-    if (state->resolve_fails)
-        return err_set(err, ERR_INVALID, "attempt to index a nil value");
-    plan->skip = state->if_false && !(flags & WORLD_IGNORE_IF);
-    plan->reason = "`if` condition evaluated to false: `service.debug`";
-    return 0;
+    if (!state->slow)
+        return fake_evaluate(state, flags, plan, err);
+    state->plan = *plan;
+    state->resolve_flags = flags;
+    return fake_ask(fake_of(world), service, FAKE_PLAN);
+}
+
+FAKE void fake_cancel_answer(struct world *world, uint32_t service)
+{
+    struct fake *fake = fake_of(world);
+    struct fake_service *state = &fake->services[service];
+
+    CHECK(state->question != FAKE_NOTHING);
+    if (!state->canceled)
+        buf_printf(&fake->acts, "cancel %s; ", fake_name(fake, service));
+    state->canceled = state->answering = true;
 }
 
 FAKE int fake_spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
@@ -314,8 +360,9 @@ FAKE void fake_kill(struct world *world, uint32_t service)
         state->ends_by = SIGKILL;
 }
 
-FAKE int fake_prepare_step(struct world *world, uint32_t service, enum hook_phase phase,
-                           size_t step, bool failed, struct world_step *ret, struct err *err)
+FAKE enum world_answer fake_prepare_step(struct world *world, uint32_t service,
+                                         enum hook_phase phase, size_t step, bool failed,
+                                         struct world_step *ret, struct err *err)
 {
     struct fake *fake = fake_of(world);
     struct fake_service *state = &fake->services[service];
@@ -324,8 +371,12 @@ FAKE int fake_prepare_step(struct world *world, uint32_t service, enum hook_phas
     (void)err;
     state->phase = phase;
     state->hook_code[phase] = (int)strtol(config->output, NULL, 10);
+    if (!config->condition && state->slow) {
+        state->step = *ret;
+        return fake_ask(fake, service, FAKE_STEP);
+    }
     if (!config->condition)
-        return 0;
+        return WORLD_DONE;
     switch (config->condition->s.p[0]) {
     case '?':
         ret->run = failed;
@@ -336,7 +387,7 @@ FAKE int fake_prepare_step(struct world *world, uint32_t service, enum hook_phas
         ret->warning = "the condition cannot be evaluated";
         break;
     }
-    return 0;
+    return WORLD_DONE;
 }
 
 FAKE enum world_started fake_task_start(struct world *world, uint32_t service, enum world_task kind,
@@ -388,13 +439,15 @@ FAKE void fake_outputs_clear(struct world *world, uint32_t service)
     (void)service;
 }
 
-FAKE int fake_outputs_keep(struct world *world, uint32_t service, struct err *err)
+FAKE enum world_answer fake_outputs_keep(struct world *world, uint32_t service, struct err *err)
 {
     struct fake *fake = fake_of(world);
 
     (void)err;
+    if (fake->services[service].slow)
+        return fake_ask(fake, service, FAKE_OUTPUTS);
     buf_printf(&fake->acts, "keep outputs of %s; ", fake_name(fake, service));
-    return 0;
+    return WORLD_DONE;
 }
 
 FAKE void fake_note(struct world *world, uint32_t service, enum hook_phase phase,
@@ -412,6 +465,7 @@ static const struct world_ops fake_ops = {
     .wall = fake_wall,
     .begin = fake_begin,
     .resolve = fake_resolve,
+    .cancel_answer = fake_cancel_answer,
     .spawn = fake_spawn,
     .signal = fake_signal,
     .kill = fake_kill,
@@ -453,11 +507,39 @@ FAKE void fake_main_ends(struct fake *fake, uint32_t service, struct process_sta
     fake->world.events.exited(fake->world.events.self, service, status);
 }
 
+FAKE void fake_answer_question(struct fake *fake, uint32_t i)
+{
+    struct fake_service *state = &fake->services[i];
+    const struct world_events *events = &fake->world.events;
+    enum fake_question question = state->question;
+    struct err err, *bad = NULL;
+
+    if (state->canceled) {
+        (void)err_set(&err, ERR_CANCELED, "canceled");
+        bad = &err;
+    } else if (question == FAKE_PLAN &&
+               fake_evaluate(state, state->resolve_flags, &state->plan, &err) == WORLD_NO) {
+        bad = &err;
+    }
+    state->question = FAKE_NOTHING;
+    state->answering = false;
+    if (question == FAKE_PLAN)
+        events->resolved(events->self, i, &state->plan, bad);
+    else if (question == FAKE_STEP)
+        events->step_prepared(events->self, i, &state->step, bad);
+    else
+        events->outputs_kept(events->self, i, bad);
+}
+
 FAKE bool fake_deliver(struct fake *fake, uint32_t i)
 {
     struct fake_service *state = &fake->services[i];
     int signo = state->ends_by;
 
+    if (state->answering) {
+        fake_answer_question(fake, i);
+        return true;
+    }
     for (int kind = 0; kind < WORLD_TASKS; kind++)
         if (state->task_ending[kind]) {
             state->task_ending[kind] = state->task[kind] = false;

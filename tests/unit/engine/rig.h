@@ -24,6 +24,7 @@
 #include "engine/readiness.h"
 #include "supervise/real_world.h"
 #include "engine/why.h"
+#include "sys/chore.h"
 #include "sys/clock.h"
 #include "test.h"
 
@@ -42,6 +43,7 @@ struct rig {
     struct cgroup cgroup;
     struct proctree_home home;
     struct filewatch_hub files;
+    struct chores chores;
     const struct config *config;
     struct real_world *real;
     struct engine *engine;
@@ -164,6 +166,8 @@ RIG struct rig *rig_new(const char *yaml, bool grouped)
     options.loop = rig->loop;
     options.home = &rig->home;
     options.files = &rig->files;
+    CHECK(chores_open_workers(&rig->chores, rig->loop, CHORES_COMPUTING, &err) == 0);
+    options.chores = &rig->chores;
     options.config = rig->config;
     options.outputs = arena_printf(&rig->arena, "%s/outputs", test_folder());
     options.sink = (struct job_sink){ .self = rig, .add = on_add };
@@ -179,6 +183,7 @@ RIG void rig_free(struct rig *rig)
 
     engine_free(rig->engine);
     real_world_free(rig->real);
+    chores_close(&rig->chores);
     filewatch_hub_done(&rig->files);
     loop_free(rig->loop);
     if (rig->cgroup.path)

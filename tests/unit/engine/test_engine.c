@@ -112,6 +112,18 @@ static void do_files(struct play *play)
         buf_add_text(play->out, "no file is watched\n");
 }
 
+/* What a slow service has asked for is evaluated. */
+static void do_answer(struct play *play)
+{
+    struct fake_service *state = &play->fake->services[service_of(play)];
+
+    if (state->question == FAKE_NOTHING)
+        buf_add_text(play->out, "nothing was asked for\n");
+    else
+        state->answering = true;
+    fake_settle(play->fake);
+}
+
 /* A hook that was held ends with this code. */
 static void do_hook(struct play *play)
 {
@@ -214,6 +226,7 @@ static const struct {
     { "die",     do_die },     /* SERVICE SIGNAL: likewise */
     { "check",   do_check },   /* SERVICE pass|fail: the running check ends */
     { "hook",    do_hook },    /* SERVICE CODE: the held hook ends */
+    { "answer",  do_answer },  /* SERVICE: what it has asked for is evaluated */
     { "files",   do_files },   /* SERVICE: a watched file changes */
     { "wait",    do_wait },    /* SECONDS */
     { "set",     do_set },     /* SERVICE spawn-fails|hold|fine: from now on */
@@ -274,3 +287,4 @@ PLAYS(hooks_run_in_order_and_fail_as_documented, "hooks.txt")
 PLAYS(health_checks_change_the_status, "health.txt")
 PLAYS(readiness_and_quiescence_are_seen, "readiness.txt")
 PLAYS(every_change_names_its_cause, "why.txt")
+PLAYS(evaluations_take_their_time, "evaluation.txt")

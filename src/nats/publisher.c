@@ -395,6 +395,11 @@ size_t nats_publisher_count(const struct nats_publisher *publisher)
     return publisher->count;
 }
 
+bool nats_publisher_is_closed(const struct nats_publisher *publisher)
+{
+    return publisher->closed;
+}
+
 static int add_expected(struct buf *header, const char *name, int64_t value, struct err *err)
 {
     char text[24];

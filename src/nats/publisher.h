@@ -77,6 +77,8 @@ int nats_publisher_send(struct nats_publisher *publisher, const struct nats_stor
                         nats_stored_ack_fn *fn, void *self, struct err *err);
 /* Messages that are kept. */
 size_t nats_publisher_count(const struct nats_publisher *publisher);
+/* Its connection is closed. */
+bool nats_publisher_is_closed(const struct nats_publisher *publisher);
 
 /* Read the answer to a message that was stored, or the error in it. */
 int nats_stored_ack_decode(struct str payload, struct nats_stored_ack *ret_ack,

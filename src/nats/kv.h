@@ -1,0 +1,114 @@
+/*
+ * kv - a bucket of keys and values, with their history, on a stream.
+ *
+ *     struct nats_kv kv = { .js = js, .bucket = "jobs" };
+ *     nats_kv_put(&kv, "a.b", STR("value"), on_put, self, err);
+ *
+ * Bucket b is the stream KV_b; key k is its subject $KV.b.k; the revision of an entry is its
+ * sequence in the stream. Other clients of NATS use the same layout. Every operation calls back
+ * exactly once unless it fails at once. An expected revision that is not the last one is
+ * NATS_FAULT_CONFLICT; a key that is not there, or deleted, NATS_FAULT_NOT_FOUND.
+ *
+ * Keys are letters, digits and -_=/. with tokens between dots. Memory: entries are valid during
+ * their callback. Threads: the loop's.
+ */
+#ifndef NATS_KV_H
+#define NATS_KV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "nats/conn.h"
+#include "nats/js.h"
+
+struct err;
+struct nats_error;
+
+/* A value: may be copied; texts are borrowed and must outlive what was begun with it. */
+struct nats_kv {
+    struct nats_js js;
+    const char *bucket;
+    bool indirect; /* read from the leader only: what was just written is seen */
+};
+
+struct nats_kv_config {
+    const char *bucket, *description;
+    int64_t history; /* entries kept for each key, 1 to 64; 0: 1 */
+    int64_t ttl;     /* of every entry; 0: for ever */
+    int64_t max_bytes, max_value_size, replicas;
+    bool memory;
+    const char *republish_source, *republish_destination; /* NULL: not republished */
+};
+
+/* Make the bucket, or change one that differs. */
+int nats_kv_ensure(const struct nats_js *js, const struct nats_kv_config *config, nats_done_fn *fn,
+                   void *self, struct err *err);
+int nats_kv_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,
+                    struct err *err);
+
+enum nats_kv_change { NATS_KV_PUT, NATS_KV_DELETE, NATS_KV_PURGE };
+
+struct nats_kv_entry {
+    struct str key, value;
+    uint64_t revision;
+    int64_t time; /* nanoseconds since 1970 */
+    enum nats_kv_change change;
+};
+
+typedef void nats_kv_entry_fn(void *self, const struct nats_error *error,
+                              const struct nats_kv_entry *entry);
+typedef void nats_kv_revision_fn(void *self, const struct nats_error *error, uint64_t revision);
+
+int nats_kv_get(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,
+                struct err *err);
+/* As it was then; a revision of another key is NATS_FAULT_NOT_FOUND. */
+int nats_kv_get_revision(const struct nats_kv *kv, const char *key, uint64_t revision,
+                         nats_kv_entry_fn *fn, void *self, struct err *err);
+int nats_kv_put(const struct nats_kv *kv, const char *key, struct str value,
+                nats_kv_revision_fn *fn, void *self, struct err *err);
+/* Only when the key is not there, or deleted. */
+int nats_kv_create(const struct nats_kv *kv, const char *key, struct str value,
+                   nats_kv_revision_fn *fn, void *self, struct err *err);
+/* Only when its last revision is this one. */
+int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, uint64_t revision,
+                   nats_kv_revision_fn *fn, void *self, struct err *err);
+/* Leave a mark, and the history before it; `revision` 0: whatever is there. */
+int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
+                   nats_kv_revision_fn *fn, void *self, struct err *err);
+/* Leave a mark alone. */
+int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
+                  nats_kv_revision_fn *fn, void *self, struct err *err);
+
+/* --- many --------------------------------------------------------------------------- */
+
+struct nats_kv_watch;
+
+struct nats_kv_watch_options {
+    const char *pattern;  /* of keys; NULL: all */
+    bool history;         /* all entries that are kept, not the last of each key only */
+    bool new_only;        /* nothing of what is there */
+    bool without_values;  /* keys and changes only */
+    bool without_deletes; /* puts only */
+    void (*entry)(void *self, const struct nats_kv_entry *entry);
+    void (*caught_up)(void *self); /* everything that was there was told; may be NULL */
+    nats_done_fn *failed;          /* it cannot go on; may be NULL */
+    void *self;
+};
+
+/* Tell what is there and what changes, each change once and in order, also across reconnects. */
+struct nats_kv_watch *nats_kv_watch_new(const struct nats_kv *kv,
+                                        const struct nats_kv_watch_options *options,
+                                        struct err *err);
+/* In its own callbacks, too. NULL is fine. */
+void nats_kv_watch_free(struct nats_kv_watch *watch);
+
+/* What is there now: `fn` for each entry, with `entry` NULL at the end, or with an error. A pattern
+ * of NULL is all keys. */
+int nats_kv_keys(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
+                 struct err *err);
+int nats_kv_history(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * kv_layout - how a bucket lies in its stream: names, subjects, marks. For kv.c and kv_watch.c.
+ */
+#ifndef NATS_KV_LAYOUT_H
+#define NATS_KV_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "nats/kv.h"
+
+struct buf;
+struct err;
+
+/* A key, or a pattern of keys. */
+int nats_kv_layout_check(const struct nats_kv *kv, const char *key, bool pattern, struct err *err);
+void nats_kv_layout_stream(const struct nats_kv *kv, struct buf *out);
+void nats_kv_layout_subject(const struct nats_kv *kv, const char *key, struct buf *out);
+/* The key of a subject of this bucket. */
+struct str nats_kv_layout_key(const struct nats_kv *kv, struct str subject);
+enum nats_kv_change nats_kv_layout_change(struct str header);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * object - files of any size in a bucket, cut into chunks on a stream.
+ *
+ *     struct nats_objects objects = { .js = js, .bucket = "files" };
+ *     nats_object_put(&objects, &(struct nats_object_put){ .name = "a", .fd = fd }, fn, self, err);
+ *
+ * Bucket b is the stream OBJ_b. The chunks of an object go to $O.b.C.<id>, then one message with
+ * its name, size and SHA-256 to $O.b.M.<name in base64>; that message makes it visible, so readers
+ * see the old object or the new one, never a part. Other clients of NATS use the same layout.
+ * Chunks of an older version, and those of a put that failed, are purged.
+ *
+ * Reading verifies size and digest: what was handed out is good only once `done` said so.
+ *
+ * Memory: nothing is kept whole. Threads: the loop's; files are read by workers.
+ */
+#ifndef NATS_OBJECT_H
+#define NATS_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+#include "base/str.h"
+#include "nats/conn.h"
+#include "nats/js.h"
+
+struct err;
+struct nats_error;
+
+#define NATS_OBJECT_CHUNK    ((size_t)128 << 10)
+#define NATS_OBJECT_NAME_MAX 1024
+#define NATS_OBJECT_ID_SIZE  24
+
+/* A value: may be copied; texts are borrowed and must outlive what was begun with it. */
+struct nats_objects {
+    struct nats_js js;
+    const char *bucket;
+};
+
+struct nats_objects_config {
+    const char *bucket, *description;
+    int64_t ttl, max_bytes, replicas;
+    bool memory;
+};
+
+int nats_objects_ensure(const struct nats_js *js, const struct nats_objects_config *config,
+                        nats_done_fn *fn, void *self, struct err *err);
+int nats_objects_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,
+                         struct err *err);
+
+struct nats_object_info {
+    char name[NATS_OBJECT_NAME_MAX + 1], id[NATS_OBJECT_ID_SIZE];
+    uint64_t size, chunks;
+    unsigned char digest[SHA256_SIZE];
+    int64_t time; /* nanoseconds since 1970 */
+    bool deleted;
+};
+
+/* `error` is NULL, or `info` is. */
+typedef void nats_object_fn(void *self, const struct nats_error *error,
+                            const struct nats_object_info *info);
+
+struct nats_object_put {
+    const char *name; /* copied */
+    int fd;           /* read from where it stands to its end; borrowed until the callback */
+};
+int nats_object_put(const struct nats_objects *objects, const struct nats_object_put *put,
+                    nats_object_fn *fn, void *self, struct err *err);
+
+/* `data` for each part, in order; then `done`, once. */
+typedef void nats_object_data_fn(void *self, struct str data);
+int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
+                    nats_object_fn *done, void *self, struct err *err);
+/* One that was deleted is NATS_FAULT_NOT_FOUND. */
+int nats_object_info(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
+                     void *self, struct err *err);
+int nats_object_delete(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
+                       void *self, struct err *err);
+/* `fn` for each object, with `info` NULL at the end, or with an error. */
+int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, void *self,
+                     struct err *err);
+
+#endif

@@ -1,0 +1,298 @@
+#include "nats/kv.h"
+
+#include "js_scene.h"
+#include "nats/kv_layout.h"
+
+struct kv_outcome {
+    int count;
+    struct nats_error error; /* text "" when it succeeded */
+    uint64_t revision;
+    char value[256];
+};
+
+static void set_outcome(struct kv_outcome *outcome, const struct nats_error *error)
+{
+    outcome->count++;
+    outcome->error = error ? *error : (struct nats_error){ .text = "" };
+}
+
+static void on_revision(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct kv_outcome *outcome = self;
+
+    set_outcome(outcome, error);
+    outcome->revision = revision;
+}
+
+static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct kv_outcome *outcome = self;
+
+    set_outcome(outcome, error);
+    if (!entry)
+        return;
+    outcome->revision = entry->revision;
+    CHECK(entry->time > 0);
+    (void)snprintf(outcome->value, sizeof(outcome->value), "%.*s=%.*s", STR_ARG(entry->key),
+                   STR_ARG(entry->value));
+}
+
+#define KV_WAIT(world, outcome, call)                                                              \
+    do {                                                                                           \
+        *(outcome) = (struct kv_outcome){ 0 };                                                     \
+        if ((call) < 0)                                                                            \
+            CHECK_STR((world)->scene.err.text, "");                                                \
+        SCENE_RUN(&(world)->scene, (outcome)->count == 1);                                         \
+    } while (0)
+
+static struct nats_kv begin(struct js_scene *world, int64_t history)
+{
+    js_scene_begin(world);
+    JS_OK(world, nats_kv_ensure(&world->js,
+                                &(struct nats_kv_config){
+                                    .bucket = "b", .description = "a bucket", .history = history },
+                                js_on_done, &done, &world->scene.err));
+    return (struct nats_kv){ .js = world->js, .bucket = "b" };
+}
+
+TEST(values_are_put_read_updated_and_deleted)
+{
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 5);
+    struct err *err = &world.scene.err;
+
+    for (int indirect = 0; indirect < 2; indirect++) {
+        const char *key = indirect ? "x.y" : "x/z=1";
+        uint64_t first;
+
+        kv.indirect = indirect;
+        KV_WAIT(&world, &o, nats_kv_get(&kv, key, on_entry, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_NOT_FOUND);
+        KV_WAIT(&world, &o, nats_kv_put(&kv, key, STR("one"), on_revision, &o, err));
+        CHECK_STR(o.error.text, "");
+        first = o.revision;
+        KV_WAIT(&world, &o, nats_kv_get(&kv, key, on_entry, &o, err));
+        CHECK(o.revision == first && strstr(o.value, "=one"));
+        KV_WAIT(&world, &o, nats_kv_update(&kv, key, STR("two"), first, on_revision, &o, err));
+        CHECK_INT(o.revision, first + 1);
+        KV_WAIT(&world, &o, nats_kv_update(&kv, key, STR("three"), first, on_revision, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_CONFLICT);
+        CHECK_INT(o.error.code, NATS_JS_WRONG_LAST_SEQUENCE);
+        CHECK_HAS(o.error.text, "of bucket 'b': JetStream: wrong last sequence");
+        KV_WAIT(&world, &o, nats_kv_get_revision(&kv, key, first, on_entry, &o, err));
+        CHECK_HAS(o.value, "=one");
+        KV_WAIT(&world, &o, nats_kv_get_revision(&kv, "other", first, on_entry, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_NOT_FOUND);
+        KV_WAIT(&world, &o, nats_kv_delete(&kv, key, first, on_revision, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_CONFLICT);
+        KV_WAIT(&world, &o, nats_kv_delete(&kv, key, first + 1, on_revision, &o, err));
+        CHECK_STR(o.error.text, "");
+        KV_WAIT(&world, &o, nats_kv_get(&kv, key, on_entry, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_NOT_FOUND);
+    }
+    js_scene_end(&world);
+}
+
+TEST(a_key_is_created_once_and_again_after_it_was_deleted)
+{
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    struct err *err = &world.scene.err;
+
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("1"), on_revision, &o, err));
+    CHECK_STR(o.error.text, "");
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("2"), on_revision, &o, err));
+    CHECK_INT(o.error.fault, NATS_FAULT_CONFLICT);
+    CHECK_STR(o.error.text, "key 'k' of bucket 'b': exists already");
+    KV_WAIT(&world, &o, nats_kv_delete(&kv, "k", 0, on_revision, &o, err));
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("3"), on_revision, &o, err));
+    CHECK_STR(o.error.text, "");
+    KV_WAIT(&world, &o, nats_kv_purge(&kv, "k", 0, on_revision, &o, err));
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("4"), on_revision, &o, err));
+    CHECK_STR(o.error.text, "");
+    KV_WAIT(&world, &o, nats_kv_get(&kv, "k", on_entry, &o, err));
+    CHECK_STR(o.value, "k=4");
+    js_scene_end(&world);
+}
+
+struct lines {
+    struct buf text;
+    int ends, failures, caught_up;
+};
+
+static void add_line(struct lines *lines, const struct nats_kv_entry *entry)
+{
+    static const char *const marks[] = { "=", "-", "!" };
+
+    lines->text.max = BUF_NO_LIMIT;
+    buf_printf(&lines->text, "%.*s%s%.*s ", STR_ARG(entry->key), marks[entry->change],
+               STR_ARG(entry->value));
+}
+
+static void on_listed(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct lines *lines = self;
+
+    if (entry)
+        add_line(lines, entry);
+    else
+        lines->ends++;
+    lines->failures += error != NULL;
+}
+
+static void on_watched(void *self, const struct nats_kv_entry *entry)
+{
+    add_line(self, entry);
+}
+
+static void on_caught_up(void *self)
+{
+    struct lines *lines = self;
+
+    lines->caught_up++;
+    lines->text.max = BUF_NO_LIMIT;
+    buf_add_text(&lines->text, "| ");
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    (void)error;
+    ((struct lines *)self)->failures++;
+}
+
+static void put(struct js_scene *world, const struct nats_kv *kv, const char *key,
+                const char *value)
+{
+    struct kv_outcome o;
+
+    KV_WAIT(world, &o, nats_kv_put(kv, key, str_from(value), on_revision, &o, &world->scene.err));
+    CHECK_STR(o.error.text, "");
+}
+
+TEST(keys_and_history_list_what_is_there)
+{
+    struct lines keys = { 0 }, some = { 0 }, history = { 0 }, none = { 0 };
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 3);
+    struct err *err = &world.scene.err;
+
+    CHECK_INT(nats_kv_keys(&kv, NULL, on_listed, &none, err), 0);
+    SCENE_RUN(&world.scene, none.ends == 1);
+    for (int i = 0; i < 5; i++) {
+        char value[16];
+
+        (void)snprintf(value, sizeof(value), "%d", i);
+        put(&world, &kv, "a.1", value);
+    }
+    put(&world, &kv, "a.2", "x");
+    put(&world, &kv, "b", "y");
+    KV_WAIT(&world, &o, nats_kv_delete(&kv, "a.2", 0, on_revision, &o, err));
+    CHECK_INT(nats_kv_keys(&kv, NULL, on_listed, &keys, err), 0);
+    CHECK_INT(nats_kv_keys(&kv, "a.*", on_listed, &some, err), 0);
+    CHECK_INT(nats_kv_history(&kv, "a.1", on_listed, &history, err), 0);
+    SCENE_RUN(&world.scene, keys.ends + some.ends + history.ends == 3);
+    CHECK_STR(buf_text(&none.text), "");
+    CHECK_STR(buf_text(&keys.text), "a.1= b= ");
+    CHECK_STR(buf_text(&some.text), "a.1= ");
+    CHECK_STR(buf_text(&history.text), "a.1=2 a.1=3 a.1=4 ");
+    KV_WAIT(&world, &o, nats_kv_purge(&kv, "a.1", 0, on_revision, &o, err));
+    buf_clear(&history.text);
+    CHECK_INT(nats_kv_history(&kv, "a.1", on_listed, &history, err), 0);
+    SCENE_RUN(&world.scene, history.ends == 2);
+    CHECK_STR(buf_text(&history.text), "a.1! ");
+    CHECK_INT(keys.failures + some.failures + history.failures + none.failures, 0);
+    buf_done(&keys.text);
+    buf_done(&some.text);
+    buf_done(&history.text);
+    js_scene_end(&world);
+}
+
+TEST(a_watch_tells_what_is_there_and_then_each_change_through_a_crash)
+{
+    struct lines lines = { 0 }, fresh = { 0 };
+    struct nats_kv_watch *watch, *new_only;
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    struct err *err = &world.scene.err;
+
+    put(&world, &kv, "a", "1");
+    put(&world, &kv, "b", "1");
+    put(&world, &kv, "a", "2");
+    watch = nats_kv_watch_new(
+        &kv,
+        &(struct nats_kv_watch_options){
+            .entry = on_watched, .caught_up = on_caught_up, .failed = on_failed, .self = &lines },
+        err);
+    new_only = nats_kv_watch_new(&kv,
+                                 &(struct nats_kv_watch_options){ .pattern = "a",
+                                                                  .new_only = true,
+                                                                  .entry = on_watched,
+                                                                  .caught_up = on_caught_up,
+                                                                  .failed = on_failed,
+                                                                  .self = &fresh },
+                                 err);
+    CHECK(watch && new_only);
+    SCENE_RUN(&world.scene, lines.caught_up == 1 && fresh.caught_up == 1);
+    put(&world, &kv, "a", "3");
+    KV_WAIT(&world, &o, nats_kv_delete(&kv, "b", 0, on_revision, &o, err));
+    SCENE_RUN(&world.scene, strstr(buf_text(&lines.text), "b-"));
+    server_stop(&world.server, SIGKILL);
+    server_start(&world.server);
+    SCENE_RUN(&world.scene, world.conn.counts[NATS_EVENT_CONNECTED] == 2);
+    put(&world, &kv, "c", "4");
+    SCENE_RUN(&world.scene, strstr(buf_text(&lines.text), "c=4"));
+    CHECK_STR(buf_text(&lines.text), "b=1 a=2 | a=3 b- c=4 ");
+    put(&world, &kv, "a", "5");
+    SCENE_RUN(&world.scene, strstr(buf_text(&fresh.text), "a=5"));
+    CHECK_STR(buf_text(&fresh.text), "| a=3 a=5 ");
+    CHECK_INT(lines.failures + fresh.failures, 0);
+    nats_kv_watch_free(watch);
+    nats_kv_watch_free(new_only);
+    buf_done(&lines.text);
+    buf_done(&fresh.text);
+    js_scene_end(&world);
+}
+
+TEST(a_watch_of_no_bucket_fails_and_one_of_a_closed_connection_too)
+{
+    struct lines missing = { 0 }, closed = { 0 };
+    struct nats_kv_watch *first, *second;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1), none = kv;
+    const struct nats_kv_watch_options options = { .entry = on_watched, .failed = on_failed };
+    struct nats_kv_watch_options o = options;
+
+    none.bucket = "none";
+    o.self = &missing;
+    first = nats_kv_watch_new(&none, &o, &world.scene.err);
+    SCENE_RUN(&world.scene, missing.failures == 1);
+    o.self = &closed;
+    second = nats_kv_watch_new(&kv, &o, &world.scene.err);
+    scene_turn(&world.scene);
+    nats_conn_free(world.conn.conn);
+    CHECK_INT(closed.failures, 1);
+    nats_kv_watch_free(first);
+    nats_kv_watch_free(second);
+    scene_end(&world.scene);
+    server_stop(&world.server, SIGTERM);
+}
+
+static const char *const bad_keys[] = {
+    "", ".", "a.", ".a", "a..b", "a b", "a:b", "a*", "a.>", "ä"
+};
+
+TEST(keys_that_are_not_keys_are_refused)
+{
+    struct nats_kv kv = { .bucket = "b" }, bad = { .bucket = "a.b" };
+    struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(bad_keys); i++)
+        CHECK_INT(nats_kv_layout_check(&kv, bad_keys[i], false, &err), -1);
+    CHECK_INT(nats_kv_layout_check(&kv, "a.*.>", true, &err), 0);
+    CHECK_INT(nats_kv_layout_check(&bad, "a", false, &err), -1);
+    CHECK_STR(err.text, "'a.b' is not a valid name of a bucket");
+}

@@ -115,6 +115,17 @@ def growth(bench, root):
     yield Line("10,000 files, no change", large, "1,000 files", small, "about 10")
 
 
+def ordered(bench, root):
+    """The same states in a Salt file, which run as they are written."""
+    place = Place(root, "ordered", {"count": 1000})
+    free = ours(bench, place)
+    written = free[:-1] + ["written"]
+    place.write("states/written.sls", policies.zester(place.work))
+    bench.measure(free, runs=1)
+    theirs, mine = bench.together([Job(free), Job(written)])
+    yield Line("1,000 files in written order, no change", mine, "in levels", theirs, "<= 1.3")
+
+
 def compiling(bench, root):
     place = Place(root, "graph", {"count": 0})
     place.write("states/work.zy", policies.zester_graph(5000, 4))
@@ -133,5 +144,6 @@ def lines(bench):
         yield from files(bench, root)
         yield from commands(bench, root)
         yield from growth(bench, root)
+        yield from ordered(bench, root)
         yield from compiling(bench, root)
         yield from starting(bench)

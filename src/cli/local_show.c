@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/drawing.h"
 #include "cli/graph_print.h"
+#include "compile/generic.h"
 #include "compile/plan.h"
 #include "data/json.h"
 #include "data/yaml_print.h"
@@ -70,6 +71,20 @@ static void show_attributes(struct arena *arena, struct value_map *map,
         value_map_set(arena, map, value_text("failhard"), value_bool(true));
 }
 
+/* As they were written, without what is shown beside them. */
+static struct value show_arguments(struct arena *arena, const struct plan_state *state)
+{
+    struct value_map *map = value_map_new(arena, 4);
+
+    if (!state->shown)
+        return state->body;
+    for (size_t i = 0; i < state->shown->count; i++)
+        if (str_is(state->shown->pairs[i].key.s, "name") ||
+            !generic_has(state->shown->pairs[i].key.s))
+            value_map_set(arena, map, state->shown->pairs[i].key, state->shown->pairs[i].value);
+    return value_map(map);
+}
+
 static struct value show_state(struct arena *arena, const struct plan *plan,
                                const struct plan_state *state)
 {
@@ -79,7 +94,7 @@ static struct value show_state(struct arena *arena, const struct plan *plan,
     value_map_set(arena, map.map, value_text("file"), value_text(state->ref ? state->ref : ""));
     value_map_set(arena, map.map, value_text("level"), value_int(state->level));
     value_map_set(arena, map.map, value_text("order"), value_int(state->order));
-    value_map_set(arena, map.map, value_text("arguments"), state->body);
+    value_map_set(arena, map.map, value_text("arguments"), show_arguments(arena, state));
     for (unsigned kind = 0; kind < REQUISITES; kind++) {
         struct value_list *names = value_list_new(arena, state->requisites[kind].n);
 
@@ -147,6 +162,8 @@ int local_check(struct local *local)
         return local_refuse(local);
     if (local_wants_record(local))
         return local_show(local);
+    if (plan_has_mistakes(plan))
+        return CLI_ERROR;
     printf("%u states in %u levels, no mistakes found\n", plan->count - plan->listeners,
            plan->level_count);
     return CLI_OK;

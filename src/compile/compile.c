@@ -57,6 +57,26 @@ static bool has_secret(const struct module *module, const struct value_map *body
     return false;
 }
 
+/* Where mistakes in a state are told: what is `own` will be its own failure, where its dialect has
+ * it so. */
+static struct diags *diags_for(struct compiling *c, const struct plan_state *state,
+                               struct diags *own)
+{
+    *own = (struct diags)DIAGS_INIT(c->arena);
+    return state->dialect->fails_late ? own : c->diags;
+}
+
+static bool excuse(struct compiling *c, struct plan_state *state, const struct diags *own)
+{
+    if (own->list.n == 0)
+        return false;
+    if (!state->mistake)
+        state->mistake = own->list.p[0].text;
+    VEC_EACH (&own->list, diag)
+        VEC_PUSH_IN(c->arena, &c->warnings->list, *diag);
+    return true;
+}
+
 /* An empty text under the primary parameter counts as not given: the ID takes its place. */
 static void drop_empty_primary(const struct module *module, struct value_map *body)
 {
@@ -87,11 +107,21 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         .module = decl->module,
         .dialect = decl->dialect,
         .sequence = decl->sequence,
+        .mistake = decl->mistake,
     };
+    struct diags own, *diags = diags_for(c, &state, &own);
 
-    if (delegate_read(c->arena, decl, &state.module, &origin.args, c->diags) < 0)
+    if (delegate_read(c->arena, decl, &state.module, &origin.args, diags) < 0) {
         origin.broken = true;
-    (void)generic_read(c->arena, origin.args, &state, body, c->diags);
+        state.shown = from->args;
+    }
+    (void)generic_read(c->arena, origin.args, &state, body, diags);
+    if (excuse(c, &state, &own)) {
+        origin.broken = true;
+        state.onlyif = state.unless = state.check_cmd = (struct plan_guards){ 0 };
+    }
+    if (origin.args != from->args)
+        state.shown = from->args;
     drop_empty_primary(state.module, body);
     state.body = value_at(value_map(body), &decl->where);
     state.deferred = c->outputs->list.n > 0 && output_has_mark(&state.body);
@@ -165,15 +195,20 @@ static void read_requisites(struct compiling *c, uint32_t number)
 
     for (size_t i = 0; i < args->count; i++) {
         const struct requisite_form *form = requisite_form_find(args->pairs[i].key.s);
+        struct diags own;
 
         if (!form || form->use)
             continue;
         lookup_index(&c->lookup);
+        c->requisites.diags = diags_for(c, &c->states.p[number], &own);
+        if (form->inverse) /* somebody else would be changed by it */
+            c->requisites.diags = c->diags;
         if (c->outputs->list.n > 0 && output_has_mark(&args->pairs[i].value))
             (void)value_diag(c->diags, &args->pairs[i].value,
                              "outputs() cannot be used in requisites");
         else
             (void)requisite_read(&c->requisites, number, form, &args->pairs[i].value);
+        (void)excuse(c, &c->states.p[number], &own);
     }
 }
 
@@ -231,6 +266,7 @@ static void resolve(struct compiling *c)
         if (c->states.p[i].deferred)
             output_each(c->outputs, &c->states.p[i].body, wait_for_output, &user);
     }
+    c->requisites.diags = c->diags;
     (void)requisite_seal(&c->requisites, c->states.p, count);
 }
 
@@ -241,13 +277,16 @@ static void decode(struct compiling *c)
     for (size_t i = 0; i < c->states.n; i++) {
         struct plan_state *state = &c->states.p[i];
         struct diags *unknown = plan_is_strict(state, c->host) ? NULL : c->warnings;
+        struct diags own, *diags = diags_for(c, state, &own);
 
         if (c->origins.p[i].broken)
             continue;
         if (state->deferred)
-            (void)plan_check_given(c->arena, state, unknown, c->diags);
+            (void)plan_check_given(c->arena, state, unknown, diags);
         else
-            (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, c->diags);
+            (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, diags);
+        if (excuse(c, state, &own))
+            state->args = NULL;
     }
 }
 
@@ -344,7 +383,7 @@ static void begin(struct compiling *c, struct arena *arena, struct state_host *h
     c->outputs->arena = arena;
     *ret_renderer = renderer_new(host, c->outputs);
     lookup_init(&c->lookup, arena);
-    load_init(&c->load, arena, host, *ret_renderer, diags);
+    load_init(&c->load, arena, host, *ret_renderer, c->warnings, diags);
 }
 
 /* From declarations to the plan. `before` is how many mistakes there were at the beginning. */

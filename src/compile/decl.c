@@ -1,4 +1,5 @@
 #include "compile/decl.h"
+#include "compile/dialect.h"
 
 #include <string.h>
 
@@ -25,12 +26,13 @@ struct reader {
     struct diags *diags;
 };
 
-void decl_set_init(struct decl_set *set, struct arena *arena)
+void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late)
 {
     *set = (struct decl_set){
         .arena = arena,
         .names = MAP_INIT_IN(arena),
         .ids = MAP_INIT_IN(arena),
+        .late = late,
     };
 }
 
@@ -249,6 +251,8 @@ static int add(const struct reader *reader, const struct module *module, struct 
         return merge(reader, decl, args);
     *place = decl = new_decl(reader, module, name, args);
     decl->broken = decl_is_broken(module);
+    if (decl->broken && decl->dialect->fails_late)
+        decl->mistake = arena_printf(reader->set->arena, "unknown module \"%s\"", module->name);
     return decl->broken ? -1 : 0;
 }
 
@@ -286,7 +290,8 @@ bool decl_is_broken(const struct module *module)
 static const struct module *module_or_stand_in(const struct reader *reader, struct str name,
                                                const struct value *where)
 {
-    const struct module *module = decl_module(name, where, reader->diags);
+    struct diags *diags = reader->file->dialect->fails_late ? reader->set->late : reader->diags;
+    const struct module *module = decl_module(name, where, diags);
     struct module *stand_in;
 
     if (module)

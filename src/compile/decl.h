@@ -40,6 +40,7 @@ struct decl {
     const void *file;              /* the newest file that declared it */
     bool excluded;
     bool broken; /* a mistake was told; kept so that those who name it are not told off too */
+    const char *mistake; /* which one, when only this state fails by it; NULL */
 };
 
 struct decl_ids {
@@ -51,9 +52,10 @@ struct decl_set {
     VEC(struct decl *) list; /* in the order of declaration */
     struct map names;        /* struct decl by full name */
     struct map ids;          /* struct decl_ids by ID */
+    struct diags *late;      /* mistakes by which only their state fails */
 };
 
-void decl_set_init(struct decl_set *set, struct arena *arena);
+void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late);
 
 /* Who declares: a file, by any pointer that is its own, and its reference. */
 struct decl_file {

@@ -6,6 +6,7 @@
 #include "data/params.h"
 #include "data/value.h"
 #include "compile/decl.h"
+#include "compile/dialect.h"
 #include "compile/generic.h"
 #include "state/module.h"
 #include "compile/requisite.h"
@@ -116,6 +117,123 @@ static int split(struct arena *arena, const struct module *module, const struct 
     return 0;
 }
 
+/* --- as Salt has it ----------------------------------------------------------------------- */
+
+/* Arguments beside `name`, or of the function whose name is the ID: plain, and under args and
+ * kwargs. */
+static int gather_beside(struct arena *arena, const struct module *function,
+                         const struct value_map *args, struct value_map *to, struct diags *diags)
+{
+    for (size_t i = 0; i < args->count; i++) {
+        const struct value_pair *pair = &args->pairs[i];
+        const struct str key = pair->key.s;
+
+        if (is_generic(key) || str_is(key, "name"))
+            continue;
+        if (str_is(key, "args") || str_is(key, "kwargs")) {
+            if (add_all(arena, function, to, &pair->value, diags) < 0)
+                return -1;
+        } else {
+            value_map_set(arena, to, plain_key(function, &pair->key), pair->value);
+        }
+    }
+    return 0;
+}
+
+static int add_call(struct arena *arena, struct str name, const struct value *where,
+                    struct value_map *arguments, struct value_list *calls, struct diags *diags)
+{
+    const struct module *function = module_find(name);
+    struct value_map *call = value_map_new(arena, 2);
+
+    if (!function || !function->call) {
+        (void)value_diag(diags, where, "there is no function '%.*s'", STR_ARG(name));
+        if (function)
+            diag_hint(diags, "it is a state: declare it as one");
+        return -1;
+    }
+    value_map_set(arena, call, value_text("function"), value_text(function->name));
+    value_map_set(arena, call, value_text("arguments"), value_at(value_map(arguments), where));
+    value_list_push(arena, calls, value_at(value_map(call), where));
+    return 0;
+}
+
+/* Every key with a dot is a function, called in turn. */
+static int add_dotted(struct arena *arena, const struct value_map *args, struct value_list *calls,
+                      struct diags *diags)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < args->count; i++) {
+        const struct value_pair *pair = &args->pairs[i];
+        struct value_map *arguments = value_map_new(arena, 4);
+
+        if (!is_dotted(pair->key.s))
+            continue;
+        if (add_all(arena, module_find(pair->key.s), arguments, &pair->value, diags) < 0 ||
+            add_call(arena, pair->key.s, &pair->key, arguments, calls, diags) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+static bool has_dotted(const struct value_map *args)
+{
+    for (size_t i = 0; i < args->count; i++)
+        if (is_dotted(args->pairs[i].key.s))
+            return true;
+    return false;
+}
+
+/* The functions that a state of a Salt file calls: under their names, or the one that `name` or the
+ * ID names. */
+static int find_calls(struct arena *arena, const struct decl *decl, const struct value_map *args,
+                      struct value_list *calls, struct diags *diags)
+{
+    const struct value key = value_text("name");
+    const struct value *name = value_map_find(args, &key);
+    const struct value *where = value_is(name, VALUE_STR) ? name : &decl->where;
+    struct value_map *arguments = value_map_new(arena, 4);
+    const struct str function = value_is(name, VALUE_STR) ? name->s : str_from(decl->id);
+
+    if (has_dotted(args))
+        return add_dotted(arena, args, calls, diags);
+    if (gather_beside(arena, module_find(function), args, arguments, diags) < 0)
+        return -1;
+    return add_call(arena, function, where, arguments, calls, diags);
+}
+
+static int read_calls(struct arena *arena, const struct decl *decl, const struct value_map **args,
+                      struct diags *diags)
+{
+    struct value_map *own = value_map_new(arena, 4);
+    struct value_list *calls = value_list_new(arena, 2);
+
+    if (find_calls(arena, decl, *args, calls, diags) < 0)
+        return -1;
+    for (size_t i = 0; i < (*args)->count; i++)
+        if (is_generic((*args)->pairs[i].key.s))
+            value_map_set(arena, own, (*args)->pairs[i].key, (*args)->pairs[i].value);
+    value_map_set(arena, own, value_at(value_text("calls"), &decl->where),
+                  value_at(value_list(calls), &decl->where));
+    *args = own;
+    return 0;
+}
+
+/* A target that only is a state stands in its place, as it does in our own files. */
+static bool is_state(const struct decl *decl, const struct value_map *args)
+{
+    const struct value key = value_text("name");
+    const struct value *name = value_map_find(args, &key);
+    const struct module *found =
+        module_find(value_is(name, VALUE_STR) ? name->s : str_from(decl->id));
+
+    for (size_t i = 0; i < args->count; i++)
+        if (is_dotted(args->pairs[i].key.s))
+            found = module_find(args->pairs[i].key.s);
+    return found && !found->call;
+}
+
 int delegate_read(struct arena *arena, const struct decl *decl, const struct module **module,
                   const struct value_map **args, struct diags *diags)
 {
@@ -126,6 +244,8 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
 
     if (strcmp((*module)->name, DELEGATE_MODULE) != 0)
         return 0;
+    if (decl->dialect->salt_attributes && !is_state(decl, *args))
+        return read_calls(arena, decl, args, diags);
     if (find_target(decl, *args, &dotted, &name, diags) < 0)
         return -1;
     if (str_is(name, DELEGATE_MODULE))

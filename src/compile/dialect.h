@@ -15,6 +15,9 @@
  *     retry: attempts  tries after the first, 10 s     tries in all, 30 s
  *     unknown          a mistake                       a warning, once for each name
  *     parameters
+ *     an unknown       a mistake: nothing runs         a warning, and the state fails in its turn
+ *     module, value
+ *     or target
  *     include cycle    a mistake                       each file once
  *     attributes       refused when they would do      those of Salt are accepted
  *                      nothing
@@ -37,6 +40,7 @@ struct dialect {
     int64_t retry_interval;  /* seconds, when not given */
     bool ignores_parameters; /* unknown ones are warnings */
     bool ignores_cycles;     /* of includes */
+    bool fails_late;         /* a mistake in one state is the failure of that state */
     bool salt_attributes;    /* fire_event, aggregate... */
 };
 

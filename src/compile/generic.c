@@ -244,6 +244,8 @@ static void place_name(struct arena *arena, const struct module *module, const s
 {
     const struct param *primary = params_find_primary(module->params);
 
+    if (name && !primary) /* nobody reads it, but it is shown as it was written */
+        value_map_set(arena, body, value_at(value_text("name"), name), *name);
     if (!name || !primary || name->kind == VALUE_NULL)
         return;
     for (size_t i = 0; i < body->count; i++)

@@ -17,7 +17,7 @@
 #include "compile/tree.h"
 
 void load_init(struct load *load, struct arena *arena, struct state_host *host,
-               struct renderer *renderer, struct diags *diags)
+               struct renderer *renderer, struct diags *late, struct diags *diags)
 {
     *load = (struct load){
         .arena = arena,
@@ -27,7 +27,7 @@ void load_init(struct load *load, struct arena *arena, struct state_host *host,
         .files = MAP_INIT_IN(arena),
         .refs = MAP_INIT_IN(arena),
     };
-    decl_set_init(&load->decls, arena);
+    decl_set_init(&load->decls, arena, late);
 }
 
 /* --- one file ------------------------------------------------------------------------ */

@@ -66,8 +66,9 @@ struct load_file {
     bool is_init; /* its reference is its folder */
 };
 
+/* `late` gets the mistakes by which only their state fails. */
 void load_init(struct load *load, struct arena *arena, struct state_host *host,
-               struct renderer *renderer, struct diags *diags);
+               struct renderer *renderer, struct diags *late, struct diags *diags);
 
 /* Load a file and all that it includes. `where` is what named it, or NULL. */
 int load_ref(struct load *load, struct str ref, const struct value *where);

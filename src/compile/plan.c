@@ -15,6 +15,14 @@ int64_t plan_find(const struct plan *plan, const char *name)
     return state ? state - plan->states : -1;
 }
 
+bool plan_has_mistakes(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->states[i].mistake)
+            return true;
+    return false;
+}
+
 bool plan_is_strict(const struct plan_state *state, const struct state_host *host)
 {
     return host->strict_params && !state->dialect->ignores_parameters;

@@ -57,7 +57,8 @@ struct requisite_rule {
     const char *style; /* of its arrows in drawings */
 };
 const struct requisite_rule *requisite_rule(enum requisite requisite);
-/* As users write it: "require", "onfail_all"; "implied" and "written order", which nobody does. */
+/* As users write it: "require", "onfail_all"; "implied order" and "written order", which nobody
+ * does. */
 const char *requisite_name(enum requisite requisite);
 
 struct plan_targets {
@@ -95,12 +96,14 @@ struct plan_state {
     const struct module *module;
     const void *args;  /* decoded; NULL while it waits for outputs */
     struct value body; /* the arguments as a map, for the undo journal and for outputs */
-    bool deferred;     /* has outputs('...') in it: decoded when it starts */
+    const struct value_map *shown; /* as they were written, when the body is made of them; NULL */
+    bool deferred;                 /* has outputs('...') in it: decoded when it starts */
 
     struct plan_targets requisites[REQUISITES];
     const struct dialect *dialect; /* of its file */
     uint32_t sequence;             /* its declaration, counted as written */
     uint32_t position;             /* among the states whose order is the written one */
+    const char *mistake;           /* why it fails when it starts; NULL */
     bool listener; /* reacts at the end for another state; not shown unless it does */
     struct plan_guards onlyif, unless, check_cmd;
     struct param_strs creates; /* paths: all there, nothing to do */
@@ -139,6 +142,9 @@ struct plan {
 
 /* The number of the state with this full name, or -1. */
 int64_t plan_find(const struct plan *plan, const char *name);
+
+/* Is there a state that fails when it starts? */
+bool plan_has_mistakes(const struct plan *plan);
 
 /* Decode the arguments of a state from a body without marks: what the compiler does for all states
  * that are not deferred, and the runner for those that are, once output_fill has filled the body.

@@ -31,7 +31,7 @@ const struct requisite_form requisite_forms[] = {
     BOTH("onfail_all",    KIND(ONFAIL_ALL,    .failure = true, .style = "stroke:#c00")),
     BOTH("prereq",        KIND(PREREQ,        .later = true, .style = "stroke-dasharray:4")),
     BOTH("listen",        KIND(LISTEN,        .apart = true)),
-    BOTH("implied",       KIND(IMPLIED,       .style = "stroke:#999"), .internal = true),
+    BOTH("implied order", KIND(IMPLIED,       .style = "stroke:#999"), .internal = true),
     BOTH("written order", KIND(ORDER,         .style = "stroke:#999"), .internal = true),
     BOTH("onfail_any",    .kind = REQUISITE_ONFAIL),
     BOTH("use",           .use = true),

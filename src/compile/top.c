@@ -70,7 +70,7 @@ static int read_refs(struct arena *arena, struct state_host *host, struct top_re
     int result;
 
     *ret = (struct top_refs){ VEC_INIT };
-    load_init(&load, arena, host, renderer, diags);
+    load_init(&load, arena, host, renderer, diags, diags);
     result = read_top(&load, ret);
     renderer_free(renderer);
     return result;

@@ -287,5 +287,7 @@ int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint
     };
 
     reset(attempt, world, step.state, forced);
+    if (step.state->mistake)
+        return err_set(err, ERR_INVALID, "%s", step.state->mistake);
     return go(&step, err);
 }

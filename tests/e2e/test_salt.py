@@ -194,3 +194,76 @@ def test_runs_of_several_references_are_taken_back_by_the_same_words(machine):
     machine.run("state.apply", "a,b", status=0)
     machine.run("state.revert", "a,b", status=0)
     assert list(machine.root.iterdir()) == []
+
+
+# --- mistakes ------------------------------------------------------------------------------------------------------
+
+def test_a_mistake_in_one_state_is_the_failure_of_that_state(machine):
+    machine.sls("web", """
+relative: {file.managed: [{name: not/absolute}]}
+unknown: {no.such: [{name: x}]}
+waits: {cmd.run: [{name: echo waits >> ROOT/log}, {require: [{pkg: gone}]}]}
+asks: {cmd.run: [{name: echo asks >> ROOT/log}, {onlyif: [{fun: no.such}]}]}
+after: {cmd.run: [{name: echo after >> ROOT/log}, {require: [{file: relative}]}]}
+fine: {cmd.run: [{name: echo fine >> ROOT/log}]}
+""")
+    record = machine.record("state.apply", "web", status=2)
+    assert [bool(state.get("error")) for state in record["results"]] == [True] * 4 + [False] * 2
+    assert machine.log() == ["fine"] and record["results"][4]["skip_reason"] == "require_failed"
+    told = machine.run("state.check", "web", status=1).stderr
+    for words in ("wants an absolute path", "unknown module", "unknown state", "there is no function"):
+        assert words in told
+    # in the other language nothing runs
+    machine.state("ours", "fine: {cmd.run: [{name: echo ours >> ROOT/log}]}\nbad: {no.such: []}")
+    machine.run("state.apply", "ours", status=1)
+    assert machine.log() == ["fine"]
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+
+def test_module_run_in_all_its_spellings(machine):
+    machine.sls("web", """
+old: {module.run: [{name: test.echo}, {text: one}]}
+new:
+  module.run:
+    - test.echo: [two]
+    - test.version:
+test.echo: {module.run: [{args: [three]}]}
+named: {module.run: [{name: hashutil.digest}, {kwargs: {instr: abc, checksum: md5}}]}
+false: {module.run: [{name: test.false}]}
+""")
+    record = machine.record("state.apply", "web", status=2)
+    found = [state.get("details", {}).get("result") for state in record["results"]]
+    assert found[0] == "one" and found[1]["test.echo"] == "two" and found[2] == "three"
+    assert found[3] == "900150983cd24fb0d6963f7d28e17f72"
+    assert "returned false" in record["results"][4]["error"]
+
+
+@pytest.mark.parametrize("call, answer", [
+    ("salt['match.compound']('G@os:Debian and not E@nobody')", "True"),
+    ("salt['match.grain']('os:Debian')", "True"),
+    ("salt['match.pillar']('role:db')", "False"),
+    ("salt['file.group_to_gid']('root')", "0"),
+    ("salt['file.user_to_uid']('nobody-here')", ""),
+    ("salt['file.search']('/etc/passwd', '^root:', multiline=True)", "True"),
+    ("salt['file.contains']('/etc/passwd', 'root:')", "True"),
+    ("salt['file.get_mode']('/tmp')", "1777"),
+    ("salt['file.get_user']('/etc/passwd')", "root"),
+    ("salt['file.is_link']('/proc/self')", "True"),
+    ("salt['file.join'](['/etc', 'x'])", "/etc/x"),
+    ("salt['hashutil.sha256_digest']('abc')[:8]", "ba7816bf"),
+    ("salt['hashutil.base64_b64encode']('abc')", "YWJj"),
+    ("salt['random.get_str'](12)|length", "12"),
+    ("salt['random.rand_int'](3, 3)", "3"),
+    ("salt['mine.get']('*', 'network.ip_addrs')", "{}"),
+    ("salt['cp.get_file_str']('salt://data.txt')|trim", "data"),
+    ("salt['cp.get_file_str']('salt://no.txt')", "False"),
+    ("'web' in salt['cp.list_states']()", "True"),
+    ("salt['log.debug']('x')", "True"),
+    ("salt['pillar.filter_by']({'a': 1, 'default': 2}, 'none')", "2"),
+])
+def test_functions_that_formulas_call(machine, call, answer):
+    machine.file("data.txt", "data\n")
+    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: \"{{ %s }}\", allow_empty: true}]}" % call)
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x").strip() == answer

@@ -1,0 +1,123 @@
+/* Files of the state tree, as functions: what Salt's cp module tells. */
+#include "base/digest.h"
+#include "base/err.h"
+#include "state/module.h"
+
+#define ARGS struct cp_args
+
+struct cp_args {
+    const char *path, *prefix, *saltenv;
+};
+
+/* clang-format off */
+static const struct param path_params[] = {
+    PARAM("path", STR, ARGS, path, "salt://...", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base"),
+    { 0 },
+};
+static const struct param list_params[] = {
+    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base", .flags = PARAM_PRIMARY),
+    PARAM("prefix", STR, ARGS, prefix, "only what begins so", .default_text = ""),
+    { 0 },
+};
+/* clang-format on */
+
+static int call_get_file_str(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    struct str text;
+
+    if (state_source(run, ((const struct cp_args *)args)->path, NULL, &text, err) < 0) {
+        if (err->code != ERR_NOT_FOUND)
+            return -1;
+        *ret = value_bool(false); /* which is Salt's way to say so */
+        return 0;
+    }
+    *ret = value_str(text);
+    return 0;
+}
+
+static int call_cache_file(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    const char *path;
+
+    if (state_source_path(run, ((const struct cp_args *)args)->path, &path, err) < 0)
+        return -1;
+    *ret = path ? value_text(path) : value_text("");
+    return 0;
+}
+
+static int call_hash_file(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    struct value_map *map = value_map_new(run->arena, 2);
+    char hex[DIGEST_HEX_MAX];
+    struct str text;
+
+    if (state_source(run, ((const struct cp_args *)args)->path, NULL, &text, err) < 0 ||
+        digest_hex(digest_find(STR("sha256")), text, hex, err) < 0)
+        return -1;
+    value_map_set(run->arena, map, value_text("hsum"), value_text(arena_strdup(run->arena, hex)));
+    value_map_set(run->arena, map, value_text("hash_type"), value_text("sha256"));
+    *ret = value_map(map);
+    return 0;
+}
+
+/* All files whose names begin with the prefix; as references when they are state files. */
+static int list_files(struct state_run *run, const struct cp_args *want, bool states,
+                      struct value *ret, struct err *err)
+{
+    struct value_list *all, *list = value_list_new(run->arena, 16);
+
+    if (state_source_list(run, "salt://", &all, err) < 0)
+        return -1;
+    for (size_t i = 0; i < all->count; i++) {
+        struct str name = all->items[i].s;
+
+        if (!str_starts(name, str_from(want->prefix ? want->prefix : "")))
+            continue;
+        if (states && !str_ends(name, STR(".sls")) && !str_ends(name, STR(".zy")))
+            continue;
+        if (states) {
+            char *ref;
+
+            name.n -= str_ends(name, STR(".sls")) ? 4 : 3;
+            if (str_ends(name, STR("/init")))
+                name.n -= 5;
+            ref = arena_strndup(run->arena, name.p, name.n);
+            for (char *p = ref; *p; p++)
+                *p = *p == '/' ? '.' : *p;
+            name = str_from(ref);
+        }
+        value_list_push(run->arena, list, value_str(name));
+    }
+    *ret = value_list(list);
+    return 0;
+}
+
+static int call_list_master(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    return list_files(run, args, false, ret, err);
+}
+
+static int call_list_states(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    return list_files(run, args, true, ret, err);
+}
+
+/* clang-format off */
+#define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
+
+const struct module aliases_cp[] = {
+    { .name = "cp.cache_file", .summary = "where a file of the state tree is on this machine", ROW(path_params, call_cache_file) },
+    { .name = "cp.get_file_str", .summary = "the text of a file of the state tree; false when it is not there", ROW(path_params, call_get_file_str) },
+    { .name = "cp.hash_file", .summary = "the hash of a file of the state tree", ROW(path_params, call_hash_file) },
+    { .name = "cp.is_cached", .summary = "where a file of the state tree is on this machine", ROW(path_params, call_cache_file) },
+    { .name = "cp.list_master", .summary = "the files of the state tree", ROW(list_params, call_list_master) },
+    { .name = "cp.list_states", .summary = "the references of all state files", ROW(list_params, call_list_states) },
+    { 0 },
+};
+/* clang-format on */

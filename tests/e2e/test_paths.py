@@ -16,7 +16,7 @@ SWAPPER = pathlib.Path(__file__).with_name("swapper.py")
 SECONDS = float(os.environ.get("ZESTER_RACE_SECONDS", "1"))
 OWNER = 65534  # 'nobody' is an account everywhere
 COUNT = 12  # of states in a run
-SECRET = "root's secret\n"
+SECRET = "root: secret\n"
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="to be attacked by another user needs root")
@@ -194,6 +194,8 @@ FILES = {
     "file.copy from it": each("c: {{file.copy: [name: {home}/copy, source: {home}/f, force: true, user: nobody]}}"),
     "ssh_auth.present": each("k: {{ssh_auth.present: [name: 'ssh-ed25519 " + KEY[:-6] +
                              "{turn:06d}', user: nobody, config: '{home}/f']}}"),
+    "file.serialize that merges": each(
+        "s: {{file.serialize: [name: {home}/f, dataset: {{turn: {turn}}}, formatter: yaml, merge_if_exists: true]}}"),
     "file.touch": each("t: {{file.touch: [name: {home}/f, mtime: '{turn}']}}"),
 }
 
@@ -218,6 +220,24 @@ def race(scene, name, target, make, states):
 @pytest.mark.parametrize("state", FOLDERS)
 def test_a_folder_that_is_swapped_for_a_link_gives_nobody_what_is_roots(scene, state):
     race(scene, "d", scene.victim, scene.make_folder, FOLDERS[state])
+
+
+def test_a_revert_in_a_folder_that_is_swapped_for_a_link_restores_nothing_elsewhere(scene):
+    deadline = time.monotonic() + SECONDS
+    turn = 0
+    while turn < 3 or time.monotonic() < deadline:
+        turn += 1
+        scene.make_folder()
+        scene.apply(FOLDERS["file.managed"](scene, turn) + f"\nr: {{file.recurse: [name: {scene.home}/d/new, "
+                    "source: 'zester://files']}")
+        scene.swap("d", scene.victim)
+        try:
+            subprocess.run([PROGRAM, "--local", "--data-dir", scene.root / "data", "state.revert", "work", "--force"],
+                           check=False, capture_output=True, cwd="/")
+        finally:
+            scene.stop()
+        scene.check()
+        scene.empty()
 
 
 @pytest.mark.parametrize("state", FILES)

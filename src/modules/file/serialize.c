@@ -13,6 +13,7 @@
 #include "modules/file/wanted.h"
 #include "state/module.h"
 #include "sys/fs.h"
+#include "sys/site.h"
 
 #define ARGS       struct serialize_args
 #define TEXT_MAX   ((size_t)16 << 20)
@@ -128,17 +129,20 @@ static int find_data(struct state_run *run, const struct serialize_args *want, s
     return 0;
 }
 
-/* What the file holds now; null when it is not there. */
-static int parse_file(struct state_run *run, const struct serialize_args *want, struct value *ret,
-                      struct err *err)
+/* What the file holds now; null when it is not there. `seen` is what was read. */
+static int parse_file(struct state_run *run, const struct serialize_args *want,
+                      struct fs_info *seen, struct value *ret, struct err *err)
 {
     struct diags diags = DIAGS_INIT(run->arena);
+    AUTO_SITE struct site site = SITE_INIT;
     struct str text;
     int result;
 
     *ret = value_null();
-    if (fs_read(run->arena, want->name, TEXT_MAX, &text, err) < 0)
+    if (site_walk(&site, want->name, SITE_FOLLOW, err) < 0 ||
+        site_read(run->arena, &site, TEXT_MAX, &text, err) < 0)
         return -1;
+    *seen = site.info;
     if (!text.p || str_trim(text).n == 0)
         return 0;
     if (want->format == FORMAT_JSON)
@@ -172,17 +176,19 @@ static int print(struct state_run *run, const struct serialize_args *want, const
     return 0;
 }
 
-static int make_text(struct state_run *run, const struct serialize_args *want, struct str *ret,
-                     struct err *err)
+static int make_text(struct state_run *run, const struct serialize_args *want,
+                     const struct fs_info **ret_seen, struct str *ret, struct err *err)
 {
+    struct fs_info *seen = ARENA_NEW(run->arena, struct fs_info);
     struct value data, old, merged;
 
     if (find_data(run, want, &data, err) < 0)
         return -1;
     if (!want->merge)
         return print(run, want, &data, ret, err);
-    if (parse_file(run, want, &old, err) < 0)
+    if (parse_file(run, want, seen, &old, err) < 0)
         return -1;
+    *ret_seen = seen;
     if (old.kind == VALUE_NULL)
         return print(run, want, &data, ret, err);
     merged = value_merge(run->arena, &old, &data, VALUE_MERGE_REPLACE);
@@ -203,7 +209,7 @@ static int resolve(struct state_run *run, const struct serialize_args *want, str
         .hide = !want->show_changes,
         .backup = want->backup,
     };
-    if (make_text(run, want, &ret->content, err) < 0)
+    if (make_text(run, want, &ret->seen, &ret->content, err) < 0)
         return err_wrap(err, "%s", want->name);
     if (attrs_read(run, want->mode, want->user, want->group, &ret->attrs, err) < 0)
         return -1;

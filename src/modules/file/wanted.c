@@ -167,7 +167,7 @@ static int write_new(struct state_run *run, const struct wanted *wanted, const s
         return -1;
     if (found->is_link && change_remove(run, wanted->path, err) < 0)
         return -1;
-    return change_write(run, wanted->path, content, &wanted->attrs.want, err);
+    return change_rewrite(run, wanted->path, wanted->seen, content, &wanted->attrs.want, err);
 }
 
 int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
@@ -201,7 +201,8 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
         *ret_done = WANTED_REPLACED;
         if (backup_make(run, wanted->path, wanted->backup, err) < 0)
             return -1;
-        return change_write(run, wanted->path, wanted->content, &wanted->attrs.want, err);
+        return change_rewrite(run, wanted->path, wanted->seen, wanted->content, &wanted->attrs.want,
+                              err);
     }
     if (attrs_differ(&wanted->attrs, &found.site.info))
         *ret_done = WANTED_ATTRIBUTES;

@@ -35,6 +35,7 @@ struct wanted {
     bool replace_link;                 /* a link becomes a file; else it is followed */
     bool hide;                         /* no diff of the content */
     const struct value *backup;        /* see backup.h; NULL: none */
+    const struct fs_info *seen;        /* what the content was made from; NULL: nothing there */
 };
 
 enum wanted_done {

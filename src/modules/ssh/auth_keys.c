@@ -4,8 +4,8 @@
 #include "edit/lines.h"
 #include "state/module.h"
 #include "sys/account.h"
-#include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 #define ARGS struct auth_keys_args
 
@@ -47,6 +47,7 @@ static int auth_keys_call(struct state_run *run, const void *args, struct value 
                           struct err *err)
 {
     const struct auth_keys_args *want = args;
+    AUTO_SITE struct site site = SITE_INIT;
     const struct account *account;
     struct line line;
     struct str text;
@@ -55,8 +56,9 @@ static int auth_keys_call(struct state_run *run, const void *args, struct value 
         return -1;
     if (!account)
         return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);
-    if (fs_read(run->arena, path_join(run->arena, account->home, want->config), FILE_MAX, &text,
-                err) < 0)
+    if (site_walk(&site, path_join(run->arena, account->home, want->config), SITE_FOLLOW, err) <
+            0 ||
+        site_read(run->arena, &site, FILE_MAX, &text, err) < 0)
         return -1;
     *ret = value_list(value_list_new(run->arena, 4));
     while (text.p && lines_next(&text, &line))

@@ -22,6 +22,8 @@ class Machine:
     # What is replaced by a copy; the others begin empty.
     COPIES = ["/etc", "/var/spool"]
     EMPTY = ["/home", "/var/mail", "/srv", "/mnt"]
+    # Of the states: 'zy' for levels whose states run at once, 'sls' for Salt's written order.
+    DIALECT = "sls"
 
     def __init__(self, root, namespace=True):
         self.root = root
@@ -84,12 +86,12 @@ class Machine:
 
     def apply(self, text, *words):
         """Apply these states: name -> result."""
-        (self.states / "case.sls").write_text(text)
+        (self.states / f"case.{self.DIALECT}").write_text(text)
         return by_name(self.zester("state.apply", "case", *words)[0])
 
     def mistakes(self, text):
         """The states have mistakes: what is said of them."""
-        (self.states / "case.sls").write_text(text)
+        (self.states / f"case.{self.DIALECT}").write_text(text)
         result = self.run(PROGRAM, "--local", "--states-dir", self.states, "--data-dir", self.root / "data",
                           "state.check", "case", check=False)
         assert result.returncode == 1, result.stdout

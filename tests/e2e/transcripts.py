@@ -28,6 +28,7 @@ HELPER = f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport json, transcrip
 
 class Tool(machines.Machine):
     """A machine with this tool: recorded or replayed, by the name of the test."""
+    DIALECT = "zy"
 
     def __init__(self, root, tool, name):
         self.tool, self.file = tool, FOLDER / f"{tool}-{name}.json"

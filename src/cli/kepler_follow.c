@@ -109,7 +109,7 @@ static void stop_own(struct following *following, const char *because)
 static void on_failure(struct following *following, const struct value *body)
 {
     AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
-    const struct value *v = value_get(body, "service");
+    const struct value *v = value_get(body, "service"), *detail = value_get(body, "detail");
     const char *name = v && value_is(v, VALUE_STR) ? v->s.p : "?";
 
     if (following->stop_id)
@@ -118,6 +118,8 @@ static void on_failure(struct following *following, const struct value *body)
                 arena_strdup(following->client.arena, name));
     kepler_failure_print(body, &text);
     (void)kepler_error("service '%s' failed: %s", name, buf_text(&text));
+    if (detail && value_is(detail, VALUE_STR) && detail->s.n > 0)
+        (void)fprintf(stderr, "  %s\n", detail->s.p);
     kepler_progress_leave(&following->progress);
     following->status = KEPLER_FAILED;
     if (following->follow->abort)

@@ -1,6 +1,7 @@
 #include "daemon/call.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -272,12 +273,23 @@ static void tell_status(struct call *call, const struct service *service)
     call_event(call, "progress", value_map(map));
 }
 
+/* What the cause says beyond the reason; "": nothing. */
+static const char *failure_detail(const struct service *service)
+{
+    const struct str reason = buf_view(&service->reason), cause = buf_view(&service->cause);
+
+    if (reason.n == 0 || !str_starts(cause, reason) || cause.n <= reason.n + strlen("; "))
+        return "";
+    return cause.p + reason.n + strlen("; ");
+}
+
 static void tell_failure(struct call *call, const struct service *service)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value v = record_service_value(&arena, &service->record, buf_text(&service->reason));
 
     put(&arena, v.map, "service", value_text(service->config->name));
+    put(&arena, v.map, "detail", value_text(failure_detail(service)));
     call_event(call, "failure", v);
 }
 

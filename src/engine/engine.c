@@ -49,6 +49,7 @@ static void init_service(struct engine *engine, uint32_t index)
     service->asked.max = SERVICE_ASKER_MAX;
     service->hook.error.max = HOOK_ERROR_MAX;
     service->answer.max = SERVICE_REASON_MAX;
+    service->health.words.max = HEALTH_WORDS_MAX;
     service->edge_count = config->edge_count;
     service->edges = ARENA_ARRAY(&engine->arena, struct service_edge, config->edge_count);
     engine_plan(config, &service->plan);
@@ -204,6 +205,7 @@ static void done_service(struct engine *engine, struct service *service)
     timer_clear(timers, &service->hook.timer);
     timer_clear(timers, &service->health.timer);
     hook_done(&service->hook);
+    health_done(&service->health);
     buf_done(&service->reason);
     buf_done(&service->cause);
     buf_done(&service->asked);

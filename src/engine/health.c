@@ -56,7 +56,7 @@ static void check(struct service *service)
     int64_t timeout = service->plan.check.timeout;
     struct err err;
 
-    health->timed_out = health->unstarted = false;
+    health->timed_out = false;
     switch (world->ops->task_start(world, service->index, WORLD_CHECK, &err)) {
     case WORLD_STARTED:
         health->running = true;
@@ -66,6 +66,7 @@ static void check(struct service *service)
     case WORLD_FAILED:
         world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
         health->unstarted = true;
+        buf_clear(&health->words);
         judge(service, false);
         return;
     }
@@ -77,10 +78,12 @@ void health_print_last(const struct service *service, struct buf *out)
 
     if (health->unstarted)
         buf_add_text(out, "it could not be started");
-    else if (health->timed_out)
+    else if (health->late)
         buf_add_text(out, "it took longer than its timeout");
     else
         process_status_print(health->last, out);
+    if (health->words.n > 0)
+        buf_printf(out, ": %s", buf_text(&health->words));
 }
 
 static void on_due(struct timer *timer)
@@ -126,18 +129,29 @@ void health_end(struct service *service)
 
 void health_task_ended(struct service *service, struct process_status status)
 {
+    struct world *world = engine_world(service->engine);
     struct health *health = &service->health;
     bool stale = health->stale;
 
     if (!health->running)
         return;
-    timer_clear(engine_world(service->engine)->timers, &health->timer);
+    timer_clear(world->timers, &health->timer);
     health->running = health->stale = false;
     health->last = status;
+    health->late = health->timed_out;
+    health->unstarted = false;
+    buf_clear(&health->words);
+    if (health->timed_out || !process_status_ok(status))
+        service_add_words(&health->words, "%s", world->ops->check_words(world, service->index));
     if (!health->on)
         service_changed(service); /* it may be what a stop waited for */
     else if (stale)
         set_timer(service, service->plan.check.start_period, on_due);
     else
         judge(service, !health->timed_out && process_status_ok(status));
+}
+
+void health_done(struct health *health)
+{
+    buf_done(&health->words);
 }

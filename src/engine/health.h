@@ -17,11 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "sys/process.h"
 #include "sys/timers.h"
 
-struct buf;
 struct service;
+
+#define HEALTH_WORDS_MAX 160
 
 struct health {
     bool on;                    /* checks are wanted */
@@ -30,7 +32,9 @@ struct health {
     bool timed_out;             /* the one that goes on */
     bool answered;              /* an event was told; the next check waits for health_next */
     bool unstarted;             /* the last one could not even be started */
+    bool late;                  /* the last one took too long */
     struct process_status last; /* how the last one ended */
+    struct buf words;           /* what it wrote last, if it failed */
     struct timer timer;
 };
 
@@ -40,9 +44,10 @@ void health_begin(struct service *service);
 void health_next(struct service *service);
 /* No more checks; one that runs is killed. */
 void health_end(struct service *service);
-/* How the last check ended: "exit status 1". */
+/* How the last check ended: "exit status 1: connection refused". */
 void health_print_last(const struct service *service, struct buf *out);
 /* The world says that the check ended. */
 void health_task_ended(struct service *service, struct process_status status);
+void health_done(struct health *health);
 
 #endif

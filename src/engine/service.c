@@ -56,9 +56,9 @@ typedef void action_fn(struct service *service);
 
 /* Words end up on the terminals of others, root's among them: they come from files, scripts and
  * clients of anybody, so what would do something there is taken out. */
-static void set_words(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+static void add_words(struct buf *words, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-static void set_words(struct buf *words, const char *fmt, va_list args)
+static void add_words(struct buf *words, const char *fmt, va_list args)
 {
     size_t length;
 
@@ -72,6 +72,15 @@ static void set_words(struct buf *words, const char *fmt, va_list args)
     }
 }
 
+void service_add_words(struct buf *words, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_words(words, fmt, args);
+    va_end(args);
+}
+
 void service_because(struct service *service, const char *fmt, ...)
 {
     va_list args;
@@ -79,7 +88,7 @@ void service_because(struct service *service, const char *fmt, ...)
     service->by = (struct history_link){ .given = false };
     buf_clear(&service->cause);
     va_start(args, fmt);
-    set_words(&service->cause, fmt, args);
+    add_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -97,7 +106,7 @@ void service_because_of(struct service *service, struct history_link by, const c
     service->by = by;
     buf_clear(&service->cause);
     va_start(args, fmt);
-    set_words(&service->cause, fmt, args);
+    add_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -106,7 +115,7 @@ void service_because_also(struct service *service, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    set_words(&service->cause, fmt, args);
+    add_words(&service->cause, fmt, args);
     va_end(args);
 }
 
@@ -116,7 +125,7 @@ void service_set_reason(struct service *service, const char *fmt, ...)
 
     buf_clear(&service->reason);
     va_start(args, fmt);
-    set_words(&service->reason, fmt, args);
+    add_words(&service->reason, fmt, args);
     va_end(args);
 }
 
@@ -264,10 +273,24 @@ static void start_later(struct service *service)
     service->start_due = true;
 }
 
+/* What its check said last goes with the service: keep it. */
+static void add_check_words(struct service *service, const struct service *of, const char *whose,
+                            const char *has)
+{
+    uint32_t failures = of->record.check_failures;
+
+    if (failures == 0)
+        return;
+    service_because_also(service, "; %s %s failed %u time%s, at last: ", whose, has, failures,
+                         failures == 1 ? "" : "s");
+    health_print_last(of, &service->cause);
+}
+
 /* Its process, if there is one, runs on until its turn has come. */
 static void stop(struct service *service)
 {
     service_because(service, "stop was asked for%s", engine_asker(service->engine));
+    add_check_words(service, service, "its health check", "had");
     routine_begin(service, &routine_stop);
 }
 
@@ -350,8 +373,13 @@ static void judge_edges(struct service *service)
     if (result == EDGE_RESULT_GO) {
         routine_continue(service);
     } else if (result != EDGE_RESULT_WAIT) {
-        service_because_of(service, service_latest(service->decisive->target), "%s",
-                           buf_text(&service->reason));
+        const struct service *target = service->decisive->target;
+        AUTO_BUF struct buf whose = BUF_INIT(SERVICE_REASON_MAX);
+
+        service_because_of(service, service_latest(target), "%s", buf_text(&service->reason));
+        buf_printf(&whose, "the health check of %s", target->config->name);
+        if (result == EDGE_RESULT_LATE)
+            add_check_words(service, target, buf_text(&whose), "has");
         routine_settle(service, result == EDGE_RESULT_SKIP ? STATUS_SKIPPED : STATUS_FAILED);
     }
 }

@@ -182,6 +182,8 @@ struct history_link service_latest(const struct service *service);
 void service_because_also(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void service_set_reason(struct service *service, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* Append words from anywhere: what would do something to a terminal is taken out. */
+void service_add_words(struct buf *words, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* How an evaluation went; NULL: well. */
 void service_set_answer(struct service *service, const struct err *err);
 

@@ -130,6 +130,9 @@ struct world_ops {
     /* Kill the tree of a running task; its end is told as ever. */
     void (*task_kill)(struct world *world, uint32_t service, enum world_task kind);
 
+    /* The end of what the last check wrote; "": nothing. */
+    const char *(*check_words)(struct world *world, uint32_t service);
+
     void (*watch_start)(struct world *world, uint32_t service);
     void (*watch_stop)(struct world *world, uint32_t service);
 

@@ -5,6 +5,7 @@
 #define SUPERVISE_REAL_SERVICE_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "config/launch.h"
 #include "data/value.h"
 #include "supervise/filewatch.h"
@@ -30,6 +31,7 @@ struct real_service {
     struct arena step_arena;
     struct launch_step step;
     struct filewatch files;
+    struct buf check_words;    /* the end of what the last check wrote */
     struct arena output_arena; /* of both: */
     struct value outputs, hooks;
 
@@ -43,6 +45,7 @@ struct real_service {
 struct real_world {
     struct world world;
     struct real_world_options options;
+    struct job_sink check_sink;
     struct shared_resolver *shared; /* of the request to start that is going on; or NULL */
     const struct environment *env;
     const struct value *flags;

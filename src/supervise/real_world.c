@@ -16,6 +16,9 @@
 #include "sys/clock.h"
 #include "sys/rights.h"
 
+/* Of what a check wrote. */
+#define CHECK_WORDS_MAX ((size_t)512)
+
 static const char *const job_names[JOB_KINDS] = { "main", "hook", "check" };
 
 static struct real_world *real_of(struct world *world)
@@ -124,6 +127,8 @@ static enum world_started task_start(struct world *world, uint32_t service, enum
 
     if (!program->argv || !program->argv[0])
         return WORLD_NOTHING;
+    if (!hook)
+        buf_clear(&own->check_words);
     if (start_job(own, hook ? JOB_HOOK : JOB_CHECK, own->tags[JOB_HOOK].phase, program,
                   hook && own->step.output, err) < 0)
         return WORLD_FAILED;
@@ -133,6 +138,31 @@ static enum world_started task_start(struct world *world, uint32_t service, enum
 static void task_kill(struct world *world, uint32_t service, enum world_task kind)
 {
     job_kill(&get(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
+}
+
+/* The last line that is not empty. */
+static const char *check_words(struct world *world, uint32_t service)
+{
+    struct buf *words = &get(world, service)->check_words;
+    const char *line;
+
+    buf_cut(words, str_trim_right(buf_view(words)).n);
+    line = strrchr(buf_text(words), '\n');
+    return line ? line + 1 : buf_text(words);
+}
+
+static void on_check_bytes(void *self, const void *tag, enum job_stream stream, struct str bytes)
+{
+    struct real_world *real = self;
+    const struct real_tag *who = tag;
+    struct buf *words = &real->services[who->service].check_words;
+
+    (void)stream;
+    if (bytes.n > CHECK_WORDS_MAX)
+        bytes = str_from_offset(bytes, bytes.n - CHECK_WORDS_MAX);
+    if (words->n + bytes.n > CHECK_WORDS_MAX)
+        buf_consume(words, words->n + bytes.n - CHECK_WORDS_MAX);
+    buf_add(words, bytes.p, bytes.n);
 }
 
 /* --- outputs -----------------------------------------------------------------------------------
@@ -372,6 +402,7 @@ static const struct world_ops ops = {
     .prepare_step = prepare_step,
     .task_start = task_start,
     .task_kill = task_kill,
+    .check_words = check_words,
     .watch_start = watch_files,
     .watch_stop = unwatch_files,
     .outputs_clear = outputs_clear,
@@ -404,7 +435,8 @@ static void init_service(struct real_world *real, uint32_t index)
     own->config = &real->options.config->services[index];
     job_init(&own->jobs[JOB_MAIN], home, sink, on_main_exited, on_main_done);
     job_init(&own->jobs[JOB_HOOK], home, sink, on_hook_exited, on_hook_done);
-    job_init(&own->jobs[JOB_CHECK], home, NULL, on_check_exited, on_check_done);
+    job_init(&own->jobs[JOB_CHECK], home, &real->check_sink, on_check_exited, on_check_done);
+    own->check_words.max = CHECK_WORDS_MAX;
     init_outputs(own);
 }
 
@@ -415,6 +447,7 @@ struct real_world *real_world_new(const struct real_world_options *options)
 
     real->options = *options;
     real->world = (struct world){ .ops = &ops, .timers = loop_timers(options->loop) };
+    real->check_sink = (struct job_sink){ .self = real, .add = on_check_bytes };
     real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
     for (uint32_t i = 0; i < count; i++)
         init_service(real, i);
@@ -435,6 +468,7 @@ void real_world_free(struct real_world *real)
             job_done(&own->jobs[kind]);
         arena_done(&own->arena);
         arena_done(&own->step_arena);
+        buf_done(&own->check_words);
         arena_done(&own->output_arena);
     }
     free(real->services);

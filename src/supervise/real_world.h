@@ -7,8 +7,8 @@
  * Each service has three jobs: its process, the step of a hook that runs, and the
  * health check that runs. Their control groups are named `group`.SERVICE.KIND.
  * What the first two write goes to the sink of the options, with a `struct
- * real_tag` to tell them apart; what checks write is thrown away. What a hook step
- * or a check leaves behind when it ends is killed.
+ * real_tag` to tell them apart; of what a check writes the end is kept, for why it failed. What a
+ * hook step or a check leaves behind when it ends is killed.
  *
  * Memory: real_world_free. What the options point to lives as long. Threads: the
  * loop's.

@@ -434,7 +434,7 @@ def test_ps_and_progress_tell_reasons_as_they_are_documented(home):
           api: {run: "true", depends_on: [web]}
           app: {run: "true"}
           monitor: {run: "true", depends_on: {app: {condition: service_failed}}}
-          database: {run: "exec sleep 1000", healthcheck: {run: "false"}}
+          database: {run: "exec sleep 1000", healthcheck: {run: "test -e /nowhere", interval: 1s, retries: 2}}
           backend: {run: "true", depends_on: {database: {condition: service_healthy, timeout: 1s}}}
         """)
     skipped = {
@@ -539,6 +539,20 @@ def test_wait_without_abort_waits_for_all_and_lists_every_failure(home):
     assert command.returncode == 1
     assert "service 'bad' failed: exit code 1" in err and "service 'slow' failed: exit code 2" in err
     assert "bad | first words" in err and home.status("check") == "healthy"
+
+
+def test_what_a_failed_check_said_is_shown_and_kept(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "echo trying; echo no route to host >&2; exit 4", interval: 50ms, retries: 100000}}
+          web: {run: "exec sleep 1000", depends_on: {db: {condition: service_healthy, timeout: 1s}}}
+        """)
+    run = home.start("--wait", check=False)
+    assert run.returncode == 1 and "Error: service 'web' failed: Dependency timeout: web timed out" in run.stderr
+    said = r"failed \d+ times?, at last: exit status 4: no route to host"
+    assert re.search(r"^  the health check of db has " + said, run.stderr, re.M)
+    assert home.status("db") == "stopped"
+    assert re.search(r"running -> stopping: .*; its health check had " + said, home.run("why", "db").stdout)
 
 
 def test_what_a_failed_start_leaves_is_kept_and_shown(home):

@@ -35,6 +35,7 @@
 enum fake_question { FAKE_NOTHING, FAKE_PLAN, FAKE_STEP, FAKE_OUTPUTS };
 
 struct fake_service {
+    bool talkative; /* its checks say why they fail */
     bool slow;
     enum fake_question question;
     bool answering; /* an answer is on its way */
@@ -192,6 +193,8 @@ FAKE void fake_word(struct fake *fake, uint32_t index, struct str word)
         service->start_limit_interval = fake_seconds(value);
     } else if (str_is(word, "watch"))
         service->restart.watch.n = 1;
+    else if (str_is(word, "talkative"))
+        state->talkative = true;
     else if (str_is(word, "slow"))
         state->slow = true;
     else if (str_is(word, "if-false"))
@@ -421,6 +424,11 @@ FAKE void fake_task_kill(struct world *world, uint32_t service, enum world_task 
     state->task_status[kind] = (struct process_status){ -1, SIGKILL };
 }
 
+FAKE const char *fake_check_words(struct world *world, uint32_t service)
+{
+    return fake_of(world)->services[service].talkative ? "connection refused" : "";
+}
+
 FAKE void fake_watch_start(struct world *world, uint32_t service)
 {
     CHECK(!fake_of(world)->services[service].watching);
@@ -472,6 +480,7 @@ static const struct world_ops fake_ops = {
     .prepare_step = fake_prepare_step,
     .task_start = fake_task_start,
     .task_kill = fake_task_kill,
+    .check_words = fake_check_words,
     .watch_start = fake_watch_start,
     .watch_stop = fake_watch_stop,
     .outputs_clear = fake_outputs_clear,

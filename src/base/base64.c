@@ -75,7 +75,7 @@ static int decode(struct str text, enum base64_form form, struct buf *out, struc
         if (text.p[i] == '=' && ++padding <= 2)
             continue;
         if (more < 0 || padding > 0)
-            return err_set(err, ERR_INVALID, "byte %zu is no base64", i + 1);
+            return err_set(err, ERR_INVALID, "byte %zu is not base64", i + 1);
         bits = (bits << 6 | (uint32_t)more) & 0xfff;
         letters++;
         count += 6;

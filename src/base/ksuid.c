@@ -66,7 +66,7 @@ int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err)
     uint32_t words[WORDS] = { 0 };
 
     if (text.n != KSUID_LENGTH)
-        return err_set(err, ERR_INVALID, "an id of %zu characters (wants %d)", text.n,
+        return err_set(err, ERR_INVALID, "an id of %zu characters (must be %d)", text.n,
                        KSUID_LENGTH);
     for (size_t i = 0; i < text.n; i++) {
         size_t digit = str_find_char((struct str){ alphabet, BASE }, text.p[i], 0);

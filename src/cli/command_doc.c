@@ -124,7 +124,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
         return unknown(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)
-        printf("\n'zester doc NAME' tells more of each; 'zester doc jinja' lists what templates "
+        printf("\nsee 'zester doc NAME' for details; 'zester doc jinja' lists what templates "
                "can use\n");
     return CLI_OK;
 }

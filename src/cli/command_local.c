@@ -207,8 +207,9 @@ static int state_sls_id(struct local *local)
 {
     local->wish.id = local_shift(local);
     if (!local->wish.id || local_read_wish(local) < 0)
-        return local->wish.id ? local_refuse(local)
-                              : cli_usage(local->cli, "state.sls_id wants an ID, and references");
+        return local->wish.id
+                   ? local_refuse(local)
+                   : cli_usage(local->cli, "state.sls_id requires an ID, and references");
     return state_apply(local);
 }
 
@@ -221,9 +222,9 @@ static int state_revert(struct local *local)
     int rc;
 
     if (local->words.n != 1)
-        return cli_usage(local->cli, "state.revert wants a reference or the id of a run");
+        return cli_usage(local->cli, "state.revert requires a reference or the id of a run");
     if (local->session.host.test)
-        return cli_usage(local->cli, "a revert has no dry run; nothing was taken back");
+        return cli_usage(local->cli, "a revert has no dry run; nothing was reverted");
     how.target = local->words.p[0];
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
     rc = revert_run(&local->session.arena, &local->session.host, &how, progress_sink(&progress),
@@ -283,7 +284,8 @@ static int state_waive(struct local *local)
     bool found;
 
     if (local->words.n != 1)
-        return cli_usage(local->cli, "state.waive wants the name of a state, as state.owed shows");
+        return cli_usage(local->cli,
+                         "state.waive requires the name of a state, as state.owed shows");
     if (local->session.host.test)
         return cli_usage(local->cli, "state.waive has no dry run; nothing was waived");
     if (owed_waive(local->session.host.data_dir, local->words.p[0], &found, &err) < 0)
@@ -291,7 +293,7 @@ static int state_waive(struct local *local)
     if (!found)
         return cli_error(local->cli, "'%s' owes nothing; 'state.owed' lists what does",
                          local->words.p[0]);
-    printf("%s owes nothing any more\n", local->words.p[0]);
+    printf("%s no longer owes a reaction\n", local->words.p[0]);
     return CLI_OK;
 }
 
@@ -444,7 +446,7 @@ static int apply_by_hand(struct local *local, const struct module *module)
         return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
                          module->name);
     if (missing_primary(local, module))
-        return cli_usage(local->cli, "%s wants a word: %s", module->name,
+        return cli_usage(local->cli, "%s requires an argument: %s", module->name,
                          missing_primary(local, module)->doc);
     if (compile_single(&local->session.arena, &local->session.host, module->name,
                        name_by_hand(local, module), &local->given, &plan, &local->diags) < 0)
@@ -465,7 +467,8 @@ static int state_single(struct local *local)
     const struct module *module;
 
     if (!name)
-        return cli_usage(local->cli, "state.single wants the name of a state, and its arguments");
+        return cli_usage(local->cli,
+                         "state.single requires the name of a state, and its arguments");
     (void)value_map_remove(local->given.map, &key);
     module = decl_module(str_from(name), &key, &local->diags);
     return module ? apply_by_hand(local, module) : local_refuse(local);
@@ -608,7 +611,7 @@ const struct command command_local = {
         "  state.highstate           the same, always by the top file\n"
         "  state.sls_id ID REF       one ID of REF, and what its states need\n"
         "  state.single STATE NAME   one state by hand; the word state.single can be left out\n"
-        "  state.revert REF|RUN-ID   take back what was changed\n"
+        "  state.revert REF|RUN-ID   revert what was changed\n"
         "  state.show REF            the states as compiled\n"
         "  state.show_top            what the top file assigns to this machine\n"
         "  state.graph REF           the levels in which they run; --format dot or svg draws them\n"

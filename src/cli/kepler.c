@@ -110,7 +110,7 @@ struct param_strs kepler_pairs(struct arena *arena, const char *option, struct p
         if (equals && equals != given.p[i])
             VEC_PUSH_IN(arena, &list, given.p[i]);
         else
-            kepler_warn("%s '%s' is no KEY=VALUE and is ignored", option, given.p[i]);
+            kepler_warn("%s '%s' is not KEY=VALUE and is ignored", option, given.p[i]);
     }
     return (struct param_strs){ list.n, list.p };
 }

@@ -43,7 +43,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
         config_manual_print_markdown(&out);
     } else if (operands.n == 0) {
         config_manual_print_index(&out);
-        buf_add_text(&out, "\n'kepler doc CHAPTER' tells more of each\n");
+        buf_add_text(&out, "\nsee 'kepler doc CHAPTER' for details\n");
     } else if (!config_manual_print(str_from(operands.p[0]), &out)) {
         return unknown(operands.p[0]);
     }

@@ -269,7 +269,7 @@ const struct command kepler_command_ps = {
     .operands = "",
     .summary = "list services and what state they are in",
     .details =
-        "Skipped and failed services show why. A config that was never started is no error.\n",
+        "Skipped and failed services show why. A config that was never started is not an error.\n",
     .examples = "  kepler ps\n  kepler ps --all\n  kepler -f web.yaml ps --json\n",
     .options = options,
     .args_size = sizeof(struct ps_args),

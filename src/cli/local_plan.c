@@ -24,7 +24,7 @@ static int read_plan(struct local *local, struct bound *ret, struct err *err)
         return err_set(err, ERR_NOT_FOUND,
                        "'%s' is not there: let '--test --format json > %s' write it", file, file);
     if (yaml_parse(arena, file, text, &options, &record, &local->diags) < 0)
-        return err_set(err, ERR_INVALID, "'%s' is no record of a dry run", file);
+        return err_set(err, ERR_INVALID, "'%s' is not the record of a dry run", file);
     if (bound_read(arena, &record, local->session.host.peel_id, ret, err) < 0)
         return err_wrap(err, "'%s'", file);
     return 0;

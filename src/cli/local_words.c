@@ -64,7 +64,7 @@ static int read_test(struct local *local, const struct value *asked)
         if (strcasecmp(asked->s.p, yes[i]) == 0 || strcasecmp(asked->s.p, no[i]) == 0)
             return 0;
     }
-    return diag_add(&local->diags, (struct place){ 0 }, "'test' wants true or false, got '%s'",
+    return diag_add(&local->diags, (struct place){ 0 }, "'test' must be true or false, got '%s'",
                     asked->kind == VALUE_STR ? asked->s.p : value_describe(asked));
 }
 

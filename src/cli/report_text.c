@@ -173,11 +173,10 @@ static void print_runs(struct printer *printer, const struct run_result *result)
         return;
     }
     if (n == 1)
-        buf_printf(printer->out, "run %s was taken back%s\n", result->run_id,
-                   whole ? "" : " in part");
+        buf_printf(printer->out, "reverted run %s%s\n", result->run_id, whole ? "" : " in part");
     else if (n > 1)
-        buf_printf(printer->out, "%zu runs were taken back%s, from %s to %s\n", n,
-                   whole ? "" : " in part", result->run_id, result->reverted.p[n - 1]);
+        buf_printf(printer->out, "reverted %zu runs%s, from %s to %s\n", n, whole ? "" : " in part",
+                   result->run_id, result->reverted.p[n - 1]);
 }
 
 static void print_summary(struct printer *printer, const struct run_result *result)
@@ -193,7 +192,7 @@ static void print_summary(struct printer *printer, const struct run_result *resu
                : printer->revert ? "reverted"
                                  : "changed",
                result->failed, result->skipped, other,
-               printer->revert ? "with nothing to take back" : "as they should be");
+               printer->revert ? "with nothing to revert" : "unchanged");
     if (result->would_change > 0)
         buf_printf(printer->out, ", %u would change", result->would_change);
     color_end(printer->out, color, printer->color);

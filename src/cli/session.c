@@ -86,7 +86,7 @@ static int find_data_dir(struct arena *arena, const char **ret_folder, struct di
     } else if (home) {
         *ret_folder = path_join(arena, home, ".local/state/zester");
     } else {
-        (void)diag_add(diags, (struct place){ 0 }, "no place for undo data: there is no home");
+        (void)diag_add(diags, (struct place){ 0 }, "no place for undo data: no home folder");
         diag_hint(diags, "name a folder with --data-dir, or set HOME");
         return -1;
     }

@@ -230,7 +230,7 @@ static void wait_for_output(void *user, struct output *output)
     lookup_index(&c->lookup);
     if (requisite_find(c->arena, &c->lookup, NULL, str_from(output->target), &found, &unknown) <
         0) {
-        (void)diag_add(c->diags, output->at, "state \"%s\" wants outputs of unknown state \"%s\"",
+        (void)diag_add(c->diags, output->at, "state \"%s\" uses outputs of unknown state \"%s\"",
                        state->name, output->target);
         near = lookup_suggest(&c->lookup, c->arena, str_from(output->target));
         if (!near.p)

@@ -273,7 +273,7 @@ const struct module *decl_module(struct str name, const struct value *where, str
     if (module_suggest(name))
         diag_hint(diags, "did you mean '%s'?", module_suggest(name));
     else if (module_has_family(family))
-        diag_hint(diags, "'zester doc %.*s' tells what there is", STR_ARG(family));
+        diag_hint(diags, "see 'zester doc %.*s' for what there is", STR_ARG(family));
     return NULL;
 }
 

@@ -82,7 +82,7 @@ static int find_target(const struct decl *decl, const struct value_map *args,
             continue;
         if (*ret_dotted)
             return value_diag(diags, &args->pairs[i].key,
-                              "state \"%s\" names two modules; give each a state of its own",
+                              "state \"%s\" names two modules; give each its own state",
                               decl->name);
         *ret_dotted = &args->pairs[i];
     }

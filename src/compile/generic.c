@@ -122,7 +122,7 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
     } else if (v->kind == VALUE_INT || is_number(v)) {
         return params_decode_one(arena, &number, &(struct params_policy){ 0 }, v, ret, diags);
     } else {
-        (void)value_diag(diags, v, "'order' wants a number, 'first' or 'last'");
+        (void)value_diag(diags, v, "'order' must be a number, 'first' or 'last'");
         return -1;
     }
     return 0;
@@ -158,7 +158,7 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
         map = value_at(value_map(value_map_new(arena, 1)), v);
         value_map_set(arena, map.map, value_at(value_text("attempts"), v), *v);
     } else {
-        return value_diag(diags, v, "'retry' wants true, a number, or a map with 'attempts'");
+        return value_diag(diags, v, "'retry' must be true, a number, or a map with 'attempts'");
     }
     if (check_until(&map, diags) < 0 ||
         params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
@@ -272,7 +272,7 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
         return -1;
     }
     if (args->has_umask && args->umask > UMASK_MAX) {
-        (void)value_diag(diags, where, "'umask' wants at most 0777, got %04o",
+        (void)value_diag(diags, where, "'umask' must be at most 0777, got %04o",
                          (unsigned)args->umask);
         return -1;
     }

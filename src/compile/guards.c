@@ -25,7 +25,7 @@ static int read_command(const struct reading *r, const struct value *v, struct p
     const struct str text = decl_text(r->arena, v);
 
     if (!text.p || str_trim(text).n == 0)
-        return value_diag(r->diags, v, "'%s' wants %s, not %s", r->key, wanted(r),
+        return value_diag(r->diags, v, "'%s' must be %s, not %s", r->key, wanted(r),
                           text.p ? "an empty text" : value_describe(v));
     *ret = (struct plan_guard){ .command = text.p, .at = value_place(v) };
     return 0;
@@ -43,7 +43,7 @@ static int refuse_unknown(const struct reading *r, const struct value *name)
 {
     struct suggest best;
 
-    (void)value_diag(r->diags, name, "'%s': there is no function '%s'", r->key, name->s.p);
+    (void)value_diag(r->diags, name, "'%s': no function '%s'", r->key, name->s.p);
     suggest_init(&best, name->s);
     for (size_t i = 0; i < module_count; i++)
         if (module_table[i]->call && !is_action(module_table[i]))
@@ -61,7 +61,7 @@ static const struct module *find_function(const struct reading *r, const struct 
     const struct module *found;
 
     if (!value_is(name, VALUE_STR)) {
-        (void)value_diag(r->diags, v, "'%s' wants %s, not a map", r->key, wanted(r));
+        (void)value_diag(r->diags, v, "'%s' must be %s, not a map", r->key, wanted(r));
         diag_hint(r->diags, "a function is named by 'fun'");
         return NULL;
     }
@@ -117,7 +117,7 @@ static int read_function(const struct reading *r, const struct value *v, struct 
     if (!function || gather(r, function, v, given.map) < 0)
         return -1;
     if (path && path->kind != VALUE_STR)
-        return value_diag(r->diags, path, "'get_return' wants a path, not %s",
+        return value_diag(r->diags, path, "'get_return' must be a path, not %s",
                           value_describe(path));
     *ret = (struct plan_guard){
         .command = function->name,

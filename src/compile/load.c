@@ -147,7 +147,8 @@ static int read_include(struct load *load, const struct load_file *from, const s
     if (item->kind == VALUE_MAP && item->map->count == 1)
         text = &item->map->pairs[0].value;
     if (text->kind != VALUE_STR || text->s.n == 0)
-        return value_diag(load->diags, item, "compiler: include wants references, not %s",
+        return value_diag(load->diags, item,
+                          "compiler: include must be a list of references, not %s",
                           value_describe(item));
     if (absolute_ref(load, from, text->s, text, &ref) < 0)
         return -1;
@@ -174,7 +175,7 @@ static int keep_extends(struct load *load, const struct load_file *file, const s
     if (v->kind == VALUE_NULL)
         return 0;
     if (v->kind != VALUE_MAP)
-        return value_diag(load->diags, v, "compiler: extend wants a map of states, not %s",
+        return value_diag(load->diags, v, "compiler: extend must be a map of states, not %s",
                           value_describe(v));
     for (size_t i = 0; i < v->map->count; i++)
         VEC_PUSH_IN(load->arena, &load->extends,
@@ -466,7 +467,7 @@ static int apply_exclude(struct load *load, const struct load_exclude *exclude)
     const struct str text = decl_text(load->arena, name);
     if (!text.p || text.n == 0)
         return value_diag(load->diags, item,
-                          "compiler: exclude wants a reference, 'sls: REF' or 'id: ID'");
+                          "compiler: exclude must be a reference, 'sls: REF' or 'id: ID'");
     return is_id ? exclude_id(load, name, text) : exclude_file(load, exclude, name, text);
 }
 

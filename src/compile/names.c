@@ -94,7 +94,7 @@ static int add_entry(struct arena *arena, const struct decl *decl, const struct 
     }
     const struct str id = decl_text(arena, &entry.name);
     if (!id.p || id.n == 0 || (entry.overrides && !are_overrides(entry.overrides))) {
-        (void)value_diag(diags, item, "state \"%s\": names wants texts, not %s", decl->name,
+        (void)value_diag(diags, item, "state \"%s\": names must be texts, not %s", decl->name,
                          id.p && id.n == 0 ? "an empty one" : value_describe(item));
         diag_hint(diags, "arguments for one name alone: '- name: {argument: value}'");
         return -1;

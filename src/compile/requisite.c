@@ -227,14 +227,15 @@ static int read_target(struct requisites *requisites, uint32_t state,
     bool many;
 
     if (!text.p || text.n == 0 || (key && key->kind != VALUE_STR)) {
-        (void)value_diag(requisites->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
+        (void)value_diag(requisites->diags, id,
+                         "state \"%s\": %s must be the ID of a state, not %s",
                          requisites->states[state].name, form->name,
                          text.p && text.n == 0 ? "an empty text" : value_describe(id));
         if (key && key->kind == VALUE_STR && requisite_form_find(key->s))
-            diag_hint(requisites->diags, "'%s' is a requisite of its own: it stands beside '%s'",
+            diag_hint(requisites->diags, "'%s' is a separate requisite: it belongs beside '%s'",
                       key->s.p, form->name);
         else if (value_is(id, VALUE_LIST))
-            diag_hint(requisites->diags, "give each ID an item of its own");
+            diag_hint(requisites->diags, "give each ID its own item");
         return -1;
     }
     if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {

@@ -26,8 +26,8 @@ static int find_file(struct load *load, const char **ret)
             return 0;
         }
     }
-    (void)diag_add(load->diags, (struct place){ 0 },
-                   "compiler: read state top file: there is no %s", top_files[0]);
+    (void)diag_add(load->diags, (struct place){ 0 }, "compiler: read state top file: no %s",
+                   top_files[0]);
     diag_hint(load->diags, "write one, or name what to apply: state.apply REF");
     return -1;
 }

@@ -45,7 +45,7 @@ static int read_target(struct using *using, uint32_t number, const struct requis
     const char *unknown;
 
     if (!text.p || (key && key->kind != VALUE_STR))
-        return value_diag(using->diags, id, "state \"%s\": %s wants the ID of a state, not %s",
+        return value_diag(using->diags, id, "state \"%s\": %s must be the ID of a state, not %s",
                           decl->name, form->name, value_describe(id));
     if (requisite_find(using->arena, &using->lookup, key, text, &found, &unknown) < 0) {
         const struct str near = lookup_suggest(&using->lookup, using->arena, str_from(unknown));

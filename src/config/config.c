@@ -123,7 +123,7 @@ static int declare(struct loading *l, const struct value *item)
     if (script_eval(&l->script, item, l->reader.arena, &v, diags) < 0)
         return -1;
     if (v.kind != VALUE_STR)
-        return value_diag(diags, item, "'environment' wants NAME or NAME=value, got %s",
+        return value_diag(diags, item, "'environment' must be NAME or NAME=value, got %s",
                           value_describe(&v));
     script_touch(&l->script);
     if (environment_is_name(v.s)) {
@@ -167,7 +167,7 @@ static int read_autostart(struct loading *l, const struct value *v)
     }
     if (v->kind != VALUE_MAP)
         return value_diag(l->reader.diags, v,
-                          "'autostart' wants true, false or a map with 'environment', got %s",
+                          "'autostart' must be true, false or a map with 'environment', got %s",
                           value_describe(v));
     l->config->autostart = true;
     if (params_decode(l->reader.arena, config_autostart_params, &policy, v, &args,
@@ -196,14 +196,14 @@ static int read_version(struct loading *l, const struct value *v)
     if (!v)
         return 0;
     if (v->kind != VALUE_STR) {
-        (void)value_diag(diags, v, "'version' wants text, got %s", value_describe(v));
+        (void)value_diag(diags, v, "'version' must be text, got %s", value_describe(v));
         diag_hint(diags, "put it in quotes: \">=0.15\"");
         return -1;
     }
     if (requirement_check(v->s, STR(CONFIG_VERSION), &holds, &err) < 0)
         return value_diag(diags, v, "'version': %s", err.text);
     if (!holds)
-        return value_diag(diags, v, "the file wants version '%.*s', this is " CONFIG_VERSION,
+        return value_diag(diags, v, "config requires kepler '%.*s', this is " CONFIG_VERSION,
                           STR_ARG(v->s));
     return 0;
 }
@@ -291,7 +291,7 @@ static int read_lua(struct loading *l, const struct value *v)
     if (!v)
         return 0;
     if (v->kind != VALUE_STR)
-        return value_diag(l->reader.diags, v, "'lua' wants code as text, got %s",
+        return value_diag(l->reader.diags, v, "'lua' must be code as text, got %s",
                           value_describe(v));
     l->config->lua = v;
     l->script.chunk = v;
@@ -315,7 +315,7 @@ static int check_name(const struct value *key, struct diags *diags)
                           CONFIG_NAME_MAX);
     if (key->s.n > 0 && strspn(key->s.p, allowed) == key->s.n)
         return 0;
-    (void)value_diag(diags, key, "'%.*s' is no name for a service", STR_ARG(key->s));
+    (void)value_diag(diags, key, "'%.*s' is not a valid service name", STR_ARG(key->s));
     diag_hint(diags, "use a to z, 0 to 9, '_' and '-'");
     return -1;
 }
@@ -350,7 +350,8 @@ static int read_services(struct loading *l, const struct value *v)
     if (!v)
         return config_check_graph(&l->reader);
     if (v->kind != VALUE_MAP || value_tag(v))
-        return value_diag(l->reader.diags, v, "'services' wants a map, got %s", value_describe(v));
+        return value_diag(l->reader.diags, v, "'services' must be a map, got %s",
+                          value_describe(v));
     result = name_services(l, v);
     for (uint32_t i = 0; i < l->config->service_count; i++)
         if (config_service_read(&l->reader, &v->map->pairs[i].value, &l->config->services[i]) < 0)

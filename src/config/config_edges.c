@@ -56,7 +56,7 @@ static int read_code(const struct value *v, struct condition_range *ret, struct 
     struct condition_range range = { v->i, v->i };
 
     if (v->kind == VALUE_STR ? parse_range(v->s, &range) < 0 : v->kind != VALUE_INT) {
-        (void)value_diag(diags, v, "'exit_code' wants numbers and ranges, got %s",
+        (void)value_diag(diags, v, "'exit_code' must be numbers and ranges, got %s",
                          value_describe(v));
         diag_hint(diags, "a range is text: \"5:10\"");
         return -1;
@@ -159,7 +159,7 @@ static int find_service(struct edges *e, const struct value *name, uint32_t *ret
     suggest_init(&suggest, name->s);
     MAP_EACH (e->reader->names, entry)
         suggest_offer(&suggest, entry->key);
-    (void)value_diag(diags, name, "service '%s' depends on '%.*s', which is no service",
+    (void)value_diag(diags, name, "service '%s' depends on '%.*s', which is not a service",
                      e->service->name, STR_ARG(str_slice(name->s, 0, CONFIG_NAME_MAX)));
     if (suggest_best(&suggest).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
@@ -190,7 +190,7 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
     int result = 0;
 
     if (name->kind != VALUE_STR || expr_is_dynamic(name))
-        return value_diag(r->diags, name, "'depends_on' wants names of services, got %s",
+        return value_diag(r->diags, name, "'depends_on' must be names of services, got %s",
                           name->kind == VALUE_STR ? "an expression" : value_describe(name));
     if (find_service(e, name, &edge.service) < 0 || check_new(e, name, edge.service) < 0)
         result = -1;
@@ -244,7 +244,7 @@ int config_edges_read(struct config_reader *reader, const struct value *v,
         return -1;
     }
     if (v->kind != VALUE_LIST && v->kind != VALUE_MAP)
-        return value_diag(reader->diags, v, "'depends_on' wants a list or a map, got %s",
+        return value_diag(reader->diags, v, "'depends_on' must be a list or a map, got %s",
                           value_describe(v));
     result = v->kind == VALUE_MAP ? add_map(&e, v) : add_list(&e, v);
     service->edges = e.list.p;

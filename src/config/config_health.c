@@ -59,14 +59,14 @@ static int read_test(struct arena *arena, const struct value *test,
         return 0;
     }
     if (test->kind != VALUE_LIST || test->list->count == 0)
-        return value_diag(diags, test, "'test' wants a list of strings or text, got %s",
+        return value_diag(diags, test, "'test' must be a list of strings or text, got %s",
                           test->kind == VALUE_LIST ? "an empty list" : value_describe(test));
     first = &test->list->items[0];
     if (first->kind == VALUE_STR && str_is(first->s, "NONE") && test->list->count == 1) {
         *ret_none = true;
     } else if (first->kind == VALUE_STR && str_is(first->s, "CMD-SHELL")) {
         if (test->list->count != 2)
-            return value_diag(diags, test, "'test' wants one text after CMD-SHELL");
+            return value_diag(diags, test, "'test' requires one text after CMD-SHELL");
         program->run = &test->list->items[1];
     } else if (first->kind == VALUE_STR && str_is(first->s, "CMD")) {
         program->command = tail_of(arena, test, 1);

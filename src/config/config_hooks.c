@@ -44,7 +44,7 @@ static int check_output(const struct value *v, const char *name, struct diags *d
 {
     for (const char *p = name; *p; p++)
         if (*p == '/' || (unsigned char)*p < ' ')
-            return value_diag(diags, v, "'output' wants a name without '/', got '%s'", name);
+            return value_diag(diags, v, "'output' must be a name without '/', got '%s'", name);
     if (name[0] == '.')
         return value_diag(diags, v, "'output' may not begin with '.'");
     return 0;
@@ -84,7 +84,7 @@ static int read_phase(struct arena *arena, const struct value *v,
     int result = 0;
 
     if (v->kind != VALUE_LIST && v->kind != VALUE_MAP)
-        return value_diag(diags, v, "%s wants a step or a list of steps, got %s", owner,
+        return value_diag(diags, v, "%s must be a step or a list of steps, got %s", owner,
                           value_describe(v));
     if (count > CONFIG_STEPS_MAX)
         return value_diag(diags, v, "%s has more than %d steps", owner, CONFIG_STEPS_MAX);
@@ -120,7 +120,8 @@ int config_hooks_read(struct arena *arena, const struct value *v,
     if (!v)
         return 0;
     if (v->kind != VALUE_MAP)
-        return value_diag(diags, v, "'hooks' of %s wants a map, got %s", owner, value_describe(v));
+        return value_diag(diags, v, "'hooks' of %s must be a map, got %s", owner,
+                          value_describe(v));
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
         enum hook_phase phase;

@@ -122,7 +122,7 @@ static int read_store(struct arena *arena, const struct value *v, const char *ow
         return 0;
     }
     if (v->kind != VALUE_MAP)
-        return value_diag(diags, v, "'store' wants true, false or a map, got %s",
+        return value_diag(diags, v, "'store' must be true, false or a map, got %s",
                           value_describe(v));
     if (params_decode(arena, config_store_params, &policy, v, &args, diags) < 0)
         return -1;

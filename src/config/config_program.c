@@ -59,7 +59,7 @@ static int check_text(const struct value *v, const char *key, struct diags *diag
     if (is_computed(v))
         return 0;
     if (v->kind != VALUE_STR) {
-        (void)value_diag(diags, v, "'%s' wants text, got %s", key, value_describe(v));
+        (void)value_diag(diags, v, "'%s' must be text, got %s", key, value_describe(v));
         if (v->kind == VALUE_INT || v->kind == VALUE_BOOL || v->kind == VALUE_DOUBLE)
             diag_hint(diags, "put it in quotes");
         return -1;
@@ -76,7 +76,7 @@ static int check_account(const struct value *v, const char *key, struct diags *d
 {
     if (v->kind == VALUE_INT)
         return v->i >= 0 ? 0
-                         : value_diag(diags, v, "'%s' wants a name or number, got %lld", key,
+                         : value_diag(diags, v, "'%s' must be a name or number, got %lld", key,
                                       (long long)v->i);
     return check_text(v, key, diags);
 }
@@ -106,7 +106,8 @@ static int check_command(const struct value *v, const char *key, struct diags *d
     if (is_computed(v))
         return 0;
     if (v->kind != VALUE_LIST) {
-        (void)value_diag(diags, v, "'%s' wants a list of strings, got %s", key, value_describe(v));
+        (void)value_diag(diags, v, "'%s' must be a list of strings, got %s", key,
+                         value_describe(v));
         if (v->kind == VALUE_STR)
             diag_hint(diags, "a command for the shell is written with 'run'");
         return -1;
@@ -119,7 +120,8 @@ static int check_groups(const struct value *v, const char *key, struct diags *di
     if (is_computed(v))
         return 0;
     if (v->kind != VALUE_LIST)
-        return value_diag(diags, v, "'%s' wants a list of groups, got %s", key, value_describe(v));
+        return value_diag(diags, v, "'%s' must be a list of groups, got %s", key,
+                          value_describe(v));
     return check_items(v, key, check_account, diags);
 }
 
@@ -133,12 +135,12 @@ static int check_pair(const struct value *v, const char *key, struct diags *diag
     if (value_tag(v))
         return 0;
     if (v->kind != VALUE_STR)
-        return value_diag(diags, v, "'%s' wants NAME=value, got %s", key, value_describe(v));
+        return value_diag(diags, v, "'%s' must be NAME=value, got %s", key, value_describe(v));
     value = v->s;
     name = str_cut(&value, '=');
     if (value.p && environment_is_name(name))
         return 0;
-    (void)value_diag(diags, v, "'%s' wants NAME=value, got '%.*s'", key,
+    (void)value_diag(diags, v, "'%s' must be NAME=value, got '%.*s'", key,
                      STR_ARG(str_slice(v->s, 0, 100)));
     if (!value.p && environment_is_name(name))
         diag_hint(diags, "write '%.*s=${{ kepler.env.%.*s }}$' to pass it on", STR_ARG(name),
@@ -149,10 +151,10 @@ static int check_pair(const struct value *v, const char *key, struct diags *diag
 static int check_entry(const struct value_pair *pair, const char *key, struct diags *diags)
 {
     if (pair->key.kind != VALUE_STR || !environment_is_name(pair->key.s))
-        return value_diag(diags, &pair->key, "'%s' wants names of variables as keys", key);
+        return value_diag(diags, &pair->key, "'%s' must be names of variables as keys", key);
     if ((pair->value.kind == VALUE_LIST || pair->value.kind == VALUE_MAP) &&
         !value_tag(&pair->value))
-        return value_diag(diags, &pair->value, "'%s' wants text for '%.*s', got %s", key,
+        return value_diag(diags, &pair->value, "'%s' requires text for '%.*s', got %s", key,
                           STR_ARG(pair->key.s), value_describe(&pair->value));
     return 0;
 }
@@ -166,7 +168,7 @@ static int check_environment(const struct value *v, const char *key, struct diag
     if (v->kind == VALUE_LIST)
         return check_items(v, key, check_pair, diags);
     if (v->kind != VALUE_MAP)
-        return value_diag(diags, v, "'%s' wants a list of NAME=value or a map, got %s", key,
+        return value_diag(diags, v, "'%s' must be a list of NAME=value or a map, got %s", key,
                           value_describe(v));
     for (size_t i = 0; i < v->map->count; i++)
         if (check_entry(&v->map->pairs[i], key, diags) < 0)
@@ -197,7 +199,7 @@ const struct value *config_condition_read(struct arena *arena, const struct valu
         return config_given(v);
     if (v->kind == VALUE_STR && !expr_is_dynamic(v) && is_expression(str_trim(v->s)))
         return mark_condition(arena, v);
-    (void)value_diag(diags, v, "'if' wants true, false or an expression, got %s",
+    (void)value_diag(diags, v, "'if' must be true, false or an expression, got %s",
                      v->kind != VALUE_STR ? value_describe(v)
                      : expr_is_dynamic(v) ? "text with expressions in it"
                                           : arena_printf(arena, "'%.*s'", STR_ARG(v->s)));

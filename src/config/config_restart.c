@@ -44,7 +44,7 @@ static int read_policy(const struct value *v, unsigned *ret_flags, struct diags 
     }
     if (v->kind != VALUE_STR)
         return value_diag(diags, v,
-                          "'restart' wants a policy such as 'on-failure' or a map, got %s",
+                          "'restart' must be a policy such as 'on-failure' or a map, got %s",
                           value_describe(v));
     if (policy_parse(v->s, ret_flags, &err) < 0)
         return value_diag(diags, v, "%s", err.text);
@@ -73,7 +73,7 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
     if (raw && read_policy(raw, &ret->policy.flags, diags) < 0)
         result = -1;
     if (is_below_one(factor))
-        result = value_diag(diags, factor, "'backoff' wants at least 1.0");
+        result = value_diag(diags, factor, "'backoff' must be at least 1.0");
     ret->policy.delay = args.delay;
     ret->policy.backoff = args.backoff;
     ret->policy.max_delay = args.max_delay;

@@ -93,7 +93,7 @@ static int read_signal(const struct value *v, int *ret_signo, struct diags *diag
     else if (v->kind == VALUE_INT && v->i > 0 && v->i <= SIGRTMAX)
         signo = (int)v->i;
     if (signo == 0)
-        return value_diag(diags, v, "'stop_signal' wants a signal such as 'SIGINT', got %s",
+        return value_diag(diags, v, "'stop_signal' must be a signal such as 'SIGINT', got %s",
                           v->kind == VALUE_STR ? v->s.p : value_describe(v));
     *ret_signo = signo;
     return 0;
@@ -121,16 +121,16 @@ static int check_outputs(const struct value *v, struct diags *diags)
     int result = 0;
 
     if (v->kind != VALUE_MAP || value_tag(v))
-        return value_diag(diags, v, "'outputs' wants a map of names and texts, got %s",
+        return value_diag(diags, v, "'outputs' must be a map of names and texts, got %s",
                           value_describe(v));
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
 
         if (pair->key.kind != VALUE_STR || pair->key.s.n == 0)
-            result = value_diag(diags, &pair->key, "'outputs' wants names as keys");
+            result = value_diag(diags, &pair->key, "'outputs' must be names as keys");
         else if ((pair->value.kind == VALUE_LIST || pair->value.kind == VALUE_MAP) &&
                  !value_tag(&pair->value))
-            result = value_diag(diags, &pair->value, "'outputs' wants text for '%.*s', got %s",
+            result = value_diag(diags, &pair->value, "'outputs' requires text for '%.*s', got %s",
                                 STR_ARG(pair->key.s), value_describe(&pair->value));
     }
     return result;
@@ -156,7 +156,7 @@ static int read_output(const struct value *v, struct config_service *service, st
     else if (v->kind == VALUE_BOOL)
         service->output = v->b;
     else
-        return value_diag(diags, v, "'output' wants true or false, got %s", value_describe(v));
+        return value_diag(diags, v, "'output' must be true or false, got %s", value_describe(v));
     if (!service->output && !service->output_computed)
         return 0;
     return check_one_shot(service, v, "output", diags);

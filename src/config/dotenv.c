@@ -103,13 +103,13 @@ static int read_otherwise(struct scan *s, struct place at, struct str name, stru
     if (empty_counts)
         step(s);
     if (peek(s) != '-')
-        return complain(s, at, "'${' wants a name and '}'");
+        return complain(s, at, "'${' must be followed by a name and '}'");
     step(s);
     from = s->at;
     while (!at_end(s) && peek(s) != '}' && peek(s) != '\n')
         step(s);
     if (peek(s) != '}')
-        return complain(s, at, "'${' wants a name and '}'");
+        return complain(s, at, "'${' must be followed by a name and '}'");
     if (!value || (empty_counts && !*value))
         buf_add_str(out, str_slice(s->text, from, s->at - from));
     else
@@ -142,7 +142,7 @@ static int read_variable(struct scan *s, struct buf *out)
         return 0;
     }
     if (name.n == 0)
-        return complain(s, at, "'${' wants a name and '}'");
+        return complain(s, at, "'${' must be followed by a name and '}'");
     if (peek(s) != '}')
         return read_otherwise(s, at, name, out);
     step(s);
@@ -301,11 +301,11 @@ static int read_line(struct scan *s)
         skip_blanks(s);
     }
     if (name.n == 0)
-        return complain(s, at, "wants NAME=value");
+        return complain(s, at, "must be NAME=value");
     if (exported && at_line_end(s))
         return 0; /* `export NAME` alone sets nothing */
     if (peek(s) != '=')
-        return complain(s, place_at(s, s->at), "wants '=' after the name");
+        return complain(s, place_at(s, s->at), "expected '=' after the name");
     step(s);
     skip_blanks(s);
     if (read_value(s, &value) < 0)

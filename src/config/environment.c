@@ -60,10 +60,10 @@ int environment_add(struct environment *env, struct str pair, struct err *err)
     struct str name = str_cut(&value, '=');
 
     if (!value.p)
-        return err_set(err, ERR_INVALID, "wants NAME=value, got '%.*s'",
+        return err_set(err, ERR_INVALID, "must be NAME=value, got '%.*s'",
                        STR_ARG(str_slice(pair, 0, 100)));
     if (!environment_is_name(name))
-        return err_set(err, ERR_INVALID, "'%.*s' is no name of a variable",
+        return err_set(err, ERR_INVALID, "'%.*s' is not a valid variable name",
                        STR_ARG(str_slice(name, 0, 100)));
     if (memchr(pair.p, '\0', pair.n))
         return err_set(err, ERR_INVALID, "the value of '%.*s' holds a NUL byte", STR_ARG(name));

@@ -46,7 +46,7 @@ static int parse_version(struct str text, struct version *ret, struct err *err)
             return 0;
         }
     }
-    return err_set(err, ERR_INVALID, "'%.*s' is no version such as \"0.15.2\"", STR_ARG(text));
+    return err_set(err, ERR_INVALID, "'%.*s' is not a version such as \"0.15.2\"", STR_ARG(text));
 }
 
 /* -1, 0, 1 by the first `count` parts. */

@@ -242,7 +242,7 @@ static int resolve_output(struct resolver *r, const struct config_service *servi
         return -1;
     if (evaluated.kind != VALUE_BOOL && evaluated.kind != VALUE_NULL)
         return value_diag(r->diags, service->output_computed,
-                          "'output' wants true or false, got %s", value_describe(&evaluated));
+                          "'output' must be true or false, got %s", value_describe(&evaluated));
     launch->output = value_is_true(&evaluated);
     return 0;
 }

@@ -149,7 +149,8 @@ static int add_environment(struct resolver *r, const struct value *v, struct env
     if (all.kind == VALUE_NULL)
         return 0;
     if (all.kind != VALUE_LIST && all.kind != VALUE_MAP)
-        return value_diag(r->diags, v, "'environment' wants a list of NAME=value or a map, got %s",
+        return value_diag(r->diags, v,
+                          "'environment' must be a list of NAME=value or a map, got %s",
                           value_describe(&all));
     count = all.kind == VALUE_LIST ? all.list->count : all.map->count;
     if (count > ENTRIES_MAX)
@@ -197,7 +198,7 @@ static int add_group(struct resolver *r, const struct value *v, struct account_g
 static int named_groups(struct resolver *r, const struct value *groups, struct account_gids *gids)
 {
     if (groups->kind != VALUE_LIST)
-        return value_diag(r->diags, groups, "'groups' wants a list of groups, got %s",
+        return value_diag(r->diags, groups, "'groups' must be a list of groups, got %s",
                           value_describe(groups));
     for (size_t i = 0; i < groups->list->count; i++)
         if (add_group(r, &groups->list->items[i], gids) < 0)
@@ -293,7 +294,7 @@ static int find_account(struct resolver *r, const char *user, const struct value
     if (account_parse_owner(user, &owner, &err) < 0)
         return value_diag(r->diags, where, "'user': %s", err.text);
     if (owner.uid == (uid_t)-1)
-        return value_diag(r->diags, where, "'user' wants a name or number before ':', got '%s'",
+        return value_diag(r->diags, where, "'user' must be a name or number before ':', got '%s'",
                           user);
     if (account_find_uid(r->arena, owner.uid, &ret->account, &err) < 0)
         return value_diag(r->diags, where, "'user': %s", err.text);
@@ -358,7 +359,7 @@ static const char *const *read_command(struct resolver *r, const struct config_p
     if (resolve_scope_eval(r, v, &list) < 0)
         return NULL;
     if (list.kind != VALUE_LIST || (list.list->count == 0 && !program->may_be_empty)) {
-        (void)value_diag(r->diags, v, "'command' wants a list of strings, got %s",
+        (void)value_diag(r->diags, v, "'command' must be a list of strings, got %s",
                          list.kind == VALUE_LIST ? "an empty list" : value_describe(&list));
         return NULL;
     }
@@ -422,9 +423,9 @@ static int read_cwd(struct resolver *r, const struct value *v, const char *other
         rights_stat(&rights, *ret_cwd, &info, &err) < 0)
         return value_diag(r->diags, v, "'working_dir': %s", err.text);
     if (info.kind == FS_NONE)
-        return value_diag(r->diags, v, "'working_dir': there is no folder '%s'", *ret_cwd);
+        return value_diag(r->diags, v, "'working_dir': folder '%s' does not exist", *ret_cwd);
     if (info.kind != FS_FOLDER)
-        return value_diag(r->diags, v, "'working_dir': '%s' is no folder", *ret_cwd);
+        return value_diag(r->diags, v, "'working_dir': '%s' is not a folder", *ret_cwd);
     return 0;
 }
 

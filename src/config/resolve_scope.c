@@ -153,13 +153,13 @@ static const struct resolve_facts *find_dep(struct resolver *r, const char *func
                                             const struct value *args, size_t count, struct err *err)
 {
     if (count != 1 || args[0].kind != VALUE_STR) {
-        (void)err_set(err, ERR_INVALID, "'%s' wants the name of a dependency", function);
+        (void)err_set(err, ERR_INVALID, "'%s' expects the name of a dependency", function);
         return NULL;
     }
     for (size_t i = 0; i < r->context->dep_count; i++)
         if (str_is(args[0].s, r->context->deps[i].name))
             return &r->context->deps[i];
-    (void)err_set(err, ERR_NOT_FOUND, "'%s': '%.*s' is no dependency of '%s'", function,
+    (void)err_set(err, ERR_NOT_FOUND, "'%s': '%.*s' is not a dependency of '%s'", function,
                   STR_ARG(args[0].s), r->service->name);
     return NULL;
 }
@@ -337,7 +337,7 @@ int resolve_scope_print(struct resolver *r, const struct value *v, const char *k
     else if (v->kind == VALUE_DOUBLE && floor(v->d) == v->d && fabs(v->d) < 1e15)
         buf_printf(&out, "%.0f", v->d);
     else if (!words_print(&out, v))
-        return value_diag(r->diags, v, "'%s' wants text, got %s", key, value_describe(v));
+        return value_diag(r->diags, v, "'%s' must be text, got %s", key, value_describe(v));
     if (memchr(buf_text(&out), '\0', out.n))
         return value_diag(r->diags, v, "'%s' holds a NUL byte", key);
     *ret_text = buf_copy(&out, r->arena).p;

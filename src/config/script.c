@@ -49,7 +49,7 @@ static int find_account(struct arena *arena, const struct value *who,
     if (who->kind == VALUE_INT && who->i >= 0 && who->i < (uid_t)-1)
         return account_find_uid(arena, (uid_t)who->i, ret_account, err);
     if (who->kind != VALUE_STR)
-        return err_set(err, ERR_INVALID, "'os.getgroups' wants the name or number of a user");
+        return err_set(err, ERR_INVALID, "'os.getgroups' expects the name or number of a user");
     if (number_parse_uint(who->s, &uid, err) == 0 && uid < (uid_t)-1)
         return account_find_uid(arena, (uid_t)uid, ret_account, err);
     return account_find(arena, who->s.p, ret_account, err);
@@ -66,11 +66,11 @@ static int get_groups(void *user, const struct value *args, size_t count, struct
 
     (void)user;
     if (count != 1)
-        return err_set(err, ERR_INVALID, "'os.getgroups' wants the name or number of a user");
+        return err_set(err, ERR_INVALID, "'os.getgroups' expects the name or number of a user");
     if (find_account(arena, &args[0], &account, err) < 0)
         return -1;
     if (!account)
-        return err_set(err, ERR_NOT_FOUND, "'os.getgroups': there is no such user");
+        return err_set(err, ERR_NOT_FOUND, "'os.getgroups': no such user");
     if (account_groups(arena, account, &gids, err) < 0)
         return -1;
     VEC_EACH (&gids.list, gid) {

@@ -410,7 +410,7 @@ static int find_parent(struct daemon *daemon, const char **ret_parent, struct er
     if (wish && strcmp(wish, "no") == 0)
         return 0;
     if (wish && wish[0] && strcmp(wish, "yes") != 0)
-        return err_set(err, ERR_INVALID, "KEPLER_CGROUPS wants 'yes' or 'no', got '%s'", wish);
+        return err_set(err, ERR_INVALID, "KEPLER_CGROUPS must be 'yes' or 'no', got '%s'", wish);
     return cgroup_home(&daemon->arena, ret_parent, err);
 }
 

@@ -207,7 +207,7 @@ void handle_inspect(struct call *call)
     struct err err;
 
     if (!args->config) {
-        call_refuse(call, MESSAGE_ERROR, "inspect wants a config");
+        call_refuse(call, MESSAGE_ERROR, "inspect requires a config");
         return;
     }
     if (call_find_project(call, args->config) < 0)

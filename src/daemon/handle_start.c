@@ -98,7 +98,7 @@ static struct value answer_body(struct call *call, const char *message)
 static const char *start_words(struct call *call, size_t started)
 {
     if (call->project->config->service_count == 0)
-        return arena_printf(&call->arena, "There are no services in '%s'", call->project->path);
+        return arena_printf(&call->arena, "No services in '%s'", call->project->path);
     if (call->count == 0)
         return "All services are already running";
     return arena_printf(&call->arena, "Started %zu service%s", started, started == 1 ? "" : "s");

@@ -222,7 +222,7 @@ void handle_why(struct call *call)
     struct engine_set set;
 
     if (!args->config || args->services.n == 0) {
-        call_refuse(call, MESSAGE_ERROR, "why wants a config and a service");
+        call_refuse(call, MESSAGE_ERROR, "why requires a config and a service");
         return;
     }
     if (call_find_project(call, args->config) < 0)

@@ -108,7 +108,7 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
     if (!is_showable(file.path))
         return err_set(
             err, ERR_INVALID,
-            "read the config: its path holds control characters, or bytes that are no UTF-8");
+            "read the config: its path holds control characters, or bytes that are not UTF-8");
     if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, &file.text, err) < 0)
         return -1;
     *ret_file = file;

@@ -191,7 +191,7 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
     path = value_get(whole, "config_path");
     if (!text || !value_is(text, VALUE_STR) || !path || !value_is(path, VALUE_STR) ||
         read_id(whole, "owner_uid") < 0 || read_id(whole, "owner_gid") < 0)
-        return err_set(err, ERR_INVALID, "read '%s': it is no snapshot", file);
+        return err_set(err, ERR_INVALID, "read '%s': not a snapshot", file);
     snapshot->source = (struct config_source){
         .path = path->s.p,
         .text = text->s,

@@ -240,7 +240,7 @@ static int decode_ext(struct decoder *d, uint64_t size, struct value *ret)
     if (take_number(d, 1, &type) < 0)
         return -1;
     if ((int8_t)(uint8_t)type != TIME_EXT)
-        return broken(d, "an extension that is no timestamp");
+        return broken(d, "an extension that is not a timestamp");
     if (size != 4 && size != 8 && size != 12)
         return broken(d, "a timestamp of a size that does not exist");
     if (take_number(d, size == 8 ? 8 : 4, &head) < 0)

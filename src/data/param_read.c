@@ -43,7 +43,7 @@ static const char *const wanted[] = {
     [PARAM_ANY]      = "a value",
 };
 /* clang-format on */
-_Static_assert(ARRAY_LEN(wanted) == PARAM_KINDS, "every kind says what it wants");
+_Static_assert(ARRAY_LEN(wanted) == PARAM_KINDS, "every kind says what it must be");
 
 /* --- saying what is wrong ------------------------------------------------- */
 
@@ -94,12 +94,12 @@ static const char *choices_text(const struct param_reader *r)
     return arena_strdup(r->diags->arena, buf_text(&out));
 }
 
-/* "wants this, got that"; returns -1. */
+/* "must be this, got that"; returns -1. */
 static int refuse(const struct param_reader *r, const struct value *v)
 {
     const char *want = r->param->kind == PARAM_CHOICE ? choices_text(r) : wanted[r->param->kind];
 
-    return complain(r, v, arena_printf(r->diags->arena, "wants %s, got %s", want, shown(r, v)));
+    return complain(r, v, arena_printf(r->diags->arena, "must be %s, got %s", want, shown(r, v)));
 }
 
 /* A text that is no number of its kind, or one that is too large, which `err` then explains. */
@@ -128,7 +128,7 @@ static int check_range(const struct param_reader *r, const struct value *v, int6
 
     if (p->min >= p->max || (n >= p->min && n <= p->max))
         return 0;
-    buf_add_text(&out, n < p->min ? "wants at least " : "wants at most ");
+    buf_add_text(&out, n < p->min ? "must be at least " : "must be at most ");
     print(n < p->min ? p->min : p->max, &out);
     buf_printf(&out, ", got %s", shown(r, v));
     return complain(r, v, buf_text(&out));
@@ -537,7 +537,7 @@ static int take_element(const struct param_reader *r, const struct value *v, con
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP || v->kind == VALUE_NULL ||
         v->kind == VALUE_OBJECT)
         return complain(r, v,
-                        arena_printf(r->diags->arena, "wants %s, but %s is %s",
+                        arena_printf(r->diags->arena, "must be %s, but %s is %s",
                                      wanted[r->param->kind], which, value_describe(v)));
     return take_cstring(r, v, ret_text);
 }

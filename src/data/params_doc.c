@@ -238,7 +238,7 @@ static int check_param(const struct param *table, const struct param *p, struct 
     if (!p->doc || !*p->doc)
         return err_set(err, ERR_INVALID, "'%s' does not say what it is for", p->name);
     if ((p->kind == PARAM_CHOICE) != (p->choices != NULL))
-        return err_set(err, ERR_INVALID, "'%s' has choices and is no choice, or the reverse",
+        return err_set(err, ERR_INVALID, "'%s' has choices and is not a choice, or the reverse",
                        p->name);
     if (p->min > p->max || (p->min < p->max && !numeric))
         return err_set(err, ERR_INVALID, "'%s' has a range that makes no sense", p->name);

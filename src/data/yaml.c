@@ -191,8 +191,7 @@ static void hint_anchors(struct reader *r, struct str name)
         diag_hint(r->diags, "anchors before it: %s%s", buf_text(&known),
                   shown > ANCHORS_SHOWN ? ", ..." : "");
     else
-        diag_hint(r->diags,
-                  "there is no anchor before it; a text that begins with '*' needs quotes");
+        diag_hint(r->diags, "no anchor before it; a text that begins with '*' needs quotes");
 }
 
 static int read_alias(struct reader *r, struct node *ret)

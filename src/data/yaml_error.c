@@ -446,7 +446,7 @@ static bool explain_entry(const struct fault *f)
     if (char_at(f, f->at) != '-')
         return false;
     COMPLAIN(f, f->at, "a list cannot begin on the line of its key");
-    diag_hint(f->diags, "put each '- item' on a line of its own, or quote the text");
+    diag_hint(f->diags, "put each '- item' on its own line, or quote the text");
     return true;
 }
 
@@ -457,7 +457,7 @@ static bool explain_mixed(const struct fault *f, bool in_list)
         diag_hint(f->diags, "begin it with '- ', or indent it below an item");
     } else if (char_at(f, f->at) == '-') {
         COMPLAIN(f, f->at, "a list item among the keys of a map");
-        diag_hint(f->diags, "indent the list below its key, or give it a key of its own");
+        diag_hint(f->diags, "indent the list below its key, or give it its own key");
     } else if (char_at(f, f->at) == ':') {
         COMPLAIN(f, f->at, "a key is missing before ':'");
     } else {

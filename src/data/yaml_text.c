@@ -19,7 +19,7 @@ static int refuse(const char *file, struct str text, size_t at, uint32_t c, stru
     const unsigned char byte = (unsigned char)text.p[at];
 
     if (c == UTF8_BAD) {
-        diag_add(diags, yaml_text_place(file, text, at), "byte 0x%02x is no UTF-8", byte);
+        diag_add(diags, yaml_text_place(file, text, at), "byte 0x%02x is not UTF-8", byte);
         if (at == 0 && text.n > 1 && (byte == 0xff || byte == 0xfe))
             diag_hint(diags, "this looks like UTF-16: save the file as UTF-8");
     } else if (c == 0) {

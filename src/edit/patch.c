@@ -152,14 +152,14 @@ int patch_parse(struct arena *arena, struct str text, struct patch *ret, struct 
             continue;
         part.old_name = name_of(r.text);
         if (!next(&r) || !str_starts(r.text, STR("+++ ")))
-            return spoilt(&r, "'+++' does not follow '---': it is no unified diff", err);
+            return spoilt(&r, "'+++' does not follow '---': not a unified diff", err);
         part.new_name = name_of(r.text);
         if (read_hunks(&r, &part, err) < 0)
             return -1;
         VEC_PUSH_IN(arena, &ret->parts, part);
     }
     if (ret->parts.n == 0)
-        return err_set(err, ERR_INVALID, "there is no unified diff in it");
+        return err_set(err, ERR_INVALID, "no unified diff found");
     return 0;
 }
 

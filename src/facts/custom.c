@@ -51,7 +51,7 @@ static int nest(struct arena *arena, struct str key, const struct value *value, 
         struct value_map *inner = rest.p ? value_map_new(arena, 1) : NULL;
 
         if (part.n == 0)
-            return err_set(err, ERR_INVALID, "'%.*s' is no key of a fact", STR_ARG(key));
+            return err_set(err, ERR_INVALID, "'%.*s' is not a valid fact key", STR_ARG(key));
         if (++depth > CUSTOM_DEPTH_MAX)
             return err_set(err, ERR_LIMIT, "the key of a fact has at most %d parts",
                            CUSTOM_DEPTH_MAX);

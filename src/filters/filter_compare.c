@@ -233,7 +233,7 @@ static int filter_compare_dicts(struct render *render, const struct bound *bound
 
     for (size_t i = 0; i < 2; i++)
         if (bound->args[i].kind != VALUE_MAP)
-            return render_fail(render, RENDER_TYPE, "compare_dicts wants two maps, got '%s'",
+            return render_fail(render, RENDER_TYPE, "compare_dicts expects two maps, got '%s'",
                                op_type_name(&bound->args[i]));
     old = container_map(render, &bound->args[0]);
     now = container_map(render, &bound->args[1]);

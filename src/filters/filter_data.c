@@ -85,7 +85,7 @@ static int filter_params(struct render *render, const struct bound *bound, struc
     struct value_list *list;
 
     if (bound->args[0].kind != VALUE_MAP)
-        return render_fail(render, RENDER_TYPE, "%s wants a map, got '%s'", bound->name,
+        return render_fail(render, RENDER_TYPE, "%s expects a map, got '%s'", bound->name,
                            op_type_name(&bound->args[0]));
     map = container_map(render, &bound->args[0]);
     list = container_new_list(render, map->count);
@@ -106,7 +106,7 @@ static int filter_yaml_encode(struct render *render, const struct bound *bound, 
     const struct value flow[] = { bound->args[0], value_bool(true) };
 
     if (bound->args[0].kind >= VALUE_LIST)
-        return render_fail(render, RENDER_TYPE, "yaml_encode wants a scalar, got '%s'",
+        return render_fail(render, RENDER_TYPE, "yaml_encode expects a scalar, got '%s'",
                            op_type_name(&bound->args[0]));
     return filter_yaml(render, &(struct bound){ .args = flow, .count = 2, .name = bound->name },
                        ret);

@@ -26,7 +26,7 @@ static int find_spot(struct render *render, const struct bound *bound, struct sp
         return -1;
     for (;;) {
         if (at.kind != VALUE_MAP)
-            return render_fail(render, RENDER_TYPE, "%s: wants a map, got '%s'", bound->name,
+            return render_fail(render, RENDER_TYPE, "%s: expected a map, got '%s'", bound->name,
                                op_type_name(&at));
         ret->map = container_change_map(render, &at);
         ret->key = op_new_str(render, str_cut(&path, delimiter));
@@ -61,7 +61,7 @@ static int find_list(struct render *render, const struct bound *bound, struct va
     if (find_spot(render, bound, &spot) < 0)
         return -1;
     if (spot.now && (spot.now->kind != VALUE_LIST || spot.now->flags & VALUE_TUPLE))
-        return render_fail(render, RENDER_TYPE, "%s: wants a list at the path, got '%s'",
+        return render_fail(render, RENDER_TYPE, "%s: expected a list at the path, got '%s'",
                            bound->name, op_type_name(spot.now));
     if (spot.now) {
         *ret = container_change_list(render, spot.now);
@@ -104,12 +104,12 @@ static int filter_update(struct render *render, const struct bound *bound, struc
     struct spot spot;
 
     if (bound->args[2].kind != VALUE_MAP)
-        return render_fail(render, RENDER_TYPE, "%s: wants a map as the value, got '%s'",
+        return render_fail(render, RENDER_TYPE, "%s: expected a map as the value, got '%s'",
                            bound->name, op_type_name(&bound->args[2]));
     if (find_spot(render, bound, &spot) < 0)
         return -1;
     if (spot.now && spot.now->kind != VALUE_MAP)
-        return render_fail(render, RENDER_TYPE, "%s: wants a map at the path, got '%s'",
+        return render_fail(render, RENDER_TYPE, "%s: expected a map at the path, got '%s'",
                            bound->name, op_type_name(spot.now));
     map = spot.now ? container_change_map(render, spot.now) : container_new_map(render, 1);
     if (!spot.now)

@@ -224,7 +224,7 @@ static int quote_pair(struct render *render, const struct value *pair, struct bu
     if (op_list(render, pair, &parts) < 0)
         return -1;
     if (parts->count != 2)
-        return render_fail(render, RENDER_TYPE, "urlencode wants pairs, got %zu values",
+        return render_fail(render, RENDER_TYPE, "urlencode expects pairs, got %zu values",
                            parts->count);
     if (argument_text(render, &parts->items[0], &key) < 0 ||
         argument_text(render, &parts->items[1], &text) < 0)

@@ -208,7 +208,8 @@ static int filter_network_size(struct render *render, const struct bound *bound,
     int64_t bits;
 
     if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
-        return render_fail(render, RENDER_TYPE, "network_size wants a network such as 10.0.0.0/8");
+        return render_fail(render, RENDER_TYPE,
+                           "network_size expects a network such as 10.0.0.0/8");
     bits = address.prefix < 0 ? 0 : (address.family == AF_INET ? 32 : 128) - address.prefix;
     if (bits > 62)
         return render_fail(render, RENDER_TYPE, "integer overflow: the network is too large");

@@ -298,7 +298,7 @@ static int filter_avg(struct render *render, const struct bound *bound, struct v
         sum += number;
     }
     if (list->count == 0)
-        return render_fail(render, RENDER_TYPE, "there is no average of no numbers");
+        return render_fail(render, RENDER_TYPE, "no average of an empty list");
     *ret = value_double(sum / (double)list->count);
     return 0;
 }

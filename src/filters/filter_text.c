@@ -166,7 +166,8 @@ static int filter_indent(struct render *render, const struct bound *bound, struc
     if (value_is_undefined(&text))
         return undefined_fail(render, &text);
     if (text.kind != VALUE_STR) /* the one filter here that Jinja2 does not soften */
-        return render_fail(render, RENDER_TYPE, "indent wants text, got '%s'", op_type_name(&text));
+        return render_fail(render, RENDER_TYPE, "indent expects text, got '%s'",
+                           op_type_name(&text));
     if (indent_text(render, &bound->args[1], &indent) < 0 ||
         op_truth(render, &bound->args[2], &first) < 0 ||
         op_truth(render, &bound->args[3], &blank) < 0)

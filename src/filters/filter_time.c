@@ -48,7 +48,7 @@ static int moment_of(struct render *render, const struct value *v, int64_t *ret)
         return 0;
     }
     return render_fail(render, RENDER_TYPE,
-                       "strftime wants a time, seconds, or a date such as 2024-01-31");
+                       "strftime expects a time, seconds, or a date such as 2024-01-31");
 }
 
 static int filter_strftime(struct render *render, const struct bound *bound, struct value *ret)

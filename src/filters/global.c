@@ -234,7 +234,7 @@ static int global_lipsum(struct render *render, const struct bound *bound, struc
     if (!render->options->random)
         return render_fail(render, RENDER_TYPE, "'lipsum' is not available here");
     if (least < 1 || most <= least)
-        return render_fail(render, RENDER_TYPE, "lipsum wants 0 < min < max");
+        return render_fail(render, RENDER_TYPE, "lipsum requires 0 < min < max");
     for (int64_t i = 0; i < n; i++) {
         uint64_t chance = render->options->random(render->options->user);
         int64_t count = least + (int64_t)(chance % (uint64_t)(most - least));

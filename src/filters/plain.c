@@ -47,7 +47,8 @@ int plain_value(struct render *render, const struct value *v, struct value *ret)
     if (value_is_undefined(v))
         return undefined_fail(render, v);
     if (v->kind == VALUE_OBJECT && !v->object->type->list)
-        return render_fail(render, RENDER_TYPE, "a value of type '%s' is no data", op_type_name(v));
+        return render_fail(render, RENDER_TYPE, "a value of type '%s' is not data",
+                           op_type_name(v));
     if (render_enter(render) < 0 || render_step(render, 1) < 0)
         return -1;
     if (v->kind == VALUE_MAP)

@@ -329,7 +329,7 @@ const struct function test_functions[] = {
     { "string",      "value", is_string, "text" },
     { "test",        "value", is_test, "the name of a test" },
     { "true",        "value", is_true, "the boolean true" },
-    { "undefined",   "value", is_undefined, "there is no such value" },
+    { "undefined",   "value", is_undefined, "no such value" },
     { "upper",       "value", is_upper, "text in upper case" },
     { 0 },
 };

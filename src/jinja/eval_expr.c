@@ -232,7 +232,7 @@ static int eval_deep(struct eval *eval, const struct node *node, struct value *r
     case NODE_FILTER:
     case NODE_TEST: return eval_apply(eval, (const struct node_apply *)node, ret);
     case NODE_COND: return eval_cond(eval, (const struct node_cond *)node, ret);
-    default: return render_fail(&eval->render, RENDER_TYPE, "this is no expression");
+    default: return render_fail(&eval->render, RENDER_TYPE, "not an expression");
     }
 }
 

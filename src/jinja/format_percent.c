@@ -111,7 +111,7 @@ static int read_number(struct percent *p, int64_t most, int64_t *ret)
         if (next_arg(p, &v) < 0)
             return -1;
         if (v.kind != VALUE_INT && v.kind != VALUE_BOOL)
-            return fail(p, "* wants int");
+            return fail(p, "* must be int");
         *ret = v.kind == VALUE_INT ? v.i : v.b;
     } else {
         for (; peek(p) >= '0' && peek(p) <= '9' && *ret <= most; p->at++)

@@ -29,8 +29,7 @@ static struct value super_of(struct eval *eval, const struct block_stack *stack,
     if (depth + 1 < stack->refs.n)
         return block_value(eval, eval->now.context, stack, depth + 1);
     return undefined_because(&eval->render, false,
-                             arena_printf(eval->render.arena,
-                                          "there is no parent block called '%.*s'",
+                             arena_printf(eval->render.arena, "no parent block called '%.*s'",
                                           STR_ARG(stack->name->text)));
 }
 

@@ -214,7 +214,7 @@ static int eval_block(struct eval *eval, const struct value *v, struct value *re
     struct chunk_code code = { CHUNK_BLOCK, v, 0, v->s.n };
 
     if (v->kind != VALUE_STR)
-        return value_diag(eval->diags, v, "'!lua' wants text, not %s", value_describe(v));
+        return value_diag(eval->diags, v, "'!lua' must be text, not %s", value_describe(v));
     return run_to_value(eval, &code, ret);
 }
 
@@ -343,7 +343,8 @@ int expr_run_script(struct sandbox *sandbox, const struct value *script, struct 
     struct chunk_code code = { CHUNK_SCRIPT, script, 0, script->s.n };
 
     if (script->kind != VALUE_STR)
-        return value_diag(diags, script, "wants Lua code as text, not %s", value_describe(script));
+        return value_diag(diags, script, "must be Lua code as text, not %s",
+                          value_describe(script));
     limits_begin(&sandbox->limits, sandbox->L);
     if (chunk_run(sandbox, &code, diags) < 0)
         return -1;

@@ -37,7 +37,7 @@ int fault_on_error(lua_State *L)
 
     lua_settop(L, 1);
     if (lua_type(L, 1) == LUA_TTABLE && !luaL_getmetafield(L, 1, "__tostring")) {
-        lua_pushliteral(L, "the script raised a table, which is no message");
+        lua_pushliteral(L, "error value is a table, expected a string");
         lua_replace(L, 1);
     }
     text = luaL_tolstring(L, 1, NULL);

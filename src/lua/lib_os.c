@@ -79,7 +79,7 @@ static void take_field(lua_State *L, struct tm *tm, size_t i)
     else if (date_fields[i].required)
         luaL_error(L, "field '%s' missing in date table", name);
     if (!is_integer || n < -1000000 || n > 1000000)
-        luaL_error(L, "field '%s' is no number in range", name);
+        luaL_error(L, "field '%s' is not a number in range", name);
     *field_of(tm, i) = (int)n - date_fields[i].add;
     lua_pop(L, 1);
 }

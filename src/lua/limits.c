@@ -142,7 +142,7 @@ int limits_error(const struct limits *limits, struct err *err)
                        "the script took more than %lld steps, the instruction limit",
                        (long long)limits->steps_max);
     default:
-        return err_set(err, ERR_LIMIT, "the script wants more than %zu KiB, the memory limit",
+        return err_set(err, ERR_LIMIT, "the script needs more than %zu KiB, the memory limit",
                        limits->memory_max >> 10);
     }
 }

@@ -329,7 +329,7 @@ static int on_next(lua_State *L)
 static int on_call(lua_State *L)
 {
     if (!lua_isnil(L, 2))
-        return luaL_error(L, "'%s' is no function", path_of(L, get(L, 1)));
+        return luaL_error(L, "'%s' is not a function", path_of(L, get(L, 1)));
     lua_settop(L, 3);
     lua_remove(L, 2);
     return on_next(L);

@@ -213,7 +213,7 @@ static void on_watchdog(struct timer *timer)
     }
     forget_asks(puller);
     tell(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
-         STR("no heartbeat: it is gone, or there is no right to pull from it"));
+         STR("no heartbeat: it is gone, or permission to pull from it is missing"));
     refill(puller);
 }
 

@@ -27,7 +27,7 @@ static const char usage[] =
     "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
     "  KEPLER_CGROUPS       'no': do without control groups where they could be used\n"
-    "  KEPLER_LOG           error, warning, info (as it is) or debug, which tells every request\n"
+    "  KEPLER_LOG           error, warning, info (default) or debug, which tells every request\n"
     "  KEPLER_COLOR         true or false: colour in the log; else only on a terminal\n"
     "\n"
     "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"

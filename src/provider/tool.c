@@ -97,9 +97,9 @@ int tool_missing(const char *program, struct err *err)
 
     if (package)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no program '%s' on this machine: it comes with the package '%s'",
-                       program, package);
-    return err_set(err, ERR_NOT_FOUND, "there is no program '%s' on this machine", program);
+                       "program '%s' is not installed: it comes with the package '%s'", program,
+                       package);
+    return err_set(err, ERR_NOT_FOUND, "program '%s' is not installed", program);
 }
 
 /* Not found, or something else of the start, such as the folder to run in? */
@@ -117,7 +117,7 @@ static int find_account(const struct tool *tool, const struct tool_options *how,
     if (!*ret && account_find(tool->arena, how->runas, ret, err) < 0)
         return -1;
     if (!*ret)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", how->runas);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", how->runas);
     if (account_groups(tool->arena, *ret, &gids, err) < 0)
         return -1;
     *user = (struct process_user){ (*ret)->uid, (*ret)->gid, gids.list.p, gids.list.n };

@@ -578,7 +578,7 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
     int rc;
 
     if (!host->data_dir)
-        return err_set(err, ERR_INVALID, "revert wants the data folder of the runs");
+        return err_set(err, ERR_INVALID, "revert requires the data folder of the runs");
     if (runlock_take(&lock, host, sink, err) < 0)
         return -1;
     rc = revert(&r, err);

@@ -429,7 +429,7 @@ int run_plan(struct arena *arena, struct state_host *host, const struct plan *pl
     int rc;
 
     if (!runner.test && !host->data_dir)
-        return err_set(err, ERR_INVALID, "a run that changes things wants a data folder");
+        return err_set(err, ERR_INVALID, "a run that changes things requires a data folder");
     if (!runner.test && runlock_take(&lock, host, sink, err) < 0)
         return -1;
     rc = run(&runner, ret_result, err);

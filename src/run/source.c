@@ -56,10 +56,10 @@ static int read_any(struct arena *arena, const struct state_host *host, const ch
         return fs_read(arena, source, SOURCE_SIZE_MAX, ret, err);
     if (!tree_is_source(source))
         return err_set(err, ERR_INVALID,
-                       "source '%s': wants a path, salt://, zester://, http:// or https://",
+                       "source '%s': must be a path, salt://, zester://, http:// or https://",
                        source);
     if (!host->tree)
-        return err_set(err, ERR_INVALID, "source '%s': there is no tree of states", source);
+        return err_set(err, ERR_INVALID, "source '%s': no state tree", source);
     return tree_read(host->tree, arena, source, ret, err);
 }
 
@@ -85,10 +85,11 @@ static int find_hash(struct arena *arena, const struct state_host *host, const c
     if (!trust->hash || !trust->hash[0] || source_hash_parse(str_from(trust->hash), ret))
         return 0;
     if (!strchr(trust->hash, '/'))
-        return err_set(err, ERR_INVALID,
-                       "source '%s': hash '%s': wants sha256=<64 digits>, sha512=<128 digits>, the "
-                       "like with sha1 or md5, or a file of checksums",
-                       source, trust->hash);
+        return err_set(
+            err, ERR_INVALID,
+            "source '%s': hash '%s': must be sha256=<64 digits>, sha512=<128 digits>, the "
+            "like with sha1 or md5, or a file of checksums",
+            source, trust->hash);
     if (read_checksums(arena, host, source, trust, ret, err) < 0)
         return err_wrap(err, "checksums '%s' of '%s'", trust->hash, source);
     return 0;
@@ -108,7 +109,7 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
         if (trust->skip_verify)
             return fetch_source(arena, host, source, ret_bytes, err);
         return err_set(err, ERR_INVALID,
-                       "source '%s': what comes over the network wants a hash; add "
+                       "source '%s': a source from the network requires a hash; add "
                        "source_hash: sha256=<digits> (curl -fsSL '%s' | sha256sum)",
                        source, source);
     }
@@ -183,12 +184,12 @@ int source_list(struct arena *arena, const struct state_host *host, const char *
         if (fs_stat(listing.root, &info, err) < 0)
             return -1;
         if (info.kind != FS_FOLDER)
-            return err_set(err, ERR_NOT_FOUND, "source '%s' is no folder", source);
+            return err_set(err, ERR_NOT_FOUND, "source '%s' is not a folder", source);
         if (list_local(&listing, "", 0, err) < 0)
             return -1;
     } else {
         if (!tree_is_source(source) || !host->tree)
-            return err_set(err, ERR_INVALID, "source '%s': wants a folder of the tree or a path",
+            return err_set(err, ERR_INVALID, "source '%s': must be a folder of the tree or a path",
                            source);
         if (list_tree(&listing, host->tree, err) < 0)
             return -1;

@@ -99,8 +99,7 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
     *ret = best.kind ? best : count == 1 ? alone : best;
     if (ret->kind)
         return 0;
-    return err_set(err, ERR_NOT_FOUND, "there is no hash of '%.*s' among its %zu", STR_ARG(wanted),
-                   count);
+    return err_set(err, ERR_NOT_FOUND, "no hash of '%.*s' among its %zu", STR_ARG(wanted), count);
 }
 
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,

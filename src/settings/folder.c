@@ -22,7 +22,7 @@ static int check_ref(struct str ref, struct err *err)
 
         if (part.n == 0 || str_find_char(part, '/', 0) != STR_NONE ||
             str_find_char(part, '\0', 0) != STR_NONE)
-            return err_set(err, ERR_INVALID, "'%.*s' is no reference to a file", STR_ARG(ref));
+            return err_set(err, ERR_INVALID, "'%.*s' is not a reference to a file", STR_ARG(ref));
     }
     return 0;
 }

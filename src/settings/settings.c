@@ -216,7 +216,7 @@ static int read_rules(struct loader *loader, const struct value *rules, struct w
     if (rules->kind == VALUE_NULL)
         return 0;
     if (rules->kind != VALUE_MAP)
-        return value_diag(loader->diags, rules, "include wants 'key' and 'defaults' here, not %s",
+        return value_diag(loader->diags, rules, "include expects 'key' and 'defaults' here, not %s",
                           value_describe(rules));
     for (size_t i = 0; i < rules->map->count; i++) {
         const struct value_pair *pair = &rules->map->pairs[i];
@@ -228,7 +228,7 @@ static int read_rules(struct loader *loader, const struct value *rules, struct w
             wish->defaults = &pair->value;
         else
             return value_diag(loader->diags, &pair->key,
-                              "include wants a text as 'key' or a map as 'defaults' here");
+                              "include expects a text as 'key' or a map as 'defaults' here");
     }
     return 0;
 }
@@ -244,7 +244,7 @@ static int read_include(struct loader *loader, const struct wish *from, const st
             return -1;
     }
     if (name->kind != VALUE_STR || name->s.n == 0)
-        return value_diag(loader->diags, item, "include wants references, not %s",
+        return value_diag(loader->diags, item, "include must be a list of references, not %s",
                           value_describe(item));
     wish.where = name;
     wish.ref = name->s;
@@ -261,7 +261,7 @@ static int read_includes(struct loader *loader, const struct wish *from, const s
     if (!list || list->kind == VALUE_NULL)
         return 0;
     if (list->kind != VALUE_LIST)
-        return value_diag(loader->diags, list, "include wants a list of references, not %s",
+        return value_diag(loader->diags, list, "include must be a list of references, not %s",
                           value_describe(list));
     for (size_t i = 0; i < list->list->count; i++)
         result |= read_include(loader, from, &list->list->items[i]);
@@ -354,7 +354,7 @@ static int find_top(struct loader *loader, const char **ret_path, struct str *re
     }
     if (ret_text->p || !folder_has_files(loader->arena, loader->options->folder))
         return 0;
-    (void)diag_add(loader->diags, (struct place){ 0 }, "settings: there is no top.zy in '%s'",
+    (void)diag_add(loader->diags, (struct place){ 0 }, "settings: no top.zy in '%s'",
                    loader->options->folder);
     diag_hint(loader->diags, "it says which files belong to which machine: base: {'*': [NAME]}");
     return -1;

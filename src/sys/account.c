@@ -218,7 +218,7 @@ int account_parse_owner(const char *text, struct account_owner *ret_owner, struc
         if (account_parse_group(rest.p, &owner.gid, err) < 0)
             return -1;
     } else if (rest.p && login == (gid_t)-1) {
-        return err_set(err, ERR_INVALID, "'%s': there is no login group to take", text);
+        return err_set(err, ERR_INVALID, "'%s': no login group", text);
     } else if (rest.p) {
         owner.gid = login;
     }

@@ -103,7 +103,7 @@ static int set_program(struct child *child, struct arena *arena, struct err *err
         argv = line;
     }
     if (!argv[0] || !argv[0][0] || (!spec->argv && !spec->command)) {
-        (void)err_set(err, ERR_INVALID, "start a process: there is no program to run");
+        (void)err_set(err, ERR_INVALID, "start a process: no program given");
         return -1;
     }
     child->argv = as_exec(argv);

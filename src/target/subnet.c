@@ -28,10 +28,10 @@ int subnet_parse(struct str text, struct subnet *ret_subnet, struct err *err)
     uint64_t bits;
 
     if (!parse_address(address, &subnet))
-        return err_set(err, ERR_INVALID, "'%.*s' is no address", STR_ARG(address));
+        return err_set(err, ERR_INVALID, "'%.*s' is not an address", STR_ARG(address));
     if (rest.p) {
         if (number_parse_uint(rest, &bits, err) < 0 || bits > subnet.bits)
-            return err_set(err, ERR_INVALID, "'%.*s' is no prefix length from 0 to %u",
+            return err_set(err, ERR_INVALID, "'%.*s' is not a prefix length from 0 to %u",
                            STR_ARG(rest), subnet.bits);
         subnet.bits = (unsigned)bits;
     }

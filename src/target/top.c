@@ -27,7 +27,7 @@ static int read_match(struct top *top, const struct value *match, struct top_rul
     const char *nearest = NULL;
 
     if (match->kind != VALUE_STR)
-        return value_diag(top->diags, match, "top file: 'match' wants a type of target, got %s",
+        return value_diag(top->diags, match, "top file: 'match' must be a type of target, got %s",
                           value_describe(match));
     if (target_type_find(match->s, &rules->type, &nearest))
         return 0;

@@ -29,7 +29,7 @@ static int allow(const struct state_run *run, const char *path, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "change '%s': nothing may be changed while checking",
                        path);
     if (path[0] != '/')
-        return err_set(err, ERR_INVALID, "change '%s': wants an absolute path", path);
+        return err_set(err, ERR_INVALID, "change '%s': must be an absolute path", path);
     return 0;
 }
 
@@ -254,7 +254,7 @@ int change_make_parents(struct state_run *run, const char *path, struct err *err
         if (info.kind == FS_FOLDER)
             break;
         if (info.kind != FS_NONE || strcmp(parent, "/") == 0)
-            return err_set(err, ERR_INVALID, "make the parents of '%s': '%s' is no folder", path,
+            return err_set(err, ERR_INVALID, "make the parents of '%s': '%s' is not a folder", path,
                            parent);
         VEC_PUSH_IN(run->arena, &missing, parent);
     }

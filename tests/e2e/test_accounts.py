@@ -185,10 +185,10 @@ b:
     - members: [x]
     - addusers: [y]
 """)
-    for words in ("'name' is not a valid account name", "'fullname' may not hold colons", "'expire' wants days",
+    for words in ("'name' is not a valid account name", "'fullname' may not hold colons", "'expire' must be days",
                   "'members' says it all"):
         assert words in said
-    assert "case.sls:6:15: 'expire' wants days" in said and "case.sls:9:16: 'members' says it all" in said, said
+    assert "case.sls:6:15: 'expire' must be days" in said and "case.sls:9:16: 'members' says it all" in said, said
 
 
 def test_info_of_users_and_groups(machine):
@@ -204,7 +204,7 @@ def test_a_plain_password_is_hashed_here_and_settles(machine):
     assert line.split(":")[1].startswith("$6$")
     result = machine.apply("ada: {user.present: [{password: 'something else', hash_password: true}]}")["user.present:ada"]
     assert result["changed"] and "something else" not in str(result) and "$6$" not in str(result)
-    assert "'hash_password' wants a 'password'" in machine.mistakes("ada: {user.present: [{hash_password: true}]}")
+    assert "'hash_password' requires 'password'" in machine.mistakes("ada: {user.present: [{hash_password: true}]}")
 
 
 def test_every_field_of_the_age_of_a_password(machine):
@@ -340,8 +340,8 @@ eve:
     - mindays: 2026-01-01
     - groups: 'a,b'
 """)
-    assert "'expire' wants days or a date YYYY-MM-DD, got '2026-02-31'" in said
-    assert "'mindays' wants days, got '2026-01-01'" in said
+    assert "'expire' must be days or a date YYYY-MM-DD, got '2026-02-31'" in said
+    assert "'mindays' must be days, got '2026-01-01'" in said
     assert ":6:15: 'groups' is not a valid account name" in said
 
 

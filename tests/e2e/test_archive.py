@@ -252,7 +252,7 @@ def test_more_than_one_entry_at_the_top(machine):
 
 def test_the_network_wants_a_hash(machine):
     said = machine.mistakes(state(machine, "http://127.0.0.1:1/x.tar"))
-    assert "wants a 'source_hash'" in said and "skip_verify" in said
+    assert "requires 'source_hash'" in said and "skip_verify" in said
     assert "knows '--strip-components=N' and" in machine.mistakes(state(machine, "/x", options="--evil"))
 
 

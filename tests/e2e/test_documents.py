@@ -60,7 +60,7 @@ def test_the_first_commands_of_the_readme_print_what_it_shows(hello):
     assert alike(z(command[2:])) == alike(shown)
     assert "2 states: 2 changed" in z("state.apply motd")
     assert alike(z("state.apply motd")) == alike(again)
-    assert "was taken back" in z("state.revert motd")
+    assert "reverted run" in z("state.revert motd")
     assert not (file.parent / "motd").exists()
     file.write_text(file.read_text().replace("onchanges", "onchange"))
     assert z("state.apply motd") == mistake

@@ -286,7 +286,7 @@ def test_a_short_history_reaches_an_older_revision(machine, repo):
 def test_the_form_of_salt_names_the_repository_first(machine, repo):
     machine.settles(f"copy: {{git.cloned: [{{name: {repo.path}, target: {machine.root}/copy}}]}}")
     assert (machine.root / "copy/file").read_text() == "one"
-    assert "wants 'url'" in machine.mistakes("copy: {git.cloned: [{name: /srv/x}]}")
+    assert "requires 'url'" in machine.mistakes("copy: {git.cloned: [{name: /srv/x}]}")
     assert "begins with '/'" in machine.mistakes("copy: {git.cloned: [{name: 'https://x/y', url: u}]}")
 
 
@@ -495,7 +495,7 @@ def test_a_bare_repository_is_no_working_copy(machine, repo):
     assert "'rev' and 'bare' exclude each other" in said and "'submodules' and 'bare' exclude each other" in said
     machine.settles(latest(machine, repo.path))
     failed = machine.apply(latest(machine, repo.path, mirror="true"))["git.latest:copy"]
-    assert "is no bare repository and not empty" in failed["error"]
+    assert "is not a bare repository and not empty" in failed["error"]
     machine.settles(latest(machine, repo.path, mirror="true", force_clone="true"))
     failed = machine.apply(latest(machine, repo.path))["git.latest:copy"]
-    assert "is no working copy and not empty" in failed["error"]
+    assert "is not a working copy and not empty" in failed["error"]

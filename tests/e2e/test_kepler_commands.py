@@ -628,7 +628,7 @@ def test_overrides_stay_and_flags_are_for_expressions_only(home):
         """)
     run = home.run("start", "--raw", "-e", "COLOR=red", "-e", "nonsense", "-D", "mode=fast")
     assert run.stdout == "red/fast\n"
-    assert "Warning: -e 'nonsense' is no KEY=VALUE and is ignored" in run.stderr
+    assert "Warning: -e 'nonsense' is not KEY=VALUE and is ignored" in run.stderr
     assert home.run("start", "--raw").stdout == "red/fast\n"
     assert home.run("start", "--raw", "-r", env={"COLOR": "blue"}).stdout == "blue/fast\n"
 

@@ -738,13 +738,13 @@ def test_settings_of_the_file_and_output_may_be_computed(home):
           c: {run: "true", output: '${{ "yes" }}$'}
         """)
     run = home.run("start", "-D", "keep=yes", env={"MOST": "2K"}, check=False)
-    assert run.returncode == 1 and "'output' wants true or false, got a string" in run.stderr
+    assert run.returncode == 1 and "'output' must be true or false, got a string" in run.stderr
     found = json.loads(home.run("inspect").stdout)
     assert (found["kepler"]["output_max_size"], found["kepler"]["timeout"]) == (2048, "1h")
     assert [found["services"][name]["outputs"]["process"] for name in "ab"] == [{"k": "v"}, {}]
     assert home.lines("--no-hook") == [("b", "::output::k=v")]
     run = home.run("validate", env={"MOST": "many"}, check=False)
-    assert run.returncode == 1 and "'output_max_size' wants a size such as \"10M\", got \"many\"" in run.stderr
+    assert run.returncode == 1 and "'output_max_size' must be a size such as \"10M\", got \"many\"" in run.stderr
 
 
 def test_output_that_is_computed_needs_a_service_that_ends_for_good(home):

@@ -218,7 +218,7 @@ def test_services_of_one_start_share_the_global_table_and_a_restart_does_not(hom
 def test_a_config_without_services_says_so(home):
     home.write("services: {}\n")
     run = home.start()
-    assert run.stdout == f"There are no services in '{home.path('kepler.yaml')}'\n"
+    assert run.stdout == f"No services in '{home.path('kepler.yaml')}'\n"
     assert home.run("start").returncode == 0
     assert home.run("ps").stdout == "NAME  STATUS  PID\n"
 
@@ -711,8 +711,8 @@ def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
 def test_what_is_no_pair_is_told_and_left_out(home):
     home.write("services:\n  a: {run: 'echo $A-$B'}\n")
     run = home.start("-e", "A=1=2", "-e", "nix", "-e", "=x", "-D", "flag", "-D", "k=v")
-    assert run.stderr == ("Warning: -e 'nix' is no KEY=VALUE and is ignored\nWarning: -e '=x' is no KEY=VALUE and is ignored\n"
-                          "Warning: -D 'flag' is no KEY=VALUE and is ignored\n")
+    assert run.stderr == ("Warning: -e 'nix' is not KEY=VALUE and is ignored\nWarning: -e '=x' is not KEY=VALUE and is ignored\n"
+                          "Warning: -D 'flag' is not KEY=VALUE and is ignored\n")
     wait_until(lambda: home.lines() == [("a", "1=2-")], "it ran")
     assert json.loads(home.run("inspect", "--flags").stdout)["flags"] == {"k": "v"}
 

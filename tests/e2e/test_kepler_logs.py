@@ -208,7 +208,7 @@ def test_what_speaks_of_the_whole_store_is_refused_below_a_service(home, key):
     ("batch_size: 0", "batch_size"),
     ("flush_interval: 100", "flush_interval"),
     ("retention: {on_start: forget}", "on_start"),
-    ("store: maybe", "'store' wants true, false or a map"),
+    ("store: maybe", "'store' must be true, false or a map"),
     ("sync: true", "sync"),
 ])
 def test_what_cannot_be_done_is_refused_with_its_place(home, key, words):

@@ -325,7 +325,7 @@ def test_names_that_are_options_are_refused_before_anything_runs(machine):
     for name in ("'--purge'", "'a b'", "'zt-app=1'", "'../x'"):
         machine.state(f"x:\n  pkg.installed:\n    - name: {name}\n")
         out = machine.zester("state.apply", "t")
-        assert out.returncode != 0 and "is no name of a package" in out.stderr + out.stdout
+        assert out.returncode != 0 and "is not a valid package name" in out.stderr + out.stdout
 
 
 def runs_of_apt(machine):

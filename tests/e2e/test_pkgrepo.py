@@ -177,10 +177,10 @@ def test_a_repository_does_not_fail_for_another_that_is_out_of_reach(machine):
 
 
 BAD = {
-    "name: '../x'": "is no name of a repository",
+    "name: '../x'": "is not a valid repository name",
     'humanname: "x\\ndeb http://evil ./"': "humanname",
     'baseurl: "http://x\\ndeb"': "baseurl",
-    "ppa: ppa:u/n": "a ppa wants its signing key",
+    "ppa: ppa:u/n": "a ppa requires its signing key",
     "name: deb http://x": "an address and a suite",
 }
 

@@ -176,7 +176,7 @@ def test_a_service_nobody_knows_may_be_dead_but_not_running(machine):
     result = machine.apply("nope: {service.running: [{provider: sysv}]}")["service.running:nope"]
     assert result["error"] == "sysv knows no service 'nope'"
     result = machine.apply("nope: {service.running: [{provider: sysv}]}", "--test")["service.running:nope"]
-    assert result["changed"] and "there is no service nope yet" in result["diff"]
+    assert result["changed"] and "service nope does not exist yet" in result["diff"]
 
 
 def test_init_scripts_cannot_be_masked(machine):

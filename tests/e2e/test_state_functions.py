@@ -42,7 +42,7 @@ def test_one_id_runs_with_what_it_needs_and_nothing_else(machine):
     assert ids(heard) == ["told", "hears"] and "said" in heard["results"][1]["diff"]
     wrong = machine.run("state.sls_id", "cnf", "web", status=1)
     assert "no state has the ID 'cnf'" in wrong.stderr and "did you mean 'conf'?" in wrong.stderr
-    assert "wants an ID" in machine.run("state.sls_id", status=1).stderr
+    assert "requires an ID" in machine.run("state.sls_id", status=1).stderr
 
 
 def test_a_mistake_elsewhere_is_told_although_one_id_is_asked_for(machine):
@@ -56,7 +56,7 @@ def test_settings_of_the_command_line_go_before_those_of_the_machine(machine):
     assert "ada 1" in str(machine.record("state.apply", "look"))
     assert "bob 1" in str(machine.record("state.apply", "look", "pillar={who: bob}"))
     assert "ada 2" in str(machine.record("state.apply", "look", "settings={other: {x: 2}}"))
-    assert "'pillar' wants a map" in machine.run("state.apply", "look", "pillar=bob", status=1).stderr
+    assert "'pillar' must be a map" in machine.run("state.apply", "look", "pillar=bob", status=1).stderr
 
 
 def test_what_is_excluded_is_left_out(machine):
@@ -78,7 +78,7 @@ def test_one_state_by_salts_longer_way(machine):
     assert not (machine.root / "x").exists()
     assert "did you mean 'file.managed'?" in machine.run("state.single", "file.manged", "x", status=1).stderr
     assert "is a function, not a state" in machine.run("state.single", "test.echo", "x", status=1).stderr
-    assert "wants the name of a state" in machine.run("state.single", status=1).stderr
+    assert "requires the name of a state" in machine.run("state.single", status=1).stderr
 
 
 def test_the_top_file_is_shown_by_environment(machine):

@@ -139,7 +139,7 @@ def test_a_revert_says_which_runs_it_took_back(machine):
     second = machine.record("state.apply", "web", status=0)["summary"]["run_id"]
     text = machine.run("state.revert", "web", status=0).stdout
     assert "1 state: 1 reverted, 0 failed" in text
-    assert f"2 runs were taken back, from {second} to {first}" in text
+    assert f"2 runs, from {second} to {first}" in text
     machine.run("state.apply", "web", status=0)
     record = machine.record("state.revert", "web", status=0)
     assert record["summary"]["reverted"] == [record["summary"]["run_id"]]
@@ -232,8 +232,8 @@ def test_a_dry_run_takes_accounts_for_granted_that_may_come_and_a_run_does_not(m
     machine.state("web", DRY)
     record = machine.record("state.apply", "web", "--test", status=0)
     assert [result["changed"] for result in record["results"]] == [True, True, True], record
-    assert "there is no user 'no-such-user-here' yet" in record["results"][0]["diff"]
-    assert "there is no group 'no-such-group-here' yet" in record["results"][0]["diff"]
+    assert "no user 'no-such-user-here' yet" in record["results"][0]["diff"]
+    assert "no group 'no-such-group-here' yet" in record["results"][0]["diff"]
     record = machine.record("state.apply", "web", status=2)
     assert record["results"][0]["error"] == "no user 'no-such-user-here'"
 
@@ -289,7 +289,7 @@ def test_a_source_over_http_wants_a_hash_a_file_of_them_or_to_be_told_that_none_
         machine.state("web", f"ROOT/app.conf:\n  file.managed:\n    - source: {url}/app.conf\n{line}")
         return machine.record("state.apply", "web", status=status)["results"][0]
 
-    assert "wants a hash" in apply("", 2)["error"]
+    assert "requires a hash" in apply("", 2)["error"]
     assert "has sha1" in apply(f"    - source_hash: sha1={'0' * 40}\n", 2)["error"]
     assert not (machine.root / "app.conf").exists()
     assert apply(f"    - source_hash: {url}/SUMS\n", 0)["changed"]
@@ -548,7 +548,7 @@ after: {cmd.run: [{name: 'touch ROOT/after', require: [{file: motd}]}]}
     assert results["cmd.run:after"]["changed"] and record["summary"]["would_change"] == 1
     assert sorted(path.name for path in machine.root.iterdir()) == ["after"]
     text = machine.run("state.apply", "web", status=0).stdout
-    assert "would change  file.managed:motd" in text and "1 as they should be, 1 would change" in text
+    assert "would change  file.managed:motd" in text and "1 unchanged, 1 would change" in text
 
 
 def test_a_state_that_is_not_parallel_has_its_level_for_itself(machine):
@@ -793,7 +793,7 @@ def test_killing_a_run_at_any_moment_leaves_whole_files_that_revert_takes_back(m
 def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
     machine.state("web", MOTD)
     typo = machine.run("state.apply", "web", "test=Ture", status=1)
-    assert "'test' wants true or false, got 'Ture'" in typo.stderr
+    assert "'test' must be true or false, got 'Ture'" in typo.stderr
     other = machine.run("state.apply", "web", "tset=True", "pilar={a: 1}", status=1)
     assert "state.apply has no parameter 'tset'" in other.stderr and "did you mean 'test'?" in other.stderr
     assert "state.apply has no parameter 'pilar'" in other.stderr and "did you mean 'pillar'?" in other.stderr
@@ -804,9 +804,9 @@ def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
 
 def test_a_module_by_hand_wants_its_word(machine):
     result = machine.run("cmd.run", status=1)
-    assert "cmd.run wants a word: what to run" in result.stderr
+    assert "cmd.run requires an argument: what to run" in result.stderr
     assert machine.run("cmd.run", "command=echo hi", status=0).stdout == "hi\n"
-    assert "wants a word" in machine.run("file.managed", "contents=x", status=1).stderr
+    assert "requires an argument" in machine.run("file.managed", "contents=x", status=1).stderr
 
 
 def test_secrets_are_masked_in_answers_too(machine):
@@ -858,7 +858,7 @@ def test_a_misspelt_option_before_a_command_gets_a_suggestion():
 def test_a_mode_that_is_none_is_refused_with_its_place(machine):
     machine.state("web", MOTD.replace("'0640'", "999"))
     result = machine.run("state.apply", "web", status=1)
-    assert "web.zy:6:13: 'mode' wants a file mode such as \"0644\", got 999" in result.stderr
+    assert "web.zy:6:13: 'mode' must be a file mode such as \"0644\", got 999" in result.stderr
     assert not (machine.root / "motd").exists()
 
 

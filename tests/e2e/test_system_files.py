@@ -57,9 +57,9 @@ b: {cron.present: [{name: x, hour: 24}]}
 c: {cron.present: [{name: x, daymonth: 0}]}
 d: {cron.present: [{name: x, dayweek: someday}]}
 """)
-    assert ":2:38: 'minute' wants numbers from 0 to 59" in said and "got '60'" in said
-    for words in ("'hour' wants numbers from 0 to 23", "'daymonth' wants numbers from 1 to 31",
-                  "'dayweek' wants numbers from 0 to 7"):
+    assert ":2:38: 'minute' must be numbers from 0 to 59" in said and "got '60'" in said
+    for words in ("'hour' must be numbers from 0 to 23", "'daymonth' must be numbers from 1 to 31",
+                  "'dayweek' must be numbers from 0 to 7"):
         assert words in said
 
 
@@ -75,7 +75,7 @@ g: {{sysctl.present: [{{name: "a\\nb", value: 1}}]}}
 h: {{sysctl.present: [{{name: kernel.x, value: "1\\nb=2"}}]}}
 """)
     assert said.count("case.sls:") >= 8, said
-    assert "'ip' wants an IPv4 or IPv6 address, got 'nowhere'" in said
+    assert "'ip' must be an IPv4 or IPv6 address, got 'nowhere'" in said
 
 
 # A parameter of a line in a file of the system: BAD stands where a line end must not come through.
@@ -268,7 +268,7 @@ def test_an_address_has_the_names_of_host_only_and_no_others(machine):
     machine.revert()
     assert hosts.read_text() == before
     said = machine.mistakes("a: {host.only: [{name: web1, hostnames: x}]}\nb: {host.only: [{name: 10.0.0.1, hostnames: ['a b', 'c#d']}]}")
-    assert "'name' wants an IPv4 or IPv6 address, got 'web1'" in said and "'hostnames' may not hold blanks" in said
+    assert "'name' must be an IPv4 or IPv6 address, got 'web1'" in said and "'hostnames' may not hold blanks" in said
 
 
 def test_a_whole_crontab_comes_from_a_template_and_goes_again(machine):
@@ -370,7 +370,7 @@ def test_variables_of_a_crontab_are_set_before_all_entries_and_come_back(machine
     assert machine.run("crontab", "-l") == before
     said = machine.mistakes("a: {cron.env_present: [{name: A B, value: x}]}\n"
                             'b: {cron.env_present: [{name: B, value: "x\\ny"}]}\n')
-    assert ":1:31: 'A B' is no name of a variable" in said and ":2:41: 'value' may not hold control characters" in said
+    assert ":1:31: 'A B' is not a valid variable name" in said and ":2:41: 'value' may not hold control characters" in said
 
 
 def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):

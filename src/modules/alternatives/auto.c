@@ -22,7 +22,7 @@ static int auto_check(struct state_run *run, const void *args, struct err *err)
     if (alternatives_look(run, &want->ref, &now, err) < 0)
         return -1;
     if (!now.known)
-        state_differs(run, "there is no alternative %s yet", want->ref.name);
+        state_differs(run, "alternative %s does not exist yet", want->ref.name);
     else if (!now.automatic)
         state_differs(run, "%s was set to %s by hand", want->ref.name,
                       now.current ? now.current : "nothing");

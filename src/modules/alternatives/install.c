@@ -38,7 +38,7 @@ static int install_check(struct state_run *run, const void *args, struct err *er
         return -1;
     choice = alternatives_find(&now, want->path);
     if (!choice)
-        state_differs(run, "%s is no alternative for %s", want->path, want->ref.name);
+        state_differs(run, "%s is not an alternative for %s", want->path, want->ref.name);
     else if (choice->priority != want->priority)
         state_differs(run, "priority of %s: %" PRId64 " -> %" PRId64, want->path, choice->priority,
                       want->priority);
@@ -102,7 +102,7 @@ static int install_revert(struct state_run *run, const void *args, struct err *e
         state_say(run, "%s is as it was", want->path);
         return alternatives_obey(run, &want->ref, before, err);
     }
-    state_say(run, "%s is no alternative for %s any more", want->path, want->ref.name);
+    state_say(run, "%s is no longer an alternative for %s", want->path, want->ref.name);
     return alternatives_run(run, &want->ref, TOOL("--remove", want->ref.name, want->path), err);
 }
 

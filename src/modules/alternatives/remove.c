@@ -27,7 +27,7 @@ static int remove_check(struct state_run *run, const void *args, struct err *err
     if (alternatives_find(&now, want->path))
         state_differs(run, "%s is an alternative for %s", want->path, want->ref.name);
     else
-        state_say(run, "%s is no alternative for %s", want->path, want->ref.name);
+        state_say(run, "%s is not an alternative for %s", want->path, want->ref.name);
     return 0;
 }
 
@@ -48,7 +48,7 @@ static int remove_apply(struct state_run *run, const void *args, struct err *err
         state_note(run, "before", alternatives_words(run, &want->ref, &now, choice), err) < 0 ||
         alternatives_run(run, &want->ref, TOOL("--remove", want->ref.name, want->path), err) < 0)
         return -1;
-    state_say(run, "%s is no alternative for %s any more", want->path, want->ref.name);
+    state_say(run, "%s is no longer an alternative for %s", want->path, want->ref.name);
     state_detail(run, "name", "%s", want->ref.name);
     state_detail(run, "path", "%s", want->path);
     return 0;
@@ -70,7 +70,7 @@ static int remove_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_alternatives_remove = {
     .name = "alternatives.remove",
-    .summary = "a program that a name does not stand for any more",
+    .summary = "a program that a name no longer stands for",
     .details =
         "When it was the one that the name stood for, the best of the others takes its place.",
     .example = "name: editor\npath: /usr/bin/vim.basic\n",

@@ -26,7 +26,7 @@ static int show_current_call(struct state_run *run, const void *args, struct val
     const char *target;
 
     if (path_escapes(want->name))
-        return err_set(err, ERR_INVALID, "'%s' is no name of an alternative", want->name);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid alternative name", want->name);
     if (fs_readlink(run->arena, path_join(run->arena, want->altdir, want->name), &target, err) < 0)
         return -1;
     *ret = value_text(target ? target : "");

@@ -107,7 +107,7 @@ static int extracted_validate(const void *args, const struct value *where, struc
                        "got '%s'",
                        want->options);
     if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
-        result = value_diag(diags, where, "an archive from the network wants a 'source_hash'");
+        result = value_diag(diags, where, "an archive from the network requires 'source_hash'");
         diag_hint(diags, "skip_verify: true takes it as it comes");
     }
     return result;

@@ -188,7 +188,7 @@ static int find_path(const struct unpacking *u, const char *given, const char **
     const char *path;
 
     if (!given)
-        return err_set(err, ERR_INVALID, "archive '%s' holds a name that is no text",
+        return err_set(err, ERR_INVALID, "archive '%s' holds a name that is not text",
                        u->options->name);
     if (path_escapes(given))
         return err_set(err, ERR_INVALID, "archive '%s' would write outside of its folder: '%s'",

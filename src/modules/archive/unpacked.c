@@ -518,7 +518,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
         site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;
     if (!text.p) {
-        state_say(run, "left %s: nothing tells any more what was extracted", folder);
+        state_say(run, "left %s: the list of what was extracted is gone", folder);
         state_unchanged(run);
         return 0;
     }

@@ -177,18 +177,18 @@ int command_validate(const struct command_args *args, const struct value *where,
     int result = 0;
 
     if (args->env && !is_env(args->env)) {
-        result = value_diag(diags, args->env, "'env' wants a map of names and values");
+        result = value_diag(diags, args->env, "'env' must be a map of names and values");
         diag_hint(diags, "a list of maps, or of NAME=value, is fine too");
     }
     if (args->success_retcodes && !are_codes(args->success_retcodes))
         result = value_diag(diags, args->success_retcodes,
-                            "'success_retcodes' wants exit statuses from 0 to 255");
+                            "'success_retcodes' must be exit statuses from 0 to 255");
     if (args->background) {
         result = value_diag(diags, where, "a command cannot be left in the background");
         diag_hint(diags, "make it a service of the orchestrator, which watches over it");
     }
     if (args->terminal)
-        result = value_diag(diags, where, "there is no terminal for 'use_vt'");
+        result = value_diag(diags, where, "'use_vt' is not supported: no terminal");
     return result;
 }
 
@@ -264,7 +264,7 @@ static int find_account(struct state_run *run, const struct command_args *args,
     if (account_find(run->arena, args->runas, ret, err) < 0)
         return -1;
     if (!*ret)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->runas);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", args->runas);
     return 0;
 }
 

@@ -80,14 +80,14 @@ bool command_is_words(const struct value *list);
     PARAM("timeout", DURATION, type, in.timeout, "how long it may take; then it is killed with all its children"),    \
     PARAM("stdin", TEXT, type, in.input, "what it reads on standard input", PARAM_GIVEN(type, in.has_input)),         \
     PARAM("prepend_path", STR, type, in.prepend_path, "folders to look for programs first"),                          \
-    PARAM("success_retcodes", ANY, type, in.success_retcodes, "exit statuses beside 0 that are no failure"),          \
+    PARAM("success_retcodes", ANY, type, in.success_retcodes, "exit statuses beside 0 that are not a failure"),          \
     PARAM("success_stdout", STRS, type, in.success_stdout, "lines of output that mean success whatever the status"),  \
     PARAM("success_stderr", STRS, type, in.success_stderr, "lines of error output that mean success, alike"),         \
     PARAM("ignore_retcode", BOOL, type, in.ignore_retcode, "every exit status is a success"),                         \
     PARAM("hide_output", BOOL, type, in.hide_output, "keep the output out of results and errors"),                    \
     PARAM("output_loglevel", CHOICE, type, in.loglevel, "'quiet' is hide_output; what Salt logs at another level is in the result", .choices = "quiet|critical|error|warning|info|debug|profile|trace|garbage|all", PARAM_GIVEN(type, in.has_loglevel)), \
     PARAM("bg", BOOL, type, in.background, "not here: long-running programs are for the orchestrator", .flags = PARAM_HIDDEN), \
-    PARAM("use_vt", BOOL, type, in.terminal, "not here: there is no terminal", .flags = PARAM_HIDDEN)
+    PARAM("use_vt", BOOL, type, in.terminal, "not supported: no terminal", .flags = PARAM_HIDDEN)
 /* clang-format on */
 
 #endif

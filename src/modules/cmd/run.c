@@ -30,7 +30,7 @@ static int run_validate(const void *args, const struct value *where, struct diag
     int result = command_validate(&want->how, where, diags);
 
     if (want->args && want->args->kind != VALUE_NULL && !command_is_words(want->args)) {
-        result = value_diag(diags, want->args, "'args' wants a list, got %s",
+        result = value_diag(diags, want->args, "'args' must be a list, got %s",
                             value_describe(want->args));
         diag_hint(diags, "with a list the command runs without a shell; else put the arguments "
                          "into the command");

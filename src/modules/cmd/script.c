@@ -48,7 +48,7 @@ static int script_validate(const void *args, const struct value *where, struct d
         result = -1;
     if (want->args && want->args->kind != VALUE_STR && want->args->kind != VALUE_NULL &&
         !command_is_words(want->args))
-        result = value_diag(diags, want->args, "'args' wants text or a list, got %s",
+        result = value_diag(diags, want->args, "'args' must be text or a list, got %s",
                             value_describe(want->args));
     return result;
 }

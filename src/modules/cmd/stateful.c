@@ -55,7 +55,7 @@ static int read_pairs(struct state_run *run, struct str line, struct value_map *
 
         if (equals == STR_NONE || equals == 0)
             return err_set(err, ERR_INVALID,
-                           "stateful: the last line of the output wants changed=yes or "
+                           "stateful: the last line of the output must be changed=yes or "
                            "changed=no, got '%.*s'",
                            STR_ARG(line));
         key = str_slice(rest, 0, equals);

@@ -77,7 +77,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     if (count > 0)
         state_differs(run, "cron entry for \"%s\" exists and should be absent", want->name);
     else
-        state_say(run, "there is no cron entry \"%s\"", want->name);
+        state_say(run, "no cron entry \"%s\"", want->name);
     return 0;
 }
 

@@ -72,9 +72,10 @@ int crons_read(struct state_run *run, const char *user, struct str *ret, struct 
     if (read_table(run, user, run->test, ret, err) < 0)
         return -1;
     if (run->test && !tool_find(run->arena, "crontab"))
-        state_say(run,
-                  "there is no program 'crontab'; an earlier state must install it (apply fails "
-                  "otherwise)");
+        state_say(
+            run,
+            "program 'crontab' is not installed; an earlier state must install it (apply fails "
+            "otherwise)");
     if (run->test && is_nobody(run, user))
         state_say(run,
                   "user %s does not exist; an earlier state must make it (apply fails "
@@ -166,7 +167,7 @@ int crons_validate_variable(const void *args, const struct value *where, struct 
     int result = validate_text("user", want->user, VALIDATE_USER, where, diags);
 
     if (!validate_is_variable(str_from(want->name)))
-        result = value_diag(diags, value_point(where, "name"), "'%s' is no name of a variable",
+        result = value_diag(diags, value_point(where, "name"), "'%s' is not a valid variable name",
                             want->name);
     return validate_text("value", want->value, VALIDATE_LINE, where, diags) < 0 ? -1 : result;
 }

@@ -76,7 +76,7 @@ static int validate_special(const struct present_args *want, const struct value 
         if (strcmp(want->special, specials[i]) == 0)
             return 0;
     return value_diag(diags, value_point(where, "special"),
-                      "'special' wants @reboot, @yearly, @annually, @monthly, @weekly, "
+                      "'special' must be @reboot, @yearly, @annually, @monthly, @weekly, "
                       "@daily, @midnight or @hourly, got '%s'",
                       want->special);
 }
@@ -89,7 +89,7 @@ static int validate_field(size_t i, const char *text, const struct value *where,
     if (strcmp(text, "random") == 0 || crontab_is_field(str_from(text), (enum crontab_field)i))
         return 0;
     return value_diag(diags, value_point(where, fields[i].name),
-                      "'%s' wants numbers from %u to %u, '*', ranges and steps, got '%s'",
+                      "'%s' must be numbers from %u to %u, '*', ranges and steps, got '%s'",
                       fields[i].name, fields[i].low, fields[i].top, text);
 }
 

@@ -38,7 +38,7 @@ static int usage_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_disk_usage = {
     .name = "disk.usage",
-    .summary = "how full the file systems are, as df -P tells it",
+    .summary = "how full the file systems are, as df -P shows it",
     .params = usage_params,
     .args_size = sizeof(struct usage_args),
     .call = usage_call,

@@ -40,9 +40,9 @@ static int validate_pair(struct str name, const struct value *v, const struct va
                          struct diags *diags)
 {
     if (!validate_is_variable(name))
-        return value_diag(diags, where, "'%.*s' is no name of a variable", STR_ARG(name));
+        return value_diag(diags, where, "'%.*s' is not a valid variable name", STR_ARG(name));
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
-        return value_diag(diags, where, "'%.*s' wants a text, got %s", STR_ARG(name),
+        return value_diag(diags, where, "'%.*s' must be a text, got %s", STR_ARG(name),
                           value_describe(v));
     if (v->kind == VALUE_STR && (memchr(v->s.p, '\n', v->s.n) || memchr(v->s.p, '\0', v->s.n) ||
                                  memchr(v->s.p, '\r', v->s.n)))

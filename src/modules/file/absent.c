@@ -34,8 +34,8 @@ static int absent_validate(const void *args, const struct value *where, struct d
     if (path.n == 0)
         return value_diag(diags, where, "the root of the file system cannot be absent");
     if (str_ends(path, STR("/.")) || str_ends(path, STR("/..")))
-        return value_diag(diags, value_point(where, "name"),
-                          "'name' wants a name at its end, got '%s'", want->name);
+        return value_diag(diags, value_point(where, "name"), "'name' must end in a name, got '%s'",
+                          want->name);
     return 0;
 }
 

@@ -86,7 +86,7 @@ static int find(struct state_run *run, struct cache *cache, const char *name, ui
     if (!run->test || err->code != ERR_NOT_FOUND)
         return -1;
     if (!strstr(buf_text(&run->text), err->text))
-        state_differs(run, "there is %s yet", err->text);
+        state_differs(run, "%s yet", err->text);
     return 0;
 }
 

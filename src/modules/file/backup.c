@@ -53,7 +53,7 @@ int backup_validate(const struct value *backup, struct diags *diags)
 
     if (read_suffix(backup, &suffix))
         return 0;
-    return value_diag(diags, backup, "'backup' wants true, false or a suffix such as '.bak'");
+    return value_diag(diags, backup, "'backup' must be true, false or a suffix such as '.bak'");
 }
 
 int backup_make(struct state_run *run, const char *path, const struct value *backup,

@@ -30,12 +30,12 @@ int chunks_validate(const struct chunks_args *args, const struct value *where, s
     if (!has_text(args) || is_scalar(args->text))
         return result;
     if (args->text->kind != VALUE_LIST)
-        return value_diag(diags, args->text, "'text' wants text or a list of texts, got %s",
+        return value_diag(diags, args->text, "'text' must be text or a list of texts, got %s",
                           value_describe(args->text));
     for (size_t i = 0; i < args->text->list->count; i++)
         if (!is_scalar(&args->text->list->items[i]))
             result = value_diag(diags, &args->text->list->items[i],
-                                "'text' wants a list of texts, but item %zu is %s", i + 1,
+                                "'text' must be a list of texts, but item %zu is %s", i + 1,
                                 value_describe(&args->text->list->items[i]));
     return result;
 }

@@ -140,14 +140,14 @@ static int check_source(const struct value *source, struct diags *diags)
     if (source->kind != VALUE_LIST)
         return read_source(source, &text, &hash)
                    ? 0
-                   : value_diag(diags, source, "'source' wants a path or a list of paths, got %s",
+                   : value_diag(diags, source, "'source' must be a path or a list of paths, got %s",
                                 value_describe(source));
     if (source->list->count == 0)
         return value_diag(diags, source, "'source' may not be an empty list");
     for (size_t i = 0; i < source->list->count; i++)
         if (!read_source(&source->list->items[i], &text, &hash))
             return value_diag(diags, &source->list->items[i],
-                              "'source' wants paths in its list, got %s",
+                              "'source' must be a list of paths, got %s",
                               value_describe(&source->list->items[i]));
     return 0;
 }
@@ -161,7 +161,7 @@ int content_validate(const struct content_args *args, const struct value *where,
     if (check_source(args->source, diags) < 0)
         result = -1;
     if (has_contents(args) && !is_contents(args->contents))
-        result = value_diag(diags, args->contents, "'contents' wants text or a list of lines");
+        result = value_diag(diags, args->contents, "'contents' must be text or a list of lines");
     if (!read_template(args->template, &wanted)) {
         result = value_diag(diags, args->template, "'template' knows 'jinja' only");
         diag_hint(diags, "write template: jinja, or true");
@@ -213,7 +213,7 @@ static int look_up(struct state_run *run, const struct content_args *args, struc
     const struct value *found = datapath_find(tree, path);
 
     if (!found)
-        return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the %s", path,
+        return err_set(err, ERR_NOT_FOUND, "no '%s' in the %s", path,
                        args->pillar ? "settings" : "facts");
     if (!is_contents(found))
         return err_set(err, ERR_INVALID, "'%s' in the %s is %s, not text or a list of lines", path,

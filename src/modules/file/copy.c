@@ -226,7 +226,7 @@ static int survey_init(struct survey *survey, struct state_run *run, const struc
     if (survey->exists && !want->force)
         return 0;
     if (source.kind == FS_FOLDER && path_is_below(survey->dest, survey->source))
-        return err_set(err, ERR_INVALID, "%s is inside of its own source", survey->dest);
+        return err_set(err, ERR_INVALID, "%s is inside its own source", survey->dest);
     if (source.kind == FS_FOLDER)
         return walk_source(survey, err);
     return add_step(survey, survey->source, survey->dest, &source, err);

@@ -26,8 +26,7 @@ static int read_number(int64_t number, unsigned *flags, struct err *err)
             number &= ~known[i].number;
         }
     if (number != 0)
-        return err_set(err, ERR_INVALID, "flags: there is no flag of number %lld",
-                       (long long)number);
+        return err_set(err, ERR_INVALID, "flags: no flag with number %lld", (long long)number);
     return 0;
 }
 
@@ -40,7 +39,8 @@ static int read_one(const struct value *v, unsigned *flags, struct err *err)
             *flags |= known[i].flag;
             return 0;
         }
-    return err_set(err, ERR_INVALID, "flags: wants IGNORECASE, MULTILINE, DOTALL or VERBOSE%s%.*s",
+    return err_set(err, ERR_INVALID,
+                   "flags: must be IGNORECASE, MULTILINE, DOTALL or VERBOSE%s%.*s",
                    v->kind == VALUE_STR ? ", got " : "", v->kind == VALUE_STR ? str_int(v->s.n) : 0,
                    v->kind == VALUE_STR ? v->s.p : "");
 }

@@ -52,7 +52,7 @@ static int keyvalue_validate(const void *args, const struct value *where, struct
     if (want->has_key && !want->has_value)
         result = value_diag(diags, where, "key \"%.*s\" requires a value", STR_ARG(want->key));
     if (want->has_value && !want->has_key)
-        result = value_diag(diags, value_point(where, "value"), "'value' wants a 'key'");
+        result = value_diag(diags, value_point(where, "value"), "'value' requires 'key'");
     if (want->separator.n == 0)
         result = value_diag(diags, value_point(where, "separator"), "'separator' may not be empty");
     return result;
@@ -120,7 +120,7 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
     if (edit_keyvalue(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
     if (want->search_only && (found.changed > 0 || found.missing > 0))
-        return err_set(err, ERR_INVALID, "%zu key/value entries of %s are not as they should be",
+        return err_set(err, ERR_INVALID, "%zu key/value entries of %s are not as expected",
                        found.changed + found.missing, want->name);
     plan->create = true;
     plan->detail = "entries";

@@ -42,7 +42,7 @@ static const struct param line_params[] = {
     PARAM("location", CHOICE, ARGS, location, "where it is added without before and after", .choices = "end|start", .default_text = "end"),
     PARAM("indent", BOOL, ARGS, indent, "take the indentation of the line beside it, unless it has one", .default_text = "true"),
     PARAM("create", TRISTATE, ARGS, create, "make a file that is not there; else that is an error. Without: true, in Salt files false"),
-    PARAM("quiet", BOOL, ARGS, quiet, "a file that is not there is no error when create is false"),
+    PARAM("quiet", BOOL, ARGS, quiet, "a missing file is not an error when create is false"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     { 0 },
@@ -60,11 +60,11 @@ static int line_validate(const void *args, const struct value *where, struct dia
     int result = backup_validate(want->backup, diags);
 
     if (want->content.n == 0 && adds(want->mode))
-        result = value_diag(diags, where, "mode '%s' wants 'content'", mode_names[want->mode]);
+        result = value_diag(diags, where, "mode '%s' requires 'content'", mode_names[want->mode]);
     if (want->match.n == 0 && want->mode == MODE_REPLACE)
-        result = value_diag(diags, where, "mode 'replace' wants 'match'");
+        result = value_diag(diags, where, "mode 'replace' requires 'match'");
     if (want->match.n == 0 && want->content.n == 0 && !adds(want->mode))
-        result = value_diag(diags, where, "mode 'delete' wants 'match' or 'content'");
+        result = value_diag(diags, where, "mode 'delete' requires 'match' or 'content'");
     return result;
 }
 

@@ -95,7 +95,7 @@ static int read_attrs(struct state_run *run, const struct managed_args *want,
     if (!ret->keep_mode)
         return 0;
     if (!content->source)
-        return err_set(err, ERR_INVALID, "mode 'keep' wants a source");
+        return err_set(err, ERR_INVALID, "mode 'keep' requires a source");
     return content_source_mode(run, content->source, &ret->want.mode, err);
 }
 

@@ -122,8 +122,7 @@ static int find_data(struct state_run *run, const struct serialize_args *want, s
     if (want->dataset_pillar) {
         found = datapath_find(state_settings(run), want->dataset_pillar);
         if (!found)
-            return err_set(err, ERR_NOT_FOUND, "there is no '%s' in the settings",
-                           want->dataset_pillar);
+            return err_set(err, ERR_NOT_FOUND, "no '%s' in the settings", want->dataset_pillar);
     }
     *ret = *found;
     return 0;

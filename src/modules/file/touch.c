@@ -70,7 +70,7 @@ static int check_time(const char *name, const struct value *v, struct diags *dia
 
     if (!v || v->kind == VALUE_NULL || read_time(v, &ns))
         return 0;
-    return value_diag(diags, v, "'%s' wants seconds since 1970 or a date, got %s", name,
+    return value_diag(diags, v, "'%s' must be seconds since 1970 or a date, got %s", name,
                       value_describe(v));
 }
 

@@ -38,7 +38,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_uncomment = {
     .name = "file.uncomment",
-    .summary = "lines that match are no comments",
+    .summary = "lines that match are not comments",
     .example = "name: ROOT/hosts.conf\nregex: ^hidden\n",
     .params = uncomment_params,
     .args_size = sizeof(struct commenting_args),

@@ -41,10 +41,10 @@ static int cloned_validate(const void *args, const struct value *where, struct d
     const struct repo_args want = repo_of(args);
 
     if (!want.url)
-        return value_diag(diags, where, "git.cloned wants 'url', the repository");
+        return value_diag(diags, where, "git.cloned requires 'url', the repository");
     if (want.path[0] != '/')
         return value_diag(diags, value_point(where, "name"),
-                          "'name' wants a path that begins with '/', got '%s'", want.path);
+                          "'name' must be a path that begins with '/', got '%s'", want.path);
     return repo_validate(&want, where, diags);
 }
 
@@ -76,7 +76,7 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (!now.is_repo) {
-        state_differs(run, now.exists ? "%s is no working copy" : "directory %s does not exist",
+        state_differs(run, now.exists ? "%s is not a working copy" : "directory %s does not exist",
                       want->path);
         return 0;
     }

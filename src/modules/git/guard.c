@@ -40,7 +40,7 @@ static int named_account(const struct tool *tool, const char *name, const struct
         return 0;
     if (account_find(tool->arena, name, ret, err) < 0)
         return -1;
-    return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "there is no user '%s'", name);
+    return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", name);
 }
 
 /* `owner` is who decides about `path`. */

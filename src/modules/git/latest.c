@@ -22,7 +22,7 @@ static const struct param latest_params[] = {
     PARAM("name", STR, ARGS, repo.url, "the repository", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "url"),
     PARAM("target", PATH, ARGS, repo.path, "where the working copy is", .flags = PARAM_REQUIRED),
     PARAM("force", BOOL, ARGS, repo.force, "force_clone and force_reset"),
-    PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is no working copy"),
+    PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is not a working copy"),
     PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
     PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
     PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
@@ -158,7 +158,8 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (!now.is_repo) {
-        state_differs(run, now.exists ? "target %s is no working copy" : "target %s does not exist",
+        state_differs(run,
+                      now.exists ? "target %s is not a working copy" : "target %s does not exist",
                       want->path);
         return 0;
     }

@@ -100,9 +100,9 @@ int mirror_check(struct state_run *run, const struct repo_args *args, struct err
     if (repo_look(run, args, &now, err) < 0)
         return -1;
     if (!now.is_repo) {
-        state_differs(run,
-                      now.exists ? "target %s is no bare repository" : "target %s does not exist",
-                      args->path);
+        state_differs(
+            run, now.exists ? "target %s is not a bare repository" : "target %s does not exist",
+            args->path);
         return 0;
     }
     if (look(run, args, &now, &here, &differing, err) < 0)

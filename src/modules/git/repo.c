@@ -39,7 +39,7 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
         result = -1;
     if (args->https_pass && !args->https_user)
         result = value_diag(diags, value_point(where, "https_pass"),
-                            "'https_pass' wants an 'https_user'");
+                            "'https_pass' requires 'https_user'");
     if (args->url && str_starts(str_from(args->url), STR("ext::")))
         result = value_diag(diags, value_point(where, "url"), "'url' may not run a command");
     if (args->identity && strpbrk(args->identity, "'\n"))
@@ -263,7 +263,7 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
         return 0;
     if (!args->force)
         return err_set(err, ERR_INVALID,
-                       "'%s' is no %s and not empty; force: true replaces what is there",
+                       "'%s' is not a %s and not empty; force: true replaces what is there",
                        args->path, is_bare(args) ? "bare repository" : "working copy");
     VEC_EACH (&names.list, name)
         if (change_remove(run, path_join(run->arena, args->path, *name), err) < 0)

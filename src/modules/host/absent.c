@@ -32,7 +32,7 @@ static int absent_validate(const void *args, const struct value *where, struct d
     for (size_t i = 0; i < want->ip.n; i++)
         if (!hosts_is_address(str_from(want->ip.p[i])))
             result = value_diag(diags, value_point(where, "ip"),
-                                "'ip' wants an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
+                                "'ip' must be an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
     return result;
 }
 

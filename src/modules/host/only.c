@@ -31,7 +31,7 @@ static int only_validate(const void *args, const struct value *where, struct dia
 
     if (result == 0 && !hosts_is_address(str_from(want->name)))
         result = value_diag(diags, value_point(where, "name"),
-                            "'name' wants an IPv4 or IPv6 address, got '%s'", want->name);
+                            "'name' must be an IPv4 or IPv6 address, got '%s'", want->name);
     if (validate_texts("hostnames", want->hostnames, VALIDATE_WORD, where, diags) < 0)
         return -1;
     for (size_t i = 0; i < want->hostnames.n; i++)

@@ -49,7 +49,7 @@ static int present_validate(const void *args, const struct value *where, struct 
         if (!hosts_is_address(str_from(want->ip.p[i])) ||
             validate_text("ip", want->ip.p[i], VALIDATE_WORD, where, diags) < 0)
             result = value_diag(diags, value_point(where, "ip"),
-                                "'ip' wants an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
+                                "'ip' must be an IPv4 or IPv6 address, got '%s'", want->ip.p[i]);
     return result;
 }
 

@@ -39,7 +39,7 @@ static int get_locale_call(struct state_run *run, const void *args, struct value
 
 const struct module module_locale_get_locale = {
     .name = "locale.get_locale",
-    .summary = "the locale that programs use unless they are told otherwise",
+    .summary = "the locale that programs use by default",
     .params = params_none,
     .call = get_locale_call,
 };

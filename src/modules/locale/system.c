@@ -80,7 +80,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_locale_system = {
     .name = "locale.system",
-    .summary = "the locale that programs use unless they are told otherwise",
+    .summary = "the locale that programs use by default",
     .example = "name: C.UTF-8\nconfig: ROOT/locale\n",
     .params = system_params,
     .args_size = sizeof(struct system_args),

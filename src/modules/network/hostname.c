@@ -38,9 +38,10 @@ static int hostname_validate(const void *args, const struct value *where, struct
 
     if (n == 0 || n > HOST_NAME_MAX || strspn(want->name, letters) != n || want->name[0] == '-' ||
         want->name[0] == '.')
-        return value_diag(diags, value_point(where, "name"),
-                          "'name' is no host name: letters, digits, dots and dashes, %d at most",
-                          HOST_NAME_MAX);
+        return value_diag(
+            diags, value_point(where, "name"),
+            "'name' is not a valid host name: letters, digits, dots and dashes, %d at most",
+            HOST_NAME_MAX);
     return 0;
 }
 

@@ -351,7 +351,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
                       : want->editable   ? want->editable
                                          : validate_join(run, all));
         state_say(run,
-                  "there is no pip '%s'; an earlier state must bring it (apply fails otherwise)",
+                  "pip '%s' does not exist; an earlier state must bring it (apply fails otherwise)",
                   want->bin);
         return 0;
     }

@@ -55,7 +55,7 @@ static int add_want(struct reader *reader, const char *name, const char *version
     struct err err;
 
     if (name[0] == '\0' || name[0] == '-' || strpbrk(name, " \t\r\n/=<>*?["))
-        return value_diag(reader->diags, where, "'%s' is no name of a package", name);
+        return value_diag(reader->diags, where, "'%s' is not a valid package name", name);
     if (version && wish_parse(str_from(version), &want.wish, &err) < 0)
         return value_diag(reader->diags, where, "version of '%s': %s", name, err.text);
     want.wish.ignore_epoch = reader->ignore_epoch;

@@ -10,7 +10,7 @@ int packages_options_validate(const struct packages_options *options, const stru
     const char *repo = options->fromrepo;
 
     if (repo && (repo[0] == '-' || strpbrk(repo, " \t\r\n")))
-        return value_diag(diags, where, "'%s' is no name of a repository", repo);
+        return value_diag(diags, where, "'%s' is not a valid repository name", repo);
     return 0;
 }
 

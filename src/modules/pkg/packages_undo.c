@@ -89,7 +89,7 @@ static const char *word_of(const struct package *package)
 static void compare(struct changes *changes, struct str name, const struct package *old,
                     const struct package *now)
 {
-    const char *held = now->held == old->held ? "" : now->held ? " (held)" : " (not held any more)";
+    const char *held = now->held == old->held ? "" : now->held ? " (held)" : " (no longer held)";
 
     if (is_same(old, now))
         return;

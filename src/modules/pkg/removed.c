@@ -17,9 +17,9 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
 const struct module module_pkg_removed = {
     .name = "pkg.removed",
     .summary = "packages that are not there",
-    .details =
-        "Packages that need them go too, and are told in the details. Configuration files stay; "
-        "pkg.purged removes them. Reverting installs what went, in the version it had.",
+    .details = "Packages that need them are removed too, and listed in the details. Configuration "
+               "files stay; "
+               "pkg.purged removes them. Reverting installs what went, in the version it had.",
     .example = "name: telnetd\n",
     .params = packages_gone_params,
     .args_size = sizeof(struct packages_gone_args),

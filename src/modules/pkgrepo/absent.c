@@ -30,7 +30,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_pkgrepo_absent = {
     .name = "pkgrepo.absent",
-    .summary = "a repository that is not used any more",
+    .summary = "a repository that is no longer used",
     .details = "The file that pkgrepo.managed made for the name goes, with its key; a 'deb' line "
                "goes from every list that has it. What else stands in a file stays.",
     .example = "name: docker\n",

@@ -75,17 +75,18 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
     struct err err;
 
     if (!is_line(args->name) && !is_identifier(args->name))
-        result = value_diag(diags, where,
-                            "'%s' is no name of a repository: letters, digits, '.', '_' and '-', "
-                            "or a whole 'deb' line",
-                            args->name);
+        result =
+            value_diag(diags, where,
+                       "'%s' is not a valid repository name: letters, digits, '.', '_' and '-', "
+                       "or a whole 'deb' line",
+                       args->name);
     if (is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
     if (is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
     if (args->ppa && !has_key(args))
         result = value_diag(diags, where,
-                            "a ppa wants its signing key: 'key_url', 'key_text' or 'signedby'");
+                            "a ppa requires its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
         result =
             value_diag(diags, value_point(where, "signedby"), "'signedby' is an absolute path");

@@ -10,7 +10,7 @@ SERVICES_ANSWER(goal)
 const struct module module_service_disabled = {
     .name = "service.disabled",
     .summary = "the service does not start with the machine",
-    .details = "As a function it tells whether that is so.",
+    .details = "As a function it returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -10,7 +10,7 @@ SERVICES_ANSWER(goal)
 const struct module module_service_enabled = {
     .name = "service.enabled",
     .summary = "the service starts with the machine",
-    .details = "As a function it tells whether that is so.",
+    .details = "As a function it returns whether that is the case.",
     .example = "name: nginx\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -10,7 +10,7 @@ SERVICES_ANSWER(goal)
 const struct module module_service_masked = {
     .name = "service.masked",
     .summary = "the service cannot be started at all",
-    .details = "As a function it tells whether that is so.",
+    .details = "As a function it returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

@@ -219,7 +219,7 @@ int services_check(struct state_run *run, const struct services_wish *wish,
         return -1;
     now = &work.before;
     if (!now->known && !now->masked && !is_fine_unknown(&work.goal)) {
-        state_differs(run, "there is no service %s yet", work.shown);
+        state_differs(run, "service %s does not exist yet", work.shown);
         return 0;
     }
     if (runs_otherwise(&work.goal, now))

@@ -10,7 +10,7 @@ SERVICES_ANSWER(goal)
 const struct module module_service_unmasked = {
     .name = "service.unmasked",
     .summary = "the service can be started",
-    .details = "As a function it tells whether that is so.",
+    .details = "As a function it returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

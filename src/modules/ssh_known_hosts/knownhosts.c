@@ -25,7 +25,7 @@ int knownhosts_validate(const char *user, const char *config, const struct value
 
     if (config && config[0] != '/' && !user)
         result = value_diag(diags, value_point(where, "config"),
-                            "'config' wants a path that begins with a slash, or a "
+                            "'config' must be a path that begins with a slash, or a "
                             "'user' beside it");
     return result;
 }

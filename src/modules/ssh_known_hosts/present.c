@@ -87,10 +87,10 @@ static int present_validate(const void *args, const struct value *where, struct 
         result = -1;
     if (want->fingerprint && !looks_like_fingerprint(str_from(want->fingerprint)))
         result = value_diag(diags, value_point(where, "fingerprint"),
-                            "'fingerprint' wants SHA256:..., or hexadecimal digits, got '%s'",
+                            "'fingerprint' must be SHA256:..., or hexadecimal digits, got '%s'",
                             want->fingerprint);
     if (!want->key && !want->fingerprint) {
-        result = value_diag(diags, where, "wants a 'key' or a 'fingerprint'");
+        result = value_diag(diags, where, "requires 'key' or 'fingerprint'");
         diag_hint(diags, "ssh-keyscan HOST | ssh-keygen -lf - shows fingerprints");
     }
     return result;
@@ -203,7 +203,8 @@ static int scan(struct state_run *run, const struct present_args *want, struct k
         return 0;
     if (str_trim(result.out).n == 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "%s told no key at port %s within %s s (ssh-keyscan asked): is it up, and "
+                       "no host key received from %s at port %s within %s s (ssh-keyscan asked): "
+                       "is it up, and "
                        "does sshd listen there?",
                        want->name, port, seconds);
     return err_set(err, ERR_INVALID, "no key of %s has the fingerprint %s", want->name,
@@ -341,7 +342,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     if (knownhosts_file(run, want->user, want->config, &editor.path, &file, err) < 0)
         return -1;
     if (!editor.path)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", want->user);
     folder = file;
     folder.mode = want->user ? 0700 : 0755;
     return editor_apply(run, &editor, args, err);

@@ -29,13 +29,13 @@ static int get_call(struct state_run *run, const void *args, struct value *ret, 
     struct str text;
 
     if (path_escapes(path))
-        return err_set(err, ERR_INVALID, "'%s' is no kernel parameter", want->name);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid kernel parameter", want->name);
     for (char *p = path; *p && !strchr(want->name, '/'); p++)
         *p = *p == '.' ? '/' : *p;
     if (fs_read(run->arena, path_join(run->arena, "/proc/sys", path), VALUE_MAX, &text, err) < 0)
         return -1;
     if (!text.p)
-        return err_set(err, ERR_NOT_FOUND, "there is no kernel parameter '%s'", want->name);
+        return err_set(err, ERR_NOT_FOUND, "kernel parameter '%s' does not exist", want->name);
     *ret = value_str(arena_str(run->arena, str_trim(text)));
     return 0;
 }

@@ -45,7 +45,7 @@ static int present_validate(const void *args, const struct value *where, struct 
     if (want->name[0] == '\0' || want->name[strspn(want->name, letters)] != '\0' ||
         want->name[0] == '/' || want->name[0] == '.' || strstr(want->name, ".."))
         result = value_diag(diags, value_point(where, "name"),
-                            "'name' is no kernel parameter: '%s'", want->name);
+                            "'name' is not a valid kernel parameter: '%s'", want->name);
     for (const char *p = want->value; *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\t')
             return value_diag(diags, value_point(where, "value"),

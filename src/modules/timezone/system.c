@@ -37,8 +37,8 @@ static int system_validate(const void *args, const struct value *where, struct d
     if (validate_text("name", want->name, VALIDATE_WORD, where, diags) < 0)
         return -1;
     if (path_escapes(want->name))
-        return value_diag(diags, value_point(where, "name"), "'name' is no time zone: '%s'",
-                          want->name);
+        return value_diag(diags, value_point(where, "name"),
+                          "'name' is not a valid time zone: '%s'", want->name);
     return 0;
 }
 
@@ -116,7 +116,7 @@ static int check_zone(struct state_run *run, const struct system_args *want, str
         return -1;
     if (info.kind == FS_FILE)
         return 0;
-    return err_set(err, ERR_NOT_FOUND, "there is no time zone '%s' in " ZONES "%s", want->name,
+    return err_set(err, ERR_NOT_FOUND, "no time zone '%s' in " ZONES "%s", want->name,
                    info.kind == FS_FOLDER ? ": that is a group of zones"
                                           : " (is tzdata installed?)");
 }

@@ -71,7 +71,7 @@ static int validate_ages(const struct user_wish *wish, const struct value *where
     for (enum user_wish_age i = 0; i < USER_WISH_AGES; i++)
         if (wish->age[i] && !read_days(i, wish->age[i], &days))
             result =
-                value_diag(diags, value_point(where, age_names[i]), "'%s' wants days%s, got '%s'",
+                value_diag(diags, value_point(where, age_names[i]), "'%s' must be days%s, got '%s'",
                            age_names[i], is_date(i) ? " or a date YYYY-MM-DD" : "", wish->age[i]);
     return result;
 }
@@ -110,10 +110,10 @@ int user_wish_validate(const struct user_wish *wish, const struct value *where, 
         result = -1;
     if (wish->hash_password && (!wish->password || wish->password[0] == '\0'))
         result = value_diag(diags, value_point(where, "hash_password"),
-                            "'hash_password' wants a 'password'");
+                            "'hash_password' requires 'password'");
     if (wish->password && !wish->hash_password && strpbrk(wish->password, ":\n\r"))
         result = value_diag(diags, value_point(where, "password"),
-                            "'password' is no crypt hash: it holds a colon or a line "
+                            "'password' is not a crypt hash: it holds a colon or a line "
                             "end");
     if (wish->password && wish->empty_password)
         result = value_diag(diags, value_point(where, "password"),

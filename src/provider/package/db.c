@@ -69,8 +69,8 @@ int package_db_add(struct package_db *db, struct str name, struct str version, s
     if (name.n > PACKAGE_TEXT_MAX || version.n > PACKAGE_TEXT_MAX || arch.n > PACKAGE_TEXT_MAX)
         return err_set(err, ERR_LIMIT, "a name or version of more than %d bytes", PACKAGE_TEXT_MAX);
     if (name.n == 0 || !is_word(name) || !is_word(version) || !is_word(arch))
-        return err_set(err, ERR_INVALID, "'%.*s' '%.*s' is no package and version", STR_ARG(name),
-                       STR_ARG(version));
+        return err_set(err, ERR_INVALID, "'%.*s' '%.*s' is not a package and version",
+                       STR_ARG(name), STR_ARG(version));
     package = ARENA_NEW(&db->arena, struct package);
     *package = (struct package){
         .name = arena_str(&db->arena, name).p,

@@ -74,7 +74,7 @@ static int read_first(const struct package_host *host, const char *const *paths,
     for (const char *const *path = paths; *path; path++)
         if (read_file(host, *path, arena, ret, err) < 0 || ret->p)
             return ret->p ? 0 : -1;
-    return err_set(err, ERR_NOT_FOUND, "there is no '%s%s'", host->root, paths[0]);
+    return err_set(err, ERR_NOT_FOUND, "'%s%s' does not exist", host->root, paths[0]);
 }
 
 static int read_names(const struct package_host *host, const char *folder, struct arena *arena,

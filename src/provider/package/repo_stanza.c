@@ -174,8 +174,7 @@ static int print_option(struct str word, struct buf *out, struct err *err)
         buf_add_char(out, '\n');
         return 0;
     }
-    return err_set(err, ERR_INVALID, "'%.*s' is no option that a '.sources' file can say",
-                   STR_ARG(word));
+    return err_set(err, ERR_INVALID, "'%.*s' is not an option of a '.sources' file", STR_ARG(word));
 }
 
 static int print(const struct repo_line *line, struct str old, struct buf *out, struct err *err)

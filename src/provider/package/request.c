@@ -111,7 +111,7 @@ static int check_target(const struct package_manager *manager, const struct pack
         return 0;
     if (target->name[0] == '\0' || target->name[0] == '-' ||
         strpbrk(target->name, " \t\n\r/*?[]=<>"))
-        return err_set(err, ERR_INVALID, "'%s' is no name of a package", target->name);
+        return err_set(err, ERR_INVALID, "'%s' is not a valid package name", target->name);
     if (target->version && manager->pin == '\0')
         return err_set(err, ERR_UNSUPPORTED, "%s cannot install a chosen version ('%s' of '%s')",
                        manager->name, target->version, target->name);

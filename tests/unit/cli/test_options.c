@@ -94,7 +94,7 @@ TEST(a_value_that_cannot_be_read_is_told_by_the_name_of_its_option)
     struct param_strs operands;
 
     CHECK_INT(parse(&arena, WORDS("--timeout", "soon"), &line, &operands, &errors), -1);
-    CHECK_STR(buf_text(&errors), "'--timeout' wants a duration such as \"10s\", got \"soon\"\n");
+    CHECK_STR(buf_text(&errors), "'--timeout' must be a duration such as \"10s\", got \"soon\"\n");
 }
 
 TEST(the_usage_has_a_word_for_each_value_and_long_explanations_go_on_below)

@@ -125,6 +125,6 @@ TEST(what_is_no_version_is_refused)
         struct err err;
 
         CHECK_INT(requirement_check(str_from(bad[i]), STR("0.15.2"), &holds, &err), -1);
-        CHECK_HAS(err.text, "is no version");
+        CHECK_HAS(err.text, "is not a version");
     }
 }

@@ -114,7 +114,7 @@ static const struct {
     { "81 90 01", "byte 2: a map key that is a list or a map" },
     { "81 cb 7f f8 00 00 00 00 00 00 01", "byte 10: a map key that is not a number" },
     { "01 02", "byte 1: more bytes behind the end of the value" },
-    { "d4 01 00", "byte 2: an extension that is no timestamp" },
+    { "d4 01 00", "byte 2: an extension that is not a timestamp" },
     { "d5 ff 00 00", "byte 2: a timestamp of a size that does not exist" },
     { "c7 ff ff 00", "byte 3: a timestamp of a size that does not exist" },
     { "d7 ff ff ff ff ff 00 00 00 01", "byte 10: a timestamp with a second or more" },

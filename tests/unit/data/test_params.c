@@ -120,9 +120,9 @@ TEST(an_unsound_table_is_told_what_is_wrong)
     CHECK_INT(params_check(twice, &err), -1);
     CHECK_STR(err.text, "'b' is there twice");
     CHECK_INT(params_check(bad_default, &err), -1);
-    CHECK_STR(err.text, "default: 'a' wants a whole number, got \"many\"");
+    CHECK_STR(err.text, "default: 'a' must be a whole number, got \"many\"");
     CHECK_INT(params_check(no_choices, &err), -1);
-    CHECK_HAS(err.text, "'a' has choices and is no choice, or the reverse");
+    CHECK_HAS(err.text, "'a' has choices and is not a choice, or the reverse");
     CHECK_INT(params_check(primaries, &err), -1);
     CHECK_STR(err.text, "'a' and 'b' are both primary");
 }
@@ -181,7 +181,7 @@ TEST(unknown_keys_can_be_warnings)
 TEST(a_document_that_is_no_map_is_refused)
 {
     CHECK_INT(decode(&coercing, "[1]"), -1);
-    CHECK_STR(messages(&fix.diags), "wants a map, got a list\n");
+    CHECK_STR(messages(&fix.diags), "must be a map, got a list\n");
     CHECK_INT(params_decode(&fix.arena, table, &coercing, NULL, &fix.args, &fix.diags), -1);
     CHECK_HAS(messages(&fix.diags), "'name' is missing");
 }
@@ -245,7 +245,7 @@ TEST(a_secret_is_never_shown_not_even_by_its_line)
     value_map_set(&arena, map, placed(value_text("pasword"), &source, 2, 1),
                   placed(value_text("hunter2"), &source, 2, 10));
     CHECK_INT(params_decode(&arena, table, &coercing, &v, &args, &diags), -1);
-    CHECK_STR(messages(&diags), "web.zy:1:8: 'name' wants text, got a list\n"
+    CHECK_STR(messages(&diags), "web.zy:1:8: 'name' must be text, got a list\n"
                                 "web.zy:2:1: no parameter 'pasword'\n"
                                 "      = did you mean 'password'?\n");
 }
@@ -267,8 +267,8 @@ TEST(a_wrong_secret_is_redacted)
                           &v, &err),
               0);
     CHECK_INT(params_decode(&arena, secret, &coercing, &v, &args, &diags), -1);
-    CHECK_STR(messages(&diags), "'pin' wants a whole number, got <redacted>\n"
-                                "'kind' wants one of 'a', 'b', got <redacted>\n");
+    CHECK_STR(messages(&diags), "'pin' must be a whole number, got <redacted>\n"
+                                "'kind' must be one of 'a', 'b', got <redacted>\n");
 }
 
 /* `written` is what stands in the document, `number` what the reader of YAML made of it. */
@@ -363,7 +363,7 @@ TEST(a_number_that_may_be_two_modes_is_refused)
 {
     CHECK_INT(decode_yaml("name: x\nmode: 511\n", &coercing, YAML_DIALECT_1_1), -1);
     CHECK_STR(messages(&fix.diags),
-              "web.zy:2:7: 'mode' wants a file mode such as \"0644\", got 511\n"
+              "web.zy:2:7: 'mode' must be a file mode such as \"0644\", got 511\n"
               "    2 | mode: 511\n"
               "      |       ^\n"
               "      = quote it: \"0511\" (the number 511 is the mode 0777)\n");

@@ -245,10 +245,10 @@ static const struct {
     struct str text;
     const char *error;
 } byte_cases[] = {
-    { { "a: 1\nb: \xff\n", 9 }, "f:2:4: byte 0xff is no UTF-8\n" },
-    { { "\xc3\xbc: \xc3\xbc\x80\n", 7 }, "f:1:5: byte 0x80 is no UTF-8\n" },
-    { { "a: \xed\xa0\x80\n", 7 }, "f:1:4: byte 0xed is no UTF-8\n" },
-    { { "a: \xc3", 4 }, "f:1:4: byte 0xc3 is no UTF-8\n" },
+    { { "a: 1\nb: \xff\n", 9 }, "f:2:4: byte 0xff is not UTF-8\n" },
+    { { "\xc3\xbc: \xc3\xbc\x80\n", 7 }, "f:1:5: byte 0x80 is not UTF-8\n" },
+    { { "a: \xed\xa0\x80\n", 7 }, "f:1:4: byte 0xed is not UTF-8\n" },
+    { { "a: \xc3", 4 }, "f:1:4: byte 0xc3 is not UTF-8\n" },
     { { "a: 1\nb: x\0y\n", 11 }, "f:2:5: a NUL byte is not allowed in YAML\n" },
     { { "a: \"x\a\"\n", 8 }, "f:1:6: control character U+0007 is not allowed in YAML\n" },
     { { "a: \x7f\n", 5 }, "f:1:4: control character U+007F is not allowed in YAML\n" },

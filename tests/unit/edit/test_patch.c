@@ -78,9 +78,9 @@ TEST(what_is_no_patch_is_told_with_its_line)
     static const struct {
         const char *patch, *error;
     } cases[] = {
-        { "hello\n", "there is no unified diff in it" },
+        { "hello\n", "no unified diff found" },
         { "--- a\nhello\n",
-          "line 2 of the patch: '+++' does not follow '---': it is no unified diff" },
+          "line 2 of the patch: '+++' does not follow '---': not a unified diff" },
         { "--- a\n+++ b\nhello\n", "line 2 of the patch: no hunk follows the names of a file" },
         { HEAD "@@ -1,2 +1,2 @@\n a\n", "line 4 of the patch: it ends in the middle of a hunk" },
         { HEAD "@@ -1 +1 @@\n?a\n",

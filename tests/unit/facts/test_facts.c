@@ -247,7 +247,7 @@ TEST(facts_are_not_set_over_what_would_be_lost)
     CHECK_INT(facts_set(root, STR("role.name"), &v, &err), -1);
     CHECK_STR(err.text, "set 'role.name': 'role' is an integer and not a map");
     CHECK_INT(facts_set(root, STR("a..b"), &v, &err), -1);
-    CHECK_STR(err.text, "'a..b' is no key of a fact");
+    CHECK_STR(err.text, "'a..b' is not a valid fact key");
     put(root, STR("etc/zester/facts"), STR("a: [\n"));
     CHECK_INT(facts_set(root, STR("b"), &v, &err), -1);
     CHECK_HAS(err.text, "etc/zester/facts:");

@@ -25,7 +25,7 @@ static int group_names(void *user, const struct value *args, size_t count, struc
 
     (void)user;
     if (count != 1)
-        return err_set(err, ERR_INVALID, "'getgroups' wants a user");
+        return err_set(err, ERR_INVALID, "'getgroups' must be a user");
     value_list_push(arena, list, args[0]);
     value_list_push(arena, list, value_text("users"));
     *ret = value_list(list);

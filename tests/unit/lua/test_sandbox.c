@@ -180,7 +180,7 @@ TEST(a_limit_names_its_number)
               "the script took more than 300000 steps, the instruction limit");
     CHECK_STR(run_with(&(struct sandbox_options){ .memory_max = (size_t)4 << 20 }, &arena,
                        "local t = {} for i = 1, 1e5 do t[i] = {} end return 1"),
-              "the script wants more than 4096 KiB, the memory limit");
+              "the script needs more than 4096 KiB, the memory limit");
 }
 
 static int64_t ticking(void *user)
@@ -282,7 +282,7 @@ TEST(a_full_sandbox_says_so_when_a_name_is_set)
     text[(1 << 20) - 1] = '\0';
     v = value_text(text);
     CHECK(sandbox_set(sandbox, "big", &v, &err) == -1);
-    CHECK_HAS(err.text, "set 'big': the script wants more than 256 KiB, the memory limit");
+    CHECK_HAS(err.text, "set 'big': the script needs more than 256 KiB, the memory limit");
     sandbox_free(sandbox);
 }
 

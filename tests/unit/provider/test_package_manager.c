@@ -457,7 +457,7 @@ TEST(no_name_becomes_an_option_a_path_or_a_pattern)
         CHECK_INT(run(&scene, (struct package_request){ .action = PACKAGE_INSTALL }, bad[i], NULL,
                       false, &err),
                   -1);
-        CHECK_HAS(err.text, "is no name of a package");
+        CHECK_HAS(err.text, "is not a valid package name");
     }
     CHECK_STR(calls(&scene), "");
     end(&scene);

@@ -279,7 +279,7 @@ TEST(an_option_without_a_field_and_a_second_line_are_refused)
     struct err err = { .text = "" };
 
     CHECK_INT(repo_stanza_set(STR(""), &line, "c", &out, &err), -1);
-    CHECK_STR(err.text, "'colour=red' is no option that a '.sources' file can say");
+    CHECK_STR(err.text, "'colour=red' is not an option of a '.sources' file");
     line = line_of("deb http://x s");
     CHECK_INT(repo_stanza_set(STR(""), &line, "c\nTypes: deb", &out, &err), -1);
     line.components = STR("main\nURIs: http://evil");

@@ -36,7 +36,7 @@ TEST(a_failure_has_the_status_and_the_words)
     CHECK_INT(tool_try(&tool, TOOL("sh", "-c", "exit 3"), NULL, &result, &err), 0);
     CHECK_INT(result.status.code, 3);
     CHECK_INT(tool_run(&tool, TOOL("no-such-program-here"), NULL, NULL, &err), -1);
-    CHECK_STR(err.text, "there is no program 'no-such-program-here' on this machine");
+    CHECK_STR(err.text, "program 'no-such-program-here' is not installed");
 }
 
 TEST(an_error_names_what_the_tool_was_told_to_do)
@@ -66,7 +66,7 @@ TEST(a_tool_that_is_not_there_is_told_with_its_package)
 
     CHECK_INT(tool_missing("crontab", &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
-    CHECK_STR(err.text, "there is no program 'crontab' on this machine: it comes with the package "
+    CHECK_STR(err.text, "program 'crontab' is not installed: it comes with the package "
                         "'cron'");
 }
 
@@ -89,7 +89,7 @@ TEST(a_user_that_is_not_there_cannot_run_anything)
     struct err err;
 
     CHECK_INT(tool_run(&tool, TOOL("true"), &options, NULL, &err), -1);
-    CHECK_STR(err.text, "there is no user 'nobody-of-this-name'");
+    CHECK_STR(err.text, "user 'nobody-of-this-name' does not exist");
 }
 
 TEST(words_grow_and_end_in_null)

@@ -237,7 +237,7 @@ TEST(nothing_changes_while_checking)
     CHECK_INT(state_note(&b.run, "k", value_int(1), &err), -1);
     b.run.change = &b.change;
     CHECK_INT(change_write(&b.run, "relative", STR("x"), NULL, &err), -1);
-    CHECK_HAS(err.text, "wants an absolute path");
+    CHECK_HAS(err.text, "must be an absolute path");
     undo_free(b.undo);
     scene_done(&b.scene);
 }

@@ -106,7 +106,7 @@ TEST(a_wrong_hash_is_refused_and_a_missing_one_explained)
     CHECK_INT(read_source(&scene, "https://x.example/f", NULL, &bytes, &err), -1);
     CHECK_HAS(err.text, "add source_hash: sha256=<digits>");
     CHECK_INT(read_source(&scene, "https://x.example/f", "md5=12", &bytes, &err), -1);
-    CHECK_HAS(err.text, "wants sha256=<64 digits>");
+    CHECK_HAS(err.text, "must be sha256=<64 digits>");
     server_start(&server, OK_ANSWER, 1);
     sha256_hex("other", 5, hex);
     CHECK_INT(read_source(&scene, arena_printf(&scene.arena, "http://127.0.0.1:%d/x", server.port),
@@ -206,11 +206,11 @@ TEST(a_hash_stands_in_a_file_of_checksums_under_the_name_of_the_source)
         { MD5_HELLO "\n", "" },
         { "sha1=" SHA1_HELLO "\n", "" },
         { MD5_HELLO "  y\n" SHA1_HELLO "  x\r\n", "" },
-        { MD5_HELLO "  y\n", "there is no hash of 'x'" },
-        { MD5_HELLO "\n" MD5_HELLO "\n", "there is no hash of 'x' among its 2" },
+        { MD5_HELLO "  y\n", "no hash of 'x'" },
+        { MD5_HELLO "\n" MD5_HELLO "\n", "no hash of 'x' among its 2" },
         { MD5_HELLO "  x\n" SHA1_HELLO "0  x\n", "" },
         { MD5_HELLO "  x\n0000000000000000000000000000000000000000  x\n", "has sha1" },
-        { "", "there is no hash of 'x'" },
+        { "", "no hash of 'x'" },
     };
     struct scene scene;
     struct str bytes;

@@ -75,7 +75,7 @@ TEST(owners_that_make_no_sense_say_why)
         { "no-such-user", "no user 'no-such-user'" },
         { "root:no-such-group", "no group 'no-such-group'" },
         { "", "an owner is 'user', 'user:group' or ':group'" },
-        { "4242424:", "'4242424:': there is no login group to take" },
+        { "4242424:", "'4242424:': no login group" },
         { "4294967295", "no user '4294967295'" },
     };
     struct account_owner owner;

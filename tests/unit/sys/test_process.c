@@ -117,7 +117,7 @@ TEST(what_fails_before_the_program_runs_names_the_step)
     CHECK_STR(failure(&(struct process_spec){ .argv = fine, .cwd = "/no/where" }),
               "start '/bin/true': change to folder '/no/where': No such file or directory");
     CHECK_STR(failure(&(struct process_spec){ .argv = empty }),
-              "start a process: there is no program to run");
+              "start a process: no program given");
     CHECK_STR(failure(&(struct process_spec){
                   .argv = fine, .fds = &(struct process_fd){ .fd = 999, .as = 5 }, .fd_count = 1 }),
               "start '/bin/true': give it its files: Bad file descriptor");

@@ -147,7 +147,7 @@ static int add_call(struct arena *arena, struct str name, const struct value *wh
     struct value_map *call = value_map_new(arena, 2);
 
     if (!function || !function->call) {
-        (void)value_diag(diags, where, "there is no function '%.*s'", STR_ARG(name));
+        (void)value_diag(diags, where, "no function '%.*s'", STR_ARG(name));
         if (function)
             diag_hint(diags, "it is a state: declare it as one");
         return -1;

@@ -55,7 +55,7 @@ static int auth_keys_call(struct state_run *run, const void *args, struct value 
     if (account_find(run->arena, want->user, &account, err) < 0)
         return -1;
     if (!account)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", want->user);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", want->user);
     if (site_walk(&site, path_join(run->arena, account->home, want->config), SITE_FOLLOW, err) <
             0 ||
         site_read(run->arena, &site, FILE_MAX, &text, err) < 0)

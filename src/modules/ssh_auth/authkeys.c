@@ -60,7 +60,7 @@ static int validate_key(const struct authkeys_args *args, const struct value *wh
         return 0;
     if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
         return value_diag(diags, value_point(where, "name"),
-                          "'name' is no public key: wants its base64, or a line of "
+                          "'name' is not a public key: expected its base64, or a line of "
                           "authorized_keys");
     return 0;
 }
@@ -74,7 +74,7 @@ int authkeys_validate(const void *raw, const struct value *where, struct diags *
         result = value_diag(diags, where, "user or config path is required");
     else if (!args->user && (args->config[0] != '/' || strchr(args->config, '%')))
         result = value_diag(diags, value_point(where, "config"),
-                            "'config' wants a path that begins with a slash, or a "
+                            "'config' must be a path that begins with a slash, or a "
                             "'user' beside it");
     if (validate_text("enc", args->enc, VALIDATE_WORD, where, diags) < 0 ||
         validate_text("config", args->config, VALIDATE_LINE, where, diags) < 0)
@@ -142,7 +142,7 @@ static int set_source(struct state_run *run, const struct authkeys_args *args, s
         if (trimmed.n == 0 || trimmed.p[0] == '#')
             continue;
         if (!keyfile_parse(trimmed, &key))
-            return err_set(err, ERR_INVALID, "line %zu of %s is no public key", n + 1,
+            return err_set(err, ERR_INVALID, "line %zu of %s is not a public key", n + 1,
                            args->source);
         set_key(run, args, &key, text, out);
     }
@@ -230,7 +230,7 @@ int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool
     if (editor.path)
         return editor_apply(run, &editor, &want, err);
     if (!absent)
-        return err_set(err, ERR_NOT_FOUND, "there is no user '%s'", args->user);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", args->user);
     state_unchanged(run);
     return 0;
 }

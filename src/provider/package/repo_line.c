@@ -141,7 +141,7 @@ int repo_line_check(const struct repo_line *line, const char *comment, struct er
         return err_set(err, ERR_INVALID, "a comment holds a control character");
     if (!is_type(line->type) || !is_word(line->uri) || !is_word(line->suite) ||
         str_find_char(line->options, ']', 0) != STR_NONE)
-        return err_set(err, ERR_INVALID, "'%.*s %.*s' is no address and suite of a source",
+        return err_set(err, ERR_INVALID, "'%.*s %.*s' is not an address and suite of a source",
                        STR_ARG(line->uri), STR_ARG(line->suite));
     return 0;
 }
@@ -241,7 +241,7 @@ int repo_line_set_plain(struct str text, struct str line, bool disabled, struct 
 
     line = str_trim(line);
     if (!repo_line_is_clean(line) || line.n == 0 || line.p[0] == '#')
-        return err_set(err, ERR_INVALID, "'%.*s' is no address of a repository", STR_ARG(line));
+        return err_set(err, ERR_INVALID, "'%.*s' is not a repository address", STR_ARG(line));
     while (repo_line_next(&text, &next)) {
         bool mine = is_plain_for(next, line);
 

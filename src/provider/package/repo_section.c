@@ -36,11 +36,11 @@ static int check(struct str name, const struct repo_key *keys, size_t count, str
         return err_set(err, ERR_INVALID, "a section has a name");
     for (size_t i = 0; i < name.n; i++)
         if (iscntrl((unsigned char)name.p[i]) || name.p[i] == ']' || name.p[i] == '[')
-            return err_set(err, ERR_INVALID, "'%.*s' is no name of a section", STR_ARG(name));
+            return err_set(err, ERR_INVALID, "'%.*s' is not a valid section name", STR_ARG(name));
     for (size_t i = 0; i < count; i++) {
         if (!repo_line_is_clean(str_from(keys[i].key)) || strpbrk(keys[i].key, "=[]# ") ||
             !keys[i].key[0])
-            return err_set(err, ERR_INVALID, "'%s' is no key of a section", keys[i].key);
+            return err_set(err, ERR_INVALID, "'%s' is not a valid key of a section", keys[i].key);
         if (keys[i].value && !repo_line_is_clean(str_from(keys[i].value)))
             return err_set(err, ERR_INVALID, "the value of '%s' holds a control character",
                            keys[i].key);

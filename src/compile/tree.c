@@ -274,8 +274,7 @@ static int list_memory(const struct tree *tree, struct arena *arena, const char 
             VEC_PUSH_IN(arena, &names->list,
                         arena_strndup(arena, entry->key.p + prefix.n, entry->key.n - prefix.n));
     if (names->list.n == 0)
-        return err_set(err, ERR_NOT_FOUND, "no folder '%s' in the state tree",
-                       folder);
+        return err_set(err, ERR_NOT_FOUND, "no folder '%s' in the state tree", folder);
     return 0;
 }
 
@@ -347,8 +346,7 @@ static int list_disk(const struct tree *tree, struct arena *arena, const char *f
     if (resolve(tree, arena, folder, &real, err) < 0)
         return -1;
     if (!real)
-        return err_set(err, ERR_NOT_FOUND, "no folder '%s' in the state tree",
-                       folder);
+        return err_set(err, ERR_NOT_FOUND, "no folder '%s' in the state tree", folder);
     if (fs_stat(real, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER)

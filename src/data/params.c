@@ -307,8 +307,9 @@ int params_decode(struct arena *arena, const struct param *table,
         count <= FEW_PARAMS ? d.first_pairs : ARENA_ARRAY(arena, const struct value_pair *, count);
 
     if (d.map && d.map->kind != VALUE_MAP)
-        return value_diag(diags, map, "%s%smust be a map, got %s", policy->owner ? policy->owner : "",
-                          policy->owner ? " " : "", value_describe(map));
+        return value_diag(diags, map, "%s%smust be a map, got %s",
+                          policy->owner ? policy->owner : "", policy->owner ? " " : "",
+                          value_describe(map));
     if (d.map)
         result = decode_pairs(&d);
 

@@ -211,7 +211,7 @@ fine: {cmd.run: [{name: echo fine >> ROOT/log}]}
     assert [bool(state.get("error")) for state in record["results"]] == [True] * 4 + [False] * 2
     assert machine.log() == ["fine"] and record["results"][4]["skip_reason"] == "require_failed"
     told = machine.run("state.check", "web", status=1).stderr
-    for words in ("wants an absolute path", "unknown module", "unknown state", "there is no function"):
+    for words in ("must be an absolute path", "unknown module", "unknown state", "no function"):
         assert words in told
     # in the other language nothing runs
     machine.state("ours", "fine: {cmd.run: [{name: echo ours >> ROOT/log}]}\nbad: {no.such: []}")

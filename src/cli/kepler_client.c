@@ -48,7 +48,8 @@ int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler
 
 uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind, const void *args)
 {
-    const struct message message = { MESSAGE_REQUEST, ++client->last_id, request_get(kind)->name,
+    const struct message message = { MESSAGE_REQUEST, ++client->last_id,
+                                     request_get(kind)->record.name,
                                      request_encode(client->arena, kind, args) };
     struct err err;
 

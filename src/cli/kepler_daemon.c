@@ -255,13 +255,6 @@ static int restart(struct cli *cli, const struct daemon_args *args)
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static long long get_int(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_INT) ? (long long)v->i : 0;
-}
-
 static int status(struct cli *cli, const struct daemon_args *args)
 {
     const struct request_ask ask = { 0 };
@@ -281,14 +274,16 @@ static int status(struct cli *cli, const struct daemon_args *args)
     result = kepler_ask(cli->arena, REQUEST_LIST, &ask, &body);
     if (result != 0)
         return result;
-    printf("Daemon is running (pid %lld)\n", get_int(&body, "pid"));
+    printf("Daemon is running (pid %lld)\n", (long long)value_get_int(&body, "pid", 0));
     configs = value_get(&body, "configs");
     for (size_t i = 0; configs && value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
         const struct value *one = &configs->list->items[i], *path = value_get(one, "config_path");
 
         printf("  %s: %lld service%s, %lld running\n",
-               path && value_is_textual(path) ? path->s.p : "?", get_int(one, "services"),
-               get_int(one, "services") == 1 ? "" : "s", get_int(one, "running"));
+               path && value_is_textual(path) ? path->s.p : "?",
+               (long long)value_get_int(one, "services", 0),
+               (long long)value_get_int(one, "services", 0) == 1 ? "" : "s",
+               (long long)value_get_int(one, "running", 0));
     }
     return KEPLER_OK;
 }

@@ -165,13 +165,6 @@ static const struct param prune_options[] = {
 };
 #undef ARGS
 
-static const char *get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is_textual(v) ? v->s.p : "";
-}
-
 static void print_pruned(const struct value *configs, bool verbose, struct buf *out)
 {
     uint64_t total = 0;
@@ -180,10 +173,10 @@ static void print_pruned(const struct value *configs, bool verbose, struct buf *
     for (size_t i = 0; configs && value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
         const struct value *one = &configs->list->items[i], *size = value_get(one, "size");
         uint64_t bytes = size && value_is(size, VALUE_INT) ? (uint64_t)size->i : 0;
-        const char *word = get_text(one, "status");
+        const char *word = value_get_view(one, "status").p;
 
-        buf_printf(out, "%s  %s  %.*s  ", word, get_text(one, "path"),
-                   verbose ? INT_MAX : HASH_SHOWN, get_text(one, "hash"));
+        buf_printf(out, "%s  %s  %.*s  ", word, value_get_view(one, "path").p,
+                   verbose ? INT_MAX : HASH_SHOWN, value_get_view(one, "hash").p);
         number_print_size(bytes, out);
         buf_add_char(out, '\n');
         if (strcmp(word, "running") == 0 || strncmp(word, "failed", strlen("failed")) == 0)

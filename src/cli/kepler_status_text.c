@@ -8,28 +8,14 @@
 #include "sys/clock.h"
 #include "sys/signals.h"
 
-static int64_t get_int(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_INT) ? v->i : 0;
-}
-
-static const char *get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_STR) ? v->s.p : NULL;
-}
-
 static void print_age(const struct value *service, const char *key, int64_t now, struct buf *out)
 {
-    number_print_age(now - get_int(service, key) * CLOCK_SECOND, out);
+    number_print_age(now - value_get_int(service, key, 0) * CLOCK_SECOND, out);
 }
 
 static void print_ago(const struct value *service, int64_t now, struct buf *out)
 {
-    if (get_int(service, "stopped_at") == 0)
+    if (value_get_int(service, "stopped_at", 0) == 0)
         return;
     buf_add_char(out, ' ');
     print_age(service, "stopped_at", now, out);
@@ -45,7 +31,7 @@ static void print_up(const struct value *service, int64_t now, const char *healt
 
 static void print_reason(const struct value *service, const char *key, struct buf *out)
 {
-    const char *reason = get_text(service, key);
+    const char *reason = value_get_text(service, key);
 
     if (reason)
         buf_printf(out, " (%s)", reason);
@@ -53,7 +39,7 @@ static void print_reason(const struct value *service, const char *key, struct bu
 
 void kepler_status_print(const struct value *service, int64_t now, struct buf *out)
 {
-    const char *word = get_text(service, "status");
+    const char *word = value_get_text(service, "status");
     enum status status;
 
     if (!word || status_parse(str_from(word), &status) < 0) {
@@ -73,12 +59,12 @@ void kepler_status_print(const struct value *service, int64_t now, struct buf *o
         print_reason(service, "stop_reason", out);
         return;
     case STATUS_EXITED:
-        buf_printf(out, "Exited (%lld)", (long long)get_int(service, "exit_code"));
+        buf_printf(out, "Exited (%lld)", (long long)value_get_int(service, "exit_code", 0));
         print_ago(service, now, out);
         return;
     case STATUS_KILLED:
         buf_add_text(out, "Killed (");
-        signal_print((int)get_int(service, "signal"), out);
+        signal_print((int)value_get_int(service, "signal", 0), out);
         buf_add_char(out, ')');
         print_ago(service, now, out);
         return;
@@ -105,27 +91,27 @@ enum color kepler_status_color(const struct value *service)
         [STATUS_EXITED] = COLOR_RED,      [STATUS_KILLED] = COLOR_RED,
         [STATUS_FAILED] = COLOR_RED,      [STATUS_SKIPPED] = COLOR_DIM,
     };
-    const char *word = get_text(service, "status");
+    const char *word = value_get_text(service, "status");
     enum status status;
 
     if (!word || status_parse(str_from(word), &status) < 0)
         return COLOR_NONE;
-    if (status == STATUS_EXITED && get_int(service, "exit_code") == 0)
+    if (status == STATUS_EXITED && value_get_int(service, "exit_code", 0) == 0)
         return COLOR_DIM;
     return colors[status];
 }
 
 void kepler_failure_print(const struct value *service, struct buf *out)
 {
-    const char *reason = get_text(service, "fail_reason");
+    const char *reason = value_get_text(service, "fail_reason");
 
     if (reason) {
         buf_add_text(out, reason);
-    } else if (get_int(service, "signal") > 0) {
+    } else if (value_get_int(service, "signal", 0) > 0) {
         buf_add_text(out, "killed by ");
-        signal_print((int)get_int(service, "signal"), out);
+        signal_print((int)value_get_int(service, "signal", 0), out);
     } else {
-        buf_printf(out, "exit code %lld", (long long)get_int(service, "exit_code"));
+        buf_printf(out, "exit code %lld", (long long)value_get_int(service, "exit_code", 0));
     }
 }
 

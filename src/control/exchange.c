@@ -135,7 +135,7 @@ int exchange_ask(const struct exchange *exchange, enum request_kind kind, const 
                  struct message *ret_answer, struct err *err)
 {
     const struct message hello = message_hello();
-    const struct message request = { MESSAGE_REQUEST, REQUEST_ID, request_get(kind)->name,
+    const struct message request = { MESSAGE_REQUEST, REQUEST_ID, request_get(kind)->record.name,
                                      request_encode(exchange->arena, kind, args) };
     AUTO_BUF struct buf out = BUF_INIT(2 * MESSAGE_MAX);
     int result;

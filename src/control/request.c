@@ -1,99 +1,116 @@
 #include "control/request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/diag.h"
 #include "base/err.h"
+#include "control/message.h"
+
+/* The first field of every request that has one. */
+static int check_config(const void *record, struct err *err)
+{
+    const char *config = *(const char *const *)record;
+
+    if (config && config[0] != '/')
+        return err_set(err, ERR_INVALID, "'config' is '%s', expected an absolute path", config);
+    return 0;
+}
+
+_Static_assert(offsetof(struct request_start, config) == 0 &&
+                   offsetof(struct request_stop, config) == 0 &&
+                   offsetof(struct request_logs, config) == 0 &&
+                   offsetof(struct request_ask, config) == 0,
+               "check_config finds the path");
 
 /* clang-format off */
 #define ARGS struct request_start
-static const struct param start_params[] = {
-    PARAM("config",      PATH, ARGS, config, "canonical path of the file", .flags = PARAM_REQUIRED),
-    PARAM("services",    STRS, ARGS, services, "which; none: all"),
-    PARAM("no_deps",     BOOL, ARGS, no_deps, "do not wait for dependencies"),
-    PARAM("refresh_env", BOOL, ARGS, refresh_env, "take the caller's environment on top"),
-    PARAM("start_clean", BOOL, ARGS, start_clean, "remove stored lines too"),
-    PARAM("follow",      BOOL, ARGS, follow, "tell what happens"),
-    PARAM("logs",        BOOL, ARGS, logs, "tell what services write"),
-    PARAM("progress",    BOOL, ARGS, progress, "tell what happens, until the reply"),
-    PARAM("environment", STRS, ARGS, environment, "of the caller"),
-    PARAM("overrides",   STRS, ARGS, overrides, "K=V on top of the environment"),
-    PARAM("flags",       STRS, ARGS, flags, "K=V for expressions"),
+static const struct record_field start_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("no_deps",          BOOL,  ARGS, no_deps,           RECORD_OMIT),
+    RECORD("refresh_env",      BOOL,  ARGS, refresh_env,       RECORD_OMIT),
+    RECORD("start_clean",      BOOL,  ARGS, start_clean,       RECORD_OMIT),
+    RECORD("follow",           BOOL,  ARGS, follow,            RECORD_OMIT),
+    RECORD("logs",             BOOL,  ARGS, logs,              RECORD_OMIT),
+    RECORD("progress",         BOOL,  ARGS, progress,          RECORD_OMIT),
+    RECORD("environment",      TEXTS, ARGS, environment,       RECORD_OMIT),
+    RECORD("overrides",        TEXTS, ARGS, overrides,         RECORD_OMIT),
+    RECORD("flags",            TEXTS, ARGS, flags,             RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
 #define ARGS struct request_stop
-static const struct param stop_params[] = {
-    PARAM("config",   PATH, ARGS, config, "canonical path of the file", .flags = PARAM_REQUIRED),
-    PARAM("services", STRS, ARGS, services, "which; none: all"),
-    PARAM("clean",    BOOL, ARGS, clean, "forget the config and all that is stored of it"),
-    PARAM("progress", BOOL, ARGS, progress, "tell what happens, until the reply"),
-    PARAM("keep_logs", BOOL, ARGS, keep_logs, "whatever retention.on_stop says"),
-    PARAM("signal",   STR,  ARGS, signal, "instead of each service's own"),
-    PARAM("because",  STR,  ARGS, because, "why, in words that are kept with what comes of it"),
+static const struct record_field stop_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("clean",            BOOL,  ARGS, clean,             RECORD_OMIT),
+    RECORD("progress",         BOOL,  ARGS, progress,          RECORD_OMIT),
+    RECORD("keep_logs",        BOOL,  ARGS, keep_logs,         RECORD_OMIT),
+    RECORD("signal",           TEXT,  ARGS, signal,            RECORD_OMIT),
+    RECORD("because",          TEXT,  ARGS, because,           RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
 #define ARGS struct request_logs
-static const struct param logs_params[] = {
-    PARAM("config",   PATH, ARGS, config, "canonical path of the file", .flags = PARAM_REQUIRED),
-    PARAM("services", STRS, ARGS, services, "which; none: all"),
-    PARAM("follow",   BOOL, ARGS, follow, "go on with what comes"),
-    PARAM("no_hook",  BOOL, ARGS, no_hook, "without lines of hooks"),
-    PARAM("hook",     STR,  ARGS, hook, "lines of this hook only"),
-    PARAM("level",    STR,  ARGS, level, "lines of this level and above"),
-    PARAM("head",     INT,  ARGS, head, "the first lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
-    PARAM("tail",     INT,  ARGS, tail, "the last lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
+static const struct record_field logs_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("follow",           BOOL,  ARGS, follow,            RECORD_OMIT),
+    RECORD("no_hook",          BOOL,  ARGS, no_hook,           RECORD_OMIT),
+    RECORD("hook",             TEXT,  ARGS, hook,              RECORD_OMIT),
+    RECORD("level",            TEXT,  ARGS, level,             RECORD_OMIT),
+    RECORD("head",             INT,   ARGS, head,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_head), RECORD_RANGE(0, INT64_MAX)),
+    RECORD("tail",             INT,   ARGS, tail,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_tail), RECORD_RANGE(0, INT64_MAX)),
     { 0 },
 };
 #undef ARGS
 #define ARGS struct request_ask
-static const struct param ask_params[] = {
-    PARAM("config",           PATH, ARGS, config, "canonical path of the file; none: all"),
-    PARAM("services",         STRS, ARGS, services, "which; none: all"),
-    PARAM("with_services",    BOOL, ARGS, with_services, "show services"),
-    PARAM("with_environment", BOOL, ARGS, with_environment, "show environments"),
-    PARAM("with_flags",       BOOL, ARGS, with_flags, "show flags"),
+static const struct record_field ask_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_OMIT),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("with_services",    BOOL,  ARGS, with_services,     RECORD_OMIT),
+    RECORD("with_environment", BOOL,  ARGS, with_environment,  RECORD_OMIT),
+    RECORD("with_flags",       BOOL,  ARGS, with_flags,        RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
 #define ARGS struct request_prune
-static const struct param prune_params[] = {
-    PARAM("force",   BOOL, ARGS, force, "stop what runs"),
-    PARAM("dry_run", BOOL, ARGS, dry_run, "only tell"),
+static const struct record_field prune_fields[] = {
+    RECORD("force",            BOOL,  ARGS, force,             RECORD_OMIT),
+    RECORD("dry_run",          BOOL,  ARGS, dry_run,           RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
-static const struct param ping_params[] = { { 0 } };
+static const struct record_field ping_fields[] = { { 0 } };
 #define ARGS struct request_shutdown
-static const struct param shutdown_params[] = {
-    PARAM("leave_running", BOOL, ARGS, leave_running, "do not stop services"),
+static const struct record_field shutdown_fields[] = {
+    RECORD("leave_running",    BOOL,  ARGS, leave_running,     RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
 #define ARGS struct request_cancel
-static const struct param cancel_params[] = {
-    PARAM("id", INT, ARGS, id, "of the request that is to end", .flags = PARAM_REQUIRED),
+static const struct record_field cancel_fields[] = {
+    RECORD("id",               INT,   ARGS, id,                RECORD_REQUIRED),
     { 0 },
 };
 #undef ARGS
 
+#define ANY(word, type, table)    .record = RECORD_TYPE(word, type, table, RECORD_REFUSE_UNKNOWN | RECORD_LENIENT)
+#define CONFIG(word, type, table) .record = RECORD_TYPE(word, type, table, RECORD_REFUSE_UNKNOWN | RECORD_LENIENT, .check = check_config)
 static const struct request requests[REQUEST_KINDS] = {
-    [REQUEST_PING]     = { "ping",     ping_params,     0, .late = true },
-    [REQUEST_LIST]     = { "list",     ask_params,      sizeof(struct request_ask), .acts = false },
-    [REQUEST_STATUS]   = { "status",   ask_params,      sizeof(struct request_ask), .acts = false },
-    [REQUEST_START]    = { "start",    start_params,    sizeof(struct request_start), .acts = true },
-    [REQUEST_RUN]      = { "run",      start_params,    sizeof(struct request_start), .acts = true },
-    [REQUEST_STOP]     = { "stop",     stop_params,     sizeof(struct request_stop), .acts = true },
-    [REQUEST_RESTART]  = { "restart",  start_params,    sizeof(struct request_start), .acts = true },
-    [REQUEST_RECREATE] = { "recreate", start_params,    sizeof(struct request_start), .acts = true },
-    [REQUEST_LOGS]     = { "logs",     logs_params,     sizeof(struct request_logs), .acts = false },
-    [REQUEST_INSPECT]  = { "inspect",  ask_params,      sizeof(struct request_ask), .acts = false },
-    [REQUEST_WHY]      = { "why",      ask_params,      sizeof(struct request_ask), .acts = false },
-    [REQUEST_PRUNE]    = { "prune",    prune_params,    sizeof(struct request_prune), .acts = true },
-    [REQUEST_SHUTDOWN] = { "shutdown", shutdown_params, sizeof(struct request_shutdown), .acts = true, .late = true },
-    [REQUEST_CANCEL]   = { "cancel",   cancel_params,   sizeof(struct request_cancel), .acts = false },
+    [REQUEST_PING]     = { ANY   ("ping",      struct request_ping,     ping_fields), .late = true },
+    [REQUEST_LIST]     = { CONFIG("list",      struct request_ask,      ask_fields) },
+    [REQUEST_STATUS]   = { CONFIG("status",    struct request_ask,      ask_fields) },
+    [REQUEST_START]    = { CONFIG("start",     struct request_start,    start_fields), .acts = true },
+    [REQUEST_RUN]      = { CONFIG("run",       struct request_start,    start_fields), .acts = true },
+    [REQUEST_STOP]     = { CONFIG("stop",      struct request_stop,     stop_fields), .acts = true },
+    [REQUEST_RESTART]  = { CONFIG("restart",   struct request_start,    start_fields), .acts = true },
+    [REQUEST_RECREATE] = { CONFIG("recreate",  struct request_start,    start_fields), .acts = true },
+    [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields) },
+    [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields) },
+    [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields) },
+    [REQUEST_PRUNE]    = { ANY   ("prune",     struct request_prune,    prune_fields), .acts = true },
+    [REQUEST_SHUTDOWN] = { ANY   ("shutdown",  struct request_shutdown, shutdown_fields), .acts = true, .late = true },
+    [REQUEST_CANCEL]   = { ANY   ("cancel",    struct request_cancel,   cancel_fields) },
 };
 /* clang-format on */
 
@@ -105,69 +122,26 @@ const struct request *request_get(enum request_kind kind)
 bool request_find(const char *name, enum request_kind *ret_kind)
 {
     for (int i = 0; i < REQUEST_KINDS; i++)
-        if (strcmp(requests[i].name, name) == 0) {
+        if (strcmp(requests[i].record.name, name) == 0) {
             *ret_kind = (enum request_kind)i;
             return true;
         }
     return false;
 }
 
-static struct value encode_strs(struct arena *arena, const struct param_strs *strs)
-{
-    struct value_list *list = value_list_new(arena, strs->n);
-
-    for (size_t i = 0; i < strs->n; i++)
-        value_list_push(arena, list, value_text(strs->p[i]));
-    return value_list(list);
-}
-
-/* Null: the field says nothing. */
-static struct value encode_field(struct arena *arena, const struct param *param, const char *args)
-{
-    const void *field = args + param->offset;
-    const char *text;
-
-    switch (param->kind) {
-    case PARAM_BOOL: return *(const bool *)field ? value_bool(true) : value_null();
-    case PARAM_INT:
-        if (param->given && !*(const bool *)(args + param->given - 1))
-            return value_null();
-        return value_int(*(const int64_t *)field);
-    case PARAM_STR:
-    case PARAM_PATH:
-        text = *(const char *const *)field;
-        return text ? value_text(text) : value_null();
-    case PARAM_STRS:
-        if (((const struct param_strs *)field)->n == 0)
-            return value_null();
-        return encode_strs(arena, field);
-    default: abort(); /* a kind that no table above uses */
-    }
-}
-
 struct value request_encode(struct arena *arena, enum request_kind kind, const void *args)
 {
-    struct value_map *map = value_map_new(arena, 0);
-
-    for (const struct param *p = requests[kind].params; p->name; p++) {
-        struct value v = encode_field(arena, p, args);
-
-        if (!value_is(&v, VALUE_NULL))
-            value_map_set(arena, map, value_text(p->name), v);
-    }
-    return value_map(map);
+    return record_value(arena, &requests[kind].record, args);
 }
 
 int request_decode(struct arena *arena, enum request_kind kind, const struct value *body,
                    void **ret_args, struct err *err)
 {
     const struct request *request = &requests[kind];
-    const struct params_policy policy = { .strict = true, .owner = request->name, .noun = "key" };
-    struct diags diags = DIAGS_INIT(arena);
-    void *args = arena_zalloc(arena, request->size);
+    void *args = arena_zalloc(arena, request->record.size);
 
-    if (params_decode(arena, request->params, &policy, body, args, &diags) < 0)
-        return diags_to_err(&diags, err);
+    if (record_read(arena, &request->record, MESSAGE_PROTOCOL, body, args, err) < 0)
+        return err_wrap(err, "%s", request->record.name);
     *ret_args = args;
     return 0;
 }

@@ -1,9 +1,11 @@
 /*
  * request - what a client may ask of the daemon, as tables.
  *
- * Each request has a name and a table of parameters; the daemon decodes the body of a
- * message into the struct, the client encodes the struct into a body, both by the
- * same table. Fields that nobody sets stay zero and are not sent.
+ * One table holds all that is known of a request: its name, the table of its fields
+ * (data/record.h), and what it means for the daemon, which has a handler for each. The daemon
+ * decodes the body of a message into the struct, the client encodes the struct into a body,
+ * both by the same table. Fields that nobody sets stay zero and are not sent; an unknown key is
+ * refused, since a daemon that ignored it would do something else than it was asked for.
  *
  * Pure. Memory: the arena. Threads: any.
  */
@@ -15,6 +17,7 @@
 #include <stdint.h>
 
 #include "data/params.h"
+#include "data/record.h"
 #include "data/value.h"
 
 struct err;
@@ -80,6 +83,10 @@ struct request_ask {
     bool with_services, with_environment, with_flags; /* sections of inspect; none: all */
 };
 
+struct request_ping {
+    char nothing;
+};
+
 struct request_prune {
     bool force, dry_run;
 };
@@ -93,11 +100,9 @@ struct request_cancel {
 };
 
 struct request {
-    const char *name;
-    const struct param *params;
-    size_t size; /* of its struct */
-    bool acts;   /* who asked is kept with what comes of it */
-    bool late;   /* also answered by a daemon that is stopping */
+    struct record_type record; /* its name, and how its body is written */
+    bool acts;                 /* who asked is kept with what comes of it */
+    bool late;                 /* also answered by a daemon that is stopping */
 };
 
 const struct request *request_get(enum request_kind kind);

@@ -352,7 +352,7 @@ static void load_anew(struct call *call)
         call->progress = args->progress;
         engine_ask_as(call->project->engine,
                       arena_printf(&call->arena, "%s, to %s it anew", call->who,
-                                   request_get(call->kind)->name));
+                                   request_get(call->kind)->record.name));
         engine_stop(call->project->engine, ENGINE_ALL, &how);
         call->project->settled = true;
         return;

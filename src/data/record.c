@@ -563,3 +563,36 @@ bool record_find_type(const struct value *v, const struct record_type *const *ty
         }
     return false;
 }
+
+/* --- tables ----------------------------------------------------------------------- */
+
+static int check_field(const struct record_type *type, const struct record_field *f,
+                       struct err *err)
+{
+    const bool inner =
+        f->kind == RECORD_STRUCT || f->kind == RECORD_LIST || f->kind == RECORD_NAMED;
+
+    for (const struct record_field *before = type->fields; before < f; before++)
+        if (strcmp(before->name, f->name) == 0)
+            return err_set(err, ERR_INVALID, "'%s' is there twice", f->name);
+    if (f->offset + f->size > type->size || f->given > type->size)
+        return err_set(err, ERR_INVALID, "'%s' is not in the struct", f->name);
+    if ((f->kind == RECORD_WORD && !f->words) || (inner && !f->inner))
+        return err_set(err, ERR_INVALID, "'%s' has no words or no inner type", f->name);
+    if (f->kind == RECORD_NAMED && f->inner->fields->kind != RECORD_TEXT)
+        return err_set(err, ERR_INVALID, "'%s' has an inner type without a name", f->name);
+    if (inner && record_check(f->inner, err) < 0)
+        return err_wrap(err, "'%s'", f->name);
+    return 0;
+}
+
+int record_check(const struct record_type *type, struct err *err)
+{
+    for (const struct record_field *f = type->fields; f->name; f++) {
+        if (f - type->fields >= FIELDS_MAX)
+            return err_set(err, ERR_LIMIT, "'%s' has more than %d fields", type->name, FIELDS_MAX);
+        if (check_field(type, f, err) < 0)
+            return err_wrap(err, "%s", type->name);
+    }
+    return 0;
+}

@@ -162,6 +162,10 @@ struct record_type {
 /* Both ends belong to the range. */
 #define RECORD_RANGE(low, high) .min = (low), .max = (high)
 
+/* Is the table itself sound: names unique, words and inner types there and sound, fields within
+ * the struct? For the test of those who write tables. */
+int record_check(const struct record_type *type, struct err *err);
+
 /* The struct as a map. Borrows its texts. */
 struct value record_value(struct arena *arena, const struct record_type *type, const void *record);
 /* A value, written by `version` of the table, into the struct. Fails with ERR_INVALID; `ret` then

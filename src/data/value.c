@@ -247,6 +247,13 @@ const char *value_get_text(const struct value *v, const char *key)
     return found && value_is_textual(found) ? found->s.p : NULL;
 }
 
+struct str value_get_view(const struct value *v, const char *key)
+{
+    const struct value *found = value_get(v, key);
+
+    return value_is(found, VALUE_STR) ? found->s : STR("");
+}
+
 int64_t value_get_int(const struct value *v, const char *key, int64_t fallback)
 {
     const struct value *found = value_get(v, key);

@@ -145,6 +145,7 @@ const struct value *value_get_str(const struct value *v, struct str key);
 /* What a map holds under a key, if it is of that kind: for those who show values that they know.
  * Else NULL or `fallback`. */
 const char *value_get_text(const struct value *v, const char *key);
+struct str value_get_view(const struct value *v, const char *key); /* else an empty one */
 int64_t value_get_int(const struct value *v, const char *key, int64_t fallback);
 bool value_get_bool(const struct value *v, const char *key);
 

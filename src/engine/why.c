@@ -215,20 +215,6 @@ struct value why_value(struct arena *arena, const struct engine *engine, uint32_
 
 /* --- in words ------------------------------------------------------------------------------- */
 
-static const char *get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_STR) ? v->s.p : NULL;
-}
-
-static int64_t get_int(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_INT) ? v->i : 0;
-}
-
 static const struct value_list *get_list(const struct value *map, const char *key)
 {
     static const struct value_list none;
@@ -246,29 +232,31 @@ static void print_now(const struct value *why, struct buf *out)
 {
     const struct value *code = value_get(why, "exit_code");
 
-    buf_printf(out, "%s: %s", or_unknown(get_text(why, "service")),
-               or_unknown(get_text(why, "status")));
-    if (get_text(why, "reason"))
-        buf_printf(out, " (%s)", get_text(why, "reason"));
+    buf_printf(out, "%s: %s", or_unknown(value_get_text(why, "service")),
+               or_unknown(value_get_text(why, "status")));
+    if (value_get_text(why, "reason"))
+        buf_printf(out, " (%s)", value_get_text(why, "reason"));
     if (code && value_is(code, VALUE_INT))
         buf_printf(out, ", exit code %lld", (long long)code->i);
-    if (get_int(why, "signal") > 0) {
+    if (value_get_int(why, "signal", 0) > 0) {
         buf_add_text(out, ", ended by ");
-        signal_print((int)get_int(why, "signal"), out);
+        signal_print((int)value_get_int(why, "signal", 0), out);
     }
-    if (get_int(why, "restarts") > 0)
-        buf_printf(out, ", restarts: %lld", (long long)get_int(why, "restarts"));
+    if (value_get_int(why, "restarts", 0) > 0)
+        buf_printf(out, ", restarts: %lld", (long long)value_get_int(why, "restarts", 0));
     buf_add_char(out, '\n');
 }
 
 static void print_wait(const struct value *edge, size_t depth, struct buf *out)
 {
-    const char *condition = get_text(edge, "condition"), *doing = get_text(edge, "doing");
+    const char *condition = value_get_text(edge, "condition"),
+               *doing = value_get_text(edge, "doing");
     const struct value *left = value_get(edge, "timeout_left");
 
     buf_fill(out, ' ', INDENT * depth);
-    buf_printf(out, "waits for %s (%s), which is %s", or_unknown(get_text(edge, "service")),
-               condition ? condition : "to be up again", or_unknown(get_text(edge, "status")));
+    buf_printf(out, "waits for %s (%s), which is %s", or_unknown(value_get_text(edge, "service")),
+               condition ? condition : "to be up again",
+               or_unknown(value_get_text(edge, "status")));
     if (doing)
         buf_printf(out, ": %s", doing);
     if (left && value_is(left, VALUE_INT))
@@ -293,15 +281,16 @@ static void print_chain(const struct value *entry, struct buf *out)
 
     for (size_t i = 0; i < list->count; i++) {
         const struct value *link = &list->items[i];
-        const char *cause = get_text(link, "cause");
+        const char *cause = value_get_text(link, "cause");
 
         buf_fill(out, ' ', INDENT * 3);
         if (cause)
-            buf_printf(out, "%s %s -> %s: %s\n", or_unknown(get_text(link, "service")),
-                       or_unknown(get_text(link, "from")), or_unknown(get_text(link, "to")), cause);
+            buf_printf(out, "%s %s -> %s: %s\n", or_unknown(value_get_text(link, "service")),
+                       or_unknown(value_get_text(link, "from")),
+                       or_unknown(value_get_text(link, "to")), cause);
         else
             buf_printf(out, "%s: so much has happened since that this is forgotten\n",
-                       or_unknown(get_text(link, "service")));
+                       or_unknown(value_get_text(link, "service")));
     }
 }
 
@@ -324,17 +313,19 @@ void why_print(const struct value *why, struct buf *out)
     const struct value_list *history = get_list(why, "history");
 
     print_now(why, out);
-    if (get_text(why, "doing"))
-        buf_printf(out, "  %s\n", get_text(why, "doing"));
+    if (value_get_text(why, "doing"))
+        buf_printf(out, "  %s\n", value_get_text(why, "doing"));
     print_waits(why, 1, out);
-    if (get_int(why, "levels") > 1)
-        buf_printf(out, "  waits through %lld levels\n", (long long)get_int(why, "levels"));
+    if (value_get_int(why, "levels", 0) > 1)
+        buf_printf(out, "  waits through %lld levels\n",
+                   (long long)value_get_int(why, "levels", 0));
     for (size_t i = 0; i < history->count; i++) {
         const struct value *entry = &history->items[i];
 
-        print_moment(or_unknown(get_text(entry, "time")), out);
-        buf_printf(out, " %s -> %s: %s\n", or_unknown(get_text(entry, "from")),
-                   or_unknown(get_text(entry, "to")), or_unknown(get_text(entry, "cause")));
+        print_moment(or_unknown(value_get_text(entry, "time")), out);
+        buf_printf(out, " %s -> %s: %s\n", or_unknown(value_get_text(entry, "from")),
+                   or_unknown(value_get_text(entry, "to")),
+                   or_unknown(value_get_text(entry, "cause")));
         print_chain(entry, out);
     }
 }

@@ -6,13 +6,6 @@
 #include "data/value.h"
 #include "state/outcome.h"
 
-static struct str text_of(const struct value *v, const char *key)
-{
-    const struct value *text = value_get(v, key);
-
-    return value_is(text, VALUE_STR) ? text->s : STR("");
-}
-
 static bool is_true(const struct value *v, const char *key)
 {
     const struct value *flag = value_get(v, key);
@@ -24,7 +17,7 @@ static bool is_true(const struct value *v, const char *key)
 static const struct value *find_machine(const struct value *record, const char *peel_id)
 {
     for (size_t i = 0; record->kind == VALUE_LIST && i < record->list->count; i++)
-        if (str_is(text_of(&record->list->items[i], "peel_id"), peel_id))
+        if (str_is(value_get_view(&record->list->items[i], "peel_id"), peel_id))
             return &record->list->items[i];
     return NULL;
 }
@@ -47,8 +40,8 @@ int bound_read(struct arena *arena, const struct value *record, const char *peel
         if (!is_true(state, "changed"))
             continue;
         diff = ARENA_NEW(arena, struct str);
-        *diff = arena_str(arena, text_of(state, "diff"));
-        map_set(&ret->changes, arena_str(arena, text_of(state, "name")), diff);
+        *diff = arena_str(arena, value_get_view(state, "diff"));
+        map_set(&ret->changes, arena_str(arena, value_get_view(state, "name")), diff);
     }
     return 0;
 }

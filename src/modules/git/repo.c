@@ -417,13 +417,6 @@ int repo_note(struct state_run *run, const struct repo *now, struct err *err)
     return state_note(run, "was", value_map(was), err);
 }
 
-static const char *text_of(const struct value *was, const char *key)
-{
-    const struct value *text = value_get(was, key);
-
-    return text && text->kind == VALUE_STR ? text->s.p : NULL;
-}
-
 static int remove_below(const char *path, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
@@ -456,7 +449,7 @@ static int remove_clone(struct state_run *run, const struct repo_args *args, str
 int repo_restore_url(struct state_run *run, const struct repo_args *args, struct err *err)
 {
     const struct value *was = state_noted(run, "was");
-    const char *url = was && was->kind == VALUE_MAP ? text_of(was, "url") : NULL;
+    const char *url = was && was->kind == VALUE_MAP ? value_get_text(was, "url") : NULL;
 
     if (!url)
         return 0;
@@ -466,7 +459,7 @@ int repo_restore_url(struct state_run *run, const struct repo_args *args, struct
 static int go_back(struct state_run *run, const struct repo_args *args, const struct value *was,
                    struct err *err)
 {
-    const char *head = text_of(was, "head"), *branch = text_of(was, "branch");
+    const char *head = value_get_text(was, "head"), *branch = value_get_text(was, "branch");
 
     if (repo_restore_url(run, args, err) < 0)
         return -1;

@@ -110,22 +110,15 @@ int mounts_note(struct state_run *run, const struct mounts_list *list,
     return state_note(run, "was", value_map(was), err);
 }
 
-static const char *text_of(const struct value *was, const char *key)
-{
-    const struct value *text = was ? value_get(was, key) : NULL;
-
-    return text && text->kind == VALUE_STR ? text->s.p : "";
-}
-
 struct mounts_entry mounts_noted(struct state_run *run, const char *folder)
 {
     const struct value *was = state_noted(run, "was");
 
     return (struct mounts_entry){ .folder = folder,
-                                  .device = text_of(was, "device"),
-                                  .type = text_of(was, "type"),
-                                  .options = text_of(was, "options"),
-                                  .super_options = text_of(was, "super") };
+                                  .device = value_get_view(was, "device").p,
+                                  .type = value_get_view(was, "type").p,
+                                  .options = value_get_view(was, "options").p,
+                                  .super_options = value_get_view(was, "super").p };
 }
 
 /* --- options --------------------------------------------------------------------------------- */

@@ -189,8 +189,8 @@ TEST(every_request_has_a_name_and_a_sound_table)
         enum request_kind kind;
         struct err err;
 
-        CHECK(params_check(request->params, &err) == 0);
-        CHECK(request_find(request->name, &kind));
+        CHECK(record_check(&request->record, &err) == 0);
+        CHECK(request_find(request->record.name, &kind));
         CHECK_INT(kind, i);
     }
     CHECK(!request_find("dance", &(enum request_kind){ 0 }));

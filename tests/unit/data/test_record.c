@@ -252,6 +252,23 @@ TEST(a_tag_tells_which_of_several_types_a_record_is)
     CHECK(!record_find_type(&v, types, 1, &which));
 }
 
+TEST(a_table_that_is_not_sound_is_found)
+{
+    const struct record_field twice[] = { part_fields[0], part_fields[0], { 0 } };
+    const struct record_field outside[] = { { .name = "x", .offset = 99, .size = 8 }, { 0 } };
+    const struct record_type bad[] = {
+        RECORD_TYPE("bad", struct part, twice, 0),
+        RECORD_TYPE("bad", struct part, outside, 0),
+    };
+    struct err err;
+
+    CHECK_INT(record_check(&thing_type, &err), 0);
+    CHECK_INT(record_check(&bad[0], &err), -1);
+    CHECK_STR(err.text, "bad: 'name' is there twice");
+    CHECK_INT(record_check(&bad[1], &err), -1);
+    CHECK_STR(err.text, "bad: 'x' is not in the struct");
+}
+
 /* --- the bytes of the fleet ----------------------------------------------------------- */
 
 struct event {

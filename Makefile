@@ -99,7 +99,8 @@ $(BINARIES): $(B)/%: $(B)/src/programs/%.o $(B)/libcore.a
 
 $(UNITS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/test.o $(B)/libcore.a
 	$(call say,link)
-	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) -lcmocka
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) $(ORACLE) -lcmocka
+$(B)/tests/unit/nats/test_oracle $(B)/bench/driver_libnats: ORACLE := -lnats
 
 $(FAULTS): $(B)/tests/faults/%: $(B)/tests/faults/%.o
 	$(call say,link)
@@ -111,7 +112,7 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 
 $(DRIVERS): $(B)/bench/%: $(B)/bench/%.o $(B)/libcore.a
 	$(call say,link)
-	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) $(ORACLE)
 
 $(B)/bench/driver_uv: $(B)/bench/driver_uv.o
 	$(call say,link)

@@ -6,9 +6,16 @@
 
 #define FIRST_CAPACITY 8 /* shrinking by 4 keeps it half full at most */
 
+/* Ids in a row are spread: else they would stand side by side, and each that is removed would have
+ * to look at all of them. */
+static size_t find_home(const struct idmap *map, uint64_t id)
+{
+    return (size_t)((id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (map->cap - 1);
+}
+
 static struct idmap_entry *find_place(const struct idmap *map, uint64_t id)
 {
-    size_t at = (size_t)id & (map->cap - 1);
+    size_t at = find_home(map, id);
 
     while (map->entries[at].id != 0 && map->entries[at].id != id)
         at = (at + 1) & (map->cap - 1);
@@ -46,7 +53,7 @@ static void close_gap(struct idmap *map, size_t gap)
     size_t mask = map->cap - 1;
 
     for (size_t at = (gap + 1) & mask; map->entries[at].id != 0; at = (at + 1) & mask) {
-        size_t home = (size_t)map->entries[at].id & mask;
+        size_t home = find_home(map, map->entries[at].id);
 
         if (((at - home) & mask) >= ((at - gap) & mask)) {
             map->entries[gap] = map->entries[at];

@@ -2,8 +2,8 @@
  * idmap - numbers that are handed out in order, and what they stand for.
  *
  * Made for ids of which most of the recent ones live: subscriptions, requests under way. A table
- * of a power of two, at most half full; an id looks for its place from its own low bits on. It
- * shrinks when it empties. Memory: the table, never what ids stand for. Threads: one.
+ * of a power of two, at most half full, that shrinks when it empties. Memory: the table, never what
+ * ids stand for. Threads: one.
  */
 #ifndef NATS_IDMAP_H
 #define NATS_IDMAP_H

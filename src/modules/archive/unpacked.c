@@ -500,6 +500,21 @@ static int read_mark(struct state_run *run, const char *folder, const char *name
     return site_read(run->arena, &site, MARK_FILE_MAX, ret, err);
 }
 
+/* A revert that was stopped after it had removed the list has left an empty folder at most. */
+static int remove_empty(struct state_run *run, struct site *folder, struct err *err)
+{
+    if (folder->info.kind == FS_FOLDER && site_rmdir(folder, err) == 0) {
+        state_say(run, "removed %s (revert)", folder->path);
+        return 0;
+    }
+    if (folder->info.kind == FS_FOLDER && err->errnum != ENOTEMPTY && err->errnum != EEXIST)
+        return -1;
+    if (folder->info.kind != FS_NONE)
+        state_say(run, "left %s: the list of what was extracted is gone", folder->path);
+    state_unchanged(run);
+    return 0;
+}
+
 /* Only what the archive brought goes, as the mark in the folder tells it. */
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
 {
@@ -517,11 +532,8 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     if (read_mark(run, removal.folder, made->s.p, &text, err) < 0 ||
         site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;
-    if (!text.p) {
-        state_say(run, "left %s: the list of what was extracted is gone", folder);
-        state_unchanged(run);
-        return 0;
-    }
+    if (!text.p)
+        return remove_empty(run, &site, err);
     (void)str_cut(&text, '\n');
     while (text.p && lines_next(&text, &line))
         add_ours(&removal, line.text);

@@ -21,6 +21,7 @@
 #include "state/module.h"
 #include "state/outcome.h"
 #include "compile/plan.h"
+#include "compile/tree.h"
 #include "state/report.h"
 #include "run/bound.h"
 #include "run/owed.h"
@@ -33,13 +34,13 @@
 /* clang-format off */
 static const struct param options[] = {
     PARAM("local",        BOOL,     ARGS, local, "work on this machine, without a master"),
-    PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states)", .kind_text = "DIR"),
-    PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings)", .kind_text = "DIR"),
+    PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states, else /srv/salt)", .kind_text = "DIR", .aliases = "file-root"),
+    PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR", .aliases = "pillar-root"),
     PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester; ~/.local/state/zester of users other than root)", .kind_text = "DIR"),
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name", .kind_text = "NAME"),
     PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
     PARAM("plan",         STR,      ARGS, plan, "do only what this dry run said: a file that --test --format json wrote", .kind_text = "FILE"),
-    PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
+    PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
     PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run after this time, with all that it started"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most so many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
@@ -47,6 +48,8 @@ static const struct param options[] = {
     PARAM("force",        BOOL,     ARGS, force, "state.revert: also what somebody else has changed since"),
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, also on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
+    PARAM("log-level",    STR,      ARGS, log_level, "as Salt's: accepted, since every message is shown", .kind_text = "LEVEL", .aliases = "l", .flags = PARAM_HIDDEN),
+    PARAM("state-output", STR,      ARGS, state_output, "as Salt's: accepted, since only changes and failures are shown in full", .kind_text = "MODE", .flags = PARAM_HIDDEN),
     { 0 },
 };
 /* clang-format on */
@@ -168,6 +171,9 @@ int local_compile(struct local *local, const struct plan **plan)
 
     if (result < 0)
         return -1;
+    if (local->session.salt_tree && !local->args->quiet)
+        (void)fprintf(stderr, "using the Salt tree %s, since there is no /srv/zester/states\n",
+                      tree_root(local->session.tree));
     told = *(*plan)->warnings;
     session_open_paths(&local->session, &told);
     session_mask_diags(&local->session, &told);
@@ -512,6 +518,12 @@ static const struct function_entry functions[] = {
 };
 /* clang-format on */
 
+/* Never suggested to somebody who mistyped something else. */
+static bool is_destructive(int (*run)(struct local *local))
+{
+    return run == state_revert || run == state_waive;
+}
+
 static void add_words(struct buf *out)
 {
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
@@ -536,7 +548,8 @@ static int unknown_function(struct local *local)
 
     suggest_init(&near, str_from(local->function));
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        suggest_offer(&near, str_from(functions[i].name));
+        if (!is_destructive(functions[i].run))
+            suggest_offer(&near, str_from(functions[i].name));
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);

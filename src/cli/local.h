@@ -28,7 +28,8 @@ struct local_args {
     struct session_options session;
     int format;
     bool local, no_color, quiet, force;
-    const char *plan; /* a file with a dry run that the run is held to; NULL */
+    const char *log_level, *state_output; /* habits of Salt's users; nothing hangs on them */
+    const char *plan;                     /* a file with a dry run that the run is held to; NULL */
 };
 
 /* Everything that a function of this command works with. */

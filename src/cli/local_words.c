@@ -105,6 +105,8 @@ const char *local_shift(struct local *local)
 struct wish_args {
     struct param_strs refs;
     const struct value *settings, *exclude;
+    const char *saltenv, *pillarenv;
+    bool queue;
 };
 
 /* clang-format off */
@@ -112,6 +114,9 @@ static const struct param wish_params[] = {
     PARAM("mods", STRS, struct wish_args, refs, "references", .aliases = "state"),
     PARAM("pillar", MAP, struct wish_args, settings, "settings that go before those of the machine", .aliases = "settings"),
     PARAM("exclude", ANY, struct wish_args, exclude, "what is left out: references, or a list with 'id: ID' and 'sls: REF'"),
+    PARAM("saltenv", STR, struct wish_args, saltenv, "the one environment: base", .default_text = "base"),
+    PARAM("pillarenv", STR, struct wish_args, pillarenv, "the same for settings", .default_text = "base"),
+    PARAM("queue", BOOL, struct wish_args, queue, "wait for another run, which is done anyway"),
     { 0 },
 };
 /* clang-format on */
@@ -155,6 +160,10 @@ int local_read_wish(struct local *local)
     if (params_decode(&local->session.arena, wish_params, &policy, &local->given, &got,
                       &local->diags) < 0)
         return -1;
+    if (strcmp(got.saltenv, "base") != 0 || strcmp(got.pillarenv, "base") != 0)
+        return diag_add(&local->diags, (struct place){ 0 },
+                        "there is no environment '%s': all files are in 'base'",
+                        strcmp(got.saltenv, "base") != 0 ? got.saltenv : got.pillarenv);
     if (got.refs.n > 0 && local->words.n > 0)
         return diag_add(&local->diags, (struct place){ 0 },
                         "references are given twice: '%s' and '%s'", local->words.p[0],

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -21,9 +22,11 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-#define SETTINGS_DIR "/srv/zester/settings"
-#define STATES_DIR   "/srv/zester/states"
-#define DATA_DIR     "/var/lib/zester"
+#define SETTINGS_DIR      "/srv/zester/settings"
+#define STATES_DIR        "/srv/zester/states"
+#define SALT_STATES_DIR   "/srv/salt"
+#define SALT_SETTINGS_DIR "/srv/pillar"
+#define DATA_DIR          "/var/lib/zester"
 
 /* A signal handler can only find what is global. */
 static struct cancel *signal_cancel;
@@ -144,16 +147,33 @@ void session_mask_diags(const struct session *session, struct diags *diags)
     mask_diags(session->host.secrets, diags);
 }
 
+static bool is_folder(const char *path)
+{
+    struct fs_info info;
+    struct err ignored;
+
+    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
+}
+
+/* What was asked for; else ours; else Salt's, when only that is there. */
+static const char *find_folder(const char *given, const char *ours, const char *salts)
+{
+    if (given)
+        return given;
+    return !is_folder(ours) && is_folder(salts) ? salts : ours;
+}
+
 static int open_tree(struct session *session, const struct session_options *options,
                      enum session_need need, struct diags *diags)
 {
-    const char *root = options->states_dir ? options->states_dir : STATES_DIR;
+    const char *root = find_folder(options->states_dir, STATES_DIR, SALT_STATES_DIR);
     struct fs_info info;
     struct err err;
 
     if (fs_stat(root, &info, &err) < 0)
         return diag_err(diags, (struct place){ 0 }, &err);
     if (info.kind == FS_FOLDER) {
+        session->salt_tree = strcmp(root, SALT_STATES_DIR) == 0 && !options->states_dir;
         session->tree = tree_new(root, &err);
         return session->tree ? 0 : diag_err(diags, (struct place){ 0 }, &err);
     }
@@ -192,7 +212,7 @@ static int learn_machine(struct session *session, const struct session_options *
 {
     const struct facts_options about = { .id = options->id };
     struct settings_options where = {
-        .folder = options->settings_dir ? options->settings_dir : SETTINGS_DIR,
+        .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
         .strict_templates = !options->lenient,
     };
     struct builtin_context salt = { .host = &session->host };

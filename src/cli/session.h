@@ -32,6 +32,7 @@ struct session {
     struct state_host host;
     struct cancel cancel;
     struct tree *tree; /* NULL: no states folder is needed */
+    bool salt_tree;    /* the folder is Salt's, found because ours is not there */
 };
 
 /* What a function needs of the machine. */

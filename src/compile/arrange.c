@@ -9,6 +9,7 @@
 #include "graph/dag.h"
 #include "graph/levels.h"
 #include "compile/dialect.h"
+#include "compile/implied.h"
 #include "compile/plan.h"
 #include "compile/written.h"
 
@@ -127,6 +128,22 @@ static void find_starts(struct arena *arena, struct plan *plan)
     plan->level_start = starts;
 }
 
+/* The graph with what is implied, less what requisites speak against. */
+static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struct levels *levels)
+{
+    struct dag *dag = make_dag(arena, plan);
+
+    while (!levels_build(arena, dag, levels)) {
+        struct cycle cycles[CYCLES_MAX];
+        const size_t n = cycle_find(arena, dag, CYCLES_MAX, cycles);
+
+        for (size_t i = 0; i < n; i++)
+            (void)implied_drop(plan, &cycles[i]); /* without it there was no cycle */
+        dag = make_dag(arena, plan);
+    }
+    return dag;
+}
+
 int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
 {
     struct dag *dag = make_dag(arena, plan);
@@ -136,11 +153,14 @@ int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
         return tell_cycles(arena, plan, dag, levels.resolved, diags);
+    if (implied_add(arena, plan))
+        dag = resolve_implied(arena, plan, &levels);
     if (written_is_needed(plan)) {
         written_order(arena, plan, dag);
-        plan->dag = dag = make_dag(arena, plan);
+        dag = make_dag(arena, plan);
         (void)levels_build(arena, dag, &levels); /* the order has no cycle */
     }
+    plan->dag = dag;
     plan->level_count = levels.count;
     for (uint32_t i = 0; i < plan->count; i++)
         plan->states[i].level = levels.of[i];

@@ -43,7 +43,8 @@ enum facts_family {
     FACTS_NETWORK = 32,
     FACTS_DISK = 64,
     FACTS_CUSTOM = 128,
-    FACTS_ALL = 255,
+    FACTS_SALT = 256, /* what Salt says of itself */
+    FACTS_ALL = 511,
 };
 
 /* All zero: everything, of this machine. */

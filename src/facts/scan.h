@@ -68,5 +68,6 @@ void facts_cpu(struct scan *scan);
 void facts_memory(struct scan *scan);
 void facts_network(struct scan *scan);
 void facts_disk(struct scan *scan);
+void facts_salt(struct scan *scan);
 
 #endif

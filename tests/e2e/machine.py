@@ -23,7 +23,7 @@ class Machine:
     COPIES = ["/etc", "/var/spool"]
     EMPTY = ["/home", "/var/mail", "/srv", "/mnt"]
     # Of the states: 'zy' for levels whose states run at once, 'sls' for Salt's written order.
-    DIALECT = "sls"
+    DIALECT = "zy"
 
     def __init__(self, root, namespace=True):
         self.root = root

@@ -57,7 +57,7 @@ def test_the_password_hash_is_never_shown(machine):
     machine.sh("useradd deploy")
     text = f"deploy: {{user.present: [{{password: '{HASH}'}}]}}"
     for words in (["--test"], []):
-        (machine.states / "case.sls").write_text(text)
+        (machine.states / "case.zy").write_text(text)
         result, _ = machine.zester("state.apply", "case", *words)
         assert HASH not in str(result) and "password hash differs" in str(result) or not words
     assert HASH in machine.run("getent", "shadow", "deploy")
@@ -188,7 +188,7 @@ b:
     for words in ("'name' is not a valid account name", "'fullname' may not hold colons", "'expire' must be days",
                   "'members' says it all"):
         assert words in said
-    assert "case.sls:6:15: 'expire' must be days" in said and "case.sls:9:16: 'members' says it all" in said, said
+    assert "case.zy:6:15: 'expire' must be days" in said and "case.zy:9:16: 'members' says it all" in said, said
 
 
 def test_info_of_users_and_groups(machine):

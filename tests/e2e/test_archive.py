@@ -222,7 +222,7 @@ def test_a_user_takes_back_folders_that_nobody_may_write_to(tmp_path):
     for path in ("app/bin", "app"):
         (tmp_path / "from" / path).chmod(0o555)
     archive = pack(machine, "tar")
-    (machine.states / "case.sls").write_text(state(machine, archive))
+    (machine.states / "case.zy").write_text(state(machine, archive))
     for folder in [tmp_path, *tmp_path.parents][:3]:
         folder.chmod(folder.stat().st_mode | 0o755)
     os.chown(tmp_path, 65534, 65534)

@@ -103,7 +103,7 @@ def test_latest_follows_a_branch_and_goes_back(machine, repo):
     looked = machine.apply(latest(machine, repo.path), "--test")["git.latest:copy"]
     assert looked["changed"] and "is behind origin" in looked["diff"]
     assert git(machine.root / "copy", "rev-parse", "HEAD") == first
-    (machine.states / "case2.sls").write_text(latest(machine, repo.path))
+    (machine.states / "case2.zy").write_text(latest(machine, repo.path))
     machine.zester("state.apply", "case2")
     assert git(machine.root / "copy", "rev-parse", "HEAD") == second
     machine.zester("state.revert", "case2")
@@ -409,7 +409,7 @@ a: {git.latest: [{name: 'ext::sh -c true', target: /x}]}
 b: {git.cloned: [{name: /x, url: '--upload-pack=touch /tmp/x'}]}
 c: {git.cloned: [{name: /x, url: u, branch: --orphan}]}
 """)
-    assert said.count("case.sls:") >= 3, said
+    assert said.count("case.zy:") >= 3, said
 
 
 @pytest.mark.parametrize("state", ["git.cloned: [{url: file:///nowhere.git}]", "git.latest: [{name: file:///nowhere.git}, {target: /srv/app}]"])

@@ -75,7 +75,7 @@ def test_the_system_locale_keeps_other_lines(machine):
 def test_the_host_name_is_set_and_taken_back(machine):
     skip_without("hostname")
     name = machine.run("hostname").strip()
-    states = machine.states / "case.sls"
+    states = machine.states / "case.zy"
     states.write_text("web7.example.org: {network.hostname: []}\n")
     # the name of a host has a namespace of its own
     run = (f"hostname before; {PROGRAM} --local --quiet --states-dir {machine.states} --data-dir {machine.root}/data "
@@ -201,7 +201,7 @@ def test_sessions_get_the_variables_as_they_were_written(machine):
     lines = machine.run("su", "root", "-s", "/bin/sh", "-c", "env").splitlines()
     assert {name: value for name, _, value in (line.partition("=") for line in lines) if name in values} == values
     said = machine.mistakes("A: {environ.setenv: [{value: 'b#c'}]}")
-    assert "case.sls:1:30: the value of 'A' may not hold '#'" in said, said
+    assert "case.zy:1:30: the value of 'A' may not hold '#'" in said, said
 
 
 def test_commands_that_come_later_have_the_variables(machine):
@@ -374,8 +374,8 @@ def test_a_requirements_file_of_the_tree_settles(venv):
 
 
 def test_options_cannot_be_smuggled_into_pip(venv):
-    assert "case.sls:" in venv.mistakes(pip_state(venv, name="--index-url=http://evil"))
-    assert "case.sls:" in venv.mistakes(pip_state(venv, pkgs=["-rfile"]))
+    assert "case.zy:" in venv.mistakes(pip_state(venv, name="--index-url=http://evil"))
+    assert "case.zy:" in venv.mistakes(pip_state(venv, pkgs=["-rfile"]))
 
 
 def test_interfaces_and_addresses(machine):

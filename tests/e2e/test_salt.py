@@ -267,3 +267,50 @@ def test_functions_that_formulas_call(machine, call, answer):
     machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: \"{{ %s }}\", allow_empty: true}]}" % call)
     machine.run("state.apply", "web", status=0)
     assert machine.read("x").strip() == answer
+
+
+# --- order that is implied, habits ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("write", ["sls", "state"])
+def test_a_first_run_succeeds_where_a_folder_is_written_behind_what_is_in_it(machine, write):
+    getattr(machine, write)("web", """
+conf: {file.managed: [{name: ROOT/app/conf, contents: x}]}
+app: {file.directory: [{name: ROOT/app}]}
+""")
+    shown = json.loads(machine.run("state.show", "web", "--format", "json", status=0).stdout)
+    assert [s["name"] for s in shown] == ["file.directory:app", "file.managed:conf"]
+    assert shown[1]["implied order"] == ["file.directory:app"]
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("app/conf") == "x\n"
+
+
+def test_implied_order_can_be_switched_off(machine):
+    machine.sls("web", """
+conf: {file.managed: [{name: ROOT/app/conf, contents: x, implied_order: false}]}
+app: {file.directory: [{name: ROOT/app}]}
+""")
+    assert names(machine.record("state.apply", "web", status=2)) == ["conf", "app"]
+
+
+def test_grains_that_formulas_compare(machine):
+    machine.sls("web", """
+x: {file.managed: [{name: ROOT/x, contents: "{{ grains.saltversioninfo[0] >= 3000 }} {{ grains.pythonversion[0] }}
+    {{ grains.saltversion is string }} {{ grains.server_id > 0 }} {{ grains.locale_info.defaultlanguage is string }}
+    {{ grains.fqdn_ip4 is sequence }}"}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x").split() == ["True", "3", "True", "True", "True", "True"]
+
+
+def test_options_and_words_of_salt_call_are_understood(machine):
+    machine.sls("web", "x: {test.nop: []}")
+    words = machine.command()
+    words[words.index("--states-dir")] = "--file-root"
+    words[words.index("--settings-dir")] = "--pillar-root"
+    machine.command = lambda *more: [*words, *more]
+    told = machine.run("--out", "json", "-l", "debug", "--state-output", "changes", "state.apply", "web", "saltenv=base",
+                       "queue=True", "pillar={a: 1}", status=0)
+    assert json.loads(told.stdout)[0]["success"]
+    assert "no environment 'dev'" in machine.run("state.apply", "web", "saltenv=dev", status=1).stderr
+    wrong = machine.run("state.event", status=1).stderr
+    assert "state.revert" not in wrong and "unknown function" in wrong

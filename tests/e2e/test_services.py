@@ -228,7 +228,7 @@ def test_a_machine_without_any_program_fails_what_needs_one_and_nothing_else(mac
     for folder in ("/etc/init.d", "/run", "/usr/local", "/usr/sbin", "/usr/bin"):
         (machine.root / "empty" / folder[1:]).mkdir(parents=True)
         hide += f"mount --bind {machine.root}/empty{folder} {folder}; "
-    (machine.states / "case.sls").write_text("toy: {service.running: []}\nnginx: {pkg.installed: []}\n"
+    (machine.states / "case.zy").write_text("toy: {service.running: []}\nnginx: {pkg.installed: []}\n"
                                              f"file: {{file.managed: [{{name: {machine.root}/made, contents: x}}]}}\n")
     words = ["--local", "--quiet", "--states-dir", machine.states, "--data-dir", machine.root / "data", "-o", "json"]
     result = machine.run("sh", "-c", f"{hide} exec {PROGRAM} {' '.join(map(str, words))} state.apply case", check=False)

@@ -98,7 +98,7 @@ def test_a_dry_run_by_salts_other_word(machine):
 
 def test_pairs_that_nobody_reads_are_refused(machine):
     assert "did you mean 'pillar'?" in machine.run("state.apply", "web", "pilar={}", status=1).stderr
-    assert "no parameter 'saltenv'" in machine.run("state.apply", "web", "saltenv=base", status=1).stderr
+    assert "no parameter 'colour'" in machine.run("state.apply", "web", "colour=red", status=1).stderr
     assert "no parameter 'x'" in machine.run("state.revert", "web", "x=1", status=1).stderr
     assert "given twice" in machine.run("state.apply", "db", "mods=web", status=1).stderr
 

@@ -74,7 +74,7 @@ f: {{mount.mounted: [{{name: /mnt/x, device: "a\\nb"}}]}}
 g: {{sysctl.present: [{{name: "a\\nb", value: 1}}]}}
 h: {{sysctl.present: [{{name: kernel.x, value: "1\\nb=2"}}]}}
 """)
-    assert said.count("case.sls:") >= 8, said
+    assert said.count("case.zy:") >= 8, said
     assert "'ip' must be an IPv4 or IPv6 address, got 'nowhere'" in said
 
 
@@ -126,7 +126,7 @@ def test_no_parameter_lets_a_line_end_through(machine, end):
 
     said = machine.mistakes("".join(f"s{i}: {{{quoted(line)}}}\n" for i, line in enumerate(ONE_LINE)))
     for number, line in enumerate(ONE_LINE, 1):
-        assert f"case.sls:{number}:" in said, line
+        assert f"case.zy:{number}:" in said, line
 
 
 def test_a_key_belongs_to_the_user_with_the_modes_sshd_wants(machine):

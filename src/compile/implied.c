@@ -1,0 +1,213 @@
+#include "compile/implied.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "compile/plan.h"
+#include "data/params.h"
+#include "data/value.h"
+#include "graph/cycle.h"
+#include "state/module.h"
+#include "sys/path.h"
+
+struct numbers {
+    VEC(uint32_t) list;
+};
+
+/* What the states of a run provide, by its name. */
+struct implying {
+    struct arena *arena;
+    struct plan *plan;
+    struct map folders, users, groups; /* struct numbers */
+    struct numbers repositories;
+    struct numbers needed; /* of the state that is looked at */
+};
+
+static bool is_called(const struct plan_state *state, const char *module)
+{
+    return strcmp(state->module->name, module) == 0;
+}
+
+static void provide(struct implying *w, struct map *map, struct str name, uint32_t state)
+{
+    void **place = map_place(map, arena_str(w->arena, name));
+    struct numbers *numbers;
+
+    if (!*place)
+        *place = ARENA_NEW(w->arena, struct numbers);
+    numbers = *place;
+    VEC_PUSH_IN(w->arena, &numbers->list, state);
+}
+
+/* What the state is about: its primary parameter, as it is given, or its ID. */
+static struct str subject(const struct plan_state *state)
+{
+    const struct param *primary = params_find_primary(state->module->params);
+
+    for (size_t i = 0; primary && i < state->body.map->count; i++) {
+        const struct value_pair *pair = &state->body.map->pairs[i];
+
+        if (param_is_called(primary, pair->key.s))
+            return pair->value.kind == VALUE_STR ? pair->value.s : (struct str){ NULL, 0 };
+    }
+    return str_from(state->id);
+}
+
+static bool is_folder(const struct plan_state *state)
+{
+    return is_called(state, "file.directory") || is_called(state, "file.symlink") ||
+           is_called(state, "file.recurse") || is_called(state, "mount.mounted");
+}
+
+static void collect(struct implying *w)
+{
+    for (uint32_t i = 0; i < w->plan->count; i++) {
+        const struct plan_state *state = &w->plan->states[i];
+        const struct str name = subject(state);
+
+        if (!name.p || name.n == 0 || state->listener)
+            continue;
+        if (is_folder(state) && name.p[0] == '/')
+            provide(w, &w->folders, str_from(path_normalise(w->arena, name.p)), i);
+        else if (is_called(state, "user.present"))
+            provide(w, &w->users, name, i);
+        else if (is_called(state, "group.present"))
+            provide(w, &w->groups, name, i);
+        else if (is_called(state, "pkgrepo.managed"))
+            VEC_PUSH_IN(w->arena, &w->repositories.list, i);
+    }
+}
+
+static void need_all(struct implying *w, const struct numbers *numbers, uint32_t state)
+{
+    for (size_t i = 0; numbers && i < numbers->list.n; i++)
+        if (numbers->list.p[i] != state)
+            VEC_PUSH_IN(w->arena, &w->needed.list, numbers->list.p[i]);
+}
+
+static void need_named(struct implying *w, const struct map *map, const struct value *name,
+                       uint32_t state)
+{
+    if (value_is(name, VALUE_STR))
+        need_all(w, map_find(map, name->s), state);
+    for (size_t i = 0; value_is(name, VALUE_LIST) && i < name->list->count; i++)
+        if (name->list->items[i].kind == VALUE_STR)
+            need_all(w, map_find(map, name->list->items[i].s), state);
+}
+
+/* All folders above a path that the run makes; a mount is one of them. */
+static void need_folders(struct implying *w, struct str path, uint32_t state)
+{
+    const char *up;
+
+    if (path.n < 2 || path.p[0] != '/' || map_count(&w->folders) == 0)
+        return;
+    for (up = path_dirname(w->arena, path_normalise(w->arena, path.p)); strcmp(up, "/") != 0;
+         up = path_dirname(w->arena, up))
+        need_all(w, map_find(&w->folders, str_from(up)), state);
+}
+
+/* A state that takes something away needs nothing of it first. */
+static bool removes(const struct plan_state *state)
+{
+    return (state->module->flags & MODULE_REMOVES) ||
+           str_ends(str_from(state->module->name), STR(".absent")) ||
+           str_ends(str_from(state->module->name), STR(".removed")) ||
+           str_ends(str_from(state->module->name), STR(".purged"));
+}
+
+static void look_at(struct implying *w, uint32_t number)
+{
+    static const char *const users[] = { "user", "owner", "runas" };
+    static const char *const groups[] = { "group", "groups", "gid", "optional_groups" };
+    const struct plan_state *state = &w->plan->states[number];
+    const struct str family = str_from(state->module->name);
+
+    for (size_t i = 0; i < ARRAY_LEN(users); i++)
+        need_named(w, &w->users, value_get(&state->body, users[i]), number);
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+        need_named(w, &w->groups, value_get(&state->body, groups[i]), number);
+    if (state->guard_user) {
+        const struct value user = value_text(state->guard_user);
+
+        need_named(w, &w->users, &user, number);
+    }
+    need_folders(w, subject(state), number);
+    if (str_starts(family, STR("pkg.")))
+        need_all(w, &w->repositories, number);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void keep_needed(struct implying *w, uint32_t state)
+{
+    const size_t n = w->needed.list.n;
+    uint32_t *kept = ARENA_ARRAY(w->arena, uint32_t, n);
+    size_t count = 0;
+
+    qsort(w->needed.list.p, n, sizeof(*w->needed.list.p), compare_numbers);
+    for (size_t i = 0; i < n; i++)
+        if (count == 0 || kept[count - 1] != w->needed.list.p[i])
+            kept[count++] = w->needed.list.p[i];
+    w->plan->states[state].requisites[REQUISITE_IMPLIED] = (struct plan_targets){ kept, count };
+}
+
+bool implied_add(struct arena *arena, struct plan *plan)
+{
+    struct implying w = {
+        .arena = arena,
+        .plan = plan,
+        .folders = MAP_INIT_IN(arena),
+        .users = MAP_INIT_IN(arena),
+        .groups = MAP_INIT_IN(arena),
+    };
+    bool found = false;
+
+    collect(&w);
+    if (map_count(&w.folders) + map_count(&w.users) + map_count(&w.groups) +
+            w.repositories.list.n ==
+        0)
+        return false;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        if (plan->states[i].no_implied || plan->states[i].listener || removes(&plan->states[i]))
+            continue;
+        w.needed.list.n = 0;
+        look_at(&w, i);
+        if (w.needed.list.n > 0)
+            keep_needed(&w, i);
+        found |= w.needed.list.n > 0;
+    }
+    return found;
+}
+
+/* The first state no longer waits for the second by implication; false when it did not. */
+static bool drop_edge(struct plan *plan, uint32_t before, uint32_t after)
+{
+    struct plan_targets *targets = &plan->states[after].requisites[REQUISITE_IMPLIED];
+    uint32_t *p = (uint32_t *)(uintptr_t)targets->p; /* which keep_needed made */
+
+    for (size_t i = 0; i < targets->n; i++)
+        if (p[i] == before) {
+            memmove(p + i, p + i + 1, (targets->n - i - 1) * sizeof(*p));
+            targets->n--;
+            return true;
+        }
+    return false;
+}
+
+bool implied_drop(struct plan *plan, const struct cycle *cycle)
+{
+    bool dropped = false;
+
+    for (uint32_t i = 0; i < cycle->n; i++)
+        dropped |= drop_edge(plan, cycle->nodes[i], cycle->nodes[(i + 1) % cycle->n]);
+    return dropped;
+}

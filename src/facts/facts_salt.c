@@ -1,0 +1,121 @@
+/* What Salt says of itself and of the system it runs in, for formulas that compare it. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/sha256.h"
+#include "facts/scan.h"
+#include "sys/fs.h"
+
+/* The release whose documentation state files are read by. */
+#define SALT_MAJOR 3007
+#define SALT_MINOR 1
+/* The one of its Python. */
+#define PYTHON_MAJOR 3
+#define PYTHON_MINOR 10
+#define PYTHON_MICRO 14
+
+static void add_versions(struct scan *scan)
+{
+    struct value_list *salt = scan_add_list(scan, scan->facts, "saltversioninfo");
+    struct value_list *python = scan_add_list(scan, scan->facts, "pythonversion");
+
+    scan_add_text(scan, scan->facts, "saltversion",
+                  str_from(arena_printf(scan->arena, "%d.%d", SALT_MAJOR, SALT_MINOR)));
+    value_list_push(scan->arena, salt, value_int(SALT_MAJOR));
+    value_list_push(scan->arena, salt, value_int(SALT_MINOR));
+    value_list_push(scan->arena, python, value_int(PYTHON_MAJOR));
+    value_list_push(scan->arena, python, value_int(PYTHON_MINOR));
+    value_list_push(scan->arena, python, value_int(PYTHON_MICRO));
+    scan_push_text(scan, python, STR("final"));
+    value_list_push(scan->arena, python, value_int(0));
+}
+
+/* libsystemd-shared-252.so tells the version, without asking systemd. */
+static struct str systemd_version(const struct scan *scan, const char *folder)
+{
+    static const char prefix[] = "libsystemd-shared-";
+    struct fs_names names = { .list = VEC_INIT };
+    struct err ignored;
+
+    if (fs_list(scan->arena, arena_printf(scan->arena, "%s/%s", scan->root, folder), &names,
+                &ignored) < 0)
+        return (struct str){ NULL, 0 };
+    VEC_EACH (&names.list, name) {
+        struct str rest = str_from(*name);
+
+        if (!str_starts(rest, str_from(prefix)))
+            continue;
+        rest = str_from_offset(rest, sizeof(prefix) - 1);
+        return str_cut(&rest, '.');
+    }
+    return (struct str){ NULL, 0 };
+}
+
+static void add_systemd(struct scan *scan)
+{
+    static const char *const folders[] = { "usr/lib/systemd", "lib/systemd",
+                                           "usr/lib/x86_64-linux-gnu/systemd",
+                                           "usr/lib/aarch64-linux-gnu/systemd" };
+    struct value_map *map;
+
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        const struct str version = systemd_version(scan, folders[i]);
+
+        if (version.n == 0)
+            continue;
+        map = scan_add_map(scan, scan->facts, "systemd");
+        scan_add_text(scan, map, "version", version);
+        scan_add_text(scan, map, "features", STR(""));
+        return;
+    }
+}
+
+static void add_locale(struct scan *scan)
+{
+    const char *lang = getenv("LANG");
+    struct str rest = str_from(lang && lang[0] ? lang : "C");
+    const struct str language = str_cut(&rest, '.');
+    struct value_map *map = scan_add_map(scan, scan->facts, "locale_info");
+
+    scan_add_text(scan, map, "defaultlanguage", language);
+    scan_add_text(scan, map, "defaultencoding", rest.p ? rest : STR("unknown"));
+    scan_add_text(scan, map, "detectedencoding", rest.p ? rest : STR("ascii"));
+}
+
+/* A number that stays with the id. */
+static void add_server_id(struct scan *scan)
+{
+    const struct value key = value_text("id");
+    const struct value *id = value_map_find(scan->facts, &key);
+    unsigned char digest[SHA256_SIZE];
+
+    if (!id || id->kind != VALUE_STR)
+        return;
+    sha256(id->s.p, id->s.n, digest);
+    scan_add_int(scan, scan->facts, "server_id",
+                 (int64_t)(digest[28] & 0x7f) << 24 | (int64_t)digest[29] << 16 |
+                     (int64_t)digest[30] << 8 | digest[31]);
+}
+
+/* The addresses by which others reach the machine under its full name. */
+static void add_addresses(struct scan *scan, const char *from, const char *to, const char *own)
+{
+    const struct value key = value_text(from);
+    const struct value *all = value_map_find(scan->facts, &key);
+    struct value_list *list = scan_add_list(scan, scan->facts, to);
+
+    for (size_t i = 0; all && all->kind == VALUE_LIST && i < all->list->count; i++)
+        if (all->list->items[i].kind == VALUE_STR &&
+            !str_starts(all->list->items[i].s, str_from(own)))
+            value_list_push(scan->arena, list, all->list->items[i]);
+}
+
+void facts_salt(struct scan *scan)
+{
+    add_versions(scan);
+    add_systemd(scan);
+    add_locale(scan);
+    add_server_id(scan);
+    add_addresses(scan, "ipv4", "fqdn_ip4", "127.");
+    add_addresses(scan, "ipv6", "fqdn_ip6", "::1");
+}

@@ -66,7 +66,7 @@ def test_files_of_the_system_are_read(machine):
 
 
 def test_keys_of_a_user_are_listed(machine):
-    machine.sh("useradd -m -u 4300 ada; mkdir /home/ada/.ssh")
+    machine.sh("useradd -m -u 4300 ada; install -d -o ada -m 700 /home/ada/.ssh")
     machine.path("/home/ada/.ssh/authorized_keys").write_text(
         '# mine\nno-pty,from="10.0.0.0/8" ssh-ed25519 AAAAC3one ada@home\nnot a key\n')
     assert call(machine, "ssh.auth_keys", "ada") == [

@@ -183,7 +183,7 @@ def test_a_choice_by_hand_is_given_up_and_comes_back(machine):
 def test_variables_of_the_environment(machine):
     path = machine.path("/etc/environment")
     path.write_text("# mine\nPATH=/bin\nOLD=1\n")
-    machine.settles("vars: {environ.setenv: [{value: {EDITOR: vim, OLD: null, PATH: '/bin:/usr/bin'}}]}")
+    machine.settles("vars: {environ.setenv: [{permanent: true}, {value: {EDITOR: vim, OLD: null, PATH: '/bin:/usr/bin'}}]}")
     assert path.read_text() == "# mine\nPATH=/bin:/usr/bin\nEDITOR=vim\n"
     machine.revert()
     assert path.read_text() == "# mine\nPATH=/bin\nOLD=1\n"
@@ -197,7 +197,7 @@ def test_sessions_get_the_variables_as_they_were_written(machine):
         pytest.skip("su does not read /etc/environment here")
     machine.path("/etc/environment").write_text("")
     values = {"ONE": "'a'", "TWO": '"open', "THREE": "it's b", "FOUR": "  blanks ", "FIVE": 'x"y"'}
-    machine.settles(f"many: {{environ.setenv: [{{value: {json.dumps(values)}}}]}}")
+    machine.settles(f"many: {{environ.setenv: [{{permanent: true}}, {{value: {json.dumps(values)}}}]}}")
     lines = machine.run("su", "root", "-s", "/bin/sh", "-c", "env").splitlines()
     assert {name: value for name, _, value in (line.partition("=") for line in lines) if name in values} == values
     said = machine.mistakes("A: {environ.setenv: [{value: 'b#c'}]}")
@@ -224,7 +224,7 @@ def test_a_host_that_does_not_answer_is_told_and_a_wrong_fingerprint_is_a_mistak
     skip_without("ssh-keyscan")
     text = "127.0.0.1: {ssh_known_hosts.present: [{port: 1}, {timeout: 1}, {fingerprint: '%s'}]}"
     failed = machine.apply(text % ("SHA256:" + "A" * 43))["ssh_known_hosts.present:127.0.0.1"]
-    assert failed["error"].startswith("127.0.0.1 at port 1 within 1 s"), failed
+    assert failed["error"].startswith("no host key received from 127.0.0.1 at port 1 within 1 s"), failed
     assert "'fingerprint' must be SHA256:..., or hexadecimal digits, got 'xx'" in machine.mistakes(text % "xx")
     machine.apply(text % ":".join(["ab"] * 16))
 

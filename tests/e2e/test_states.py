@@ -847,7 +847,7 @@ def test_a_closed_pipe_is_no_mistake_of_ours_but_a_full_disk_is(machine):
         assert run.wait() == 0
     with open("/dev/full", "w") as full:
         result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert result.returncode == 1 and "cannot write to standard output" in result.stderr
+    assert result.returncode == 2 and "cannot write to standard output" in result.stderr
 
 
 def test_a_misspelt_option_before_a_command_gets_a_suggestion():

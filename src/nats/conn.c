@@ -290,6 +290,7 @@ static void keep_info(struct nats_conn *conn, const struct nats_info *info)
     memcpy(conn->server_name, info->server_name.p, info->server_name.n);
     conn->server_name[info->server_name.n] = '\0';
     conn->version = info->version;
+    conn->is_clustered = info->cluster.n > 0;
     conn->max_payload = info->max_payload;
     nats_servers_discover(&conn->servers, info->urls, info->url_count,
                           server ? (server->tls_name ? server->tls_name : server->host) : NULL);
@@ -688,6 +689,11 @@ int nats_conn_version(const struct nats_conn *conn)
 const char *nats_conn_server(const struct nats_conn *conn)
 {
     return conn->server_name ? conn->server_name : "";
+}
+
+bool nats_conn_is_clustered(const struct nats_conn *conn)
+{
+    return conn->is_clustered;
 }
 
 size_t nats_conn_max_payload(const struct nats_conn *conn)

@@ -109,6 +109,8 @@ enum nats_conn_state nats_conn_state(const struct nats_conn *conn);
 int nats_conn_version(const struct nats_conn *conn);
 /* Name of the server, "" before the first connection. */
 const char *nats_conn_server(const struct nats_conn *conn);
+/* Is the server one of a cluster? False before the first connection. */
+bool nats_conn_is_clustered(const struct nats_conn *conn);
 /* The largest message, headers included. */
 size_t nats_conn_max_payload(const struct nats_conn *conn);
 struct loop *nats_conn_loop(const struct nats_conn *conn);

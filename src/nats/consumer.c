@@ -55,9 +55,11 @@ static const struct nats_field fields[] = {
 /* clang-format on */
 
 struct op {
+    struct nats_js js;
     struct arena arena;
     const char *stream, *name;
-    struct value asked; /* a map when there is something to compare */
+    struct value asked;               /* a map when there is something to compare */
+    const struct nats_error *refusal; /* of what was asked; it is being explained; or NULL */
     nats_consumer_fn *fn;
     void *self;
 };
@@ -71,20 +73,59 @@ static void finish(struct op *op, const struct nats_error *error,
     arena_done(&arena); /* the operation is in it */
 }
 
+static int send_info(struct op *op, nats_js_fn *fn, struct err *err)
+{
+    return nats_js_call(&op->js,
+                        arena_printf(&op->arena, "CONSUMER.INFO.%s.%s", op->stream, op->name),
+                        STR(""), fn, op, err);
+}
+
+static void fail(struct op *op, const struct nats_error *error)
+{
+    struct nats_error why = *error;
+
+    nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
+    finish(op, &why, NULL);
+}
+
+/* The server refused to change the one that is there: say what would have changed. */
+static void on_refused(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct op *op = self;
+    struct nats_error why = *op->refusal, difference;
+
+    if (!error &&
+        nats_fields_compare(fields, &op->asked, value_get(reply, "config"), &difference) < 0)
+        nats_error_wrap(&why, "%s", difference.text);
+    fail(op, &why);
+}
+
+static void explain_refusal(struct op *op, const struct nats_error *error)
+{
+    struct nats_error *refusal = ARENA_NEW(&op->arena, struct nats_error);
+    struct err err;
+
+    *refusal = *error;
+    op->refusal = refusal;
+    if (send_info(op, on_refused, &err) < 0)
+        fail(op, error);
+}
+
 static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct op *op = self;
     const struct value *config = value_get(reply, "config");
     struct nats_error why;
-    bool failed = error != NULL;
 
-    if (error)
-        why = *error;
-    else if (op->asked.kind == VALUE_MAP)
-        failed = nats_fields_compare(fields, &op->asked, config, &why) < 0;
-    if (failed) {
-        nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
-        finish(op, &why, NULL);
+    if (error) {
+        if (error->fault == NATS_FAULT_REFUSED && op->asked.kind == VALUE_MAP)
+            explain_refusal(op, error);
+        else
+            fail(op, error);
+        return;
+    }
+    if (op->asked.kind == VALUE_MAP && nats_fields_compare(fields, &op->asked, config, &why) < 0) {
+        fail(op, &why);
         return;
     }
     finish(
@@ -111,12 +152,13 @@ static int check_names(const char *stream, const char *name, struct err *err)
     return 0;
 }
 
-static struct op *new_op(const char *stream, const char *name, nats_consumer_fn *fn, void *self)
+static struct op *new_op(const struct nats_js *js, const char *stream, const char *name,
+                         nats_consumer_fn *fn, void *self)
 {
     struct arena arena = ARENA_INIT;
     struct op *op = ARENA_NEW(&arena, struct op);
 
-    *op = (struct op){ .fn = fn, .self = self };
+    *op = (struct op){ .js = *js, .fn = fn, .self = self };
     op->stream = arena_strdup(&arena, stream);
     op->name = arena_strdup(&arena, name);
     op->arena = arena;
@@ -158,7 +200,7 @@ int nats_consumer_ensure(const struct nats_js *js, const char *stream,
 
     if (check_names(stream, config->name, err) < 0)
         return -1;
-    op = new_op(stream, config->name, fn, self);
+    op = new_op(js, stream, config->name, fn, self);
     if (nats_fields_print(fields, &whole, nats_conn_version(js->conn), &text, err) < 0 ||
         json_decode(&op->arena, buf_view(&text), &op->asked, err) < 0 ||
         send_create(js, op, config->durable, buf_view(&text), err) < 0)
@@ -173,9 +215,8 @@ int nats_consumer_info(const struct nats_js *js, const char *stream, const char 
 
     if (check_names(stream, name, err) < 0)
         return -1;
-    op = new_op(stream, name, fn, self);
-    if (nats_js_call(js, arena_printf(&op->arena, "CONSUMER.INFO.%s.%s", stream, name), STR(""),
-                     on_answer, op, err) < 0)
+    op = new_op(js, stream, name, fn, self);
+    if (send_info(op, on_answer, err) < 0)
         return give_up(op, err);
     return 0;
 }

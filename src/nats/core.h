@@ -74,6 +74,7 @@ struct nats_conn {
     char *nonce; /* to be signed, during the login */
     int version;
     size_t max_payload;
+    bool is_clustered;
 
     struct idmap subs; /* by sid */
     uint64_t next_sid;

@@ -141,6 +141,8 @@ static void show(const struct value *v, struct buf *out)
 int nats_fields_compare(const struct nats_field *table, const struct value *asked,
                         const struct value *got, struct nats_error *error)
 {
+    AUTO_BUF struct buf text = BUF_INIT(NATS_ERROR_TEXT_SIZE);
+
     for (const struct nats_field *field = table; field->name; field++) {
         const struct value *want = value_path(asked, str_from(field->name), '.');
         const struct value *have = value_path(got, str_from(field->name), '.');
@@ -150,10 +152,11 @@ int nats_fields_compare(const struct nats_field *table, const struct value *aske
             continue;
         show(want, &want_text);
         show(have, &have_text);
-        nats_error_set(error, NATS_FAULT_DIFFERS, 0, "'%s': asked for %s, the server has %s",
-                       field->name, want ? buf_text(&want_text) : "the default",
-                       buf_text(&have_text));
-        return -1;
+        buf_printf(&text, "%s'%s': asked for %s, the server has %s", text.n > 0 ? ", " : "",
+                   field->name, want ? buf_text(&want_text) : "the default", buf_text(&have_text));
     }
-    return 0;
+    if (text.n == 0)
+        return 0;
+    nats_error_set(error, NATS_FAULT_DIFFERS, 0, "%s", buf_text(&text));
+    return -1;
 }

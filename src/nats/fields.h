@@ -52,8 +52,8 @@ struct nats_field {
  * when it is not known, is too old for a field that is set; the error names it. */
 int nats_fields_print(const struct nats_field *table, const void *config, int version,
                       struct buf *out, struct err *err);
-/* `asked` is what nats_fields_print wrote, as a value. Returns -1 with NATS_FAULT_DIFFERS and the
- * first field that differs, with both values. */
+/* `asked` is what nats_fields_print wrote, as a value. Returns -1 with NATS_FAULT_DIFFERS and
+ * the fields that differ, each with both values. */
 int nats_fields_compare(const struct nats_field *table, const struct value *asked,
                         const struct value *got, struct nats_error *error);
 

@@ -63,7 +63,8 @@ struct op {
     struct nats_js js;
     struct arena arena;
     enum plan plan;
-    bool sent; /* ENSURE: the create or update; what comes then counts */
+    bool sent;              /* ENSURE: the create or update; what comes then counts */
+    const char *difference; /* ENSURE: why there is an update, with both values; or NULL */
     const char *name;
     struct str body;    /* the configuration */
     struct value asked; /* the same as a value; a map unless INFO */
@@ -127,6 +128,8 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
             send_change(op, "CREATE");
             return;
         }
+        if (op->difference && error->fault == NATS_FAULT_REFUSED)
+            nats_error_wrap(&why, "%s", op->difference);
         nats_error_wrap(&why, "stream '%s'", op->name);
         finish(op, &why, NULL);
         return;
@@ -134,6 +137,7 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
     read_info(reply, &info);
     if (op->plan != PLAN_INFO && nats_fields_compare(fields, &op->asked, info.config, &why) < 0) {
         if (op->plan == PLAN_ENSURE && !op->sent) {
+            op->difference = arena_strdup(&op->arena, why.text);
             send_change(op, "UPDATE");
             return;
         }

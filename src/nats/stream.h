@@ -55,7 +55,7 @@ int nats_stream_create(const struct nats_js *js, const struct nats_stream_config
                        nats_stream_fn *fn, void *self, struct err *err);
 int nats_stream_update(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
-/* Create it, or update one that differs. */
+/* Create it, or update one that differs. What cannot be updated fails with both values. */
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
 int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn *fn, void *self,

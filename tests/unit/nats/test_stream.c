@@ -62,7 +62,8 @@ TEST(a_stream_that_differs_is_refused_by_create_and_changed_by_ensure)
     JS_WAIT(&world, &outcome,
             nats_stream_ensure(&world.js, &config, js_on_stream, &outcome, &world.scene.err));
     CHECK_INT(outcome.error.fault, NATS_FAULT_REFUSED); /* no server changes that */
-    CHECK_HAS(outcome.error.text, "stream 'E': JetStream: ");
+    CHECK_HAS(outcome.error.text,
+              "stream 'E': 'storage': asked for \"file\", the server has \"memory\": ");
     js_scene_end(&world);
 }
 

@@ -1,0 +1,282 @@
+#include "bus/store.h"
+
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "nats/consumer.h"
+#include "nats/error.h"
+#include "nats/js.h"
+#include "nats/kv.h"
+#include "nats/object.h"
+#include "nats/stream.h"
+
+#define SECOND      INT64_C(1000000000)
+#define MINUTE      (60 * SECOND)
+#define DAY         (24 * 60 * MINUTE)
+#define WEEK        (7 * DAY)
+#define GIB         (INT64_C(1) << 30)
+#define AUTO_START  3 /* replicas to begin with */
+#define AUTO_SINGLE 1
+
+/* err_code of a cluster that has not so many servers. */
+#define NO_SUITABLE_PEERS 10005
+
+/* --- the tables --------------------------------------------------------------------- */
+
+static const char *const event_subjects[] = { "zester.event.>" };
+static const char *const job_subjects[] = { "zester.job.>" };
+
+static const struct nats_stream_config streams[] = {
+    {
+        .name = STORE_EVENTS,
+        .description = "Reactor event log",
+        .subjects = { event_subjects, ARRAY_LEN(event_subjects) },
+        .max_age = WEEK,
+        .max_bytes = GIB,
+        .max_msgs = 1000000,
+        .duplicate_window = 2 * MINUTE,
+    },
+    {
+        .name = STORE_JOB_EVENTS,
+        .description = "Full job event log for replay and audit",
+        .subjects = { job_subjects, ARRAY_LEN(job_subjects) },
+        .max_age = WEEK,
+        .duplicate_window = 2 * MINUTE,
+    },
+};
+
+/* clang-format off */
+static const struct nats_kv_config buckets[] = {
+    [STORE_FACTS]             = { "facts", "Peel fact data (system information)", .history = 5 },
+    [STORE_SETTINGS_FILES]    = { "settings-files", "Raw .zy template files for peel-side rendering", .history = 3 },
+    [STORE_SECRETS]           = { "secrets", "Per-peel encrypted sensitive values", .history = 3 },
+    [STORE_BASKET]            = { "basket", "Peel-to-peel data sharing", .history = 1 },
+    [STORE_JOBS]              = { "jobs", "Job specs and status tracking", .history = 10, .ttl = WEEK },
+    [STORE_JOB_RETURNS]       = { "job-returns", "Per-peel job execution results", .history = 1, .ttl = WEEK },
+    [STORE_MASTER_HEARTBEAT]  = { "master-heartbeat", "Master instance heartbeats for liveness detection", .history = 1, .ttl = 15 * SECOND },
+    [STORE_PEEL_HEARTBEAT]    = { "peel-heartbeat", "Peel liveness heartbeats", .history = 1, .ttl = 30 * SECOND },
+    [STORE_LEASES]            = { "leases", "Advisory leader leases for single-publisher work", .history = 1, .ttl = 15 * SECOND },
+    [STORE_ENROLLMENTS]       = { "enrollments", "Peel enrollment records and state", .history = 10 },
+    [STORE_ENROLL_CHALLENGES] = { "enroll-challenges", "Short-lived enrollment challenge nonces", .history = 1, .ttl = 5 * MINUTE, .memory = true },
+    [STORE_STATE_FILES]       = { "state-files", "Raw .zy state files for peel-side caching", .history = 3 },
+    [STORE_REACTOR_FILES]     = { "reactor-files", "Reactor rule files (master-only; no peel JWT grants)", .history = 3 },
+    [STORE_MASTER_SETTINGS]   = { "master-settings", "Sealed settings tree for standby masters", .history = 1 },
+};
+/* clang-format on */
+_Static_assert(ARRAY_LEN(buckets) == STORE_BUCKETS, "every bucket has a row");
+
+static const struct nats_objects_config objects[] = {
+    { STORE_FILES, "Files too large for one value, in chunks", .ttl = 0 },
+};
+
+static const struct {
+    const char *stream;
+    struct nats_consumer_config config;
+} consumers[] = {
+    {
+        STORE_EVENTS,
+        {
+            .name = STORE_REACTOR,
+            .durable = true,
+            .description = "Zester reactor event consumer",
+            .deliver = NATS_DELIVER_NEW,
+            .filter_subject = "zester.event.>",
+            .ack_wait = 60 * SECOND,
+            .max_deliver = 5,
+            .max_ack_pending = 64,
+        },
+    },
+    {
+        STORE_JOB_EVENTS,
+        {
+            .name = STORE_SCHEDULE,
+            .durable = true,
+            .filter_subject = "zester.job.*.schedule.*",
+            .ack_wait = 30 * SECOND,
+            .max_deliver = 5,
+        },
+    },
+};
+
+const char *store_bucket_name(enum store_bucket bucket)
+{
+    return buckets[bucket].bucket;
+}
+
+int64_t store_bucket_ttl(enum store_bucket bucket)
+{
+    return buckets[bucket].ttl;
+}
+
+/* --- making it so ------------------------------------------------------------------- */
+
+#define BUCKETS_AT   ARRAY_LEN(streams)
+#define OBJECTS_AT   (BUCKETS_AT + ARRAY_LEN(buckets))
+#define CONSUMERS_AT (OBJECTS_AT + ARRAY_LEN(objects))
+#define ITEMS        (CONSUMERS_AT + ARRAY_LEN(consumers))
+
+struct ensure;
+
+/* A row of one of the tables. */
+struct item {
+    struct ensure *home;
+    size_t number;       /* over all tables */
+    int64_t replicas;    /* of the attempt under way */
+    const char *problem; /* NULL: none */
+};
+
+struct ensure {
+    struct arena arena;
+    struct nats_js js;
+    bool is_auto; /* replicas: fewer are tried when there are not enough servers */
+    bool has_begun_consumers;
+    size_t pending;
+    store_fn *fn;
+    void *self;
+    struct item items[ITEMS];
+};
+
+static void on_ensured(void *self, const struct nats_error *error);
+
+static void on_stream(void *self, const struct nats_error *error,
+                      const struct nats_stream_info *info)
+{
+    (void)info;
+    on_ensured(self, error);
+}
+
+static void on_consumer(void *self, const struct nats_error *error,
+                        const struct nats_consumer_info *info)
+{
+    (void)info;
+    on_ensured(self, error);
+}
+
+static int send_item(struct item *item, struct err *err)
+{
+    const struct nats_js *js = &item->home->js;
+    size_t n = item->number;
+
+    if (n < BUCKETS_AT) {
+        struct nats_stream_config config = streams[n];
+
+        config.replicas = item->replicas;
+        return nats_stream_ensure(js, &config, on_stream, item, err);
+    }
+    if (n < OBJECTS_AT) {
+        struct nats_kv_config config = buckets[n - BUCKETS_AT];
+
+        config.replicas = item->replicas;
+        return nats_kv_ensure(js, &config, on_ensured, item, err);
+    }
+    if (n < CONSUMERS_AT) {
+        struct nats_objects_config config = objects[n - OBJECTS_AT];
+
+        config.replicas = item->replicas;
+        return nats_objects_ensure(js, &config, on_ensured, item, err);
+    }
+    /* A consumer has as many replicas as its stream. */
+    return nats_consumer_ensure(js, consumers[n - CONSUMERS_AT].stream,
+                                &consumers[n - CONSUMERS_AT].config, on_consumer, item, err);
+}
+
+static void begin_item(struct item *item)
+{
+    struct err err;
+
+    item->home->pending++;
+    if (send_item(item, &err) == 0)
+        return;
+    item->home->pending--;
+    item->problem = arena_strdup(&item->home->arena, err.text);
+}
+
+static void begin_items(struct ensure *ensure, size_t from, size_t to)
+{
+    ensure->pending++; /* ours: nothing ends before all have begun */
+    for (size_t i = from; i < to; i++)
+        begin_item(&ensure->items[i]);
+    ensure->pending--;
+}
+
+static void finish(struct ensure *ensure)
+{
+    struct arena arena = ensure->arena;
+    const char *problems[ITEMS];
+    struct store_result result = { .problems = problems };
+
+    for (size_t i = 0; i < ITEMS; i++)
+        if (ensure->items[i].problem)
+            problems[result.problem_count++] = ensure->items[i].problem;
+    ensure->fn(ensure->self, &result);
+    arena_done(&arena); /* `ensure` is in it */
+}
+
+/* Streams first, then the consumers of those. */
+static void go_on(struct ensure *ensure)
+{
+    if (ensure->pending == 0 && !ensure->has_begun_consumers) {
+        ensure->has_begun_consumers = true;
+        begin_items(ensure, CONSUMERS_AT, ITEMS);
+    }
+    if (ensure->pending == 0)
+        finish(ensure);
+}
+
+/* How many to try next after the server has said that there are not so many; 0: it is final. A
+ * stream that has so many already was not asked to change, so a server that is down costs none. */
+static int64_t next_replicas(const struct item *item, const struct nats_error *error)
+{
+    if (!item->home->is_auto || item->number >= CONSUMERS_AT || item->replicas <= AUTO_SINGLE)
+        return 0;
+    return error->code == NO_SUITABLE_PEERS ? item->replicas - 1 : 0;
+}
+
+static void on_ensured(void *self, const struct nats_error *error)
+{
+    struct item *item = self;
+    struct ensure *ensure = item->home;
+    int64_t fewer = error ? next_replicas(item, error) : 0;
+
+    ensure->pending--;
+    if (fewer > 0) {
+        item->replicas = fewer;
+        begin_item(item);
+    } else if (error) {
+        item->problem = arena_strdup(&ensure->arena, error->text);
+    }
+    go_on(ensure);
+}
+
+int store_ensure(const struct nats_js *js, const struct store_options *options, store_fn *fn,
+                 void *self, struct err *err)
+{
+    struct arena arena = ARENA_INIT;
+    int64_t start = nats_conn_is_clustered(js->conn) ? AUTO_START : AUTO_SINGLE;
+    struct ensure *ensure;
+
+    if (options->replicas < 0 || options->replicas > STORE_REPLICAS_MAX)
+        return err_set(err, ERR_INVALID, "replicas must be 0 (automatic) to %d, not %" PRId64,
+                       STORE_REPLICAS_MAX, options->replicas);
+    ensure = ARENA_NEW(&arena, struct ensure);
+    *ensure = (struct ensure){
+        .arena = arena, .js = *js, .is_auto = options->replicas == 0, .fn = fn, .self = self
+    };
+    for (size_t i = 0; i < ITEMS; i++)
+        ensure->items[i] = (struct item){
+            .home = ensure,
+            .number = i,
+            .replicas = ensure->is_auto ? start : options->replicas,
+        };
+    begin_items(ensure, 0, CONSUMERS_AT);
+    if (ensure->pending > 0)
+        return 0;
+    /* Nothing could be sent at all: the first reason is everybody's. */
+    err_set(err, ERR_CANCELED, "%s", ensure->items[0].problem);
+    arena = ensure->arena;
+    arena_done(&arena);
+    return -1;
+}

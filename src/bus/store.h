@@ -1,0 +1,70 @@
+/*
+ * store - what the fleet keeps in JetStream: streams, consumers, buckets, as rows of tables.
+ *
+ *     store_ensure(&js, &(struct store_options){ .replicas = 0 }, on_ready, self, err);
+ *
+ * Every master ensures all of it when it starts: what is missing is made, what differs is changed.
+ * What cannot be changed (the storage of a stream, the start of a consumer) is a problem with both
+ * values; nothing is ever deleted, so an operator decides. Several masters may do it at once.
+ *
+ * Without an explicit number of replicas there are as many as the cluster has servers for, three at
+ * most. A server that is down does not make them fewer.
+ *
+ * Memory: a result is valid during its callback. Threads: the loop's.
+ */
+#ifndef BUS_STORE_H
+#define BUS_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct nats_js;
+
+enum store_bucket {
+    STORE_FACTS,
+    STORE_SETTINGS_FILES,
+    STORE_SECRETS,
+    STORE_BASKET,
+    STORE_JOBS,
+    STORE_JOB_RETURNS,
+    STORE_MASTER_HEARTBEAT,
+    STORE_PEEL_HEARTBEAT,
+    STORE_LEASES,
+    STORE_ENROLLMENTS,
+    STORE_ENROLL_CHALLENGES,
+    STORE_STATE_FILES,
+    STORE_REACTOR_FILES,
+    STORE_MASTER_SETTINGS,
+};
+#define STORE_BUCKETS (STORE_MASTER_SETTINGS + 1)
+
+#define STORE_EVENTS     "events"     /* stream of events */
+#define STORE_JOB_EVENTS "job-events" /* stream of what happens to jobs */
+#define STORE_FILES      "files"      /* bucket of objects: files too large for a value */
+#define STORE_REACTOR    "reactor"    /* consumer of events, shared by all masters */
+#define STORE_SCHEDULE   "schedule-results"
+
+#define STORE_REPLICAS_MAX 5
+
+/* The name of a bucket. */
+const char *store_bucket_name(enum store_bucket bucket);
+/* How long an entry of it lives, in nanoseconds; 0: for ever. */
+int64_t store_bucket_ttl(enum store_bucket bucket);
+
+struct store_options {
+    int64_t replicas; /* 0: as many as there are servers, three at most */
+};
+
+struct store_result {
+    const char *const *problems; /* each names what it is about; in the order of the tables */
+    size_t problem_count;
+};
+typedef void store_fn(void *self, const struct store_result *result);
+
+/* Over a connection that stands. `fn` is called once, also when the connection is freed meanwhile.
+ * Fails with ERR_INVALID for a number of replicas that cannot be. */
+int store_ensure(const struct nats_js *js, const struct store_options *options, store_fn *fn,
+                 void *self, struct err *err);
+
+#endif

@@ -673,6 +673,8 @@ void nats_conn_free(struct nats_conn *conn)
         return;
     nats_error_set(&error, NATS_FAULT_CANCELED, 0, "the connection is closed");
     close_conn(conn, &error);
+    while (conn->listeners)
+        nats_unlisten(conn, conn->listeners);
     nats_hub_bury(conn->hub, &conn->grave, bury);
 }
 

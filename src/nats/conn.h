@@ -98,7 +98,7 @@ enum nats_conn_state {
 struct nats_conn *nats_conn_new(struct nats_hub *hub, const struct nats_options *options,
                                 struct err *err);
 /* End it now. Requests and other operations under way call back with NATS_FAULT_CANCELED, then
- * subscriptions are gone. NULL is fine. */
+ * subscriptions and listeners are forgotten. NULL is fine. */
 void nats_conn_free(struct nats_conn *conn);
 /* Unsubscribe, let what is on its way arrive, send everything, then close; NATS_EVENT_CLOSED comes
  * at the end. At once when there is no connection. */

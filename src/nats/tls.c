@@ -111,10 +111,9 @@ static int identify(SSL_CTX *context, const struct nats_tls_options *options, st
     return 0;
 }
 
-struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err *err)
+static SSL_CTX *new_context(const struct nats_tls_options *options, struct err *err)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    struct nats_tls *tls;
 
     if (!context || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
         fail(err, "TLS", NULL);
@@ -130,9 +129,30 @@ struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err
         SSL_CTX_free(context);
         return NULL;
     }
+    return context;
+}
+
+struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err *err)
+{
+    SSL_CTX *context = new_context(options, err);
+    struct nats_tls *tls;
+
+    if (!context)
+        return NULL;
     tls = mem_zalloc(sizeof(*tls));
     tls->context = context;
     return tls;
+}
+
+int nats_tls_change(struct nats_tls *tls, const struct nats_tls_options *options, struct err *err)
+{
+    SSL_CTX *context = new_context(options, err);
+
+    if (!context)
+        return -1;
+    SSL_CTX_free(tls->context); /* sessions that use it keep it */
+    tls->context = context;
+    return 0;
 }
 
 void nats_tls_free(struct nats_tls *tls)

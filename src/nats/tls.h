@@ -27,6 +27,9 @@ struct nats_tls_options {
 /* NULL and an error that names the file. */
 struct nats_tls *nats_tls_new(const struct nats_tls_options *options, struct err *err);
 void nats_tls_free(struct nats_tls *tls);
+/* Use these from the next handshake on; what stands goes on as it is. On failure nothing changes.
+ */
+int nats_tls_change(struct nats_tls *tls, const struct nats_tls_options *options, struct err *err);
 
 /* For the transport. */
 struct ssl_ctx_st *nats_tls_context(struct nats_tls *tls);

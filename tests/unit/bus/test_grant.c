@@ -4,15 +4,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "bus/identity.h"
-#include "bus/server_conf.h"
-#include "enroll/ca.h"
+#include "bus/fleet.h"
 #include "nats/creds.h"
 #include "nats/scene.h"
-#include "nats/server.h"
 #include "nats/tls.h"
 #include "sys/chance.h"
-#include "sys/fs.h"
 #include "wire/subject.h"
 #include "test.h"
 
@@ -63,11 +59,11 @@ TEST(a_peel_may_write_its_own_and_nothing_of_others)
 
 /* --- every row, against a real server ------------------------------------------------ */
 
-/* A server as `zester nats-auth init` sets it up, and a peel that logs in to it. */
+/* A server, and a peel that logs in to it. */
 struct fleet {
     struct scene scene;
+    struct fleet_server server;
     struct arena arena;
-    struct server server;
     struct nats_tls *tls;
     struct watched peel;
     struct nats_creds creds;
@@ -84,67 +80,28 @@ static int copy_creds(void *self, struct nats_creds *ret_creds, struct err *err)
     return 0;
 }
 
-static void write_file(const char *path, struct str text)
-{
-    struct err err;
-
-    CHECK_INT(fs_replace(path, text, NULL, &err), 0);
-}
-
-static void start_server(struct fleet *fleet, const struct identity *identity)
-{
-    static const char *address = "127.0.0.1";
-    AUTO_BUF struct buf text = BUF_INIT(1 << 20);
-    AUTO_CA struct ca ca = { 0 };
-    const char *dir = arena_printf(&fleet->arena, "%s/ca", test_folder());
-    const struct certificate_spec spec = {
-        .name = "nats", .ips = { 1, &address }, .now = clock_wall() / CLOCK_SECOND, .days = 1
-    };
-    struct server_conf conf = { .name = "test", .host = "127.0.0.1" };
-    struct ca_leaf leaf;
-    struct err err;
-
-    fleet->server = server_new("");
-    CHECK_INT(ca_init(dir, spec.now, &err), 0);
-    CHECK_INT(ca_open(&fleet->arena, dir, &ca, &err), 0);
-    CHECK_INT(ca_issue(&ca, &spec, &fleet->arena, &leaf, &err), 0);
-    conf.port = fleet->server.port;
-    conf.cert_file = arena_printf(&fleet->arena, "%s/crt", dir);
-    conf.key_file = arena_printf(&fleet->arena, "%s/key", dir);
-    conf.store_dir = arena_printf(&fleet->arena, "%s/js", fleet->server.folder);
-    write_file(conf.cert_file, leaf.chain_pem);
-    write_file(conf.key_file, leaf.key_pem);
-    CHECK_INT(server_conf_print(&text, &conf, identity, &err), 0);
-    write_file(fleet->server.config, buf_view(&text));
-    fleet->tls = nats_tls_new(&(struct nats_tls_options){ .ca_pem = ca.root_pem }, &err);
-    CHECK(fleet->tls != NULL);
-    server_start(&fleet->server);
-}
-
 static void fleet_begin(struct fleet *fleet)
 {
     unsigned char seed[ED25519_SEED_SIZE];
     char public_key[NATS_NKEY_TEXT_SIZE];
-    const char *url, *jwt;
-    struct identity identity;
+    const char *jwt;
     struct nats_nkey account;
     struct err err;
     int64_t now = clock_wall() / CLOCK_SECOND;
 
     *fleet = (struct fleet){ .arena = ARENA_INIT };
     scene_begin(&fleet->scene);
-    CHECK_INT(identity_make(&fleet->arena, now, &identity, &err), 0);
-    start_server(fleet, &identity);
+    fleet_start(&fleet->server);
+    fleet->tls = nats_tls_new(&(struct nats_tls_options){ .ca_pem = fleet->server.root_pem }, &err);
+    CHECK(fleet->tls != NULL);
     chance_bytes(seed, sizeof(seed));
     nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
     nats_nkey_print_public(&fleet->creds.key, public_key);
-    CHECK_INT(nats_nkey_parse_seed(str_trim(identity.files[IDENTITY_ACCOUNT_SEED]), &account, &err),
-              0);
+    CHECK_INT(identity_read_key(fleet->server.auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
     CHECK_INT(identity_issue_peel(&fleet->arena, &account, PEEL, public_key, now, &jwt, &err), 0);
     fleet->creds.jwt = mem_strdup(jwt);
-    url = arena_printf(&fleet->arena, "tls://127.0.0.1:%d", fleet->server.port);
     watched_start(&fleet->scene, &fleet->peel,
-                  &(struct nats_options){ .servers = &url,
+                  &(struct nats_options){ .servers = &fleet->server.url,
                                           .server_count = 1,
                                           .tls = fleet->tls,
                                           .creds = copy_creds,
@@ -159,7 +116,7 @@ static void fleet_end(struct fleet *fleet)
 {
     nats_conn_free(fleet->peel.conn);
     scene_end(&fleet->scene);
-    server_stop(&fleet->server, SIGKILL);
+    fleet_stop(&fleet->server);
     nats_tls_free(fleet->tls);
     nats_creds_done(&fleet->creds);
     arena_done(&fleet->arena);

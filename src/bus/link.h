@@ -1,0 +1,46 @@
+/*
+ * link - a connection to the servers of the fleet, from what a configuration says.
+ *
+ *     link_new(hub, &(struct link_options){ .urls = "tls://a:4222,tls://b:4222", ... }, err)
+ *     nats_listen(link_conn(link), ...) ... link_free(link)
+ *
+ * TLS only: an address without tls:// is refused. Whom to trust: the file of the options, else that
+ * of NATS_CA_FILE, else <auth_dir>/nats-ca.crt, else the CAs of the system. That file and the
+ * credentials are read again for each attempt to connect, so that replacing a file is enough to
+ * renew them. Replies come to the inbox that the credentials grant.
+ *
+ * Memory: texts are copied. Threads: the loop's.
+ */
+#ifndef BUS_LINK_H
+#define BUS_LINK_H
+
+#include <stdint.h>
+
+struct err;
+struct link;
+struct nats_conn;
+struct nats_hub;
+
+#define LINK_URL_DEFAULT "tls://nats:4222"
+#define LINK_CA_VARIABLE "NATS_CA_FILE"
+#define LINK_CA_FILE     "nats-ca.crt"
+#define LINK_CA_MAX      ((size_t)1 << 20)
+
+struct link_options {
+    const char *urls;     /* separated by commas */
+    const char *ca_file;  /* NULL or "": see above */
+    const char *auth_dir; /* NULL: none */
+    const char *creds_file;
+    const char *name;      /* shown by the server's monitoring */
+    unsigned attempts_max; /* in a row without success, then it is closed; 0: for ever */
+};
+
+/* NULL and an error for what can never work: addresses, a CA or credentials that cannot be read. */
+struct link *link_new(struct nats_hub *hub, const struct link_options *options, struct err *err);
+/* NULL is fine. */
+void link_free(struct link *link);
+struct nats_conn *link_conn(const struct link *link);
+/* The name of the user in the credentials: a peel's id. */
+const char *link_user(const struct link *link);
+
+#endif

@@ -74,7 +74,7 @@ struct ours {
     struct nats_listener listener;
     struct nats_publisher *publisher;
     struct nats_puller *puller;
-    uint64_t count, sent, acked, got, lost, back;
+    uint64_t count, sent, acked, got, back;
     uint64_t revision;
     bool connected;
     struct err err;
@@ -352,8 +352,9 @@ static void on_idler(struct nats_listener *listener, const struct nats_event *ev
 {
     struct ours *ours = container_of(listener, struct idler, listener)->ours;
 
-    ours->back += event->kind == NATS_EVENT_CONNECTED;
-    ours->lost += event->kind == NATS_EVENT_DISCONNECTED;
+    if (event->kind != NATS_EVENT_CONNECTED)
+        return;
+    ours->back++;
     if (ours->back == ours->count || ours->back == 2 * ours->count)
         loop_stop(ours->loop);
 }

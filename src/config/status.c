@@ -1,39 +1,48 @@
 #include "config/status.h"
 
-#include "base/mem.h"
-
 enum trait { RUNNING = 1, ACTIVE = 2, TERMINAL = 4 };
 
 /* clang-format off */
-static const struct {
-    const char *name;
-    unsigned traits;
-} statuses[] = {
-    [STATUS_STOPPED]    = { "stopped",    TERMINAL },
-    [STATUS_WAITING]    = { "waiting",    ACTIVE },
-    [STATUS_STARTING]   = { "starting",   ACTIVE },
-    [STATUS_RUNNING]    = { "running",    ACTIVE | RUNNING },
-    [STATUS_HEALTHY]    = { "healthy",    ACTIVE | RUNNING },
-    [STATUS_UNHEALTHY]  = { "unhealthy",  ACTIVE | RUNNING },
-    [STATUS_STOPPING]   = { "stopping",   ACTIVE },
-    [STATUS_RESTARTING] = { "restarting", ACTIVE },
-    [STATUS_EXITED]     = { "exited",     TERMINAL },
-    [STATUS_KILLED]     = { "killed",     TERMINAL },
-    [STATUS_FAILED]     = { "failed",     TERMINAL },
-    [STATUS_SKIPPED]    = { "skipped",    0 },
+const char *const status_words[STATUSES] = {
+    [STATUS_STOPPED]    = "stopped",
+    [STATUS_WAITING]    = "waiting",
+    [STATUS_STARTING]   = "starting",
+    [STATUS_RUNNING]    = "running",
+    [STATUS_HEALTHY]    = "healthy",
+    [STATUS_UNHEALTHY]  = "unhealthy",
+    [STATUS_STOPPING]   = "stopping",
+    [STATUS_RESTARTING] = "restarting",
+    [STATUS_EXITED]     = "exited",
+    [STATUS_KILLED]     = "killed",
+    [STATUS_FAILED]     = "failed",
+    [STATUS_SKIPPED]    = "skipped",
+};
+
+static const unsigned traits[STATUSES] = {
+    [STATUS_STOPPED]    = TERMINAL,
+    [STATUS_WAITING]    = ACTIVE,
+    [STATUS_STARTING]   = ACTIVE,
+    [STATUS_RUNNING]    = ACTIVE | RUNNING,
+    [STATUS_HEALTHY]    = ACTIVE | RUNNING,
+    [STATUS_UNHEALTHY]  = ACTIVE | RUNNING,
+    [STATUS_STOPPING]   = ACTIVE,
+    [STATUS_RESTARTING] = ACTIVE,
+    [STATUS_EXITED]     = TERMINAL,
+    [STATUS_KILLED]     = TERMINAL,
+    [STATUS_FAILED]     = TERMINAL,
+    [STATUS_SKIPPED]    = 0,
 };
 /* clang-format on */
-_Static_assert(ARRAY_LEN(statuses) == STATUSES, "every status has a name");
 
 const char *status_name(enum status status)
 {
-    return statuses[status].name;
+    return status_words[status];
 }
 
 int status_parse(struct str name, enum status *ret)
 {
     for (size_t i = 0; i < STATUSES; i++)
-        if (str_is(name, statuses[i].name)) {
+        if (str_is(name, status_words[i])) {
             *ret = (enum status)i;
             return 0;
         }
@@ -42,15 +51,15 @@ int status_parse(struct str name, enum status *ret)
 
 bool status_is_running(enum status status)
 {
-    return statuses[status].traits & RUNNING;
+    return traits[status] & RUNNING;
 }
 
 bool status_is_active(enum status status)
 {
-    return statuses[status].traits & ACTIVE;
+    return traits[status] & ACTIVE;
 }
 
 bool status_is_terminal(enum status status)
 {
-    return statuses[status].traits & TERMINAL;
+    return traits[status] & TERMINAL;
 }

@@ -24,7 +24,8 @@ enum status {
 };
 #define STATUSES (STATUS_SKIPPED + 1)
 
-/* "running" */
+/* "running", by status: for tables of records. */
+extern const char *const status_words[STATUSES];
 const char *status_name(enum status status);
 /* -1 when the word is none. */
 int status_parse(struct str name, enum status *ret);

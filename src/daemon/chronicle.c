@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "data/json.h"
-#include "data/value.h"
+#include "data/record.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "sys/fd.h"
@@ -21,10 +21,45 @@
 
 /* --- writing ---------------------------------------------------------------------------- */
 
-static void set(struct arena *arena, struct value_map *map, const char *key, struct value v)
-{
-    value_map_set(arena, map, value_text(key), v);
-}
+/* A line of the file. */
+struct chronicle_link {
+    const char *service;
+    uint64_t number;
+};
+
+struct chronicle_line {
+    const char *service, *cause;
+    uint64_t number;
+    enum status from, to;
+    int64_t time; /* wall, nanoseconds */
+    bool has_by;
+    struct chronicle_link by; /* the change of another service that caused it */
+};
+
+/* clang-format off */
+#define STATUS(key, field) RECORD(key, WORD, ARGS, field, RECORD_REQUIRED, .words = status_words, .word_count = STATUSES)
+#define ARGS struct chronicle_link
+static const struct record_field link_fields[] = {
+    RECORD("service", TEXT, ARGS, service, RECORD_REQUIRED),
+    RECORD("number",  INT,  ARGS, number,  RECORD_REQUIRED),
+    { 0 },
+};
+static const struct record_type link_type = RECORD_TYPE("link", ARGS, link_fields, 0);
+#undef ARGS
+#define ARGS struct chronicle_line
+static const struct record_field line_fields[] = {
+    RECORD("service", TEXT,   ARGS, service, RECORD_REQUIRED),
+    RECORD("number",  INT,    ARGS, number,  RECORD_REQUIRED),
+    STATUS("from", from),
+    STATUS("to", to),
+    RECORD("time",    INT,    ARGS, time,    RECORD_REQUIRED, RECORD_RANGE(0, INT64_MAX)),
+    RECORD("cause",   TEXT,   ARGS, cause,   RECORD_REQUIRED),
+    RECORD("by",      STRUCT, ARGS, by,      RECORD_OMIT, RECORD_GIVEN(ARGS, has_by), .inner = &link_type),
+    { 0 },
+};
+static const struct record_type line_type = RECORD_TYPE("change", ARGS, line_fields, 0);
+#undef ARGS
+/* clang-format on */
 
 static const char *name_of(const struct chronicle *chronicle, uint32_t service)
 {
@@ -35,22 +70,23 @@ static void print_entry(const struct chronicle *chronicle, uint32_t service,
                         const struct history_entry *entry, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_map *map = value_map_new(&arena, 7), *by = value_map_new(&arena, 2);
-    struct value line = value_map(map);
+    struct chronicle_line line = {
+        .service = name_of(chronicle, service),
+        .number = entry->number,
+        .from = entry->from,
+        .to = entry->to,
+        .time = entry->wall,
+        .cause = entry->cause,
+        .has_by = entry->by.given,
+    };
+    struct value v;
     struct err ignored; /* only a full buffer, and this one has no limit */
 
-    set(&arena, map, "service", value_text(name_of(chronicle, service)));
-    set(&arena, map, "number", value_int((int64_t)entry->number));
-    set(&arena, map, "from", value_text(status_name(entry->from)));
-    set(&arena, map, "to", value_text(status_name(entry->to)));
-    set(&arena, map, "time", value_int(entry->wall));
-    set(&arena, map, "cause", value_text(entry->cause));
-    if (entry->by.given) {
-        set(&arena, by, "service", value_text(name_of(chronicle, entry->by.service)));
-        set(&arena, by, "number", value_int((int64_t)entry->by.number));
-        set(&arena, map, "by", value_map(by));
-    }
-    (void)json_print(out, &line, JSON_STYLE_COMPACT, &ignored);
+    if (line.has_by)
+        line.by =
+            (struct chronicle_link){ name_of(chronicle, entry->by.service), entry->by.number };
+    v = record_value(&arena, &line_type, &line);
+    (void)json_print(out, &v, JSON_STYLE_COMPACT, &ignored);
     buf_add_char(out, '\n');
 }
 
@@ -166,39 +202,17 @@ static struct history_page *find_page(struct reading *reading, struct str name)
     return page;
 }
 
-static bool read_status(const struct value *line, const char *key, enum status *ret)
+static void read_line(struct reading *reading, const struct chronicle_line *line)
 {
-    const struct value *v = value_get(line, key);
+    struct history_entry entry = {
+        .from = line->from, .to = line->to, .number = line->number, .wall = line->time
+    };
 
-    return v && value_is(v, VALUE_STR) && status_parse(v->s, ret) == 0;
-}
-
-static bool read_number(const struct value *map, const char *key, int64_t *ret)
-{
-    const struct value *v = map ? value_get(map, key) : NULL;
-
-    if (!v || !value_is(v, VALUE_INT) || v->i < 0)
-        return false;
-    *ret = v->i;
-    return true;
-}
-
-static void read_line(struct reading *reading, const struct value *line)
-{
-    const struct value *service = value_get(line, "service"), *cause = value_get(line, "cause");
-    const struct value *by = value_get(line, "by"), *other = by ? value_get(by, "service") : NULL;
-    struct history_entry entry = { 0 };
-    int64_t number, link;
-
-    if (!service || !value_is(service, VALUE_STR) || !cause || !value_is(cause, VALUE_STR) ||
-        !read_status(line, "from", &entry.from) || !read_status(line, "to", &entry.to) ||
-        !read_number(line, "number", &number) || !read_number(line, "time", &entry.wall))
-        return;
-    entry.number = (uint64_t)number;
-    if (other && value_is(other, VALUE_STR) && read_number(by, "number", &link))
+    if (line->has_by)
         entry.by =
-            (struct history_link){ true, find_page(reading, other->s)->place, (uint64_t)link };
-    history_put(find_page(reading, service->s)->history, &entry, cause->s.p);
+            (struct history_link){ true, find_page(reading, str_from(line->by.service))->place,
+                                   line->by.number };
+    history_put(find_page(reading, str_from(line->service))->history, &entry, line->cause);
 }
 
 int chronicle_load(struct arena *arena, const char *folder, struct history_book *ret_book,
@@ -213,10 +227,12 @@ int chronicle_load(struct arena *arena, const char *folder, struct history_book 
         return -1;
     while (text.p && text.n > 0) {
         AUTO_ARENA struct arena scratch = ARENA_INIT;
-        struct value line;
+        struct chronicle_line line;
+        struct value v;
 
         row = str_cut(&text, '\n');
-        if (json_decode(&scratch, row, &line, &ignored) == 0 && value_is(&line, VALUE_MAP))
+        if (json_decode(&scratch, row, &v, &ignored) == 0 &&
+            record_read(&scratch, &line_type, 0, &v, &line, &ignored) == 0)
             read_line(&reading, &line);
     }
     *ret_book = (struct history_book){ .pages = reading.pages.p, .count = reading.pages.n };

@@ -5,52 +5,89 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/json.h"
+#include "data/record.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/signals.h"
 
-static void add(struct arena *arena, struct value_map *map, const char *key, struct value v)
+/* A service as the file has it: what is derived from its record is written and not read. */
+struct stored_service {
+    const char *name;
+    struct service_record record;
+    const char *signal_name, *skip_reason, *fail_reason, *stop_reason;
+};
+
+struct stored {
+    VEC(struct stored_service) services;
+    bool config_initialized;
+    int64_t snapshot_time;
+    uid_t owner_uid;
+    gid_t owner_gid;
+};
+
+/* clang-format off */
+#define ARGS struct stored_service
+static const struct record_field service_fields[] = {
+    RECORD("name",                        TEXT, ARGS, name,                          RECORD_REQUIRED),
+    RECORD("status",                      WORD, ARGS, record.status,                 RECORD_REQUIRED, .words = status_words, .word_count = STATUSES),
+    RECORD("pid",                         INT,  ARGS, record.pid,                    RECORD_NIL, RECORD_RANGE(0, INT32_MAX)),
+    RECORD("started_at",                  INT,  ARGS, record.started_at,             RECORD_NIL, .unit = CLOCK_SECOND),
+    RECORD("stopped_at",                  INT,  ARGS, record.stopped_at,             RECORD_NIL, .unit = CLOCK_SECOND),
+    RECORD("health_check_failures",       INT,  ARGS, record.check_failures,         0),
+    RECORD("exit_code",                   INT,  ARGS, record.exit_code,              0, RECORD_GIVEN(ARGS, record.has_exit_code)),
+    RECORD("signal",                      INT,  ARGS, record.signal,                 RECORD_NIL, RECORD_RANGE(0, INT32_MAX)),
+    RECORD("signal_name",                 TEXT, ARGS, signal_name,                   RECORD_NIL),
+    RECORD("initialized",                 BOOL, ARGS, record.initialized,            0),
+    RECORD("skip_reason",                 TEXT, ARGS, skip_reason,                   RECORD_NIL),
+    RECORD("fail_reason",                 TEXT, ARGS, fail_reason,                   RECORD_NIL),
+    RECORD("stop_reason",                 TEXT, ARGS, stop_reason,                   RECORD_NIL),
+    RECORD("restart_count",               INT,  ARGS, record.restarts,               0),
+    RECORD("restart_count_since_healthy", INT,  ARGS, record.restarts_since_healthy, 0),
+    RECORD("was_healthy",                 BOOL, ARGS, record.was_healthy,            0),
+    { 0 },
+};
+static const struct record_type service_type = RECORD_TYPE("service", ARGS, service_fields, 0);
+/* The same without the name, for those who show it under its name. */
+static const struct record_type shown_type = RECORD_TYPE("service", ARGS, service_fields + 1, 0);
+#undef ARGS
+#define ARGS struct stored
+static const struct record_field stored_fields[] = {
+    RECORD("services",           NAMED, ARGS, services,           RECORD_REQUIRED, .inner = &service_type),
+    RECORD("config_initialized", BOOL,  ARGS, config_initialized, 0),
+    RECORD("snapshot_time",      INT,   ARGS, snapshot_time,      RECORD_NIL, RECORD_RANGE(0, INT64_MAX)),
+    RECORD("owner_uid",          INT,   ARGS, owner_uid,          0),
+    RECORD("owner_gid",          INT,   ARGS, owner_gid,          0),
+    { 0 },
+};
+static const struct record_type stored_type = RECORD_TYPE("state", ARGS, stored_fields, 0);
+/* clang-format on */
+
+static const char *reason_for(enum status wanted, const struct service_record *record,
+                              const char *reason)
 {
-    value_map_append(arena, map, value_text(key), v);
+    return record->status == wanted && reason && reason[0] ? reason : NULL;
 }
 
-static struct value seconds(int64_t ns)
+static struct stored_service to_stored(const char *name, const struct service_record *record,
+                                       const char *reason)
 {
-    return ns > 0 ? value_int(ns / CLOCK_SECOND) : value_null();
-}
-
-static struct value reason_for(enum status wanted, const struct service_record *record,
-                               const char *reason)
-{
-    if (record->status != wanted || !reason || !reason[0])
-        return value_null();
-    return value_text(reason);
+    return (struct stored_service){
+        .name = name,
+        .record = *record,
+        .signal_name = record->signal > 0 ? signal_name(record->signal) : NULL,
+        .skip_reason = reason_for(STATUS_SKIPPED, record, reason),
+        .fail_reason = reason_for(STATUS_FAILED, record, reason),
+        .stop_reason = reason_for(STATUS_STOPPED, record, reason),
+    };
 }
 
 struct value record_service_value(struct arena *arena, const struct service_record *record,
                                   const char *reason)
 {
-    struct value_map *map = value_map_new(arena, 16);
-    const char *signal = record->signal > 0 ? signal_name(record->signal) : NULL;
+    const struct stored_service stored = to_stored(NULL, record, reason);
 
-    add(arena, map, "status", value_text(status_name(record->status)));
-    add(arena, map, "pid", record->pid > 0 ? value_int(record->pid) : value_null());
-    add(arena, map, "started_at", seconds(record->started_at));
-    add(arena, map, "stopped_at", seconds(record->stopped_at));
-    add(arena, map, "health_check_failures", value_int(record->check_failures));
-    add(arena, map, "exit_code",
-        record->has_exit_code ? value_int(record->exit_code) : value_null());
-    add(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
-    add(arena, map, "signal_name", signal ? value_text(signal) : value_null());
-    add(arena, map, "initialized", value_bool(record->initialized));
-    add(arena, map, "skip_reason", reason_for(STATUS_SKIPPED, record, reason));
-    add(arena, map, "fail_reason", reason_for(STATUS_FAILED, record, reason));
-    add(arena, map, "stop_reason", reason_for(STATUS_STOPPED, record, reason));
-    add(arena, map, "restart_count", value_int(record->restarts));
-    add(arena, map, "restart_count_since_healthy", value_int(record->restarts_since_healthy));
-    add(arena, map, "was_healthy", value_bool(record->was_healthy));
-    return value_map(map);
+    return record_value(arena, &shown_type, &stored);
 }
 
 void record_settle(struct record_service *service)
@@ -63,109 +100,47 @@ void record_settle(struct record_service *service)
     service->reason = SERVICE_LOST;
 }
 
-/* --- printing ------------------------------------------------------------------------- */
+/* --- printing and reading --------------------------------------------------------------- */
 
 int record_print(struct buf *out, const struct record *record, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_map *whole = value_map_new(&arena, 8);
-    struct value_map *services = value_map_new(&arena, record->services.n);
+    struct stored stored = {
+        .config_initialized = record->config_initialized,
+        .snapshot_time = record->snapshot_time,
+        .owner_uid = record->owner_uid,
+        .owner_gid = record->owner_gid,
+    };
     struct value v;
 
     VEC_EACH (&record->services, service)
-        add(&arena, services, service->name,
-            record_service_value(&arena, &service->record, service->reason));
-    add(&arena, whole, "services", value_map(services));
-    add(&arena, whole, "config_initialized", value_bool(record->config_initialized));
-    add(&arena, whole, "snapshot_time",
-        record->snapshot_time > 0 ? value_int(record->snapshot_time) : value_null());
-    add(&arena, whole, "owner_uid", value_int(record->owner_uid));
-    add(&arena, whole, "owner_gid", value_int(record->owner_gid));
-    v = value_map(whole);
+        VEC_PUSH_IN(&arena, &stored.services,
+                    to_stored(service->name, &service->record, service->reason));
+    v = record_value(&arena, &stored_type, &stored);
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
-}
-
-/* --- reading -------------------------------------------------------------------------- */
-
-static int64_t get_int(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_INT) && v->i >= 0 ? v->i : 0;
-}
-
-static bool get_bool(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_BOOL) && v->b;
-}
-
-static const char *get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return v && value_is(v, VALUE_STR) ? v->s.p : NULL;
-}
-
-/* Seconds that cannot be nanoseconds are no time that a daemon wrote. */
-static int64_t get_time(const struct value *map, const char *key)
-{
-    int64_t s = get_int(map, key);
-
-    return s > INT64_MAX / CLOCK_SECOND ? 0 : s * CLOCK_SECOND;
-}
-
-static int read_service(const char *name, const struct value *v, struct record_service *ret,
-                        struct err *err)
-{
-    const char *status = get_text(v, "status"), *reason = get_text(v, "skip_reason");
-    const struct value *code = value_get(v, "exit_code");
-
-    *ret = (struct record_service){ .name = name };
-    if (!status || status_parse(str_from(status), &ret->record.status) < 0)
-        return err_set(err, ERR_INVALID, "service '%s' has no status", name);
-    reason = reason ? reason : get_text(v, "fail_reason");
-    ret->reason = reason ? reason : get_text(v, "stop_reason");
-    ret->record.pid = (pid_t)get_int(v, "pid");
-    ret->record.started_at = get_time(v, "started_at");
-    ret->record.stopped_at = get_time(v, "stopped_at");
-    ret->record.has_exit_code = code && value_is(code, VALUE_INT);
-    ret->record.exit_code = ret->record.has_exit_code ? (int)code->i : 0;
-    ret->record.signal = (int)get_int(v, "signal");
-    ret->record.restarts = (uint32_t)get_int(v, "restart_count");
-    ret->record.restarts_since_healthy = (uint32_t)get_int(v, "restart_count_since_healthy");
-    ret->record.check_failures = (uint32_t)get_int(v, "health_check_failures");
-    ret->record.initialized = get_bool(v, "initialized");
-    ret->record.was_healthy = get_bool(v, "was_healthy");
-    return 0;
 }
 
 int record_parse(struct arena *arena, struct str text, struct record *ret_record, struct err *err)
 {
-    const struct value *services;
     struct record record = { 0 };
+    struct stored stored;
     struct value whole;
 
-    if (json_decode(arena, text, &whole, err) < 0)
+    if (json_decode(arena, text, &whole, err) < 0 ||
+        record_read(arena, &stored_type, 0, &whole, &stored, err) < 0)
         return -1;
-    services = value_get(&whole, "services");
-    if (!services || !value_is(services, VALUE_MAP))
-        return err_set(err, ERR_INVALID, "'services' is missing");
-    for (size_t i = 0; i < services->map->count; i++) {
-        const struct value_pair *pair = &services->map->pairs[i];
-        struct record_service service;
+    VEC_EACH (&stored.services, service) {
+        const char *reason = service->skip_reason   ? service->skip_reason
+                             : service->fail_reason ? service->fail_reason
+                                                    : service->stop_reason;
 
-        if (!value_is(&pair->key, VALUE_STR))
-            return err_set(err, ERR_INVALID, "a service without a name");
-        if (read_service(pair->key.s.p, &pair->value, &service, err) < 0)
-            return -1;
-        VEC_PUSH_IN(arena, &record.services, service);
+        VEC_PUSH_IN(arena, &record.services,
+                    ((struct record_service){ service->name, service->record, reason }));
     }
-    record.config_initialized = get_bool(&whole, "config_initialized");
-    record.snapshot_time = get_int(&whole, "snapshot_time");
-    record.owner_uid = (uid_t)get_int(&whole, "owner_uid");
-    record.owner_gid = (gid_t)get_int(&whole, "owner_gid");
+    record.config_initialized = stored.config_initialized;
+    record.snapshot_time = stored.snapshot_time;
+    record.owner_uid = stored.owner_uid;
+    record.owner_gid = stored.owner_gid;
     *ret_record = record;
     return 0;
 }

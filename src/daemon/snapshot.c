@@ -8,6 +8,7 @@
 #include "daemon/chronicle.h"
 #include "daemon/record.h"
 #include "data/json.h"
+#include "data/record.h"
 #include "config/environment.h"
 #include "config/resolve.h"
 #include "sys/fs.h"
@@ -124,7 +125,7 @@ static const struct environment *read_env(struct arena *arena, const struct valu
     struct err ignored; /* what is no pair was none when it was written */
 
     environment_init(env, arena);
-    for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {
+    for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list->count; i++) {
         struct str pair = read_pair(arena, &list->list->items[i]);
 
         if (pair.p)
@@ -135,26 +136,48 @@ static const struct environment *read_env(struct arena *arena, const struct valu
 
 /* --- snapshots ------------------------------------------------------------------------- */
 
+struct stored {
+    struct str config;
+    const char *config_path, *config_dir;
+    int64_t snapshot_time;
+    struct value env, flags;
+    uid_t owner_uid;
+    gid_t owner_gid;
+};
+
+/* clang-format off */
+#define ARGS struct stored
+static const struct record_field stored_fields[] = {
+    RECORD("config",        STRING, ARGS, config,        RECORD_REQUIRED),
+    RECORD("config_path",   TEXT,   ARGS, config_path,   RECORD_REQUIRED),
+    RECORD("config_dir",    TEXT,   ARGS, config_dir,    0),
+    RECORD("snapshot_time", INT,    ARGS, snapshot_time, 0, .fallback = -1),
+    RECORD("kepler_env",    ANY,    ARGS, env,           0),
+    RECORD("kepler_flags",  ANY,    ARGS, flags,         0),
+    RECORD("owner_uid",     INT,    ARGS, owner_uid,     RECORD_REQUIRED),
+    RECORD("owner_gid",     INT,    ARGS, owner_gid,     RECORD_REQUIRED),
+    { 0 },
+};
+/* clang-format on */
+static const struct record_type stored_type = RECORD_TYPE("snapshot", ARGS, stored_fields, 0);
+
 int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
                   const struct value *flags, int64_t time, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(SNAPSHOT_MAX);
-    const struct value_pair pairs[] = {
-        { value_text("config"), value_str(config->text) },
-        { value_text("config_path"), value_text(config->path) },
-        { value_text("config_dir"), value_text(config->folder) },
-        { value_text("snapshot_time"), value_int(time) },
-        { value_text("kepler_env"), env_value(&arena, env) },
-        { value_text("kepler_flags"), *flags },
-        { value_text("owner_uid"), value_int(config->owner.uid) },
-        { value_text("owner_gid"), value_int(config->owner.gid) },
+    const struct stored stored = {
+        .config = config->text,
+        .config_path = config->path,
+        .config_dir = config->folder,
+        .snapshot_time = time,
+        .env = env_value(&arena, env),
+        .flags = *flags,
+        .owner_uid = config->owner.uid,
+        .owner_gid = config->owner.gid,
     };
-    struct value_map *map = value_map_new(&arena, ARRAY_LEN(pairs));
-    struct value whole = value_map(map);
+    const struct value whole = record_value(&arena, &stored_type, &stored);
 
-    for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
-        value_map_set(&arena, map, pairs[i].key, pairs[i].value);
     if (json_print(&text, &whole, JSON_STYLE_PRETTY, err) < 0)
         return err_wrap(err, "keep a snapshot of '%s'", config->path);
     buf_add_char(&text, '\n');
@@ -164,20 +187,13 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
                       err);
 }
 
-static int64_t read_id(const struct value *whole, const char *key)
-{
-    const struct value *v = value_get(whole, key);
-
-    return v && value_is(v, VALUE_INT) ? v->i : -1;
-}
-
 int snapshot_load(struct arena *arena, const char *folder, const struct snapshot **ret_snapshot,
                   struct err *err)
 {
     struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
     const char *file = path_join(arena, folder, SNAPSHOT_FILE);
-    const struct value *text, *path;
-    struct value *whole = ARENA_NEW(arena, struct value);
+    struct stored *stored = ARENA_NEW(arena, struct stored);
+    struct value whole;
     struct str bytes;
 
     *ret_snapshot = NULL;
@@ -185,21 +201,17 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
         return -1;
     if (!bytes.p)
         return 0;
-    if (json_decode(arena, bytes, whole, err) < 0)
+    if (json_decode(arena, bytes, &whole, err) < 0 ||
+        record_read(arena, &stored_type, 0, &whole, stored, err) < 0)
         return err_wrap(err, "read '%s'", file);
-    text = value_get(whole, "config");
-    path = value_get(whole, "config_path");
-    if (!text || !value_is(text, VALUE_STR) || !path || !value_is(path, VALUE_STR) ||
-        read_id(whole, "owner_uid") < 0 || read_id(whole, "owner_gid") < 0)
-        return err_set(err, ERR_INVALID, "read '%s': not a snapshot", file);
     snapshot->source = (struct config_source){
-        .path = path->s.p,
-        .text = text->s,
-        .kepler_env = read_env(arena, value_get(whole, "kepler_env")),
-        .flags = value_get(whole, "kepler_flags"),
-        .owner = { (uid_t)read_id(whole, "owner_uid"), (gid_t)read_id(whole, "owner_gid") },
+        .path = stored->config_path,
+        .text = stored->config,
+        .kepler_env = read_env(arena, &stored->env),
+        .flags = value_is(&stored->flags, VALUE_NULL) ? NULL : &stored->flags,
+        .owner = { stored->owner_uid, stored->owner_gid },
     };
-    snapshot->time = read_id(whole, "snapshot_time");
+    snapshot->time = stored->snapshot_time;
     *ret_snapshot = snapshot;
     return 0;
 }

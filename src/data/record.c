@@ -84,6 +84,7 @@ static bool is_default(const struct record_field *f, const void *field)
     case RECORD_WORD: return *(const int *)field == f->fallback;
     case RECORD_DOUBLE: return *(const double *)field == 0;
     case RECORD_TEXT: return is_default_text(f, *(const char *const *)field);
+    case RECORD_STRING:
     case RECORD_BYTES: return !((const struct str *)field)->p;
     case RECORD_TIME: return time->seconds == f->fallback && time->nanoseconds == 0;
     case RECORD_TEXTS: return ((const struct param_strs *)field)->n == 0;
@@ -173,6 +174,7 @@ static struct value field_value(struct arena *arena, const struct record_field *
     case RECORD_INT: return int_value(f, field);
     case RECORD_DOUBLE: return value_double(*(const double *)field);
     case RECORD_TEXT: return text_value(f, *(const char *const *)field);
+    case RECORD_STRING: return bytes->p ? value_str(*bytes) : value_null();
     case RECORD_BYTES: return bytes->p ? value_bytes(*bytes) : value_null();
     case RECORD_TIME: return value_time(time->seconds, time->nanoseconds);
     case RECORD_WORD:
@@ -228,10 +230,10 @@ struct value record_value(struct arena *arena, const struct record_type *type, c
 
 static const char *const kind_names[] = {
     [RECORD_BOOL] = "a boolean", [RECORD_INT] = "an integer", [RECORD_DOUBLE] = "a number",
-    [RECORD_TEXT] = "a text",    [RECORD_BYTES] = "bytes",    [RECORD_TIME] = "a time",
-    [RECORD_WORD] = "a word",    [RECORD_TEXTS] = "a list",   [RECORD_ANY] = "anything",
-    [RECORD_MAP] = "a map",      [RECORD_STRUCT] = "a map",   [RECORD_LIST] = "a list",
-    [RECORD_NAMED] = "a map",    [RECORD_REST] = "anything",
+    [RECORD_TEXT] = "a text",    [RECORD_STRING] = "a text",  [RECORD_BYTES] = "bytes",
+    [RECORD_TIME] = "a time",    [RECORD_WORD] = "a word",    [RECORD_TEXTS] = "a list",
+    [RECORD_ANY] = "anything",   [RECORD_MAP] = "a map",      [RECORD_STRUCT] = "a map",
+    [RECORD_LIST] = "a list",    [RECORD_NAMED] = "a map",    [RECORD_REST] = "anything",
 };
 _Static_assert(ARRAY_LEN(kind_names) == RECORD_KINDS, "every kind has a name");
 
@@ -378,6 +380,7 @@ static int read_field(struct arena *arena, const struct record_field *f, unsigne
         *(double *)field = v->kind == VALUE_INT ? (double)v->i : v->d;
         return 0;
     case RECORD_TEXT: return read_text(f->name, v, field, err);
+    case RECORD_STRING:
     case RECORD_BYTES:
         if (!value_is_textual(v))
             return refuse_kind(f, v, err);

@@ -46,10 +46,11 @@ enum record_kind {
     RECORD_BOOL,
     RECORD_INT, /* any integer type, checked against its range and `min` to `max` */
     RECORD_DOUBLE,
-    RECORD_TEXT,  /* without NUL inside; goes as bytes when it is not UTF-8 */
-    RECORD_BYTES, /* any bytes; a NULL view is not there */
-    RECORD_TIME,  /* the timestamp extension */
-    RECORD_WORD,  /* an enum that counts from 0, as a word of `words` */
+    RECORD_TEXT,   /* without NUL inside; goes as bytes when it is not UTF-8 */
+    RECORD_STRING, /* a view of text, which may hold NUL; a NULL view is not there */
+    RECORD_BYTES,  /* any bytes; a NULL view is not there */
+    RECORD_TIME,   /* the timestamp extension */
+    RECORD_WORD,   /* an enum that counts from 0, as a word of `words` */
     RECORD_TEXTS,
     RECORD_ANY,    /* nil is a value like any other */
     RECORD_MAP,    /* of any values; null when it is not there */
@@ -82,6 +83,7 @@ enum record_rule {
 #define RECORD_FITS_INT(type)    RECORD_FITS_NUMBER(type)
 #define RECORD_FITS_DOUBLE(type) __builtin_types_compatible_p(type, double)
 #define RECORD_FITS_TEXT(type)   __builtin_types_compatible_p(type, const char *)
+#define RECORD_FITS_STRING(type) __builtin_types_compatible_p(type, struct str)
 #define RECORD_FITS_BYTES(type)  __builtin_types_compatible_p(type, struct str)
 #define RECORD_FITS_TIME(type)   __builtin_types_compatible_p(type, struct value_time)
 #define RECORD_FITS_WORD(type)   (sizeof(type) == sizeof(int))
@@ -100,6 +102,7 @@ enum record_rule {
 #define RECORD_SIGN_INT(type)    ((type)-1 < (type)1)
 #define RECORD_SIGN_DOUBLE(type) false
 #define RECORD_SIGN_TEXT(type)   false
+#define RECORD_SIGN_STRING(type) false
 #define RECORD_SIGN_BYTES(type)  false
 #define RECORD_SIGN_TIME(type)   false
 #define RECORD_SIGN_WORD(type)   false

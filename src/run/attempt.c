@@ -180,10 +180,40 @@ static void end(struct step *step, int rc)
     attempt->run.change = NULL;
 }
 
+/* The differences that check found are what is being changed. Returns the words for them. */
+static struct str tell_as_done(struct attempt *attempt)
+{
+    struct state_run *run = &attempt->run;
+    const struct str found = arena_str(run->arena, buf_view(&run->text));
+
+    if (run->done && run->text.n > 0) {
+        buf_clear(&run->text);
+        buf_add_str(&run->text, buf_view(&run->done->text));
+    }
+    run->done = NULL;
+    return found;
+}
+
+/* They still are, since it failed. What apply has said is behind them, or in their place. */
+static void tell_as_found(struct attempt *attempt, struct str found)
+{
+    struct buf *text = &attempt->run.text;
+    const struct str done = buf_view(&attempt->done.text);
+    struct str more;
+
+    if (done.n == 0 || !str_starts(buf_view(text), done))
+        return;
+    more = arena_str(attempt->run.arena, str_from_offset(buf_view(text), done.n));
+    buf_clear(text);
+    buf_add_str(text, found);
+    buf_add_str(text, more);
+}
+
 static int apply(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     const struct cancel *before;
+    struct str found;
     int rc;
 
     if (!step->state->module->apply)
@@ -192,7 +222,10 @@ static int apply(struct step *step, struct err *err)
     if (begin(step, err) < 0)
         return -1;
     before = cancel_heed(run->host->cancel);
+    found = tell_as_done(step->attempt);
     rc = step->state->module->apply(run, step->args, err);
+    if (rc < 0 || run->unchanged)
+        tell_as_found(step->attempt, found);
     (void)cancel_heed(before);
     end(step, rc);
     if (rc < 0 || guard_check(run, step->state, err) < 0)
@@ -250,6 +283,8 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
 {
     struct buf text = attempt->run.text;
 
+    buf_clear(&attempt->done.text);
+    attempt->done.text.max = ATTEMPT_TEXT_MAX;
     arena_clear(&attempt->arena);
     buf_clear(&text);
     text.max = ATTEMPT_TEXT_MAX;
@@ -264,6 +299,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .salt = state->dialect->written_order,
         .umask = state->has_umask ? &state->umask : NULL,
         .text = text,
+        .done = world->undo ? &attempt->done : NULL,
     };
     attempt->changed = false;
     if (world->group && world->undo)
@@ -273,6 +309,7 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
 void attempt_done(struct attempt *attempt)
 {
     buf_done(&attempt->run.text);
+    buf_done(&attempt->done.text);
     arena_done(&attempt->arena);
 }
 

@@ -44,6 +44,7 @@ struct attempt {
     struct arena arena;
     struct state_run run;
     struct change change;
+    struct state_report done; /* what check found, in the words of a report */
     bool changed; /* or would change */
 };
 

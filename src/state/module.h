@@ -102,6 +102,12 @@ struct state_group {
 };
 
 /* One state while it runs. Modules read the first part and call the functions below. */
+/* What check found, as it reads once it was changed. */
+struct state_report {
+    struct buf text;
+    size_t last; /* where the last sentence begins */
+};
+
 struct state_run {
     struct arena *arena;       /* for this state in this run */
     const char *name;          /* "file.managed:/etc/motd" */
@@ -119,6 +125,7 @@ struct state_run {
     bool acts;                 /* nothing differs, but there is something to do */
     bool unchanged;            /* apply said so */
     struct buf text;           /* the human-readable differences */
+    struct state_report *done; /* the same in the words of what was done; NULL: nobody asks */
     struct value_map *details; /* text to text */
     struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
     struct change *change;     /* what it may change by undo/change.h; NULL: nothing */
@@ -128,6 +135,9 @@ struct state_run {
 
 /* A sentence: "file /etc/motd does not exist". Marks the state as differing. */
 void state_differs(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What the report of a run that has changed it says instead of the sentence before: "created
+ * /etc/motd". */
+void state_made(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same for one attribute: "mode: 0644 -> 0600". NULL: not there. */
 void state_diff(struct state_run *run, const char *what, const char *old, const char *now);
 /* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and

@@ -15,10 +15,51 @@
 
 /* --- differences ------------------------------------------------------------------ */
 
-static void end_line(struct state_run *run)
+static void end_line(struct buf *text)
 {
-    if (run->text.n > 0 && run->text.p[run->text.n - 1] != '\n')
-        buf_add_char(&run->text, '\n');
+    if (text->n > 0 && text->p[text->n - 1] != '\n')
+        buf_add_char(text, '\n');
+}
+
+/* What is behind `from` in the text is a new sentence; who cleared the text begins again. */
+static void note_sentence(struct state_run *run, size_t from)
+{
+    struct state_report *done = run->done;
+
+    if (!done)
+        return;
+    if (from == 0)
+        buf_clear(&done->text);
+    end_line(&done->text);
+    done->last = done->text.n;
+    buf_add_str(&done->text, str_from_offset(buf_view(&run->text), from));
+}
+
+/* Does the text before `from` hold what follows, as a line of its own? */
+static bool is_said(const struct buf *text, size_t from)
+{
+    const struct str said = str_from_offset(buf_view(text), from);
+    struct str rest = str_slice(buf_view(text), 0, from);
+
+    while (rest.p && rest.n > 0)
+        if (str_eq(str_cut(&rest, '\n'), said))
+            return true;
+    return false;
+}
+
+/* What apply says may be what check found, in the same words. */
+static void PRINTF_LIKE(2, 0) add_sentence(struct state_run *run, const char *fmt, va_list args)
+{
+    const size_t before = run->text.n;
+    size_t from;
+
+    end_line(&run->text);
+    from = run->text.n;
+    buf_vprintf(&run->text, fmt, args);
+    if (is_said(&run->text, from))
+        buf_cut(&run->text, before);
+    else
+        note_sentence(run, from);
 }
 
 void state_differs(struct state_run *run, const char *fmt, ...)
@@ -26,9 +67,20 @@ void state_differs(struct state_run *run, const char *fmt, ...)
     va_list args;
 
     run->differs = true;
-    end_line(run);
     va_start(args, fmt);
-    buf_vprintf(&run->text, fmt, args);
+    add_sentence(run, fmt, args);
+    va_end(args);
+}
+
+void state_made(struct state_run *run, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!run->done)
+        return;
+    buf_cut(&run->done->text, run->done->last);
+    va_start(args, fmt);
+    buf_vprintf(&run->done->text, fmt, args);
     va_end(args);
 }
 
@@ -41,9 +93,8 @@ void state_say(struct state_run *run, const char *fmt, ...)
 {
     va_list args;
 
-    end_line(run);
     va_start(args, fmt);
-    buf_vprintf(&run->text, fmt, args);
+    add_sentence(run, fmt, args);
     va_end(args);
 }
 
@@ -63,18 +114,24 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
 {
     bool shown = !run->secret && old.n <= CONTENT_DIFF_MAX && now.n <= CONTENT_DIFF_MAX &&
                  !textdiff_is_binary(old) && !textdiff_is_binary(now);
+    size_t from;
 
     run->differs = true;
     if (shown && (old.n > 0 || now.n > 0)) {
-        end_line(run);
+        end_line(&run->text);
+        from = run->text.n;
         textdiff(old, now, old.p ? path : "/dev/null", now.p ? path : "/dev/null", &run->text);
+        note_sentence(run, from);
     } else if (!old.p) {
         state_differs(run, "new file %s, %zu bytes", path, now.n);
     } else if (!now.p) {
         state_differs(run, "file %s goes, %zu bytes", path, old.n);
+        state_made(run, "removed file %s, %zu bytes", path, old.n);
     } else {
-        state_differs(run, "%s content of %s changes: %zu -> %zu bytes",
-                      content_word(run, old.n > now.n ? old : now), path, old.n, now.n);
+        const char *word = content_word(run, old.n > now.n ? old : now);
+
+        state_differs(run, "%s content of %s changes: %zu -> %zu bytes", word, path, old.n, now.n);
+        state_made(run, "%s content of %s changed: %zu -> %zu bytes", word, path, old.n, now.n);
     }
 }
 

@@ -23,10 +23,12 @@ static int auto_check(struct state_run *run, const void *args, struct err *err)
         return -1;
     if (!now.known)
         state_differs(run, "alternative %s does not exist yet", want->ref.name);
-    else if (!now.automatic)
+    else if (!now.automatic) {
         state_differs(run, "%s was set to %s by hand", want->ref.name,
                       now.current ? now.current : "nothing");
-    else
+        state_made(run, "%s is chosen by priority again, instead of %s", want->ref.name,
+                   now.current ? now.current : "nothing");
+    } else
         state_say(run, "%s is chosen by priority", want->ref.name);
     return 0;
 }

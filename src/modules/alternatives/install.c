@@ -37,9 +37,10 @@ static int install_check(struct state_run *run, const void *args, struct err *er
     if (alternatives_look(run, &want->ref, &now, err) < 0)
         return -1;
     choice = alternatives_find(&now, want->path);
-    if (!choice)
+    if (!choice) {
         state_differs(run, "%s is not an alternative for %s", want->path, want->ref.name);
-    else if (choice->priority != want->priority)
+        state_made(run, "added %s as an alternative for %s", want->path, want->ref.name);
+    } else if (choice->priority != want->priority)
         state_differs(run, "priority of %s: %" PRId64 " -> %" PRId64, want->path, choice->priority,
                       want->priority);
     if (now.known && strcmp(now.link, want->link) != 0)

@@ -24,9 +24,10 @@ static int remove_check(struct state_run *run, const void *args, struct err *err
 
     if (alternatives_look(run, &want->ref, &now, err) < 0)
         return -1;
-    if (alternatives_find(&now, want->path))
+    if (alternatives_find(&now, want->path)) {
         state_differs(run, "%s is an alternative for %s", want->path, want->ref.name);
-    else
+        state_made(run, "removed %s from the alternatives for %s", want->path, want->ref.name);
+    } else
         state_say(run, "%s is not an alternative for %s", want->path, want->ref.name);
     return 0;
 }

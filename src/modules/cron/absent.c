@@ -74,9 +74,10 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 
     if (look(run, want, &text, &out, &count, err) < 0)
         return -1;
-    if (count > 0)
+    if (count > 0) {
         state_differs(run, "cron entry for \"%s\" exists and should be absent", want->name);
-    else
+        state_made(run, "removed cron entry for \"%s\"", want->name);
+    } else
         state_say(run, "no cron entry \"%s\"", want->name);
     return 0;
 }

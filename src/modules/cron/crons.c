@@ -201,12 +201,15 @@ int crons_check_variable(struct state_run *run, const void *args, struct err *er
 
     if (plan_variable(run, want, &text, &out, err) < 0)
         return -1;
-    if (!str_eq(text, buf_view(&out)) && want->value)
+    if (!str_eq(text, buf_view(&out)) && want->value) {
         state_differs(run, "%s should be \"%s\" in the crontab of %s", want->name, want->value,
                       want->user);
-    else if (!str_eq(text, buf_view(&out)))
+        state_made(run, "set %s to \"%s\" in the crontab of %s", want->name, want->value,
+                   want->user);
+    } else if (!str_eq(text, buf_view(&out))) {
         state_differs(run, "%s should not be set in the crontab of %s", want->name, want->user);
-    else
+        state_made(run, "removed %s from the crontab of %s", want->name, want->user);
+    } else
         state_say(run, "%s is %s in the crontab of %s", want->name,
                   want->value ? "as it should be" : "not set", want->user);
     return 0;

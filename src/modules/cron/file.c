@@ -79,6 +79,7 @@ static int file_check(struct state_run *run, const void *args, struct err *err)
         return 0;
     }
     state_differs(run, "the crontab of %s is not that of %s", want->user, want->name);
+    state_made(run, "installed %s as the crontab of %s", want->name, want->user);
     state_diff_content(run, arena_printf(run->arena, "crontab of %s", want->user), tables.now,
                        tables.want);
     return 0;

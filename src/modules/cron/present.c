@@ -184,6 +184,7 @@ static void tell(struct state_run *run, const struct present_args *want, const s
 
     if (!found->exists) {
         state_differs(run, "cron entry \"%s\" does not exist", label_of(want));
+        state_made(run, "created cron entry \"%s\"", label_of(want));
         return;
     }
     if (!lines_equal(now->command, found->want.command, true))
@@ -199,6 +200,7 @@ static void tell(struct state_run *run, const struct present_args *want, const s
     if (parts.n == 0)
         buf_add_text(&parts, "; comment or blanks differ");
     state_differs(run, "cron entry \"%s\": %s", label_of(want), buf_text(&parts) + 2);
+    state_made(run, "changed cron entry \"%s\": %s", label_of(want), buf_text(&parts) + 2);
 }
 
 static int present_check(struct state_run *run, const void *args, struct err *err)

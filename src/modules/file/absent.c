@@ -60,8 +60,10 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 
     if (look(run, want, &info, err) < 0)
         return -1;
-    if (info.kind != FS_NONE)
+    if (info.kind != FS_NONE) {
         state_differs(run, "%s exists and should be absent", want->name);
+        state_made(run, "removed %s", want->name);
+    }
     return 0;
 }
 

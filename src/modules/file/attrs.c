@@ -184,15 +184,24 @@ bool attrs_differ(const struct attrs *attrs, const struct fs_info *info)
 void attrs_check(struct state_run *run, const char *path, const struct attrs *attrs,
                  const struct fs_info *info)
 {
-    if (mode_differs(attrs, info))
+    if (mode_differs(attrs, info)) {
         state_differs(run, "mode %04o != %04o for %s", (unsigned)info->mode,
                       (unsigned)attrs->want.mode, path);
-    if (attrs->want.uid != CHANGE_KEEP_ID && attrs->want.uid != info->uid)
+        state_made(run, "mode %04o -> %04o for %s", (unsigned)info->mode,
+                   (unsigned)attrs->want.mode, path);
+    }
+    if (attrs->want.uid != CHANGE_KEEP_ID && attrs->want.uid != info->uid) {
         state_differs(run, "owner uid %u != %u (%s) for %s", (unsigned)info->uid,
                       (unsigned)attrs->want.uid, attrs->user, path);
-    if (attrs->want.gid != CHANGE_KEEP_ID && attrs->want.gid != info->gid)
+        state_made(run, "owner uid %u -> %u (%s) for %s", (unsigned)info->uid,
+                   (unsigned)attrs->want.uid, attrs->user, path);
+    }
+    if (attrs->want.gid != CHANGE_KEEP_ID && attrs->want.gid != info->gid) {
         state_differs(run, "group gid %u != %u (%s) for %s", (unsigned)info->gid,
                       (unsigned)attrs->want.gid, attrs->group, path);
+        state_made(run, "group gid %u -> %u (%s) for %s", (unsigned)info->gid,
+                   (unsigned)attrs->want.gid, attrs->group, path);
+    }
 }
 
 /* The mode that is there; the kernel takes set-id bits away with any change of the owner. */

@@ -266,8 +266,10 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
         if (parent_check(run, survey.dest, want->makedirs, err) < 0)
             return -1;
         state_differs(run, "destination %s does not exist", survey.dest);
+        state_made(run, "created %s", survey.dest);
     } else {
         state_differs(run, "destination %s differs from source %s", survey.dest, want->source);
+        state_made(run, "replaced %s with a copy of %s", survey.dest, want->source);
     }
     say_steps(&survey);
     return 0;

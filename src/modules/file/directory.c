@@ -248,9 +248,11 @@ static int check_below(struct survey *survey, struct err *err)
     if (walk_below(survey, err) < 0)
         return -1;
     count = survey->extra.list.n + survey->faults.n;
-    for (size_t i = 0; i < survey->extra.list.n && i < SENTENCES_MAX; i++)
+    for (size_t i = 0; i < survey->extra.list.n && i < SENTENCES_MAX; i++) {
         state_differs(survey->run, "%s should not be in %s", survey->extra.list.p[i],
                       survey->want->name);
+        state_made(survey->run, "removed %s", survey->extra.list.p[i]);
+    }
     for (size_t i = 0; i < survey->faults.n && i < SENTENCES_MAX; i++) {
         const struct fault *fault = &survey->faults.p[i];
 
@@ -284,11 +286,13 @@ static int directory_check(struct state_run *run, const void *args, struct err *
     if (fs_lstat(want->name, &info, err) < 0 ||
         parent_check(run, want->name, want->makedirs, err) < 0)
         return -1;
-    if (info.kind == FS_NONE)
+    if (info.kind == FS_NONE) {
         state_differs(run, "directory %s does not exist", want->name);
-    else if (want->force || want->backupname)
+        state_made(run, "created directory %s", want->name);
+    } else if (want->force || want->backupname) {
         state_differs(run, "%s exists but is not a directory", want->name);
-    else
+        state_made(run, "replaced %s by a directory", want->name);
+    } else
         state_differs(
             run,
             "%s exists but is not a directory — it must be removed by an earlier state in "

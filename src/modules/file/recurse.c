@@ -343,6 +343,7 @@ static int check_folder(const struct survey *survey, struct err *err)
                   survey->want->force ? ""
                                       : " — it must be removed by an earlier state in the run, or "
                                         "set force: true (apply fails otherwise)");
+    state_made(survey->run, "replaced %s by a directory", survey->dest);
     return 0;
 }
 
@@ -370,6 +371,7 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     if (count == 0)
         return 0;
     state_differs(run, "%zu files differ between %s and %s", count, want->source, want->name);
+    state_made(run, "changed %zu files of %s in %s", count, want->source, want->name);
     for (size_t i = 0; i < wrong.n && i < SENTENCES_MAX; i++)
         if (say_item(&survey, wrong.p[i], err) < 0)
             return -1;

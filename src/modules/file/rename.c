@@ -55,6 +55,7 @@ static int rename_check(struct state_run *run, const void *args, struct err *err
     if (parent_check(run, want->name, want->makedirs, err) < 0)
         return -1;
     state_differs(run, "%s will be renamed to %s", want->source, want->name);
+    state_made(run, "renamed %s to %s", want->source, want->name);
     return 0;
 }
 

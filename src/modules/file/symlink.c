@@ -89,12 +89,16 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
         if (parent_check(run, want->name, want->makedirs, err) < 0)
             return -1;
         state_differs(run, "symlink %s does not exist", want->name);
+        state_made(run, "created symlink %s -> %s", want->name, want->target);
     } else if (!found.target) {
         state_differs(run, "%s exists as a %s, not a symlink%s", want->name,
                       fs_kind_name(found.info.kind), warning(want));
+        state_made(run, "replaced %s %s by a symlink to %s", fs_kind_name(found.info.kind),
+                   want->name, want->target);
     } else if (strcmp(found.target, want->target) != 0) {
         state_differs(run, "symlink %s points to \"%s\", want \"%s\"%s", want->name, found.target,
                       want->target, warning(want));
+        state_made(run, "symlink %s: %s -> %s", want->name, found.target, want->target);
     } else {
         attrs_check(run, want->name, &attrs, &found.info);
     }

@@ -115,14 +115,21 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
         if (parent_check_file(run, want->name, want->makedirs, err) < 0)
             return -1;
         state_differs(run, "file %s does not exist", want->name);
+        state_made(run, "created %s", want->name);
         return 0;
     }
-    if (!is_time(want->atime, st.st_atim))
+    if (!is_time(want->atime, st.st_atim)) {
         state_differs(run, "atime differs for %s", want->name);
-    if (!is_time(want->mtime, st.st_mtim))
+        state_made(run, "set atime of %s", want->name);
+    }
+    if (!is_time(want->mtime, st.st_mtim)) {
         state_differs(run, "mtime differs for %s", want->name);
-    if (run->forced && !want->atime && !want->mtime)
+        state_made(run, "set mtime of %s", want->name);
+    }
+    if (run->forced && !want->atime && !want->mtime) {
         state_differs(run, "times of %s become the present", want->name);
+        state_made(run, "set times of %s", want->name);
+    }
     return 0;
 }
 

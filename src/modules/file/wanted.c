@@ -136,14 +136,17 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
         if (check_parent(run, wanted, err) < 0)
             return -1;
         state_differs(run, "file %s does not exist", wanted->path);
+        state_made(run, "created file %s", wanted->path);
         return show_content(run, wanted, &found, err);
     }
     if (found.is_link) {
         state_differs(run, "%s is a link, not a file", wanted->path);
+        state_made(run, "replaced link %s by a file", wanted->path);
         return show_content(run, wanted, &found, err);
     }
     if (!found.same) {
         state_differs(run, "content differs for %s", wanted->path);
+        state_made(run, "changed content of %s", wanted->path);
         if (show_content(run, wanted, &found, err) < 0)
             return -1;
     }

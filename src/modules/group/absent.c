@@ -30,9 +30,10 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
-    if (group)
+    if (group) {
         state_differs(run, "group %s exists and should be absent", want->name);
-    else
+        state_made(run, "removed group %s", want->name);
+    } else
         state_say(run, "group %s does not exist", want->name);
     return 0;
 }

@@ -157,11 +157,13 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
-    VEC_EACH (&job.there.list, want)
+    VEC_EACH (&job.there.list, want) {
         state_differs(run, "%s is installed%s%s", want->name,
                       purge ? " or has residual package state and needs to be purged"
                             : " and needs to be removed",
                       want->found.held ? ", but is held" : "");
+        state_made(run, "%s %s", purge ? "purged" : "removed", want->name);
+    }
     if (!run->differs)
         state_say(run, "%s %s %s", packages_names(&job.packages, &job.wants),
                   job.wants.list.n == 1 ? (purge ? "has" : "is") : (purge ? "have" : "are"),

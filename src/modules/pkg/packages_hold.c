@@ -89,10 +89,14 @@ int packages_hold_check(struct state_run *run, const struct packages_hold *hold,
 
     if (look(run, hold, &job, err) < 0)
         return -1;
-    VEC_EACH (&job.hold.list, want)
+    VEC_EACH (&job.hold.list, want) {
         state_differs(run, "%s needs to be held at %s", want->name, want->found.version);
-    VEC_EACH (&job.let_go.list, want)
+        state_made(run, "held %s at %s", want->name, want->found.version);
+    }
+    VEC_EACH (&job.let_go.list, want) {
         state_differs(run, "%s is held and needs to be released", want->name);
+        state_made(run, "released %s", want->name);
+    }
     if (!run->differs)
         state_say(run, "%s %s %sheld", packages_names(&job.packages, &job.wants),
                   job.wants.list.n == 1 ? "is" : "are", hold->held ? "already " : "not ");

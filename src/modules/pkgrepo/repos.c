@@ -139,12 +139,16 @@ static void tell(struct state_run *run, const struct package_repo_files *files)
     VEC_EACH (&files->list, file) {
         if (is_same(file))
             continue;
-        if (!file->now.p)
+        if (!file->now.p) {
             state_differs(run, "repo file %s needs to go", file->path);
-        else if (!file->old.p)
+            state_made(run, "removed repo file %s", file->path);
+        } else if (!file->old.p) {
             state_differs(run, "repo file %s does not exist", file->path);
-        else
+            state_made(run, "created repo file %s", file->path);
+        } else {
             state_differs(run, "repo file %s content differs", file->path);
+            state_made(run, "changed repo file %s", file->path);
+        }
         if (!file->hidden)
             state_diff_content(run, file->path, file->old, file->now);
     }

@@ -132,12 +132,15 @@ static int system_check(struct state_run *run, const void *args, struct err *err
     if (!is_zone(want, &now)) {
         state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"", current(&now),
                       want->name);
+        state_made(run, "timezone %s -> %s", current(&now), want->name);
         if (check_zone(run, want, &missing) < 0)
             state_differs(run, "%s; an earlier state must bring it (apply fails otherwise)",
                           missing.text);
     }
-    if (!is_clock(want, &now))
+    if (!is_clock(want, &now)) {
         state_differs(run, "the hardware clock shows %s", now.is_local ? "local time" : "UTC");
+        state_made(run, "hardware clock set to %s", now.is_local ? "UTC" : "local time");
+    }
     if (!run->differs)
         state_say(run, "timezone is already %s", want->name);
     return 0;

@@ -503,7 +503,7 @@ TEST(a_secret_parameter_hides_contents_and_itself_but_nothing_else)
                         "g: {cmd.run: [{command: 'echo correcthorse ROOT'}]}\n");
     diff = scene_result(&scene, "file.managed:f")->diff.p;
     CHECK(!strstr(diff, "old key") && !strstr(diff, "new key"));
-    CHECK_STR(diff, arena_printf(&scene.arena, "secret content of %s/f changes: 8 -> 7 bytes",
+    CHECK_STR(diff, arena_printf(&scene.arena, "secret content of %s/f changed: 8 -> 7 bytes",
                                  scene.root));
     diff = scene_result(&scene, "cmd.run:g")->diff.p;
     CHECK_STR(diff, arena_printf(&scene.arena, "would run echo ******** %s", scene.root));

@@ -45,7 +45,7 @@ struct attempt {
     struct state_run run;
     struct change change;
     struct state_report done; /* what check found, in the words of a report */
-    bool changed; /* or would change */
+    bool changed;             /* or would change */
 };
 
 void attempt_done(struct attempt *attempt);

@@ -43,7 +43,8 @@ static size_t round_up(size_t size)
     size_t gap = __asan_poison_memory_region ? ALIGNMENT : 0;
 
     if (size > SIZE_MAX / 2)
-        (void)mem_product(size, SIZE_MAX); /* ends the process, as any size that cannot be had */
+        (void)mem_product(size,
+                          SIZE_MAX); /* ends the process, like any size that cannot be allocated */
     return (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
@@ -113,7 +114,7 @@ char *arena_vprintf(struct arena *arena, const char *fmt, va_list args)
     va_copy(again, args);
     size = vsnprintf(NULL, 0, fmt, args);
     if (size < 0)
-        size = 0; /* a broken multibyte conversion: an empty text, not a crash */
+        size = 0; /* a broken multibyte conversion gives an empty text, not a crash */
     text = arena_alloc(arena, (size_t)size + 1);
     text[0] = '\0';
     (void)vsnprintf(text, (size_t)size + 1, fmt, again);

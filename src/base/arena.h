@@ -2,7 +2,7 @@
  * arena - memory that is freed by lifetime, not by object.
  *
  * Everything that lives as long as a configuration, a run or a request comes
- * from one arena and goes with it. Inside an arena nobody frees anything.
+ * from one arena and is freed with it. Inside an arena nobody frees anything.
  *
  *     AUTO_ARENA struct arena arena = ARENA_INIT;
  *     struct thing *t = ARENA_NEW(&arena, struct thing);

@@ -56,7 +56,7 @@ int base32_decode(struct str text, struct buf *out, struct err *err)
             room[k++] = (char)(bits >> (have -= 8) & 0xff);
     }
     if ((bits & ((1U << have) - 1)) != 0) {
-        *room = '\0'; /* the end of what was there before */
+        *room = '\0'; /* the length before decoding */
         return err_set(err, ERR_INVALID, "base32 text with stray bits at its end");
     }
     room[n] = '\0';

@@ -13,8 +13,8 @@ struct buf;
 struct err;
 
 void base32_encode(struct str bytes, struct buf *out);
-/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` is as it
- * was then. */
+/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` is then
+ * unchanged. */
 int base32_decode(struct str text, struct buf *out, struct err *err);
 
 #endif

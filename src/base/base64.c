@@ -49,13 +49,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* The bits that no whole byte took, and the padding, make sense together. */
+/* The leftover bits and the padding are consistent. */
 static int check_end(uint32_t bits, unsigned count, size_t letters, size_t padding, struct err *err)
 {
     if (letters % 4 == 1)
         return err_set(err, ERR_INVALID, "base64 text is cut short");
     if ((bits & ((1U << count) - 1)) != 0)
-        return err_set(err, ERR_INVALID, "base64 text ends in bits of no byte");
+        return err_set(err, ERR_INVALID, "base64 text ends in stray bits");
     if (padding > 0 && (letters + padding) % 4 != 0)
         return err_set(err, ERR_INVALID, "base64 text has wrong padding");
     return 0;
@@ -64,7 +64,7 @@ static int check_end(uint32_t bits, unsigned count, size_t letters, size_t paddi
 static int decode(struct str text, enum base64_form form, struct buf *out, struct err *err)
 {
     size_t letters = 0, padding = 0;
-    unsigned count = 0; /* of bits that wait */
+    unsigned count = 0; /* of pending bits */
     uint32_t bits = 0;
 
     for (size_t i = 0; i < text.n; i++) {
@@ -107,6 +107,6 @@ int base64_decode_strict(struct str text, enum base64_form form, struct buf *out
     if (form == BASE64_STANDARD && text.n % 4 != 0)
         return err_set(err, ERR_INVALID, "base64 text lacks padding");
     if (form == BASE64_URL && str_find_char(text, '=', 0) != STR_NONE)
-        return err_set(err, ERR_INVALID, "base64 text has padding where none belongs");
+        return err_set(err, ERR_INVALID, "base64 text has unexpected padding");
     return base64_decode(text, form, out, err);
 }

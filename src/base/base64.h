@@ -20,8 +20,8 @@ enum base64_form {
 };
 
 void base64_encode(struct str bytes, enum base64_form form, struct buf *out);
-/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` holds what
- * it held before then. */
+/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` is then
+ * unchanged. */
 int base64_decode(struct str text, enum base64_form form, struct buf *out, struct err *err);
 /* The same for the one text that base64_encode writes: no blanks, padding as the form has it. */
 int base64_decode_strict(struct str text, enum base64_form form, struct buf *out, struct err *err);

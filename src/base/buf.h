@@ -44,7 +44,7 @@ void buf_fill(struct buf *buf, char c, size_t n);
 void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *buf, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-/* Room for `n` bytes at the end, to be written by the caller and then counted with `buf->n +=`.
+/* Room for `n` bytes at the end, which the caller writes and then counted with `buf->n +=`.
  * NULL, and `full` set, when the maximum does not allow it. */
 char *buf_reserve(struct buf *buf, size_t n);
 

@@ -51,7 +51,7 @@ int diag_add(struct diags *diags, struct place at, const char *fmt, ...)
     return -1;
 }
 
-/* The entry that hints and notes speak of; NULL when it was dropped. */
+/* The entry that hints and notes belong to; NULL when it was dropped. */
 static struct diag *newest(struct diags *diags)
 {
     if (diags->list.n == 0 || diags->mute)
@@ -132,7 +132,7 @@ static void print_place_and_colon(struct place at, struct buf *out)
 }
 
 /* The source line and a caret below the column. Tabs and control characters become one blank, so
- * that the caret stands where it should. */
+ * that the caret lines up. */
 static void print_source(const struct diag *diag, struct buf *out)
 {
     size_t column = diag->at.column > 0 ? diag->at.column : 1;

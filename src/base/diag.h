@@ -1,8 +1,8 @@
 /*
- * diag - mistakes in what a person wrote: all of them, each with its place.
+ * diag - mistakes in user input: all of them, each with its place.
  *
  * Readers of input (YAML, templates, parameters, requisites) add to a list and
- * go on as far as that makes sense, so that a user sees every mistake of a file
+ * continue as far as that makes sense, so that a user sees every mistake of a file
  * at once. A reader returns -1 when it added at least one.
  *
  *     diag_add(diags, at, "no parameter '%s'", name);
@@ -10,7 +10,7 @@
  *     diag_source(diags, text);            the line of the place, with a caret
  *     diag_note(diags, other, "first here");
  *
- * The last three speak of the newest entry. Printed:
+ * The last three apply to the newest entry. Printed:
  *
  *     web.zy:12:7: no parameter 'nmae'
  *        12 |     - nmae: /etc/motd
@@ -57,8 +57,8 @@ struct diags {
     struct arena *arena;
     VEC(struct diag) list;
     size_t dropped;
-    size_t repeated; /* same place, same words: a loop in a template says it again and again */
-    bool mute;       /* the newest was not kept: hints and notes of it are not either */
+    size_t repeated; /* same place, same words: a loop in a template repeats it */
+    bool mute;       /* the newest was dropped: so are its hints and notes */
 };
 
 #define DIAGS_INIT(where)                                                                          \
@@ -72,17 +72,17 @@ void diag_hint(struct diags *diags, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Show line `at.line` of `text`, the whole input. */
 void diag_source(struct diags *diags, struct str text);
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* An error of the world as a diagnostic: `err` happened while the input at `at` was read. */
+/* A system error as a diagnostic: `err` happened while the input at `at` was read. */
 int diag_err(struct diags *diags, struct place at, const struct err *err);
 
 /* How many, kept or not. A caller compares before and after. */
 size_t diags_count(const struct diags *diags);
 
-/* "file:line:column", with what is known of it. */
+/* "file:line:column", as far as known. */
 void place_print(struct place at, struct buf *out);
 /* All of them, as people read them. */
 void diags_print(const struct diags *diags, struct buf *out);
-/* The first, in one line, and how many more there are; returns -1. */
+/* The first in one line, and the number of others; returns -1. */
 int diags_to_err(const struct diags *diags, struct err *err);
 
 #endif

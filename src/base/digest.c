@@ -58,7 +58,7 @@ static int make_other(const struct digest *digest, struct str bytes, unsigned ch
         return err_set(err, ERR_NOT_FOUND, "%s requires %s", digest->name, LIBCRYPTO);
     if (!openssl.q_digest(NULL, digest->name, NULL, bytes.p ? bytes.p : "", bytes.n, out, &size) ||
         size != digest->size)
-        return err_set(err, ERR_UNSUPPORTED, "%s is not available in OpenSSL here", digest->name);
+        return err_set(err, ERR_UNSUPPORTED, "%s is not available in OpenSSL", digest->name);
     return 0;
 }
 

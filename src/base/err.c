@@ -4,7 +4,7 @@
 #include <string.h>
 
 PRINTF_LIKE(4, 0)
-static int set(struct err *err, enum err_code code, int errnum, const char *fmt, va_list args)
+static int set_error(struct err *err, enum err_code code, int errnum, const char *fmt, va_list args)
 {
     err->code = code;
     err->errnum = errnum;
@@ -18,7 +18,7 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    (void)set(err, code, 0, fmt, args);
+    (void)set_error(err, code, 0, fmt, args);
     va_end(args);
     return -1;
 }

@@ -2,12 +2,12 @@
  * err - what went wrong, in one line that grows towards the front.
  *
  * A function that can fail returns 0, or -1 with `err` filled in. The struct is
- * on the caller's stack and allocates nothing. Each level that knows more puts
- * its words in front: "web.sls:12: file.managed '/etc/motd': write: No space
- * left". When the text is full the newest words are cut, never the cause.
+ * on the caller's stack and allocates nothing. Each level adds what it knows in
+ * front: "web.sls:12: file.managed '/etc/motd': write: No space
+ * left". When the text is full the newest part is cut, never the cause.
  *
- * Errors of the world (files, processes, limits) are an err. Mistakes in what a
- * person wrote are a list of diagnostics with places: base/diag.h.
+ * Errors of the system (files, processes, limits) are an err. Mistakes in user
+ * input are a list of diagnostics with places: base/diag.h.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -16,19 +16,19 @@
 
 #include "base/mem.h"
 
-/* Few: one for each thing that a caller does differently. */
+/* Few: one for each case that callers handle differently. */
 enum err_code {
     ERR_NONE,
-    ERR_SYSTEM,    /* the kernel said no; errnum says why */
-    ERR_INVALID,   /* the input makes no sense */
+    ERR_SYSTEM,    /* a system call failed; see errnum */
+    ERR_INVALID,   /* invalid input */
     ERR_LIMIT,     /* a named limit was reached */
-    ERR_NOT_FOUND, /* it should be there and is not */
+    ERR_NOT_FOUND, /* not found */
     ERR_CYCLE,     /* a graph has a cycle */
     ERR_TIMEOUT,
     ERR_CANCELED,
     ERR_BUSY, /* somebody else holds it */
     ERR_UNSUPPORTED,
-    ERR_UNSAFE, /* somebody else could lead us to what is not theirs */
+    ERR_UNSAFE, /* an unprivileged user could redirect the path */
 };
 
 #define ERR_TEXT_SIZE 1016

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* Bytes that are no UTF-8 become numbers behind Unicode, each its own, so that they equal only
+/* Bytes that are not UTF-8 become numbers beyond Unicode, one each, so that they equal only
  * themselves. */
 #define BYTE_BASE 0x110000U
 
@@ -18,7 +18,7 @@ enum item_kind {
     /* From here on: may match nothing. */
     ITEM_STAR,  /* * */
     ITEM_DEEP,  /* ** over paths */
-    ITEM_PARTS, /* a part that is ** and the slash behind it */
+    ITEM_PARTS, /* a part that is ** and the slash after it */
 };
 
 struct item {
@@ -68,7 +68,7 @@ static bool has_member(const struct glob *glob, struct str members, uint32_t c)
 
 /* --- items ---------------------------------------------------------------------------- */
 
-/* The set that begins behind a '[': `rest` moves behind its ']'. False when nothing closes it. */
+/* The set that begins after a '[': `rest` moves past its ']'. False when nothing closes it. */
 static bool cut_set(const struct glob *glob, struct str *rest, struct item *item)
 {
     bool negated =
@@ -126,7 +126,7 @@ static struct item next_item(const struct glob *glob, struct str *rest)
     return item;
 }
 
-/* Whether an item that is no star matches a character. */
+/* Whether an item other than a star matches a character. */
 static bool match_one(const struct glob *glob, const struct item *item, uint32_t c)
 {
     if (item->kind == ITEM_CHAR)
@@ -144,7 +144,7 @@ static bool widen_star(const struct glob *glob, struct str *text)
     return text->n > 0 && (next_char(glob, text) != '/' || !(glob->flags & GLOB_PATH));
 }
 
-/* Only the last star ever needs another try: what it gives up, no earlier star could use better.
+/* Only the last star ever needs another try: no earlier star could use better what it gives up.
  * That holds over paths too, where slashes pair the parts of both sides. */
 static bool match_stars(const struct glob *glob, struct str text)
 {
@@ -167,7 +167,7 @@ static bool match_stars(const struct glob *glob, struct str text)
             pattern = rest;
             continue;
         }
-        if (!retry_pattern.p || text.n == 0) /* behind the last star every item needs a character */
+        if (!retry_pattern.p || text.n == 0) /* after the last star every item needs a character */
             return false;
         if (!widen_star(glob, &retry_text))
             return false;
@@ -193,8 +193,8 @@ static struct item item_at(const struct walk *walk, size_t at, size_t *ret_after
     return item;
 }
 
-/* Whatever may match nothing lets the next one in too. */
-static void enter(const struct walk *walk, bool *places, size_t at)
+/* An item that may match nothing adds the place after it too. */
+static void add_place(const struct walk *walk, bool *places, size_t at)
 {
     while (!places[at]) {
         size_t after = at;
@@ -206,7 +206,7 @@ static void enter(const struct walk *walk, bool *places, size_t at)
     }
 }
 
-static void step(const struct walk *walk, size_t at, uint32_t c)
+static void advance_place(const struct walk *walk, size_t at, uint32_t c)
 {
     size_t after;
     const struct item item = item_at(walk, at, &after);
@@ -214,17 +214,17 @@ static void step(const struct walk *walk, size_t at, uint32_t c)
     switch (item.kind) {
     case ITEM_STAR:
         if (c != '/')
-            enter(walk, walk->next, at);
+            add_place(walk, walk->next, at);
         break;
-    case ITEM_DEEP: enter(walk, walk->next, at); break;
+    case ITEM_DEEP: add_place(walk, walk->next, at); break;
     case ITEM_PARTS:
         walk->next[at] = true; /* inside a part: only its slash leads on */
         if (c == '/')
-            enter(walk, walk->next, after);
+            add_place(walk, walk->next, after);
         break;
     default:
         if (match_one(walk->glob, &item, c))
-            enter(walk, walk->next, after);
+            add_place(walk, walk->next, after);
         break;
     }
 }
@@ -235,7 +235,7 @@ static bool match_deep(const struct glob *glob, struct str text)
     AUTO_FREE bool *places = mem_zalloc(2 * count);
     struct walk walk = { .glob = glob, .now = places, .next = places + count };
 
-    enter(&walk, walk.now, 0);
+    add_place(&walk, walk.now, 0);
     while (text.n > 0) {
         uint32_t c = next_char(glob, &text);
         bool *old = walk.now;
@@ -243,7 +243,7 @@ static bool match_deep(const struct glob *glob, struct str text)
         memset(walk.next, 0, count);
         for (size_t at = 0; at < glob->pattern.n; at++)
             if (walk.now[at])
-                step(&walk, at, c);
+                advance_place(&walk, at, c);
         walk.now = walk.next;
         walk.next = old;
     }

@@ -17,8 +17,8 @@ struct err;
 /* Into HEX_SIZE(n) bytes at `text`. */
 void hex_write(const void *bytes, size_t n, char *text);
 void hex_encode(struct str bytes, struct buf *out);
-/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` is as it
- * was then. */
+/* Append the bytes. Fails with ERR_INVALID, or with ERR_LIMIT when `out` is full; `out` is then
+ * unchanged. */
 int hex_decode(struct str text, struct buf *out, struct err *err);
 
 #endif

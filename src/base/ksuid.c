@@ -66,15 +66,15 @@ int ksuid_parse(struct str text, struct ksuid *ret_ksuid, struct err *err)
     uint32_t words[WORDS] = { 0 };
 
     if (text.n != KSUID_LENGTH)
-        return err_set(err, ERR_INVALID, "an id of %zu characters (must be %d)", text.n,
+        return err_set(err, ERR_INVALID, "id has %zu characters, must have %d", text.n,
                        KSUID_LENGTH);
     for (size_t i = 0; i < text.n; i++) {
         size_t digit = str_find_char((struct str){ alphabet, BASE }, text.p[i], 0);
 
         if (digit == STR_NONE)
-            return err_set(err, ERR_INVALID, "an id with a character other than 0-9A-Za-z");
+            return err_set(err, ERR_INVALID, "id has a character other than 0-9A-Za-z");
         if (multiply(words, (uint32_t)digit) > 0)
-            return err_set(err, ERR_INVALID, "'%.*s' is beyond the largest id", STR_ARG(text));
+            return err_set(err, ERR_INVALID, "'%.*s' is above the largest id", STR_ARG(text));
     }
     ret_ksuid->seconds = KSUID_EPOCH + words[0];
     for (int i = 1; i < WORDS; i++)
@@ -86,8 +86,8 @@ void ksuid_new(int64_t seconds, char text[static KSUID_SIZE])
 {
     struct ksuid ksuid = { .seconds = seconds };
 
-    if (sodium_init() < 0) /* harmless when done before */
-        abort();           /* no random numbers: nothing that needs an id can go on */
+    if (sodium_init() < 0) /* harmless when already initialised */
+        abort();           /* no random numbers: nothing that needs an id can continue */
     randombytes_buf(ksuid.payload, sizeof(ksuid.payload));
     ksuid_print(&ksuid, text);
 }

@@ -5,7 +5,7 @@
 
 enum { ABSENT, BUSY, LOADED };
 
-static bool load(const struct library *library)
+static bool load_symbols(const struct library *library)
 {
     void *handle = dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
 
@@ -14,12 +14,12 @@ static bool load(const struct library *library)
 
         if (!found)
             return false;
-        *(void **)library->symbols[i].place = found; /* as POSIX says that it may be done */
+        *(void **)library->symbols[i].place = found; /* the cast that POSIX allows */
     }
     return handle && (!library->prepare || library->prepare());
 }
 
-/* Who comes while another one loads waits for it: that takes a millisecond, once. */
+/* A thread that comes while another one loads waits for it: about a millisecond, once. */
 bool library_get(struct library *library)
 {
     for (;;) {
@@ -28,7 +28,7 @@ bool library_get(struct library *library)
         if (state == LOADED)
             return true;
         if (state == ABSENT && atomic_compare_exchange_strong(&library->state, &state, BUSY)) {
-            bool is_loaded = load(library);
+            bool is_loaded = load_symbols(library);
 
             atomic_store(&library->state, is_loaded ? LOADED : ABSENT);
             return is_loaded;

@@ -9,8 +9,8 @@
  *     if (library_get(&library))
  *         api.f(1);
  *
- * One that is not there is looked for again each time: a process that lives for months
- * sees it installed. Threads: any.
+ * A missing library is searched for again each time: a process that runs for months sees
+ * it installed. Threads: any.
  */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -28,11 +28,11 @@ struct library {
     const char *name;
     const struct library_symbol *symbols;
     size_t count;
-    bool (*prepare)(void); /* called once all places are filled; NULL: nothing to do */
+    bool (*prepare)(void); /* called once all pointers are set; NULL: nothing to do */
     atomic_int state;
 };
 
-/* All functions are there, now or before. */
+/* True when all functions are loaded, now or earlier. */
 bool library_get(struct library *library);
 
 #endif

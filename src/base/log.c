@@ -91,7 +91,7 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
         ssize_t n = write(STDERR_FILENO, rest.p, rest.n);
 
         if (n < 0 && errno != EINTR)
-            return; /* there is nowhere left to say so */
+            return; /* there is nowhere left to report it */
         rest = str_from_offset(rest, n > 0 ? (size_t)n : 0);
     }
 }

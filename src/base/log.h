@@ -6,8 +6,8 @@
  * A fixed phrase first, then key=value. Levels: error (someone must act), warning
  * (we went on, and the text says so), info (a change of state), debug.
  *
- * The program chooses where lines go: log_use keeps a struct of its own with a sink,
- * a clock and a filter that takes secrets out. Each may be NULL: then lines go to
+ * The program chooses where lines go: log_use keeps a struct with a sink, a clock and
+ * a filter that removes secrets. Each may be NULL: then lines go to
  * stderr, without time, as they are. Control characters are escaped after the filter,
  * so that no text from outside can forge a line or steer a terminal.
  *
@@ -45,7 +45,7 @@ struct log {
     void *context; /* for sink and filter */
 };
 
-/* Keeps `log`, which must live as long as the process. NULL: back to the beginning. */
+/* Keeps `log`, which must live as long as the process. NULL: back to the default. */
 void log_use(const struct log *log);
 
 /* Lines above this level are dropped; at first LOG_LEVEL_INFO. Any time, any thread. */
@@ -54,7 +54,7 @@ bool log_is_on(enum log_level level);
 
 /* "error", "warning", "info", "debug". */
 const char *log_level_name(enum log_level level);
-/* False when there is no such level. "warn" is taken as "warning". */
+/* False when there is no such level. "warn" is an alias of "warning". */
 bool log_level_find(struct str name, enum log_level *ret_level);
 
 /* errno is kept. */

@@ -27,7 +27,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t load(const unsigned char *p, size_t n)
+static uint64_t load_word(const unsigned char *p, size_t n)
 {
     uint64_t word = 0;
 
@@ -35,21 +35,21 @@ static uint64_t load(const unsigned char *p, size_t n)
     return word;
 }
 
-/* Folded multiplication, eight bytes a step, seeded: cheap, and not to be guessed from outside. */
+/* Folded multiplication, eight bytes a step, seeded: cheap, and not predictable from outside. */
 uint32_t map_hash(const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
     uint64_t hash = seed ^ mix(n ^ 0x9e3779b97f4a7c15U, 0xd6e8feb86659fd93U);
 
     for (; n >= 8; n -= 8, p += 8)
-        hash = mix(hash ^ load(p, 8), 0xa0761d6478bd642fU ^ seed);
+        hash = mix(hash ^ load_word(p, 8), 0xa0761d6478bd642fU ^ seed);
     if (n > 0)
-        hash = mix(hash ^ load(p, n), 0xe7037ed1a0b428dbU ^ seed);
+        hash = mix(hash ^ load_word(p, n), 0xe7037ed1a0b428dbU ^ seed);
     hash = mix(hash, 0x8ebc6af09c88c6e3U);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* What is in it is undefined. */
+/* Its content is undefined. */
 static void *allocate(const struct map *map, size_t size)
 {
     return map->arena ? arena_alloc(map->arena, size) : mem_alloc(size);
@@ -103,7 +103,7 @@ static void rebuild(struct map *map, size_t more)
         *find_slot(map, entries[i].key, entries[i].hash) = (uint32_t)(i + 1);
 }
 
-static struct map_entry *find(const struct map *map, struct str key)
+static struct map_entry *find_entry(const struct map *map, struct str key)
 {
     uint32_t slot;
 
@@ -115,14 +115,14 @@ static struct map_entry *find(const struct map *map, struct str key)
 
 void *map_find(const struct map *map, struct str key)
 {
-    const struct map_entry *entry = find(map, key);
+    const struct map_entry *entry = find_entry(map, key);
 
     return entry ? entry->value : NULL;
 }
 
 bool map_has(const struct map *map, struct str key)
 {
-    return find(map, key) != NULL;
+    return find_entry(map, key) != NULL;
 }
 
 void map_reserve(struct map *map, size_t count)
@@ -161,7 +161,7 @@ void *map_set(struct map *map, struct str key, void *value)
 
 void *map_remove(struct map *map, struct str key)
 {
-    struct map_entry *entry = find(map, key);
+    struct map_entry *entry = find_entry(map, key);
     void *old;
 
     if (!entry)

@@ -6,7 +6,7 @@
  * The hash is keyed once a process, so that input cannot choose collisions.
  *
  *     struct map map = MAP_INIT;                 on the heap; map_done frees
- *     struct map map = MAP_INIT_IN(&arena);      in an arena; goes with it
+ *     struct map map = MAP_INIT_IN(&arena);      in an arena; freed with it
  *     map_set(&map, STR("a"), thing);
  *     MAP_EACH (&map, entry)
  *         use(entry->key, entry->value);
@@ -56,7 +56,7 @@ void map_reserve(struct map *map, size_t count);
 /* Where the value of the key is, to look and to set at once; NULL is put there for a new key. Good
  * until the next key is added. */
 void **map_place(struct map *map, struct str key);
-/* Returns the value that was there before, or NULL. A known key keeps its place in the order. */
+/* Returns the previous value, or NULL. A known key keeps its place in the order. */
 void *map_set(struct map *map, struct str key, void *value);
 /* Returns the value that was removed, or NULL. */
 void *map_remove(struct map *map, struct str key);

@@ -9,23 +9,23 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
-/* Room for the words of the library about a mistake. */
+/* Room for the library's error message. */
 #define MESSAGE_SIZE 256
-/* The library knows no longer names. */
+/* The longest name that the library supports. */
 #define GROUP_NAME_MAX 32
 
 struct matcher {
     pcre2_code *code;
-    pcre2_code *strict; /* for texts that are known to be UTF-8; NULL without MATCHER_MANY */
+    pcre2_code *strict; /* for texts known to be UTF-8; NULL without MATCHER_MANY */
     uint32_t groups;    /* the whole match included */
 };
 
-static void *take(size_t size, void *arena)
+static void *alloc_in_arena(size_t size, void *arena)
 {
     return arena_alloc(arena, size);
 }
 
-/* What is in an arena goes with it. */
+/* What is in an arena is freed with it. */
 static void give_back(void *p, void *arena)
 {
     (void)p;
@@ -55,7 +55,7 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     if (pattern.n > MATCHER_PATTERN_MAX)
         return err_set(err, ERR_LIMIT, "a pattern has at most %zu bytes", MATCHER_PATTERN_MAX);
 
-    pcre2_general_context *memory = pcre2_general_context_create(take, give_back, arena);
+    pcre2_general_context *memory = pcre2_general_context_create(alloc_in_arena, give_back, arena);
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
 
     matcher->code =
@@ -91,8 +91,8 @@ static void read_groups(pcre2_match_data *data, uint32_t count, struct matcher_m
     }
 }
 
-static int find(const struct matcher *matcher, bool strict, struct str text, size_t from,
-                struct matcher_match *ret_match, bool *ret_found, struct err *err)
+static int match_from(const struct matcher *matcher, bool strict, struct str text, size_t from,
+                      struct matcher_match *ret_match, bool *ret_found, struct err *err)
 {
     uint32_t groups = ret_match ? matcher->groups : 1;
     /* On the heap: the arena of the pattern may be shared by threads. */
@@ -122,7 +122,7 @@ static int find(const struct matcher *matcher, bool strict, struct str text, siz
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err)
 {
-    return find(matcher, false, text, from, ret_match, ret_found, err);
+    return match_from(matcher, false, text, from, ret_match, ret_found, err);
 }
 
 struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text)
@@ -133,7 +133,7 @@ struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text)
 int matcher_scan_find(const struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
                       bool *ret_found, struct err *err)
 {
-    return find(scan->matcher, scan->strict, scan->text, from, ret_match, ret_found, err);
+    return match_from(scan->matcher, scan->strict, scan->text, from, ret_match, ret_found, err);
 }
 
 struct str matcher_text(const struct matcher_match *match, struct str text, size_t group)

@@ -4,7 +4,7 @@
  *     matcher_new(arena, STR("^web\\d+"), 0, &matcher, &err);
  *     matcher_find(matcher, text, 0, NULL, &found, &err);
  *
- * Text is UTF-8; bytes that are none match nothing but do not stop a search.
+ * Text is UTF-8; other bytes match nothing but do not stop a search.
  * Matching ends at MATCHER_STEPS_MAX steps and MATCHER_MEMORY_MAX bytes with
  * ERR_LIMIT, so that no pattern can hang a program.
  *
@@ -32,12 +32,12 @@ enum matcher_flag {
     MATCHER_IGNORE_CASE = 1,
     MATCHER_MULTILINE = 2, /* ^ and $ match at every line */
     MATCHER_DOTALL = 4,    /* . matches line ends too */
-    MATCHER_VERBOSE = 8,   /* blanks and comments in the pattern mean nothing */
+    MATCHER_VERBOSE = 8,   /* blanks and comments in the pattern are ignored */
     MATCHER_ANCHORED = 16, /* only right where a search begins */
     MATCHER_MANY = 32,     /* for matcher_scan */
 };
 
-/* Bytes of a text; `start` is STR_NONE for a group that took no part. */
+/* Bytes of a text; `start` is STR_NONE for a group that did not participate. */
 struct matcher_group {
     size_t start, end;
 };
@@ -48,7 +48,7 @@ struct matcher_match {
 };
 
 /* Fails with ERR_INVALID and sets `reterr_at`, which may be NULL, to the byte of the pattern where
- * it went wrong; with ERR_LIMIT when the pattern is too long. */
+ * the mistake is; with ERR_LIMIT when the pattern is too long. */
 int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
                 const struct matcher **ret_matcher, size_t *reterr_at, struct err *err);
 
@@ -74,7 +74,7 @@ size_t matcher_groups(const struct matcher *matcher);
 /* The number of a named group; STR_NONE when there is none. */
 size_t matcher_group_named(const struct matcher *matcher, struct str name);
 
-/* The text of a group; a NULL view when it took no part. */
+/* The text of a group; a NULL view when it did not participate. */
 struct str matcher_text(const struct matcher_match *match, struct str text, size_t group);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * mem - the heap, which never says no.
+ * mem - the heap; allocation never fails.
  *
  * Allocation cannot fail: when memory runs out the process ends here, in one
  * place, with one line on stderr. Every size that comes from outside is compared

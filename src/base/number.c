@@ -25,9 +25,9 @@
 #define DOUBLE_TEXT_SIZE 32
 /* Python's border between 1000000.0 and 1e+16. */
 #define DOUBLE_PLAIN_DIGITS 16
-/* From here on a decimal tells a reader nothing. */
+/* From here on a decimal is of no use to a reader. */
 #define DECIMALS_BELOW 100
-/* How much of a wrong text an error quotes. */
+/* How much of an invalid text an error quotes. */
 #define QUOTE_MAX 60
 
 struct unit {
@@ -82,7 +82,7 @@ static const struct unit size_units[] = {
 static int malformed(struct str text, const char *wanted, struct err *err)
 {
     if (text.n == 0)
-        return err_set(err, ERR_INVALID, "empty text where %s is wanted", wanted);
+        return err_set(err, ERR_INVALID, "empty text, expected %s", wanted);
     return err_set(err, ERR_INVALID, "'%.*s%s' is not %s", str_int(str_slice(text, 0, QUOTE_MAX).n),
                    text.p, text.n > QUOTE_MAX ? "..." : "", wanted);
 }
@@ -351,7 +351,7 @@ static bool next_decimal(char *text)
     return false;
 }
 
-/* `value` with `precision` digits behind the point; true when that reads back as `value`. Below a
+/* `value` with `precision` digits after the point; true when that reads back as `value`. Below a
  * power of two doubles are twice as dense as above it: there the nearest decimal may fall to the
  * neighbour below although the next decimal above would do. */
 static bool print_digits(double value, int precision, char text[static DOUBLE_TEXT_SIZE])
@@ -363,8 +363,8 @@ static bool print_digits(double value, int precision, char text[static DOUBLE_TE
 }
 
 /* Fewest significant digits that read back as `value`; returns the decimal exponent of the first.
- * Up to DBL_DIG digits a decimal survives the way to a double and back, so a shorter one shows as
- * zeros at the end; only subnormal numbers must be tried from the first digit on. */
+ * Up to DBL_DIG digits a decimal survives the round trip through a double, so a shorter one shows
+ * as zeros at the end; only subnormal numbers must be tried from the first digit on. */
 static int shortest_digits(double value, char digits[static DOUBLE_TEXT_SIZE])
 {
     char text[DOUBLE_TEXT_SIZE];

@@ -1,10 +1,10 @@
 /*
  * number - numbers, durations, sizes and modes as people write and read them.
  *
- * Parsers take the whole text: no blanks around it, nothing behind it. They do
- * not depend on the locale. A text that is none fails with ERR_INVALID, one that
+ * Parsers take the whole text: no blanks around it, nothing after it. They do
+ * not depend on the locale. Anything else fails with ERR_INVALID, one that
  * does not fit its type with ERR_LIMIT; the error quotes the text and says what
- * is wanted, so that the caller only puts the place in front.
+ * is expected, so that the caller only adds the place in front.
  *
  * Durations are nanoseconds and never negative; sizes are bytes, and every unit
  * of size is a power of 1024, however it is spelled.
@@ -25,7 +25,7 @@ struct err;
 #define NUMBER_NS_PER_MS INT64_C(1000000)
 #define NUMBER_NS_PER_S  INT64_C(1000000000)
 
-/* Longer texts are no number. */
+/* Longer texts are not numbers. */
 #define NUMBER_TEXT_MAX 1000
 
 /* Base 10, with an optional sign. */
@@ -53,7 +53,7 @@ void number_print_double(double value, struct buf *out);
 void number_print_duration(int64_t ns, struct buf *out);
 /* "512 B", "12.4 MiB". */
 void number_print_size(uint64_t bytes, struct buf *out);
-/* How long ago, in one unit: "0s", "5m", "3h", "12d". What lies ahead counts as now. */
+/* How long ago, in one unit: "0s", "5m", "3h", "12d". The future counts as now. */
 void number_print_age(int64_t ns, struct buf *out);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-/* Of a main thread without a limit. */
+/* For a main thread without a limit. */
 #define UNLIMITED ((size_t)8 << 20)
 
 _Thread_local uintptr_t stack_floor;

@@ -1,12 +1,12 @@
 /*
  * stack - how much of its stack a thread has left.
  *
- * Depth alone is no bound: what a level needs depends on what is in it. Who recurses over
- * something from outside asks here as well, and fails with an error that names STACK_RESERVE.
+ * Depth alone does not bound the stack: what a level needs depends on its content. Code
+ * that recurses over input also checks here, and fails with an error that names STACK_RESERVE.
  *
- *     stack_begin, where a thread begins -> stack_is_low...
+ *     stack_begin, when a thread starts -> stack_is_low...
  *
- * A thread that does not begin with it has the stack of the main thread.
+ * A thread that does not call it is taken for the main thread.
  *
  * Threads: each has its own.
  */
@@ -17,18 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Kept for what does not ask: readers and printers of documents, whose depth is limited, and
- * libraries. Of a small stack it is half. */
+/* Reserved for code that does not check: readers and printers of documents, whose depth is
+ * limited, and libraries. Half of a small stack. */
 #define STACK_RESERVE ((size_t)256 << 10)
 
 /* For messages: "the stack has less than 262144 bytes left". */
 #define STACK_IS_LOW "nested too deeply: the stack has less than %zu bytes left"
 
-/* The stack that this thread has from here on. */
+/* This thread has a stack of this size from here on. */
 void stack_begin(size_t size);
 
 extern _Thread_local uintptr_t stack_floor;
-/* The stack of the main thread, when nobody began. */
+/* Without stack_begin: the stack of the main thread. */
 void stack_find(void);
 
 static inline bool stack_is_low(void)

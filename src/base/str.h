@@ -27,7 +27,7 @@ int str_int(size_t n);
 
 bool str_eq(struct str a, struct str b);
 bool str_eq_text(struct str a, const char *text);
-/* Tables of words are searched with this, so most answers are no: the first byte says it. */
+/* Tables of words are searched with this, so most comparisons fail, and do so at the first byte. */
 static inline bool str_is(struct str a, const char *text)
 {
     return (a.n > 0 ? a.p[0] : '\0') == text[0] && str_eq_text(a, text);
@@ -51,7 +51,7 @@ struct str str_trim(struct str text);
 struct str str_trim_left(struct str text);
 struct str str_trim_right(struct str text);
 
-/* Cut at the first `separator`: returns what is before it and moves `rest` behind it. When there is
+/* Cut at the first `separator`: returns what is before it and moves `rest` past it. When there is
  * none, returns all and leaves `rest` with a NULL pointer, which ends a loop over fields. */
 struct str str_cut(struct str *rest, char separator);
 

@@ -16,7 +16,7 @@
 #define SCORE_ABBREVIATION 3
 #define SCORE_NONE         SIZE_MAX
 
-/* Case and the choice between '-' and '_' are no difference. */
+/* Case and the choice between '-' and '_' do not count. */
 static char fold(char c)
 {
     if (c >= 'A' && c <= 'Z')

@@ -1,7 +1,7 @@
 /*
  * suggest - "did you mean 'name'?"
  *
- * The candidate nearest to a word that is not known: equal but for case or for
+ * The candidate nearest to an unknown word: equal but for case or for
  * '-' against '_', a few typing mistakes away (insert, drop, change, swap), or
  * cut short ('env' for 'environment'). Words of up to four bytes allow one mistake,
  * longer ones two. Of equally near candidates the first offered wins.
@@ -24,7 +24,7 @@
 
 #include "base/str.h"
 
-/* Longer words get no suggestion, longer candidates are none. */
+/* Longer words get no suggestion, and longer candidates are ignored. */
 #define SUGGEST_WORD_MAX 64
 
 struct suggest {

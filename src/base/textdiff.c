@@ -2,7 +2,7 @@
  * Myers' algorithm in linear space: find the middle of a shortest edit path by
  * walking from both ends at once, then do both halves. Lines are numbers first,
  * equal lines equal numbers, so that comparing is cheap. The halves are kept on
- * a stack of our own, not in recursion.
+ * an explicit stack, not in recursion.
  */
 #include "base/textdiff.h"
 
@@ -77,7 +77,7 @@ static void mark(struct side *side, ptrdiff_t from, ptrdiff_t to)
         side->marked.p[i] = true;
 }
 
-static bool same(const struct diff *d, ptrdiff_t x, ptrdiff_t y)
+static bool lines_equal(const struct diff *d, ptrdiff_t x, ptrdiff_t y)
 {
     return d->a.numbers.p[x] == d->b.numbers.p[y];
 }
@@ -85,11 +85,12 @@ static bool same(const struct diff *d, ptrdiff_t x, ptrdiff_t y)
 /* What is equal at both ends needs no search. */
 static void shrink(const struct diff *d, struct part *part)
 {
-    while (part->a0 < part->a1 && part->b0 < part->b1 && same(d, part->a0, part->b0)) {
+    while (part->a0 < part->a1 && part->b0 < part->b1 && lines_equal(d, part->a0, part->b0)) {
         part->a0++;
         part->b0++;
     }
-    while (part->a0 < part->a1 && part->b0 < part->b1 && same(d, part->a1 - 1, part->b1 - 1)) {
+    while (part->a0 < part->a1 && part->b0 < part->b1 &&
+           lines_equal(d, part->a1 - 1, part->b1 - 1)) {
         part->a1--;
         part->b1--;
     }
@@ -107,7 +108,8 @@ struct walk {
 
 static bool same_ahead(const struct diff *d, const struct part *p, bool down, struct point at)
 {
-    return down ? same(d, p->a0 + at.x, p->b0 + at.y) : same(d, p->a1 - at.x - 1, p->b1 - at.y - 1);
+    return down ? lines_equal(d, p->a0 + at.x, p->b0 + at.y)
+                : lines_equal(d, p->a1 - at.x - 1, p->b1 - at.y - 1);
 }
 
 /* Has the walk, now at `x` on diagonal `k`, met the other? The walk down goes first: the other is

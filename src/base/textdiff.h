@@ -28,8 +28,8 @@ struct buf;
 /* Edits looked at in each half of a search before it gives up. */
 #define TEXTDIFF_COST_MAX 1024
 
-/* Append the diff; nothing when both are equal. `old_name` and `new_name` stand behind "--- " and
- * "+++ ". */
+/* Append the diff; nothing when both are equal. `old_name` and `new_name` follow "--- " and "+++
+ * ". */
 void textdiff(struct str old, struct str now, const char *old_name, const char *new_name,
               struct buf *out);
 

@@ -1,12 +1,12 @@
 /*
  * unicode - what a character is, and what it becomes in another case.
  *
- * All of Unicode as the Python of the oracle knows it, by tables that are
- * searched by halves; ASCII is answered without them. Whole texts are changed by
+ * All of Unicode as Python's unicodedata defines it, by tables with binary
+ * search; ASCII is answered without them. Whole texts are changed by
  * unicode_upper and its sisters, which know the maps to several characters
  * (ß to SS) and the sigma at the end of a word.
  *
- * Bytes that are no UTF-8 pass unchanged. Threads: any.
+ * Bytes that are not UTF-8 pass unchanged. Threads: any.
  */
 #ifndef BASE_UNICODE_H
 #define BASE_UNICODE_H

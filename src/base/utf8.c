@@ -92,7 +92,7 @@ bool utf8_is_control(struct str character)
     unsigned char first = (unsigned char)character.p[0];
 
     if (character.n == 1)
-        return first < ' ' || first >= 0x7f; /* alone, a byte above ASCII is no UTF-8 */
+        return first < ' ' || first >= 0x7f; /* alone, a byte above ASCII is not UTF-8 */
     return character.n == 2 && first == 0xc2 && (unsigned char)character.p[1] < 0xa0;
 }
 

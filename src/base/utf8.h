@@ -1,8 +1,8 @@
 /*
  * utf8 - text as characters instead of bytes.
  *
- * Bytes that are no UTF-8 count as one character each and never stop a walk, so
- * any input can be measured and shown. Strict readers ask utf8_is_valid first.
+ * Bytes that are not UTF-8 count as one character each and never stop a walk, so
+ * any input can be measured and shown. Strict readers call utf8_is_valid first.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
@@ -18,14 +18,14 @@ struct buf;
 
 /* Bytes of the first character: 1 to 4; 0 only for an empty text. */
 size_t utf8_length_at(struct str text);
-/* The first character, UTF8_BAD when the bytes are none; `text` moves behind it. */
+/* The first character, UTF8_BAD when the bytes are invalid; `text` moves past it. */
 uint32_t utf8_next(struct str *text);
 /* Append a character; surrogates and what is beyond Unicode become UTF8_BAD. */
 void utf8_add(struct buf *out, uint32_t c);
 
 bool utf8_is_valid(struct str text);
-/* May one character, as utf8_length_at measures it, not be shown as it is: because it would do
- * something to a terminal, or is no UTF-8? */
+/* True when one character, as utf8_length_at measures it, may not be shown as it is: it would
+ * control a terminal, or is not UTF-8. */
 bool utf8_is_control(struct str character);
 bool utf8_is_ascii(struct str text);
 /* How many characters. */

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 
-/* What a vector begins with: arenas hold many short ones, so large items get less room. */
+/* The first capacity: arenas hold many short vectors, so large items get less room. */
 #define FIRST_SIZE         128
 #define FIRST_CAPACITY_MAX 8
 

@@ -3,11 +3,11 @@
  *
  *     VEC(const char *) names = VEC_INIT;
  *     VEC_PUSH(&names, "a");               on the heap; vec_done(&names) frees
- *     VEC_PUSH_IN(&arena, &names, "b");    in an arena; goes with it
+ *     VEC_PUSH_IN(&arena, &names, "b");    in an arena; freed with it
  *     VEC_EACH (&names, name)
  *         puts(*name);
  *
- * A vector stays on the side it began: heap or arena. Threads: one at a time.
+ * A vector stays where it began: heap or arena. Threads: one at a time.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
@@ -36,7 +36,7 @@ struct arena;
         (vec)->p[(vec)->n++] = (__VA_ARGS__);                                                      \
     } while (0)
 
-/* Room for `count` items in a vector that has none yet. */
+/* Room for `count` items in an empty vector. */
 #define VEC_RESERVE_IN(arena, vec, count)                                                          \
     ((void)((vec)->p = vec_reserve(arena, &(vec)->cap, count, sizeof(*(vec)->p))))
 

@@ -167,7 +167,7 @@ static void print_zsh(const struct program *program, struct buf *out)
                program->name, program->name);
 }
 
-static int run(struct cli *cli, const void *args, struct param_strs operands)
+static int run_completion(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(SCRIPT_MAX);
 
@@ -190,5 +190,5 @@ const struct command command_completion = {
     .examples = "  source <(zester completion bash)\n",
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_completion,
 };

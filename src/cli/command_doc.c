@@ -64,7 +64,7 @@ static void add_jinja(struct buf *out)
     add_kind(out, filter_builtins.globals, true, "functions");
 }
 
-static int unknown(struct cli *cli, const char *name)
+static int unknown_module(struct cli *cli, const char *name)
 {
     const char *near = module_suggest(str_from(name));
 
@@ -92,14 +92,14 @@ static int print_json(struct cli *cli, const char *name)
         if (!name || is_called(module_table[i], name))
             value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
     if (name && list.list->count == 0)
-        return unknown(cli, name);
+        return unknown_module(cli, name);
     if (json_print(&out, &list, JSON_STYLE_PRETTY, &err) < 0)
         return cli_err(cli, &err);
     printf("%s\n", buf_text(&out));
     return CLI_OK;
 }
 
-static int run(struct cli *cli, const void *args, struct param_strs operands)
+static int run_doc(struct cli *cli, const void *args, struct param_strs operands)
 {
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
     const struct doc_args *how = args;
@@ -121,7 +121,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     else if (!name)
         manual_print_index(&out);
     else if (!manual_print(str_from(name), &out))
-        return unknown(cli, name);
+        return unknown_module(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)
         printf("\nsee 'zester doc NAME' for details; 'zester doc jinja' lists what templates "
@@ -147,6 +147,6 @@ const struct command command_doc = {
     .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_doc,
     .words = add_words,
 };

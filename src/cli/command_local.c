@@ -599,7 +599,7 @@ static int dispatch(struct local *local, struct param_strs operands)
     return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);
 }
 
-static int run(struct cli *cli, const void *args, struct param_strs operands)
+static int run_local(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct local local = {
         .cli = cli,
@@ -646,6 +646,6 @@ const struct command command_local = {
     .args_size = sizeof(struct local_args),
     .least = 1,
     .most = COMMAND_MANY,
-    .run = run,
+    .run = run_local,
     .words = add_words,
 };

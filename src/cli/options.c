@@ -44,7 +44,7 @@ static const struct param *find_short(const struct param *table, char letter)
     return NULL;
 }
 
-static int unknown(struct reader *reader, struct str word)
+static int unknown_option(struct reader *reader, struct str word)
 {
     struct suggest near;
     struct str best;
@@ -62,7 +62,7 @@ static int unknown(struct reader *reader, struct str word)
 }
 
 /* Under its proper name, so that short and long forms are one option; lists grow. */
-static int keep(struct reader *reader, const struct param *param, struct value value)
+static int keep_option(struct reader *reader, const struct param *param, struct value value)
 {
     struct value name = value_text(param->name);
     const struct value *known = value_map_find(reader->given, &name);
@@ -86,7 +86,7 @@ static int take_word(struct reader *reader, const struct param *param)
     if (reader->at >= reader->argc)
         return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' requires a value",
                         param->name);
-    return keep(reader, param, value_text(reader->argv[reader->at++]));
+    return keep_option(reader, param, value_text(reader->argv[reader->at++]));
 }
 
 static int read_long(struct reader *reader, struct str word)
@@ -96,11 +96,11 @@ static int read_long(struct reader *reader, struct str word)
     const struct param *param = params_find(reader->table, name);
 
     if (!param || name.n < 2)
-        return unknown(reader, name);
+        return unknown_option(reader, name);
     if (equals != STR_NONE)
-        return keep(reader, param, value_text(word.p + equals + 1));
+        return keep_option(reader, param, value_text(word.p + equals + 1));
     if (param->kind == PARAM_BOOL)
-        return keep(reader, param, value_bool(true));
+        return keep_option(reader, param, value_bool(true));
     return take_word(reader, param);
 }
 
@@ -113,9 +113,10 @@ static int read_short(struct reader *reader, const char *letters)
         if (!param)
             return diag_add(reader->diags, (struct place){ 0 }, "unknown option '-%c'", *letters);
         if (param->kind != PARAM_BOOL)
-            return letters[1] ? keep(reader, param, value_text(letters + 1 + (letters[1] == '=')))
-                              : take_word(reader, param);
-        if (keep(reader, param, value_bool(true)) < 0)
+            return letters[1]
+                       ? keep_option(reader, param, value_text(letters + 1 + (letters[1] == '=')))
+                       : take_word(reader, param);
+        if (keep_option(reader, param, value_bool(true)) < 0)
             return -1;
     }
     return 0;

@@ -25,7 +25,7 @@ static size_t terminal_width(void)
     return size.ws_col;
 }
 
-static void draw(struct progress *progress)
+static void draw_line(struct progress *progress)
 {
     AUTO_BUF struct buf line = BUF_INIT(LINE_MAX_SIZE);
     size_t width = terminal_width() - 1;
@@ -70,7 +70,7 @@ static void emit(void *self, const struct run_event *event)
     case RUN_FINISHED: return;
     }
     if (progress->on && clock_now() - progress->drawn >= DRAW_INTERVAL)
-        draw(progress);
+        draw_line(progress);
 }
 
 void progress_init(struct progress *progress, bool wanted)

@@ -69,7 +69,7 @@ int frame_end(struct buf *out, size_t start, uint16_t version, uint64_t salt, st
 void frame_file_begin(struct buf *out, const char *purpose, uint64_t salt)
 {
     const uint64_t salt_le = htole64(salt);
-    struct err ignored; /* a few dozen bytes; a full buffer is its owner's to notice */
+    struct err ignored; /* a few dozen bytes; the owner of the buffer checks whether it is full */
 
     for (int copy = 0; copy < 2; copy++) {
         const size_t start = frame_begin(out);
@@ -164,7 +164,7 @@ enum frame_step frame_next(struct frame_scan *scan, struct frame *ret_frame)
     return FRAME_WHOLE;
 }
 
-/* Both copies have the same size, which the purpose tells. */
+/* Both copies have the same size, which follows from the purpose. */
 int frame_file_open(struct frame_scan *scan, struct str bytes, const char *purpose, struct err *err)
 {
     const size_t size = FRAME_HEAD + SALT_SIZE + strlen(purpose);

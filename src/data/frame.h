@@ -1,5 +1,5 @@
 /*
- * frame - where one record ends and the next begins, and whether it is as it was written.
+ * frame - where one record ends and the next begins, and whether it is intact.
  *
  *     | magic 4 | version 2 | zero 2 | length 4 | head check 4 | check 8 | payload | little-endian
  *
@@ -44,7 +44,7 @@ struct frame {
 /* Room for the head; returns where the frame begins. */
 size_t frame_begin(struct buf *out);
 /* Everything since is the payload. Fails with ERR_LIMIT above FRAME_MAX or when `out` is full, and
- * takes the frame back then. */
+ * then removes the frame. */
 int frame_end(struct buf *out, size_t start, uint16_t version, uint64_t salt, struct err *err);
 
 /* The beginning of a file of many frames. `purpose` names its format: "undo journal". */
@@ -54,13 +54,14 @@ void frame_file_begin(struct buf *out, const char *purpose, uint64_t salt);
 
 enum frame_step {
     FRAME_WHOLE,
-    FRAME_DAMAGE, /* `offset` and `size` say what was passed over; the next call goes on behind it
+    FRAME_DAMAGE, /* `offset` and `size` say what was skipped; the next call continues after it
                    */
-    FRAME_TORN, /* the bytes end inside a frame, or with zeros: more may come, or never was there */
+    FRAME_TORN,   /* the bytes end inside a frame, or with zeros: more may come, or it was never
+                     written */
     FRAME_END,
 };
 
-/* Zero but for the bytes, and perhaps the salt, is the beginning. */
+/* Starts as zero, except for the bytes and perhaps the salt. */
 struct frame_scan {
     struct str bytes;
     size_t at;
@@ -74,7 +75,7 @@ enum frame_step frame_next(struct frame_scan *scan, struct frame *ret_frame);
 int frame_file_open(struct frame_scan *scan, struct str bytes, const char *purpose,
                     struct err *err);
 
-/* For those who read from a file by windows: the head alone, and then the payload. */
+/* For reading a file by windows: the head alone, and then the payload. */
 struct frame_head {
     uint16_t version;
     uint32_t length;

@@ -22,7 +22,7 @@ _Static_assert(sizeof(json_int_t) == sizeof(int64_t), "integers of JSON are 64 b
 /* --- reading -------------------------------------------------------------- */
 
 /* Where the text first nests deeper than the limit, or STR_NONE. The library has a limit of its
- * own, but a far larger one, and says no place for ours. */
+ * own, but a far larger one, and would not report a place for ours. */
 static size_t find_too_deep(struct str text)
 {
     bool quoted = false;
@@ -124,8 +124,8 @@ static const struct value_source *new_source(struct arena *arena, const char *fi
     return source;
 }
 
-/* The library's words, without "near '...'", which the shown line tells better; ours where its own
- * would leave a person guessing. */
+/* The library's message, without "near '...'", which the shown line makes clearer; our own where
+ * the library's would be unclear. */
 static const char *words_of(const json_error_t *error, struct arena *arena)
 {
     struct str text = str_from(error->text);
@@ -134,9 +134,9 @@ static const char *words_of(const json_error_t *error, struct arena *arena)
     switch (json_error_code(error)) {
     case json_error_numeric_overflow: return "a number that does not fit 64 bits";
     case json_error_duplicate_key:
-        return arena_printf(arena, "a key that is there twice:%s",
+        return arena_printf(arena, "duplicate key:%s",
                             near == STR_NONE ? "" : error->text + near + strlen(" near"));
-    case json_error_end_of_input_expected: return "text behind the end of the document";
+    case json_error_end_of_input_expected: return "text after the end of the document";
     case json_error_premature_end_of_input: return "the document ends too early";
     default: return arena_strndup(arena, text.p, near == STR_NONE ? text.n : near);
     }
@@ -202,7 +202,7 @@ int json_decode_lenient(struct arena *arena, struct str text, struct value *ret,
     json_t *root;
 
     if (text.n > JSON_SIZE_MAX || find_too_deep(text) != STR_NONE)
-        return err_set(err, ERR_LIMIT, "JSON that is too large or too deep");
+        return err_set(err, ERR_LIMIT, "JSON is too large or nested too deeply");
     root = json_loadb(text.n > 0 ? text.p : "", text.n, flags, &error);
     large = !root && json_error_code(&error) == json_error_numeric_overflow;
     if (large)
@@ -334,7 +334,7 @@ static int print_key(struct printer *p, const struct value *key)
     return 0;
 }
 
-/* What stands before item `i`, or at `count` before the closing bracket. */
+/* What comes before item `i`, or at `count` before the closing bracket. */
 static void print_gap(struct printer *p, size_t i, size_t count, unsigned depth)
 {
     if (i > 0 && i < count)
@@ -363,7 +363,7 @@ static int print_list(struct printer *p, const struct value_list *list, unsigned
     return 0;
 }
 
-/* Kinds that compare with each other share a rank; others keep apart. */
+/* Kinds that compare with each other share a rank. */
 static int rank_of(const struct value *key)
 {
     static const int ranks[VALUE_KINDS] = {

@@ -2,12 +2,12 @@
  * json - JSON text into values, and values into JSON text.
  *
  * Reading is strict: one document, no duplicate keys, integers that fit 64 bits,
- * finite numbers, valid UTF-8, named limits on size and depth. Mistakes are told
- * with file, line and column. The values themselves know their file but not
+ * finite numbers, valid UTF-8, named limits on size and depth. Mistakes are
+ * reported with file, line and column. The values themselves know their file but not
  * their line: the library under it gives places for errors only.
  *
  * Printing follows Python's json.dumps, so that templates look as they do there:
- * doubles in the shortest form that reads back, keys that are no text as their
+ * doubles in the shortest form that reads back, keys other than text as their
  * text (true is "true", 1 is "1", null is "null"). Bytes become base64, times
  * RFC 3339. The defaults give {"a":1}; styles are added together.
  *

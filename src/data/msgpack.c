@@ -45,8 +45,8 @@ static int encode_map(msgpack_packer *packer, struct buf *out, const struct valu
     return 0;
 }
 
-/* Text that came from the world as it was, such as a path, goes as the bytes that it is: a reader
- * would refuse all that it is part of. */
+/* Text that is not UTF-8, such as a path, is written as bytes: a reader would refuse the whole
+ * document otherwise. */
 static void encode_text(msgpack_packer *packer, struct str text)
 {
     if (utf8_is_valid(text))
@@ -55,7 +55,7 @@ static void encode_text(msgpack_packer *packer, struct str text)
         (void)msgpack_pack_bin_with_body(packer, text.p, text.n);
 }
 
-/* Readers that look at the width of an integer want all of it. */
+/* Some readers look at the width of an integer and expect all of it. */
 static void encode_int(msgpack_packer *packer, const struct value *v)
 {
     if (v->flags & VALUE_UNSIGNED)
@@ -100,7 +100,7 @@ static int encode_value(msgpack_packer *packer, struct buf *out, const struct va
                        MSGPACK_DEPTH_MAX);
     if (((v->kind == VALUE_STR || v->kind == VALUE_BYTES) && v->s.n > UINT32_MAX) ||
         count > UINT32_MAX)
-        return err_set(err, ERR_LIMIT, "encode: a part is larger than 32 bits can tell");
+        return err_set(err, ERR_LIMIT, "encode: a part does not fit 32 bits");
     if (v->kind == VALUE_OBJECT)
         return err_set(err, ERR_UNSUPPORTED, "encode: an object has no MessagePack form");
     if (v->kind == VALUE_LIST)
@@ -126,7 +126,7 @@ int msgpack_encode(struct buf *out, const struct value *v, struct err *err)
 /* --- decoding ------------------------------------------------------------- */
 
 /* The library's own reader allocates what a count promises, before it has seen the bytes, and
- * builds a second tree; so this side is ours. The first byte of each value says all:
+ * builds a second tree; so decoding is our own. The first byte of each value says it all:
  *
  *     00..7f  small int    80..8f  small map    90..9f  small list    a0..bf  short text
  *     c0 nil  c2 c3 bool   c4..c6  bytes        c7..c9  ext           ca cb   float
@@ -146,7 +146,7 @@ static int broken(struct decoder *d, const char *what)
 }
 
 /* The next `n` bytes, or NULL with an error. */
-static const unsigned char *take(struct decoder *d, uint64_t n)
+static const unsigned char *take_bytes(struct decoder *d, uint64_t n)
 {
     const unsigned char *p = d->bytes + d->at;
 
@@ -161,7 +161,7 @@ static const unsigned char *take(struct decoder *d, uint64_t n)
 /* A number of `width` bytes, most significant first. */
 static int take_number(struct decoder *d, unsigned width, uint64_t *ret)
 {
-    const unsigned char *p = take(d, width);
+    const unsigned char *p = take_bytes(d, width);
     uint64_t n = 0;
 
     if (!p)
@@ -218,7 +218,7 @@ static int decode_float(struct decoder *d, unsigned width, struct value *ret)
 
 static int decode_text(struct decoder *d, uint64_t n, bool is_text, struct value *ret)
 {
-    const unsigned char *p = take(d, n);
+    const unsigned char *p = take_bytes(d, n);
     struct str s;
 
     if (!p)
@@ -242,7 +242,7 @@ static int decode_ext(struct decoder *d, uint64_t size, struct value *ret)
     if ((int8_t)(uint8_t)type != TIME_EXT)
         return broken(d, "an extension that is not a timestamp");
     if (size != 4 && size != 8 && size != 12)
-        return broken(d, "a timestamp of a size that does not exist");
+        return broken(d, "a timestamp of an unknown size");
     if (take_number(d, size == 8 ? 8 : 4, &head) < 0)
         return -1;
     seconds = head;
@@ -270,7 +270,7 @@ static int check_count(struct decoder *d, uint64_t count, unsigned least, unsign
                        "MessagePack, byte %zu: nested deeper than the limit of %d", d->at,
                        MSGPACK_DEPTH_MAX);
     if (count > (d->n - d->at) / least)
-        return broken(d, "a count that is larger than the bytes behind it");
+        return broken(d, "a count that is larger than the remaining bytes");
     return 0;
 }
 
@@ -319,7 +319,7 @@ static int decode_map(struct decoder *d, uint64_t count, unsigned depth, struct 
         if (decode_key(d, depth + 1, &key) < 0)
             return -1;
         if (value_map_find_pair(map, &key))
-            return broken(d, "a map key that is there twice");
+            return broken(d, "a duplicate map key");
         if (decode_value(d, depth + 1, &value) < 0)
             return -1;
         value_map_append(d->arena, map, key, value);
@@ -383,13 +383,13 @@ static int decode_marked(struct decoder *d, unsigned first, unsigned depth, stru
     case 0xdd: return decode_sized(d, FORM_LIST, 2U << (first - 0xdc), depth, ret);
     case 0xde:
     case 0xdf: return decode_sized(d, FORM_MAP, 2U << (first - 0xde), depth, ret);
-    default: return broken(d, "the byte c1, which begins nothing");
+    default: return broken(d, "the byte c1, which is never used");
     }
 }
 
 static int decode_value(struct decoder *d, unsigned depth, struct value *ret)
 {
-    const unsigned char *p = take(d, 1);
+    const unsigned char *p = take_bytes(d, 1);
     unsigned first;
 
     if (!p)
@@ -428,7 +428,7 @@ static int decode_one(struct arena *arena, struct str bytes, bool whole, struct 
     if (decode_value(&d, 0, &v) < 0)
         return -1;
     if (whole && d.at < d.n)
-        return broken(&d, "more bytes behind the end of the value");
+        return broken(&d, "more bytes after the end of the value");
     *ret = v;
     return 0;
 }

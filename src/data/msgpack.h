@@ -6,7 +6,7 @@
  * marked VALUE_WIDE or VALUE_UNSIGNED), maps in their order; a text that is not UTF-8 goes as
  * bytes. Decoding trusts nothing: counts are compared with the bytes that are left before anything
  * is allocated; text must be UTF-8; map keys are scalars and unique; other extensions, integers
- * above INT64_MAX and bytes behind the end are errors, which name the offset.
+ * above INT64_MAX and bytes after the end are errors, which name the offset.
  *
  * Flags and places do not travel.
  *
@@ -32,7 +32,7 @@ int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
 
 /* Read exactly one value from all of `bytes`. Fails with ERR_INVALID or ERR_LIMIT. */
 int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
-/* Read one value from the front, and whatever may be behind it is left alone. */
+/* Read one value from the front and ignore what follows. */
 int msgpack_decode_front(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
 
 #endif

@@ -16,9 +16,9 @@
 #define MODE_MAX 07777
 /* "item 18446744073709551615" and NUL. */
 #define ITEM_SIZE 32
-/* Numbers up to here are taken for the value of a mode wherever they come from. */
+/* Numbers up to here are the value of a mode wherever they come from. */
 #define MODE_PLAIN_MAX 0777
-/* 2^63: the first double that is no int64_t. */
+/* 2^63: the first double that does not fit int64_t. */
 #define INT_END 9223372036854775808.0
 
 typedef int reader_fn(const struct param_reader *r, const struct value *v, void *field);
@@ -52,7 +52,7 @@ static bool is_secret(const struct param_reader *r, const struct value *v)
     return (r->param->flags & PARAM_SECRET) || (v->flags & VALUE_SECRET);
 }
 
-static const char *shown(const struct param_reader *r, const struct value *v)
+static const char *describe_value(const struct param_reader *r, const struct value *v)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -95,25 +95,26 @@ static const char *choices_text(const struct param_reader *r)
 }
 
 /* "must be this, got that"; returns -1. */
-static int refuse(const struct param_reader *r, const struct value *v)
+static int refuse_kind(const struct param_reader *r, const struct value *v)
 {
     const char *want = r->param->kind == PARAM_CHOICE ? choices_text(r) : wanted[r->param->kind];
 
-    return complain(r, v, arena_printf(r->diags->arena, "must be %s, got %s", want, shown(r, v)));
+    return complain(
+        r, v, arena_printf(r->diags->arena, "must be %s, got %s", want, describe_value(r, v)));
 }
 
-/* A text that is no number of its kind, or one that is too large, which `err` then explains. */
+/* A text that is not a number of its kind, or one that is too large, which `err` then explains. */
 static int refuse_number(const struct param_reader *r, const struct value *v, const struct err *err)
 {
     if (err->code != ERR_LIMIT || is_secret(r, v))
-        return refuse(r, v);
+        return refuse_kind(r, v);
     return complain(r, v, arena_printf(r->diags->arena, "is too much: %s", err->text));
 }
 
-/* In strict documents quotes are the usual mistake, in both directions. */
+/* In strict documents a missing or superfluous quote is the usual mistake. */
 static int refuse_quoted(const struct param_reader *r, const struct value *v)
 {
-    (void)refuse(r, v);
+    (void)refuse_kind(r, v);
     if (r->strict && (v->flags & VALUE_QUOTED))
         diag_hint(r->diags, "write it without quotes");
     return -1;
@@ -130,7 +131,7 @@ static int check_range(const struct param_reader *r, const struct value *v, int6
         return 0;
     buf_add_text(&out, n < p->min ? "must be at least " : "must be at most ");
     print(n < p->min ? p->min : p->max, &out);
-    buf_printf(&out, ", got %s", shown(r, v));
+    buf_printf(&out, ", got %s", describe_value(r, v));
     return complain(r, v, buf_text(&out));
 }
 
@@ -168,7 +169,7 @@ static int take_bool(const struct param_reader *r, const struct value *v, bool *
     }
     if (v->kind == VALUE_STR && parse_bool(v->s, ret_b))
         return 0;
-    return refuse(r, v);
+    return refuse_kind(r, v);
 }
 
 static int read_bool(const struct param_reader *r, const struct value *v, void *field)
@@ -206,7 +207,7 @@ static int take_int(const struct param_reader *r, const struct value *v, int64_t
         return 0;
     }
     if (v->kind != VALUE_STR)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (number_parse_int(str_trim(v->s), ret_n, &err) < 0)
         return refuse_number(r, v, &err);
     return 0;
@@ -250,9 +251,9 @@ static int take_text(const struct param_reader *r, const struct value *v, struct
         return 0;
     }
     if (!words_print(&out, v))
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (r->strict) {
-        (void)refuse(r, v);
+        (void)refuse_kind(r, v);
         diag_hint(r->diags, "put it in quotes");
         return -1;
     }
@@ -305,11 +306,11 @@ static int read_path(const struct param_reader *r, const struct value *v, void *
     const char *text;
 
     if (!value_is_textual(v))
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (take_cstring(r, v, &text) < 0)
         return -1;
     if (text[0] != '/')
-        return refuse(r, v);
+        return refuse_kind(r, v);
     *(const char **)field = text;
     return 0;
 }
@@ -323,9 +324,9 @@ static bool has_octal_digits_only(int64_t n)
 }
 
 /* Is 644 the number that was meant, or the digits of a mode? A document that shows a leading zero
- * means octal, and doubt begins when its reader saw it otherwise, as YAML 1.2 does; any other two
- * or more octal digits may have been meant as a mode. Without a document only numbers that are no
- * usual mode are doubted: 420 is 0644 there. */
+ * means octal, and it is ambiguous when its reader saw it otherwise, as YAML 1.2 does; any other
+ * two or more octal digits may have been meant as a mode. Without a document only numbers that are
+ * not a usual mode are ambiguous: 420 is 0644 there. */
 static bool is_doubtful_mode(const struct param_reader *r, const struct value *v)
 {
     if (v->source && v->source->salt)
@@ -339,11 +340,11 @@ static bool is_doubtful_mode(const struct param_reader *r, const struct value *v
     if (is_known && token.p[0] == '0')
         return number_parse_mode(token, &octal, &err) == 0 && octal != v->i;
     if (!has_octal_digits_only(v->i))
-        return is_known && v->i > MODE_PLAIN_MAX; /* 493 is 0755, and 999 no mode */
+        return is_known && v->i > MODE_PLAIN_MAX; /* 493 is 0755, and 999 is not a mode */
     return v->i > MODE_PLAIN_MAX || (is_known && v->i >= 10);
 }
 
-/* The owner may read, and nobody may more than those before him. */
+/* The owner may read, and neither group nor others may do more than those before them. */
 static bool is_usual_mode(int64_t mode)
 {
     const int64_t owner = mode >> 6 & 7, group = mode >> 3 & 7, others = mode & 7;
@@ -351,7 +352,7 @@ static bool is_usual_mode(int64_t mode)
     return mode <= MODE_MAX && (owner & 4) && (group & ~owner) == 0 && (others & ~group) == 0;
 }
 
-/* The number whose octal digits these are; -1: 8 and 9 are none. */
+/* The number with these octal digits; -1 when there is an 8 or 9. */
 static int64_t octal_digits(int64_t number)
 {
     int64_t digits = 0;
@@ -363,9 +364,9 @@ static int64_t octal_digits(int64_t number)
     return digits;
 }
 
-/* What a number in doubt means: its digits when they are a usual mode (644), as Salt reads it, or
- * its value when that is one (420, which a template printed for 0644). When neither is, 604, nobody
- * has computed it: the digits are meant. 511 may be both. In Salt's YAML it is always the digits.
+/* What an ambiguous number means: its digits when they are a usual mode (644), as Salt reads it, or
+ * its value when that is one (420, which a template printed for 0644). When neither is, as in 604,
+ * the digits are meant. 511 may be both. In Salt's YAML it is always the digits.
  */
 static bool settle_mode(const struct value *v, mode_t *ret)
 {
@@ -398,23 +399,23 @@ static int read_mode(const struct param_reader *r, const struct value *v, void *
         return 0;
     }
     if (v->kind != VALUE_INT || v->i < 0 || v->i > 7777)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (is_doubtful_mode(r, v)) {
         if (settle_mode(v, field))
             return 0;
-        (void)refuse(r, v);
+        (void)refuse_kind(r, v);
         if (!is_secret(r, v) && has_octal_digits_only(v->i))
             diag_hint(r->diags, "quote it: \"%04d\" (the number %d is the mode 0%o)", (int)v->i,
                       (int)v->i, (unsigned)v->i);
         return -1;
     }
     if (v->i > MODE_MAX)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     *(mode_t *)field = (mode_t)v->i;
     return 0;
 }
 
-/* A number is seconds; whether it may stand without a unit is for the caller to know. */
+/* A number is seconds; whether a unit may be left out is up to the caller. */
 static bool seconds_to_ns(const struct value *v, int64_t *ret_ns)
 {
     if (v->kind == VALUE_INT)
@@ -433,14 +434,14 @@ static int take_duration(const struct param_reader *r, const struct value *v, in
     struct err err;
 
     if (r->strict && is_number) {
-        (void)refuse(r, v);
+        (void)refuse_kind(r, v);
         diag_hint(r->diags, "write it as text with a unit: ms, s, m, h or d");
         return -1;
     }
     if (is_number)
-        return seconds_to_ns(v, ret_ns) ? 0 : refuse(r, v);
+        return seconds_to_ns(v, ret_ns) ? 0 : refuse_kind(r, v);
     if (v->kind != VALUE_STR)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (r->strict ? number_parse_duration_strict(v->s, ret_ns, &err) < 0
                   : number_parse_duration(str_trim(v->s), ret_ns, &err) < 0)
         return refuse_number(r, v, &err);
@@ -470,7 +471,7 @@ static int read_size(const struct param_reader *r, const struct value *v, void *
     if (v->kind == VALUE_INT && v->i >= 0)
         n = (uint64_t)v->i;
     else if (v->kind != VALUE_STR)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     else if (number_parse_size(str_trim(v->s), &n, &err) < 0)
         return refuse_number(r, v, &err);
     if (n > INT64_MAX)
@@ -481,8 +482,8 @@ static int read_size(const struct param_reader *r, const struct value *v, void *
     return 0;
 }
 
-/* The number of the choice that the text is, or that spells the bool which some YAML readers make
- * of 'no' and 'on'; -1 when there is none. */
+/* The index of the choice with this text, or of the one that spells the bool which some YAML
+ * readers make of 'no' and 'on'; -1 when there is none. */
 static int find_choice(const struct param_reader *r, const struct value *v, struct str text)
 {
     struct str rest = str_from(r->param->choices);
@@ -519,10 +520,10 @@ static int read_choice(const struct param_reader *r, const struct value *v, void
     int found;
 
     if (!words_print(&text, v))
-        return refuse(r, v);
+        return refuse_kind(r, v);
     found = find_choice(r, v, buf_view(&text));
     if (found < 0) {
-        (void)refuse(r, v);
+        (void)refuse_kind(r, v);
         suggest_choice(r, v, buf_view(&text));
         return -1;
     }
@@ -562,7 +563,7 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
     if (v->kind == VALUE_LIST)
         list = v->list;
     else if (r->strict || !value_is_textual(v))
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (check_filled(r, v, list->count) < 0)
         return -1;
 
@@ -575,7 +576,7 @@ static int read_strs(const struct param_reader *r, const struct value *v, void *
     return result;
 }
 
-/* Environments and headers: numbers and bools are welcome as values even when strict, and null is
+/* Environments and headers: numbers and bools are accepted as values even when strict, and null is
  * empty text. */
 static int take_pair(const struct param_reader *r, const struct value_pair *pair,
                      struct param_pair *ret_pair)
@@ -601,7 +602,7 @@ static int read_strmap(const struct param_reader *r, const struct value *v, void
     int result = 0;
 
     if (v->kind != VALUE_MAP)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (check_filled(r, v, v->map->count) < 0)
         return -1;
 
@@ -614,8 +615,8 @@ static int read_strmap(const struct param_reader *r, const struct value *v, void
     return result;
 }
 
-/* Values are 32 bytes on somebody's stack or in a tree: the field points to a copy of its own. */
-static const struct value *keep(const struct param_reader *r, struct value v)
+/* The value may be on a stack or in a tree: the field points to a copy. */
+static const struct value *copy_value(const struct param_reader *r, struct value v)
 {
     struct value *copy = ARENA_NEW(r->arena, struct value);
 
@@ -630,30 +631,30 @@ static int read_list(const struct param_reader *r, const struct value *v, void *
     if (v->kind == VALUE_LIST) {
         if (check_filled(r, v, v->list->count) < 0)
             return -1;
-        *(const struct value **)field = keep(r, *v);
+        *(const struct value **)field = copy_value(r, *v);
         return 0;
     }
     if (r->strict || v->kind != VALUE_STR)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     list = value_list_new(r->arena, 1);
     value_list_push(r->arena, list, *v);
-    *(const struct value **)field = keep(r, value_at(value_list(list), v));
+    *(const struct value **)field = copy_value(r, value_at(value_list(list), v));
     return 0;
 }
 
 static int read_map(const struct param_reader *r, const struct value *v, void *field)
 {
     if (v->kind != VALUE_MAP)
-        return refuse(r, v);
+        return refuse_kind(r, v);
     if (check_filled(r, v, v->map->count) < 0)
         return -1;
-    *(const struct value **)field = keep(r, *v);
+    *(const struct value **)field = copy_value(r, *v);
     return 0;
 }
 
 static int read_any(const struct param_reader *r, const struct value *v, void *field)
 {
-    *(const struct value **)field = keep(r, *v);
+    *(const struct value **)field = copy_value(r, *v);
     return 0;
 }
 

@@ -24,7 +24,7 @@ struct param_reader {
     struct arena *arena;
     const struct param *param;
     struct str key;   /* as it was written: the name or an alias */
-    const char *mark; /* stands before it in messages; or NULL */
+    const char *mark; /* comes before it in messages; or NULL */
     struct diags *diags;
     bool strict;
     bool no_source; /* the line of the value may not be shown */

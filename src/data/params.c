@@ -12,7 +12,7 @@
 /* Lines with secrets that are remembered; with more, no line of the map is shown. */
 #define SECRET_LINES_MAX 32
 
-/* A longer table takes memory of the arena for a while. */
+/* A longer table allocates in the arena. */
 #define FEW_PARAMS 40
 
 struct decoding {
@@ -31,7 +31,7 @@ struct decoding {
 
 /* --- the table ------------------------------------------------------------ */
 
-/* One word of "a,b,c"? Asked of every parameter in vain, so the first letter decides most. */
+/* One word of "a,b,c"? Mostly not, so the first letter decides most calls. */
 static bool is_alias(const struct param *param, struct str name)
 {
     for (const char *p = param->aliases; p && name.n > 0; p = strchr(p, ','), p = p ? p + 1 : NULL)
@@ -130,7 +130,7 @@ static bool is_allowed(const struct params_policy *policy, struct str name)
     return false;
 }
 
-/* The nearest key that is known; a NULL view when none is near. */
+/* The nearest known key; a NULL view when none is near. */
 static struct str nearest(const struct decoding *d, struct str name)
 {
     struct suggest suggest;
@@ -261,11 +261,11 @@ static void read_default(struct decoding *d, const struct param *param)
     struct value v = value_text(param->default_text);
     int result = param_read(&reader, &v, d->args);
 
-    assert(result == 0); /* params_check would have said so */
+    assert(result == 0); /* params_check would have reported it */
     (void)result;
 }
 
-/* A parameter that no pair of the map has set. */
+/* A parameter that is not in the map. */
 static int fill_absent(struct decoding *d, const struct param *param, const struct value_pair *pair)
 {
     if ((param->flags & PARAM_PRIMARY) && d->policy->primary)

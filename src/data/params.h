@@ -2,7 +2,7 @@
  * params - a map of values into a C struct, by a table.
  *
  * One table of parameters drives decoding, type checks, defaults, "did you mean"
- * and the manual. A line of it names a key, a kind, a field and what it is for;
+ * and the manual. A line names a key, a kind, a field and its purpose;
  * the rest is optional and designated:
  *
  *     #define ARGS struct symlink_args
@@ -39,7 +39,7 @@ struct value;
 
 enum param_kind {
     PARAM_BOOL,
-    PARAM_TRISTATE, /* a bool that knows when it was not given */
+    PARAM_TRISTATE, /* a bool that is unset when not given */
     PARAM_INT,
     PARAM_DOUBLE, /* finite */
     PARAM_STR,    /* without NUL inside */
@@ -104,7 +104,7 @@ struct param {
     enum param_kind kind;
     unsigned flags;
     size_t offset;            /* of the field */
-    size_t given;             /* PARAM_GIVEN; 0: nobody wants to know */
+    size_t given;             /* PARAM_GIVEN; 0: not needed */
     const char *default_text; /* read like a value that was given; NULL: the field stays zero */
     const char *aliases;      /* "path,file": other names of the key, or NULL */
     const char *choices;      /* "text|json|yaml", for CHOICE */
@@ -136,26 +136,26 @@ struct param {
 /* Both ends belong to the range. */
 #define PARAM_RANGE(low, high) .min = (low), .max = (high)
 
-/* The table of what takes no parameters. */
+/* The empty table. */
 extern const struct param params_none[];
 
-/* A key of another program, and what to do about it. */
+/* A key of another program, and what to write instead. */
 struct param_foreign {
     const char *key, *hint;
 };
 
 /* How a map is read. All zero: coercing, nothing allowed beyond the table. */
 struct params_policy {
-    bool strict; /* every value has the type it is meant to have; a duration is text */
-    const char *const *allowed; /* keys that somebody else reads; ends with NULL; or NULL */
+    bool strict;                /* values are not coerced; a duration is text */
+    const char *const *allowed; /* keys that another reader handles; ends with NULL; or NULL */
     const struct param_foreign
         *foreign; /* hints for unknown keys; ends with an empty one; or NULL */
-    void (*offer)(struct suggest *suggest); /* other keys that may have been meant; or NULL */
+    void (*offer)(struct suggest *suggest); /* other keys to suggest; or NULL */
     const char *owner;                      /* whose parameters: "file.symlink"; or NULL */
     const char *noun;            /* what a key is called in messages; NULL: "parameter" */
-    const char *mark;            /* stands before the name of a key: "--"; or NULL */
+    const char *mark;            /* comes before the name of a key: "--"; or NULL */
     const struct value *primary; /* what the primary parameter is when not given, or NULL */
-    struct diags *unknown;       /* unknown keys are told here and are no mistake; or NULL */
+    struct diags *unknown;       /* unknown keys are collected here instead of refused; or NULL */
 };
 
 /* Decode `map` into `args`, which is all zero. A NULL or null map is an empty one. Returns -1 when
@@ -178,12 +178,12 @@ const struct param *params_find_primary(const struct param *table);
  * table has them. NULL when there are not so many. */
 const struct param *params_at(const struct param *table, size_t place);
 
-/* Is the table itself sound: names unique, choices and words there, defaults readable? For the test
- * of those who write tables. */
+/* Checks the table itself: names unique, choices and texts present, defaults readable. For
+ * tests. */
 int params_check(const struct param *table, struct err *err);
 
-/* Aligned lines for people: name, kind, default or "required", words. `primary` tells what stands
- * in for the primary parameter ("the ID"); NULL: nothing does. */
+/* Aligned lines for people: name, kind, default or "required", words. `primary` names the default
+ * of the primary parameter ("the ID"); NULL: there is none. */
 void params_print_doc(const struct param *table, const char *primary, struct buf *out);
 /* The same as a table of Markdown. */
 void params_print_markdown(const struct param *table, const char *primary, struct buf *out);

@@ -45,7 +45,7 @@ static const char *kind_column(const struct param *p)
     return p->kind == PARAM_CHOICE && p->choices ? p->choices : kind_words[p->kind];
 }
 
-/* `primary` is what stands in for the primary parameter; NULL: nothing does. */
+/* `primary` is the default of the primary parameter; NULL: there is none. */
 static const char *default_column(const struct param *p, const char *primary)
 {
     if ((p->flags & PARAM_PRIMARY) && primary)
@@ -140,7 +140,7 @@ void params_print_markdown(const struct param *table, const char *primary, struc
 
 /* --- for machines ------------------------------------------------------------ */
 
-static void set(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void set_key(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -167,15 +167,15 @@ static struct value doc_value(struct arena *arena, const struct param *p)
 {
     struct value_map *map = value_map_new(arena, 9);
 
-    set(arena, map, "name", value_text(p->name));
-    set(arena, map, "type", value_text(kind_words[p->kind]));
-    set(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
-    set(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
-    set(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
-    set(arena, map, "default", default_value(p));
-    set(arena, map, "choices", words(arena, p->choices, '|'));
-    set(arena, map, "aliases", words(arena, p->aliases, ','));
-    set(arena, map, "doc", value_text(p->doc));
+    set_key(arena, map, "name", value_text(p->name));
+    set_key(arena, map, "type", value_text(kind_words[p->kind]));
+    set_key(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
+    set_key(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
+    set_key(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
+    set_key(arena, map, "default", default_value(p));
+    set_key(arena, map, "choices", words(arena, p->choices, '|'));
+    set_key(arena, map, "aliases", words(arena, p->aliases, ','));
+    set_key(arena, map, "doc", value_text(p->doc));
     return value_map(map);
 }
 
@@ -189,14 +189,14 @@ struct value params_doc_value(struct arena *arena, const struct param *table)
     return value_list(list);
 }
 
-/* --- for those who write tables ------------------------------------------------ */
+/* --- checks of the tables ------------------------------------------------------- */
 
 static int check_names(const struct param *table, const struct param *p, struct err *err)
 {
     struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
 
     if (params_find(table, str_from(p->name)) != p)
-        return err_set(err, ERR_INVALID, "'%s' is there twice", p->name);
+        return err_set(err, ERR_INVALID, "'%s' is listed twice", p->name);
     while (rest.p) {
         struct str alias = str_cut(&rest, ',');
 
@@ -236,7 +236,7 @@ static int check_param(const struct param *table, const struct param *p, struct 
     if (check_names(table, p, err) < 0)
         return -1;
     if (!p->doc || !*p->doc)
-        return err_set(err, ERR_INVALID, "'%s' does not say what it is for", p->name);
+        return err_set(err, ERR_INVALID, "'%s' has no description", p->name);
     if ((p->kind == PARAM_CHOICE) != (p->choices != NULL))
         return err_set(err, ERR_INVALID, "'%s' has choices and is not a choice, or the reverse",
                        p->name);

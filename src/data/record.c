@@ -9,7 +9,7 @@
 #include "data/frame.h"
 #include "data/msgpack.h"
 
-/* Bits of one table that remember what was there. */
+/* Which fields of one table were present. */
 #define FIELDS_MAX 64
 
 /* The layout of every VEC(). */
@@ -128,7 +128,7 @@ static struct value list_value(struct arena *arena, const struct record_field *f
 static void add_fields(struct arena *arena, struct value_map *map, const struct record_field *f,
                        const char *record);
 
-/* A name that is there twice stays once. */
+/* A duplicate name is kept once. */
 static struct value named_value(struct arena *arena, const struct record_field *f,
                                 struct items items)
 {

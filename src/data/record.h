@@ -47,13 +47,13 @@ enum record_kind {
     RECORD_INT, /* any integer type, checked against its range and `min` to `max` */
     RECORD_DOUBLE,
     RECORD_TEXT,   /* without NUL inside; goes as bytes when it is not UTF-8 */
-    RECORD_STRING, /* a view of text, which may hold NUL; a NULL view is not there */
-    RECORD_BYTES,  /* any bytes; a NULL view is not there */
+    RECORD_STRING, /* a view of text, which may hold NUL; a NULL view is omitted */
+    RECORD_BYTES,  /* any bytes; a NULL view is omitted */
     RECORD_TIME,   /* the timestamp extension */
     RECORD_WORD,   /* an enum that counts from 0, as a word of `words` */
     RECORD_TEXTS,
     RECORD_ANY,    /* nil is a value like any other */
-    RECORD_MAP,    /* of any values; null when it is not there */
+    RECORD_MAP,    /* of any values; null when it is missing */
     RECORD_STRUCT, /* a struct of the type `inner` */
     RECORD_LIST,   /* a vector of structs of the type `inner` */
     RECORD_NAMED,  /* the same, as a map: the first field of `inner` is the key */
@@ -123,7 +123,7 @@ struct record_field {
     size_t offset, size; /* of the field */
     bool is_signed;
     uint16_t since;            /* the version that brought it; 0: the first */
-    size_t given;              /* RECORD_GIVEN; 0: nobody wants to know */
+    size_t given;              /* RECORD_GIVEN; 0: not needed */
     int64_t fallback;          /* default of BOOL, INT, WORD; seconds of TIME */
     const char *fallback_text; /* default of TEXT */
     int64_t min, max;          /* of INT, when they differ */
@@ -138,7 +138,7 @@ struct record_type {
     size_t size;
     const struct record_field *fields;
     unsigned rules;                                    /* enum record_rule */
-    int (*check)(const void *record, struct err *err); /* what no kind can say; or NULL */
+    int (*check)(const void *record, struct err *err); /* a check beyond the kinds; or NULL */
 };
 
 /* A line of a table: key, kind, struct, field, flags (or 0); more members may follow. */
@@ -159,7 +159,7 @@ struct record_type {
     {                                                                                              \
         .name = (word), .size = sizeof(type), .fields = (table), .rules = __VA_ARGS__              \
     }
-/* A bool field: was the key there? When it is false, the default is what is written. */
+/* A bool field: was the key present? When it is false, the default is written. */
 #define RECORD_GIVEN(type, field) .given = offsetof(type, field) + 1
 #define RECORD_WORDS(array)       .words = (array), .word_count = ARRAY_LEN(array)
 /* Both ends belong to the range. */
@@ -182,7 +182,7 @@ int record_encode(struct buf *out, const struct record_type *type, const void *r
 int record_decode(struct arena *arena, const struct record_type *type, unsigned version,
                   struct str bytes, void *ret, struct err *err);
 
-/* Append the map in a frame. On failure `out` is as it was. */
+/* Append the map in a frame. On failure `out` is unchanged. */
 int record_append(struct buf *out, const struct record_type *type, const void *record,
                   uint16_t version, uint64_t salt, struct err *err);
 

@@ -16,7 +16,7 @@
 /* --- words ------------------------------------------------------------------ */
 
 #define WORD_MAX 5
-/* What words begin with, or the end of none: most texts are told apart by it. */
+/* What words begin with: it rules out most texts. */
 #define FIRST "~nNtTfFyYoO.+-"
 
 struct word {
@@ -143,7 +143,7 @@ static int finish_int(struct str text, uint64_t magnitude, struct value *ret, st
     return 0;
 }
 
-/* The digits of `base`, with '_' between them that mean nothing. False when that does not fit. */
+/* The digits of `base`, with '_' between them, which are ignored. False when that does not fit. */
 static bool read_digits(struct str digits, uint64_t base, uint64_t *ret)
 {
     *ret = 0;
@@ -175,7 +175,7 @@ static const struct int_form forms_1_2[] = {
 };
 /* clang-format on */
 
-/* Sets `ret_digits` to what is behind the prefix of the form that fits; NULL when none does. */
+/* Sets `ret_digits` to what follows the prefix of the form that fits; NULL when none does. */
 static const struct int_form *find_form(const struct int_form *forms, size_t count, struct str text,
                                         struct str *ret_digits)
 {
@@ -196,7 +196,7 @@ static const struct int_form *find_form(const struct int_form *forms, size_t cou
     return NULL;
 }
 
-/* `:[0-5]?[0-9]`, once; sets the number behind the colon. */
+/* `:[0-5]?[0-9]`, once; sets the number after the colon. */
 static bool skip_sixty(struct str *text, uint64_t *ret_part)
 {
     struct str rest = *text;
@@ -317,7 +317,7 @@ static bool is_float_1_2(struct str text)
     return rest.n == 0;
 }
 
-/* A decimal fraction whose '_' mean nothing. */
+/* A decimal fraction with '_', which are ignored. */
 static int read_double(struct str text, double *ret, struct err *err)
 {
     AUTO_BUF struct buf clean = BUF_INIT(BUF_NO_LIMIT);
@@ -471,7 +471,7 @@ bool scalar_parse_time(struct str text, struct value *ret)
     tm.tm_year = year - 1900;
     tm.tm_mon = month - 1;
     tm.tm_mday = day;
-    seconds = timegm(&tm); /* and makes another date of one that does not exist */
+    seconds = timegm(&tm); /* timegm turns a date that does not exist into another one */
     if (tm.tm_mday != day || tm.tm_mon != month - 1)
         return false;
     *ret = value_time((int64_t)seconds + zone, nanoseconds);

@@ -1,21 +1,21 @@
 /*
- * scalar - what a word without quotes means: a number, a truth, a time or text.
+ * scalar - what a word without quotes means: a number, a boolean, a time or text.
  *
  * YAML 1.1 is read as PyYAML reads it: `yes no on off true false`
  * in three spellings; `~ null` and nothing at all; `0b101 0x1f 0644 1_000 1:30`
  * (binary, hexadecimal, octal, decimal, base 60); floats only with a dot and a
  * signed exponent (`1e3` and `1.5e3` are text, `1.5e+3` is not); `.inf .nan`; dates
- * and times, which count as UTC unless they name a zone. A date that no calendar
- * has is text.
+ * and times, which count as UTC unless they name a zone. A date that does not
+ * exist is text.
  *
- * Salt reads YAML 1.1 with two differences: zeros in front of a number mean nothing, so
+ * Salt reads YAML 1.1 with two differences: leading zeros of a number are ignored, so
  * that `0644` is 644 (a mode is compared by its digits), and dates and times are text.
  *
  * YAML 1.2 is read by the core schema: `true false null ~`, `17 0o17 0x1f`, floats,
  * `.inf .nan`, and nothing else: `0644` is 644, `no` and dates are text.
  *
  * An integer that does not fit 64 bits is an error in both, not text and not a
- * float: who wrote it is told to quote it.
+ * float; the error says to quote it.
  */
 #ifndef DATA_SCALAR_H
 #define DATA_SCALAR_H
@@ -33,7 +33,8 @@ struct value;
  * fit, which the message quotes. */
 int scalar_parse(struct str text, enum yaml_dialect dialect, struct value *ret, struct err *err);
 
-/* A time, in the form that YAML 1.1 knows, whatever the dialect. False when `text` is none. */
+/* A time, in the form that YAML 1.1 knows, whatever the dialect. False when `text` is not a time.
+ */
 bool scalar_parse_time(struct str text, struct value *ret);
 
 /* True when every dialect reads `text` as text. */

@@ -1,8 +1,8 @@
 /*
- * shebang - Salt's first line of a file, which names what it is read by: "#!jinja|yaml".
+ * shebang - Salt's first line of a file, which names its renderers: "#!jinja|yaml".
  *
  * Without that line a file is a template, then YAML; "#!yaml" is YAML alone. Other
- * readers are told, not passed over.
+ * renderers are an error, not ignored.
  *
  * Threads: any.
  */
@@ -15,7 +15,7 @@
 
 struct diags;
 
-/* Is the text of this file a template? Returns -1 after telling which reader there is not. */
+/* Is the text of this file a template? Returns -1 after reporting an unknown renderer. */
 int shebang_read(const char *file, struct str text, bool *ret_template, struct diags *diags);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "base/map.h"
 
-/* Deeper trees do not come from documents; an interpreter may still build one, even one that holds
- * itself. Comparing, hashing and copying stop here. */
+/* Deeper trees do not come from documents; an interpreter may still build one, even one that
+ * contains itself. Comparing, hashing and copying stop here. */
 #define DEPTH_MAX 512
 
 /* Maps of this many pairs are searched from front to back. */
@@ -268,7 +268,7 @@ bool value_get_bool(const struct value *v, const char *key)
     return value_is(found, VALUE_BOOL) && found->b;
 }
 
-/* Digits as an index; -1 when they are none, or more than any list has. */
+/* Digits as an index; -1 when they are not digits, or too large for any list. */
 static int64_t parse_index(struct str digits)
 {
     int64_t index = 0;

@@ -36,14 +36,14 @@ enum value_kind {
     VALUE_TIME,
     VALUE_LIST,
     VALUE_MAP,
-    VALUE_OBJECT, /* of an interpreter, which alone understands it; never in a document */
+    VALUE_OBJECT, /* of an interpreter; never in a document */
 };
 #define VALUE_KINDS (VALUE_OBJECT + 1)
 
 enum value_flag {
     VALUE_QUOTED = 1,    /* text that was quoted in its document */
     VALUE_SECRET = 2,    /* never to be shown */
-    VALUE_SAFE = 4,      /* text that is markup already (Jinja autoescape) */
+    VALUE_SAFE = 4,      /* text that is already markup (Jinja autoescape) */
     VALUE_TUPLE = 8,     /* a list that prints as a tuple and never changes */
     VALUE_WIDE = 16,     /* an int that MessagePack writes in all of its eight bytes */
     VALUE_UNSIGNED = 32, /* the same, as an unsigned one */
@@ -54,7 +54,7 @@ struct value_source {
     const char *file;
     struct str text; /* the whole document, for carets; may be a NULL view */
     const char *tag; /* "!lua"; NULL when there is none */
-    bool salt;       /* YAML as Salt reads it: as text a truth is "True", a mode is its digits */
+    bool salt;       /* YAML as Salt reads it: as text a boolean is "True", a mode is its digits */
 };
 
 /* UTC. */
@@ -88,7 +88,7 @@ struct value {
 struct value_list {
     size_t count, cap;
     struct value *items;
-    const void *owner; /* who may still change it; NULL: nobody */
+    const void *owner; /* the owner, who may still change it; NULL: nobody */
 };
 
 struct value_pair {
@@ -100,7 +100,7 @@ struct value_map {
     struct value_pair *pairs; /* in order of insertion */
     uint32_t *slots;          /* hash index, made when there are more than a few pairs */
     size_t slot_cap;
-    const void *owner; /* who may still change it; NULL: nobody */
+    const void *owner; /* the owner, who may still change it; NULL: nobody */
 };
 
 /* --- making --------------------------------------------------------------- */
@@ -142,18 +142,18 @@ const struct value *value_map_find(const struct value_map *map, const struct val
 const struct value_pair *value_map_find_pair(const struct value_map *map, const struct value *key);
 const struct value *value_get(const struct value *v, const char *key);
 const struct value *value_get_str(const struct value *v, struct str key);
-/* What a map holds under a key, if it is of that kind: for those who show values that they know.
- * Else NULL or `fallback`. */
+/* The value of a key of a map, if it has that kind; else NULL or
+ * `fallback`. */
 const char *value_get_text(const struct value *v, const char *key);
 struct str value_get_view(const struct value *v, const char *key); /* else an empty one */
 int64_t value_get_int(const struct value *v, const char *key, int64_t fallback);
 bool value_get_bool(const struct value *v, const char *key);
 
 /* Follow `path` ("os.family", "users.0.name") from map to map, and through lists by number. NULL
- * when it leads nowhere. A key that itself holds separators wins over its parts. */
+ * when there is no such path. A key that itself contains separators wins over its parts. */
 const struct value *value_path(const struct value *v, struct str path, char separator);
 
-/* NULL is of no kind. */
+/* False for NULL. */
 static inline bool value_is(const struct value *v, enum value_kind kind)
 {
     return v && v->kind == kind;
@@ -167,7 +167,7 @@ bool value_equal(const struct value *a, const struct value *b);
 int value_compare(const struct value *a, const struct value *b, int *ret_order);
 /* Equal values hash alike. Lists and maps hash too, by content. */
 uint32_t value_hash(const struct value *v);
-/* Follow-through for a tag: "!lua", or NULL. */
+/* The tag, "!lua", or NULL. */
 const char *value_tag(const struct value *v);
 
 /* "a map", "a number": for messages. */

@@ -3,8 +3,8 @@
  * bounds. A function that reads a node starts with its first event in `r->event`
  * and leaves with its last.
  *
- * Two kinds of mistake: one that leaves the rest readable is told and a null takes
- * the place of the value; one that does not returns -1 all the way up.
+ * Two kinds of mistake: one that leaves the rest readable is reported and null
+ * replaces the value; any other returns -1 all the way up.
  */
 #include "data/yaml.h"
 
@@ -34,7 +34,7 @@ struct anchor {
     struct value value;
     size_t nodes;
     uint32_t height;
-    bool open; /* its end has not come yet */
+    bool open; /* not closed yet */
 };
 
 struct node {
@@ -44,7 +44,7 @@ struct node {
 
 struct reader {
     struct arena *arena;
-    struct yaml_options options; /* no limit is 0 */
+    struct yaml_options options; /* limits, none of them 0 */
     struct str text;
     struct value_source *source;
     struct map sources;      /* tag -> struct value_source; the same but for the tag */
@@ -78,9 +78,9 @@ static struct place place_of(struct reader *r, yaml_mark_t mark)
     return (struct place){ r->source->file, r->cursor.line, r->cursor.column };
 }
 
-/* `v` as it stands at `mark`. */
-static struct value put(struct reader *r, struct value v, yaml_mark_t mark,
-                        const struct value_source *source)
+/* `v` with the place of `mark`. */
+static struct value place_value(struct reader *r, struct value v, yaml_mark_t mark,
+                                const struct value_source *source)
 {
     struct place place = place_of(r, mark);
 
@@ -97,7 +97,7 @@ static struct value put(struct reader *r, struct value v, yaml_mark_t mark,
         diag_source((r)->diags, (r)->text);                                                        \
     } while (0)
 
-/* Mistakes that leave the rest readable are told up to a number; then it is enough. */
+/* Mistakes that leave the rest readable are reported, up to a limit. */
 static bool is_enough(const struct reader *r)
 {
     return diags_count(r->diags) - r->diags_before >= DIAGS_MAX;
@@ -125,7 +125,7 @@ static int next_event(struct reader *r)
         return -1;
     if (yaml_parser_parse(&r->parser, &r->event))
         return 0;
-    if (!r->braces) /* else it is a consequence, as likely as not */
+    if (!r->braces) /* else it is probably a consequence */
         yaml_error_explain(&r->parser, r->source->file, r->text, &r->last, r->diags);
     return -1;
 }
@@ -199,7 +199,7 @@ static int read_alias(struct reader *r, struct node *ret)
     struct str name = str_from((const char *)r->event.data.alias.anchor);
     const struct anchor *anchor = map_find(&r->anchors, name);
 
-    *ret = (struct node){ put(r, value_null(), r->event.start_mark, r->source), 0 };
+    *ret = (struct node){ place_value(r, value_null(), r->event.start_mark, r->source), 0 };
     if (!anchor) {
         COMPLAIN(r, "no anchor '&%.*s' for this alias", STR_ARG(str_slice(name, 0, SHOWN_MAX)));
         hint_anchors(r, name);
@@ -212,7 +212,7 @@ static int read_alias(struct reader *r, struct node *ret)
     }
     if (check_depth(r, anchor->height) < 0 || count_nodes(r, anchor->nodes) < 0)
         return -1;
-    ret->value = put(r, anchor->value, r->event.start_mark, anchor->value.source);
+    ret->value = place_value(r, anchor->value, r->event.start_mark, anchor->value.source);
     ret->height = anchor->height;
     return 0;
 }
@@ -239,7 +239,7 @@ static bool is_core_tag(const char *tag)
 static const struct value_source *source_of(struct reader *r, const char *tag)
 {
     if (!tag || is_core_tag(tag) || tag[1] == '\0')
-        return r->source; /* "!" alone means: not typed */
+        return r->source; /* "!" alone means no type */
     if (tag[0] == '!')
         return tagged_source(r, tag);
     COMPLAIN(r, "unknown tag '%.*s'", STR_ARG(str_slice(str_from(tag), 0, SHOWN_MAX)));
@@ -310,7 +310,7 @@ static int read_scalar(struct reader *r, struct node *ret)
     }
     if (count_nodes(r, 1) < 0)
         return -1;
-    *ret = (struct node){ put(r, type_scalar(r), r->event.start_mark, source), 0 };
+    *ret = (struct node){ place_value(r, type_scalar(r), r->event.start_mark, source), 0 };
     close_anchor(anchor, ret, 1);
     return 0;
 }
@@ -349,7 +349,7 @@ static int open_collection(struct reader *r, const char *tag, const yaml_char_t 
 static void close_collection(struct reader *r, const struct opening *opening, struct value v,
                              uint32_t height, struct node *ret)
 {
-    *ret = (struct node){ put(r, v, opening->mark, opening->source), height };
+    *ret = (struct node){ place_value(r, v, opening->mark, opening->source), height };
     close_anchor(opening->anchor, ret, r->nodes - opening->nodes_before);
     r->depth--;
 }
@@ -424,7 +424,7 @@ static int read_key(struct reader *r, bool is_merge, struct value *ret)
     struct node key;
 
     if (is_merge) {
-        *ret = put(r, value_text("<<"), mark, r->source);
+        *ret = place_value(r, value_text("<<"), mark, r->source);
         return count_nodes(r, 1);
     }
     if (read_node(r, &key) < 0)
@@ -446,7 +446,7 @@ static int read_pair(struct reader *r, struct yaml_map *map, uint32_t *height)
     if (read_key(r, is_merge, &key) < 0 || next_event(r) < 0)
         return -1;
     if (diags_count(r->diags) > mistakes)
-        mistakes = SIZE_MAX; /* a key with a mistake is no key */
+        mistakes = SIZE_MAX; /* a key with a mistake is left out */
     if (read_node(r, &value) < 0)
         return -1;
     *height = higher(*height, &value);
@@ -513,7 +513,7 @@ static void init_source(struct reader *r, const char *file)
 }
 
 /* Check the text and hand it to the parser. */
-static int start(struct reader *r, const char *file, struct str text)
+static int start_parser(struct reader *r, const char *file, struct str text)
 {
     if (text.n > r->options.size_max)
         return diag_add(r->diags, (struct place){ .file = file },
@@ -530,7 +530,7 @@ static int start(struct reader *r, const char *file, struct str text)
     return next_event(r);
 }
 
-/* The next document, or false when there is none; -1 when there is no going on. */
+/* The next document, or false when there is none; -1 when reading cannot continue. */
 static int read_document(struct reader *r, bool *ret_found, struct place *ret_place,
                          struct value *ret)
 {
@@ -558,7 +558,7 @@ static int read_single(struct reader *r, struct value *ret)
     if (read_document(r, &found, &first, &v) < 0)
         return -1;
     if (!found) {
-        *ret = put(r, value_null(), (yaml_mark_t){ 0 }, r->source);
+        *ret = place_value(r, value_null(), (yaml_mark_t){ 0 }, r->source);
         return 0;
     }
     if (read_document(r, &found, &second, &more) < 0)
@@ -587,7 +587,7 @@ static int read_all(struct reader *r, struct value *ret)
             break;
         value_list_push(r->arena, list, v);
     }
-    *ret = put(r, value_list(list), (yaml_mark_t){ 0 }, r->source);
+    *ret = place_value(r, value_list(list), (yaml_mark_t){ 0 }, r->source);
     return 0;
 }
 
@@ -608,7 +608,8 @@ static int parse(struct arena *arena, const char *file, struct str text,
 
     if (!yaml_parser_initialize(&r.parser))
         return diag_add(diags, (struct place){ .file = file }, "out of memory");
-    if (start(&r, file, text) == 0 && read(&r, &v) == 0 && diags_count(diags) == r.diags_before)
+    if (start_parser(&r, file, text) == 0 && read(&r, &v) == 0 &&
+        diags_count(diags) == r.diags_before)
         *ret = v;
     vec_done(&r.items);
     yaml_event_delete(&r.event);

@@ -3,16 +3,16 @@
  *
  * Anchors, aliases and merge keys are resolved while reading: an alias shares the
  * tree it stands for, and counts against the budget of nodes as if it had been
- * copied. Merge keys (`<<: *a`, `<<: [*a, {x: 1}]`) work in both dialects; what a
- * map says itself wins, then the earlier of the merged maps. As in PyYAML merged
+ * copied. Merge keys (`<<: *a`, `<<: [*a, {x: 1}]`) work in both dialects; the
+ * map's own keys win, then the earlier of the merged maps. As in PyYAML merged
  * keys come first in the order, those of the last map of a list before all others.
  *
- * Core tags (!!str, !!int, !!binary...) are applied and gone. Local tags (!lua,
+ * Core tags (!!str, !!int, !!binary...) are applied and not kept. Local tags (!lua,
  * !encrypted) are kept, see value_tag; a scalar that has one is always text. Text
  * that was quoted or a block carries VALUE_QUOTED.
  *
  * Mistakes: a duplicate key, an unknown alias and the like do not end the reading,
- * so that all are told at once; a mistake in the syntax does.
+ * so that all are reported at once; a syntax error does.
  *
  * Memory: the tree, and a copy of the text for carets, belong to the arena.
  * Threads: any, each with its own arena.
@@ -41,7 +41,7 @@ enum yaml_dialect yaml_dialect_of(const char *path);
 /* Limits, where the options do not say otherwise. */
 #define YAML_SIZE_MAX   ((size_t)10 << 20) /* bytes of a text */
 #define YAML_DEPTH_MAX  128                /* lists and maps inside one another */
-#define YAML_NODES_MAX  1000000           /* values of a text, those behind aliases counted again */
+#define YAML_NODES_MAX  1000000           /* values of a text; those of aliases are counted again */
 #define YAML_SCALAR_MAX ((size_t)4 << 20) /* bytes of one scalar */
 /* More depth than this is never allowed, since readers of a tree recurse. */
 #define YAML_DEPTH_CEILING 1000

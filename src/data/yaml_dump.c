@@ -40,7 +40,7 @@ static int emit(struct dumper *dumper, yaml_event_t *event)
 
 static int dump(struct dumper *dumper, const struct value *v);
 
-/* Would a reader take the word, without quotes, for this very text? */
+/* Would a reader read the word, without quotes, as this text? */
 static bool is_plain_text(struct str text)
 {
     struct value again;
@@ -83,7 +83,7 @@ static int dump_list(struct dumper *dumper, const struct value_list *list)
     return emit(dumper, &event);
 }
 
-/* Texts by their bytes, before and behind them whatever else is a key, as it comes. */
+/* Texts by their bytes; other keys keep their place around them. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct value *x = &(*(const struct value_pair *const *)a)->key;

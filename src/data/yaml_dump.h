@@ -1,7 +1,7 @@
 /*
  * yaml_dump - a value tree as PyYAML dumps it, for files that Salt wrote before.
  *
- * Block style, keys sorted, lists as deep as their key, lines folded at 80 columns,
+ * Block style, keys sorted, lists not indented below their key, lines folded at 80 columns,
  * quotes where YAML 1.1 would read a word as something else. data/yaml_print.h is for
  * everything else.
  */
@@ -13,8 +13,8 @@ struct buf;
 struct err;
 struct value;
 
-/* Lines, with an end to the last; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML has
- * no words for, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
+/* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML
+ * cannot express, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
 
 #endif

@@ -61,7 +61,7 @@ static bool is_first(const struct fault *f, size_t offset)
     return start + yaml_text_indent(line) == offset;
 }
 
-static struct str shown(struct str text)
+static struct str cut_text(struct str text)
 {
     return str_slice(text, 0, utf8_offset(text, SHOWN_MAX));
 }
@@ -273,7 +273,7 @@ static bool explain_after_quote(const struct fault *f)
     return true;
 }
 
-/* A key that begins at `offset` is the reason why its ':' means nothing. */
+/* A key that begins at `offset` is why its ':' is not recognised. */
 static void complain_long_key(const struct fault *f, size_t offset)
 {
     COMPLAIN(f, offset, "a key is longer than %d characters or more than one line", KEY_MAX);
@@ -368,13 +368,13 @@ static bool has_colon(struct str line)
 
 static void complain_no_colon(const struct fault *f, size_t offset)
 {
-    struct str key = shown(rest_of_line(f, offset));
+    struct str key = cut_text(rest_of_line(f, offset));
 
     COMPLAIN(f, offset, "missing ':' after '%.*s'", STR_ARG(key));
     diag_hint(f->diags, "a key is written 'key: value'");
 }
 
-/* Where the key of a line begins: behind its indentation, and "- " of lists. */
+/* Where the key of a line begins: after its indentation, and "- " of lists. */
 static size_t key_of_line(struct str line)
 {
     size_t at = yaml_text_indent(line);
@@ -434,8 +434,8 @@ static bool explain_no_colon(const struct fault *f)
         return true;
     }
     COMPLAIN(f, f->from + colon, "missing space after ':'");
-    diag_hint(f->diags, "write '%.*s: %.*s'", STR_ARG(shown(str_slice(rest, 0, colon))),
-              STR_ARG(shown(str_from_offset(rest, colon + 1))));
+    diag_hint(f->diags, "write '%.*s: %.*s'", STR_ARG(cut_text(str_slice(rest, 0, colon))),
+              STR_ARG(cut_text(str_from_offset(rest, colon + 1))));
     return true;
 }
 
@@ -467,7 +467,7 @@ static bool explain_mixed(const struct fault *f, bool in_list)
     return true;
 }
 
-/* The line at `at` goes neither with the block at `from` nor with the line above it. */
+/* The line at `at` fits neither the block at `from` nor the line above it. */
 static void explain_indent(const struct fault *f, struct place at, struct place from)
 {
     struct str above;
@@ -495,7 +495,7 @@ static bool explain_block(const struct fault *f)
         return true;
     if (!is_first(f, f->at)) {
         COMPLAIN(f, f->at, "unexpected '%.*s' after a value",
-                 STR_ARG(shown(rest_of_line(f, f->at))));
+                 STR_ARG(cut_text(rest_of_line(f, f->at))));
         return true;
     }
     if (at.column == from.column)
@@ -539,7 +539,7 @@ static bool explain_document(const struct fault *f)
 
 /* --- all of them ------------------------------------------------------------------ */
 
-/* By libyaml's words; the first that matches and knows what to say wins. An empty text matches
+/* By libyaml's message; the first row that matches and has an answer wins. An empty text matches
  * all. */
 /* clang-format off */
 static const struct {
@@ -585,7 +585,7 @@ static void explain(const struct fault *f)
         diag_note(f->diags, place_at(f, f->from), "it began here");
 }
 
-/* The mistake of a line may be known already, from the events before. */
+/* The mistake of a line may have been reported already. */
 static bool is_told(const struct fault *f)
 {
     const struct diags *diags = f->diags;

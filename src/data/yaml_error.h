@@ -1,9 +1,9 @@
 /*
- * yaml_error - mistakes in YAML syntax, told so that the writer sees what to do.
+ * yaml_error - mistakes in YAML syntax, explained so that the writer sees what to do.
  *
  * libyaml knows the place but speaks of tokens and simple keys. Here its problem,
- * the characters at the place and the line around it become words, with the source
- * line, a hint and a note on where the broken thing began.
+ * the characters at the place and the line around it become a message, with the source line, a hint
+ * and a note on where the broken thing began.
  */
 #ifndef DATA_YAML_ERROR_H
 #define DATA_YAML_ERROR_H

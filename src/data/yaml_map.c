@@ -93,7 +93,7 @@ struct value_map *yaml_map_finish(const struct yaml_map *map)
         const struct value_pair *pair = &map->own->pairs[i];
         const struct value_pair *known = value_map_find_pair(all, &pair->key);
 
-        if (known) /* the key too: it tells the place */
+        if (known) /* the key too: it has the place */
             all->pairs[known - all->pairs] = *pair;
         else
             value_map_append(map->arena, all, pair->key, pair->value);

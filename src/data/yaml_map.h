@@ -1,5 +1,5 @@
 /*
- * yaml_map - the pairs of one YAML map: duplicates told, merge keys resolved.
+ * yaml_map - the pairs of one YAML map: duplicates reported, merge keys resolved.
  *
  *     yaml_map_init -> { yaml_map_add, yaml_map_merge }... -> yaml_map_finish
  *

@@ -49,8 +49,8 @@ static bool is_all_printable(struct str text, const char *besides)
     return true;
 }
 
-/* Begins like a time, or a number with a prefix. Other readers fail on such a text where ours sees
- * that it is none, so it is quoted. */
+/* Begins like a time, or a number with a prefix. Other readers fail on such a text where ours does
+ * not, so it is quoted. */
 static bool is_suspect(struct str text)
 {
     struct str digits = str_slice(text, strchr("+-", text.p[0]) ? 1 : 0, 2);
@@ -143,14 +143,15 @@ static void print_word(struct buf *out, struct str text, bool strict)
         print_double_quoted(out, text);
 }
 
-/* The block belongs to a collection at column `column`; its lines stand INDENT right of that. */
+/* The block belongs to a collection at column `column`; its lines are indented by INDENT from
+ * there. */
 static void print_literal(struct buf *out, struct str text, size_t column)
 {
     const bool ends = str_ends(text, STR("\n"));
 
     buf_add_char(out, '|');
     if (strchr(" \t\n", text.p[0]))
-        buf_printf(out, "%d", INDENT); /* blanks that would be taken for the indentation */
+        buf_printf(out, "%d", INDENT); /* blanks that would be read as indentation */
     if (!ends)
         buf_add_char(out, '-');
     else if (str_ends(text, STR("\n\n")))
@@ -169,7 +170,8 @@ static void print_literal(struct buf *out, struct str text, size_t column)
 
 /* --- scalars ---------------------------------------------------------------------- */
 
-/* A local tag; what is no part of a name is written as %XX, which parsers take back. */
+/* A local tag; characters that cannot be part of a name are written as %XX, which parsers decode.
+ */
 static void print_tag(struct buf *out, const char *tag)
 {
     static const char plain[] =
@@ -305,7 +307,7 @@ static int print_leaf(struct printer *p, const struct value *v, size_t column)
     return 0;
 }
 
-/* What stands behind "key:" or "-" of a collection at `column`, its line end included. A list item
+/* What follows "key:" or "-" of a collection at `column`, its line end included. A list item
  * that is a collection begins on the line of its dash. */
 static int print_member(struct printer *p, const struct value *v, size_t column, bool in_list,
                         uint32_t depth)
@@ -354,7 +356,7 @@ static int print_block(struct printer *p, const struct value *v, size_t column, 
     return 0;
 }
 
-/* The root: no dash, no key, no column to stand right of. */
+/* The root: no dash, no key, no indentation. */
 static int print_root(struct printer *p, const struct value *v)
 {
     if (value_tag(v)) {
@@ -368,7 +370,7 @@ static int print_root(struct printer *p, const struct value *v)
     return print_leaf(p, v, 0);
 }
 
-static int finish(const struct printer *p, int result)
+static int finish_print(const struct printer *p, int result)
 {
     if (result < 0)
         return -1;
@@ -379,12 +381,12 @@ int yaml_print(struct buf *out, const struct value *v, struct err *err)
 {
     struct printer p = { out, err, false };
 
-    return finish(&p, print_root(&p, v));
+    return finish_print(&p, print_root(&p, v));
 }
 
 int yaml_print_flow(struct buf *out, const struct value *v, struct err *err)
 {
     struct printer p = { out, err, true };
 
-    return finish(&p, print_flow(&p, v, 0));
+    return finish_print(&p, print_flow(&p, v, 0));
 }

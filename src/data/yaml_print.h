@@ -5,7 +5,7 @@
  * blocks, and quotes only where a word would be read as something else. The flow
  * style is one line, for use inside other texts. Local tags are kept, bytes are
  * !!binary and times !!timestamp, since not every dialect knows a bare time. Secrets
- * are printed: hiding them is for the caller, who knows who reads.
+ * are printed: hiding them is up to the caller.
  *
  * Both append to a buffer whose maximum is the caller's.
  */
@@ -16,7 +16,7 @@ struct buf;
 struct err;
 struct value;
 
-/* Lines, with an end to the last. Fails with ERR_UNSUPPORTED for an object or a time beyond year
+/* Lines, each with its line end. Fails with ERR_UNSUPPORTED for an object or a time beyond year
  * 9999, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer; the buffer then holds
  * a part. */
 int yaml_print(struct buf *out, const struct value *v, struct err *err);

@@ -14,8 +14,8 @@ struct value;
 /* What "!!" stands for. */
 #define YAML_TAG_CORE "tag:yaml.org,2002:"
 
-/* `text` as the core tag `name` ("int") wants it; a VALUE_STR borrows it. Fails with ERR_INVALID
- * when it is nothing of the kind, ERR_UNSUPPORTED when there is no such tag for scalars. */
+/* `text` as the core tag `name` ("int") reads it; a VALUE_STR borrows it. Fails with ERR_INVALID
+ * when it is not of that kind, ERR_UNSUPPORTED when there is no such tag for scalars. */
 int yaml_tag_apply(struct arena *arena, struct str name, struct str text, enum yaml_dialect dialect,
                    struct value *ret, struct err *err);
 

@@ -14,7 +14,8 @@ static bool is_allowed(uint32_t c)
            (c >= 0xa0 && c <= 0xd7ff) || (c >= 0xe000 && c <= 0xfffd) || c >= 0x10000;
 }
 
-static int refuse(const char *file, struct str text, size_t at, uint32_t c, struct diags *diags)
+static int refuse_byte(const char *file, struct str text, size_t at, uint32_t c,
+                       struct diags *diags)
 {
     const unsigned char byte = (unsigned char)text.p[at];
 
@@ -36,7 +37,7 @@ static int refuse(const char *file, struct str text, size_t at, uint32_t c, stru
 #define EVERY_BYTE(byte) (UINT64_MAX / 255 * (byte))
 
 /* Eight bytes from 0x20 to 0x7e? A byte below `n` borrows into its top bit; borrows that run on can
- * only say no too often, and then the bytes are looked at one by one. */
+ * only give false negatives, and then the bytes are checked one by one. */
 static bool are_plain(const char *p)
 {
     uint64_t word, rubout;
@@ -68,7 +69,7 @@ int yaml_text_check(const char *file, struct str text, bool *ret_odd_breaks, str
         n = utf8_length_at(rest);
         c = utf8_next(&rest);
         if (!is_allowed(c) || (c == UTF8_BAD && n == 1))
-            return refuse(file, text, at, c, diags);
+            return refuse_byte(file, text, at, c, diags);
         odd = odd || c == NEXT_LINE || c == LINE_SEPARATOR || c == PARA_SEPARATOR ||
               (c == '\r' && (rest.n == 0 || rest.p[0] != '\n'));
         at += n;

@@ -2,8 +2,8 @@
  * yaml_text - the text of a document before and beside its syntax.
  *
  * libyaml counts characters and takes five kinds of line ends; people and editors
- * count lines by '\n'. Here are the ways between offsets and places, and the look
- * at all bytes that comes before the parser, which knows no good place for them.
+ * count lines by '\n'. Here offsets become places, and all bytes are checked before
+ * the parser sees them, since it reports no good place for them.
  */
 #ifndef DATA_YAML_TEXT_H
 #define DATA_YAML_TEXT_H
@@ -13,7 +13,7 @@
 #include "base/diag.h"
 #include "base/str.h"
 
-/* Fails, with a diagnostic, at the first byte that no YAML text may hold. `ret_odd_breaks` says
+/* Fails, with a diagnostic, at the first byte that is not allowed in YAML. `ret_odd_breaks` says
  * whether there are line ends other than '\n' and "\r\n". */
 int yaml_text_check(const char *file, struct str text, bool *ret_odd_breaks, struct diags *diags);
 
@@ -28,7 +28,7 @@ struct yaml_cursor {
         0, 0, 1, 1                                                                                 \
     }
 
-/* On to character `index`; back to the beginning first when that is behind. */
+/* Move to character `index`; restarts at the beginning when that is behind. */
 void yaml_cursor_move(struct yaml_cursor *cursor, struct str text, size_t index);
 
 /* Where byte `offset` is. */

@@ -247,7 +247,7 @@ static int (*const modes[])(struct editing *e, struct buf *room, struct err *err
     [EDIT_LINE_DELETE] = do_delete,
 };
 
-static int run(struct editing *e, struct buf *out, struct err *err)
+static int edit_lines(struct editing *e, struct buf *out, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf room = BUF_INIT(EDIT_SIZE_MAX);
@@ -285,7 +285,7 @@ int edit_line(struct str text, const struct edit_line *args, struct buf *out, st
     if (one.mode != EDIT_LINE_INSERT && one.content.n > 0 &&
         memchr(one.content.p, '\n', one.content.n))
         return err_set(err, ERR_INVALID, "the content has more than one line");
-    result = run(&e, out, err);
+    result = edit_lines(&e, out, err);
     vec_done(&e.lines);
     return result;
 }

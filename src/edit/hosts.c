@@ -173,7 +173,7 @@ static bool has_line(struct str text, struct str address)
     return false;
 }
 
-static bool goes(const struct hosts_want *want, struct str address)
+static bool is_dropped(const struct hosts_want *want, struct str address)
 {
     const int family = parse(address).family;
 
@@ -211,7 +211,7 @@ static void drop(struct str text, const struct hosts_want *want, bool wanted, st
         const struct entry entry = split(line.text);
         const bool is_wanted = find_wanted(want, entry.address) != STR_NONE;
         const bool removes =
-            wanted ? is_wanted || want->n == 0 : !is_wanted && goes(want, entry.address);
+            wanted ? is_wanted || want->n == 0 : !is_wanted && is_dropped(want, entry.address);
 
         if (entry.address.n > 0 && has_name(entry.names, want->name) && removes)
             (void)add_without(out, &line, want->name);

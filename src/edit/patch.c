@@ -273,8 +273,8 @@ static bool find_with_fuzz(const struct page *page, const struct wanted *want, s
     return false;
 }
 
-static bool find(const struct page *page, const struct patch_hunk *hunk, int64_t moved, size_t fuzz,
-                 size_t *ret_at)
+static bool find_hunk(const struct page *page, const struct patch_hunk *hunk, int64_t moved,
+                      size_t fuzz, size_t *ret_at)
 {
     const size_t start = page->reverse ? hunk->new_start : hunk->old_start;
     const size_t count = page->reverse ? hunk->new_count : hunk->old_count;
@@ -294,7 +294,7 @@ static bool find(const struct page *page, const struct patch_hunk *hunk, int64_t
 }
 
 /* A line without an end is the last one, unless the hunk has landed elsewhere. */
-static void add(struct page *page, struct str text, struct str end)
+static void add_line(struct page *page, struct str text, struct str end)
 {
     lines_finish(page->out, page->end);
     lines_add(page->out, text, end);
@@ -303,11 +303,11 @@ static void add(struct page *page, struct str text, struct str end)
 static void copy_until(struct page *page, size_t at)
 {
     for (; page->done < at; page->done++)
-        add(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
+        add_line(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
 }
 
 /* Context stays as the file has it, and what is new ends its lines as the file does. */
-static void put(struct page *page, const struct patch_hunk *hunk, size_t at)
+static void apply_hunk(struct page *page, const struct patch_hunk *hunk, size_t at)
 {
     copy_until(page, at);
     VEC_EACH (&hunk->lines, line) {
@@ -316,7 +316,7 @@ static void put(struct page *page, const struct patch_hunk *hunk, size_t at)
         else if (is_sought(page, line))
             page->done++;
         else
-            add(page, line->text, line->end.n > 0 ? page->end : line->end);
+            add_line(page, line->text, line->end.n > 0 ? page->end : line->end);
     }
 }
 
@@ -341,13 +341,13 @@ bool patch_apply(struct str text, const struct patch_part *part, bool reverse, s
         const size_t count = reverse ? hunk->new_count : hunk->old_count;
         size_t at;
 
-        if (!find(&page, hunk, moved, fuzz, &at)) {
+        if (!find_hunk(&page, hunk, moved, fuzz, &at)) {
             buf_cut(out, base);
             *reterr_hunk = i;
             return false;
         }
         moved = (int64_t)at - ((int64_t)start - (count > 0 ? 1 : 0));
-        put(&page, hunk, at);
+        apply_hunk(&page, hunk, at);
     }
     copy_until(&page, page.lines.n);
     return true;

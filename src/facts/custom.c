@@ -32,15 +32,15 @@ int custom_read(struct arena *arena, const char *root, struct value *ret_map, st
         if (doc.kind == VALUE_MAP)
             map = doc;
         else if (doc.kind != VALUE_NULL)
-            return value_diag(diags, &doc, "facts are a map, this is %s", value_describe(&doc));
+            return value_diag(diags, &doc, "facts must be a map, got %s", value_describe(&doc));
     }
     *ret_map = map;
     return 0;
 }
 
 /* The fact as a map in a map in a map, to be merged. */
-static int nest(struct arena *arena, struct str key, const struct value *value, struct value *ret,
-                struct err *err)
+static int nest_fact(struct arena *arena, struct str key, const struct value *value,
+                     struct value *ret, struct err *err)
 {
     struct value_map *outer = value_map_new(arena, 1), *map = outer;
     struct str rest = key;
@@ -63,7 +63,7 @@ static int nest(struct arena *arena, struct str key, const struct value *value, 
     return 0;
 }
 
-/* What would be lost: a text where the path needs a map. */
+/* What would be overwritten: a text where the path needs a map. */
 static int check_path(const struct value *map, struct str key, struct err *err)
 {
     for (size_t at = str_find_char(key, '.', 0); at != STR_NONE;
@@ -95,7 +95,7 @@ static int change_file(struct arena *arena, const char *root, struct str key,
 
     if (custom_read(arena, root, &before, &diags) < 0)
         return diags_to_err(&diags, err);
-    if (nest(arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
+    if (nest_fact(arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
         return -1;
     after = value_merge(arena, &before, &change, VALUE_MERGE_REPLACE);
     return write_file(arena_printf(arena, "%s%s", root, FACTS_FILE), &after, err);

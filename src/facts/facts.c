@@ -5,7 +5,7 @@
 #include "facts/custom.h"
 #include "facts/scan.h"
 
-/* In this order: names come before the network, which repeats them. */
+/* In this order: the network repeats the names. */
 static const struct {
     enum facts_family family;
     void (*collect)(struct scan *scan);

@@ -1,5 +1,5 @@
 /*
- * facts - what this machine is, found without starting a process or asking the network.
+ * facts - what this machine is, found without starting a process or using the network.
  *
  * Facts are a map. Each family adds a nested map in lower case (os.family is
  * "debian", network.ipv4, memory.total) and, flat beside it, the names that Salt's
@@ -12,10 +12,10 @@
  * expressions understand both, see target/target.h.
  *
  * With a root, files are read below it as if it were "/": a folder with the tree of
- * another machine gives the facts of that machine, as far as files can tell. What no
- * file tells (addresses, mounted space) comes from the kernel that runs.
+ * another machine gives the facts of that machine, as far as files show. What is not
+ * in files (addresses, mounted space) comes from the running kernel.
  *
- * What cannot be found is left out and is no error.
+ * What cannot be found is left out without an error.
  *
  * Memory: the arena. Threads: any.
  */
@@ -58,12 +58,12 @@ struct facts_options {
 int facts_collect(struct arena *arena, const struct facts_options *options,
                   const struct value **ret_facts, struct diags *diags);
 
-/* The same facts with `os` as text, for Salt's templates. Shares all else. */
+/* The same facts with `os` as text, for Salt's templates. Shares the rest. */
 const struct value *facts_grains(struct arena *arena, const struct value *facts);
 
 /* Write a fact of the administrator's: `key` is a dotted path, folders and maps on the way are
- * made. The file is replaced whole. Fails when it cannot be read as YAML, or a part of the path is
- * there and no map. */
+ * made. The file is replaced whole. Fails when it cannot be read as YAML, or a part of the path
+ * exists and is not a map. */
 int facts_set(const char *root, struct str key, const struct value *value, struct err *err);
 
 #endif

@@ -13,7 +13,7 @@
 #define MOUNTS_MAX           1000
 #define DEVICES_MAX          1000
 
-/* Without a device of their own, and yet on a disk of this machine. The root counts always. */
+/* Without a device, and yet on a disk of this machine. The root always counts. */
 static const char *const local_kinds[] = { "zfs", "bcachefs" };
 
 static bool is_nodev(struct str filesystems, struct str kind)

@@ -45,7 +45,7 @@ static struct str name_on_line(struct str line, struct str host)
     return here ? full : (struct str){ NULL, 0 };
 }
 
-/* The full name without a question to the network: the host name itself, /etc/hosts, or the domain
+/* The full name without a network query: the host name itself, /etc/hosts, or the domain
  * that the kernel knows. */
 static struct str full_name(struct scan *scan, struct str host)
 {

@@ -158,8 +158,8 @@ static void add_interfaces(struct links *links)
 
 /* --- the way out ------------------------------------------------------------------------ */
 
-/* The address from which this machine would speak to the world. A connected UDP socket sends
- * nothing; the address it is asked about belongs to documentation. */
+/* The source address of outgoing connections. A connected UDP socket sends nothing; the
+ * destination is a documentation address. */
 static struct str default_address(struct scan *scan)
 {
     AUTO_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -176,7 +176,7 @@ static struct str default_address(struct scan *scan)
 }
 
 /* The gateway of a line of /proc/net/route, whose numbers are hexadecimal in the order of this
- * machine; a NULL view when it is no default route. */
+ * machine; a NULL view when it is not a default route. */
 static struct str gateway_on_line(struct scan *scan, struct str line)
 {
     struct str name = scan_word(&line), target = scan_word(&line), gateway = scan_word(&line);

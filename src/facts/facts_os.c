@@ -73,8 +73,9 @@ static const struct distribution *find_distribution(struct str id)
     return NULL;
 }
 
-/* One that is not in the table is like the first of ID_LIKE that is, under a name of its own. */
-static struct distribution judge(struct scan *scan, struct str release)
+/* A distribution that is not in the table takes the row of the first ID_LIKE that is, under its own
+ * name. */
+static struct distribution identify_distribution(struct scan *scan, struct str release)
 {
     struct str id = scan_field(scan, release, "ID", '=');
     struct str like = scan_field(scan, release, "ID_LIKE", '=');
@@ -101,7 +102,7 @@ static struct distribution judge(struct scan *scan, struct str release)
 
 /* --- versions ------------------------------------------------------------------------ */
 
-/* "12" says less than /etc/debian_version, "12.5"; Salt keeps to the first, and so do we. */
+/* "12" says less than /etc/debian_version, "12.5"; Salt uses the first, and so do we. */
 static struct str version_of(struct scan *scan, struct str release)
 {
     struct str version = scan_field(scan, release, "VERSION_ID", '=');
@@ -237,7 +238,7 @@ void facts_os(struct scan *scan)
 {
     struct value_map *os = scan_add_map(scan, scan->facts, "os");
     struct str release = read_release(scan);
-    struct distribution dist = judge(scan, release);
+    struct distribution dist = identify_distribution(scan, release);
     struct str full = scan_field(scan, release, "NAME", '=');
     struct str version = version_of(scan, release), codename = codename_of(scan, release);
 

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "sys/fd.h"
 
-/* Files are read in pieces, since those of the kernel do not tell how long they are. */
+/* Files are read in pieces, since kernel files do not report their size. */
 #define CHUNK_SIZE 4096
 
 int scan_open(struct scan *scan, struct arena *arena, const char *root, struct err *err)
@@ -33,7 +33,7 @@ void scan_close(struct scan *scan)
 
 int scan_open_file(const struct scan *scan, const char *path, int flags)
 {
-    /* A device or pipe of that name must not hold us up. */
+    /* A device or pipe of that name must not block. */
     int all = flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NOCTTY | O_NONBLOCK);
     struct open_how how = { .flags = (unsigned)all, .resolve = RESOLVE_IN_ROOT };
     long fd;

@@ -3,10 +3,9 @@
  *
  *     scan_open -> { facts_os(scan), ... } -> scan_close
  *
- * Paths are relative to the root ("etc/os-release"). With a root of its own, links
- * are followed inside of it only. A file that is not there, or not for us to read,
- * reads as nothing. Files of the kernel have no size, so only a part of a
- * long one may be wanted: reading ends at the limit and that is no error.
+ * Paths are relative to the root ("etc/os-release"). With a root, links are followed
+ * inside of it only. A file that is missing or unreadable reads as empty. Kernel files have no
+ * size, so reading stops at the limit without an error.
  *
  * Memory: everything is in the arena. Threads: one.
  */
@@ -37,7 +36,7 @@ void scan_close(struct scan *scan);
 int scan_open_file(const struct scan *scan, const char *path, int flags);
 /* The first `max` bytes; a NULL view when there is no such file. */
 struct str scan_read(const struct scan *scan, const char *path, size_t max);
-/* The first line, without blanks around it; a NULL view when it is empty or not there. */
+/* The first line, without blanks around it; a NULL view when it is empty or missing. */
 struct str scan_line(const struct scan *scan, const char *path);
 bool scan_exists(const struct scan *scan, const char *path);
 
@@ -46,7 +45,7 @@ bool scan_exists(const struct scan *scan, const char *path);
 struct str scan_field(const struct scan *scan, struct str text, const char *key, char separator);
 /* The number at the start of the text; 0 when there is none. */
 int64_t scan_number(struct str text);
-/* Without what is in front of and behind blanks: the next word of `rest`, a NULL view at its end.
+/* The next word of `rest`, without blanks; a NULL view at its end.
  */
 struct str scan_word(struct str *rest);
 

@@ -46,7 +46,7 @@ static bool is_picked(const struct choice *choice, size_t depth, size_t item)
     return false;
 }
 
-static int take(struct choice *choice)
+static int add_tuple(struct choice *choice)
 {
     struct value_list *items = container_new_list(choice->render, choice->length);
 
@@ -55,21 +55,21 @@ static int take(struct choice *choice)
     return push_tuple(choice->render, choice->made, items);
 }
 
-static int choose(struct choice *choice, size_t depth)
+static int choose_items(struct choice *choice, size_t depth)
 {
     const size_t after = choice->order || depth == 0 ? 0
                          : choice->again             ? choice->picked[depth - 1]
                                                      : choice->picked[depth - 1] + 1;
 
     if (depth == choice->length)
-        return take(choice);
+        return add_tuple(choice);
     if (render_enter(choice->render) < 0)
         return -1;
     for (size_t i = after; i < choice->pool->count; i++) {
         if (choice->order && is_picked(choice, depth, i))
             continue;
         choice->picked[depth] = i;
-        if (render_step(choice->render, 1) < 0 || choose(choice, depth + 1) < 0)
+        if (render_step(choice->render, 1) < 0 || choose_items(choice, depth + 1) < 0)
             return -1;
     }
     render_leave(choice->render);
@@ -97,7 +97,7 @@ static int make_choices(struct render *render, const struct bound *bound, bool a
         return -1;
     choice.length = (size_t)length;
     choice.picked = ARENA_ARRAY(render->arena, size_t, choice.length);
-    return choose(&choice, 0);
+    return choose_items(&choice, 0);
 }
 
 static int filter_combinations(struct render *render, const struct bound *bound, struct value *ret)

@@ -100,8 +100,8 @@ static const struct {
 };
 
 /* Every word of "private, lo" that is known must fit. */
-static int fits(struct render *render, const struct address *address, const struct value *options,
-                bool *ret)
+static int fits_options(struct render *render, const struct address *address,
+                        const struct value *options, bool *ret)
 {
     struct str rest;
 
@@ -132,10 +132,11 @@ static int check(struct render *render, const struct value *v, int family,
 
     *ret = v->kind == VALUE_STR && parse_address(v->s, &address) &&
            (family == 0 || family == address.family);
-    return *ret ? fits(render, &address, options, ret) : 0;
+    return *ret ? fits_options(render, &address, options, ret) : 0;
 }
 
-static int answer(struct render *render, const struct bound *bound, int family, struct value *ret)
+static int answer_check(struct render *render, const struct bound *bound, int family,
+                        struct value *ret)
 {
     bool yes;
 
@@ -147,21 +148,22 @@ static int answer(struct render *render, const struct bound *bound, int family, 
 
 static int filter_is_ip(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return answer(render, bound, 0, ret);
+    return answer_check(render, bound, 0, ret);
 }
 
 static int filter_is_ipv4(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return answer(render, bound, AF_INET, ret);
+    return answer_check(render, bound, AF_INET, ret);
 }
 
 static int filter_is_ipv6(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return answer(render, bound, AF_INET6, ret);
+    return answer_check(render, bound, AF_INET6, ret);
 }
 
 /* The address itself when it is one, else none; of a list those that are. */
-static int keep(struct render *render, const struct bound *bound, int family, struct value *ret)
+static int keep_addresses(struct render *render, const struct bound *bound, int family,
+                          struct value *ret)
 {
     const struct value *v = &bound->args[0];
     const struct value_list *list;
@@ -188,17 +190,17 @@ static int keep(struct render *render, const struct bound *bound, int family, st
 
 static int filter_ipaddr(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return keep(render, bound, 0, ret);
+    return keep_addresses(render, bound, 0, ret);
 }
 
 static int filter_ipv4(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return keep(render, bound, AF_INET, ret);
+    return keep_addresses(render, bound, AF_INET, ret);
 }
 
 static int filter_ipv6(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return keep(render, bound, AF_INET6, ret);
+    return keep_addresses(render, bound, AF_INET6, ret);
 }
 
 /* How many addresses a network has. */

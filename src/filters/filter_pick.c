@@ -404,8 +404,8 @@ static int filter_map(struct render *render, const struct bound *bound, struct v
 
 /* Keep the items for which the test, or their truth, is `wanted`; `by_attribute` asks an attribute
  * of each, whose path is the first argument. */
-static int choose(struct render *render, const struct bound *bound, bool wanted, bool by_attribute,
-                  struct value *ret)
+static int select_items(struct render *render, const struct bound *bound, bool wanted,
+                        bool by_attribute, struct value *ret)
 {
     const struct value_list *args = bound->args[1].list;
     struct value_list *made = container_new_list(render, 0);
@@ -449,22 +449,22 @@ static int choose(struct render *render, const struct bound *bound, bool wanted,
 
 static int filter_select(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return choose(render, bound, true, false, ret);
+    return select_items(render, bound, true, false, ret);
 }
 
 static int filter_reject(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return choose(render, bound, false, false, ret);
+    return select_items(render, bound, false, false, ret);
 }
 
 static int filter_selectattr(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return choose(render, bound, true, true, ret);
+    return select_items(render, bound, true, true, ret);
 }
 
 static int filter_rejectattr(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return choose(render, bound, false, true, ret);
+    return select_items(render, bound, false, true, ret);
 }
 
 /* clang-format off */

@@ -24,7 +24,7 @@ struct set_pair {
     struct value_list *made;
 };
 
-static int begin(struct render *render, const struct bound *bound, struct set_pair *pair)
+static int read_pair(struct render *render, const struct bound *bound, struct set_pair *pair)
 {
     if (op_list(render, &bound->args[0], &pair->first) < 0 ||
         op_list(render, &bound->args[1], &pair->second) < 0 ||
@@ -38,8 +38,8 @@ static int begin(struct render *render, const struct bound *bound, struct set_pa
 }
 
 /* The items of `list` that are, or are not, among `others`, each once and in order. */
-static void take(struct render *render, struct set_pair *pair, const struct value_list *list,
-                 const struct value_map *others, bool wanted)
+static void add_members(struct render *render, struct set_pair *pair, const struct value_list *list,
+                        const struct value_map *others, bool wanted)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct value *item = &list->items[i];
@@ -57,10 +57,10 @@ static int filter_union(struct render *render, const struct bound *bound, struct
 {
     struct set_pair pair;
 
-    if (begin(render, bound, &pair) < 0)
+    if (read_pair(render, bound, &pair) < 0)
         return -1;
-    take(render, &pair, pair.first, NULL, true);
-    take(render, &pair, pair.second, NULL, true);
+    add_members(render, &pair, pair.first, NULL, true);
+    add_members(render, &pair, pair.second, NULL, true);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -69,9 +69,9 @@ static int filter_intersect(struct render *render, const struct bound *bound, st
 {
     struct set_pair pair;
 
-    if (begin(render, bound, &pair) < 0)
+    if (read_pair(render, bound, &pair) < 0)
         return -1;
-    take(render, &pair, pair.first, pair.in_second, true);
+    add_members(render, &pair, pair.first, pair.in_second, true);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -80,9 +80,9 @@ static int filter_difference(struct render *render, const struct bound *bound, s
 {
     struct set_pair pair;
 
-    if (begin(render, bound, &pair) < 0)
+    if (read_pair(render, bound, &pair) < 0)
         return -1;
-    take(render, &pair, pair.first, pair.in_second, false);
+    add_members(render, &pair, pair.first, pair.in_second, false);
     *ret = value_list(pair.made);
     return 0;
 }
@@ -91,10 +91,10 @@ static int filter_symmetric(struct render *render, const struct bound *bound, st
 {
     struct set_pair pair;
 
-    if (begin(render, bound, &pair) < 0)
+    if (read_pair(render, bound, &pair) < 0)
         return -1;
-    take(render, &pair, pair.first, pair.in_second, false);
-    take(render, &pair, pair.second, pair.in_first, false);
+    add_members(render, &pair, pair.first, pair.in_second, false);
+    add_members(render, &pair, pair.second, pair.in_first, false);
     *ret = value_list(pair.made);
     return 0;
 }

@@ -22,7 +22,7 @@ static struct map *cache_of(struct render *render)
     return &render->regexes->by_pattern;
 }
 
-static int fail(struct render *render, const struct err *err)
+static int fail_render(struct render *render, const struct err *err)
 {
     return render_fail(render, err->code == ERR_LIMIT ? RENDER_LIMIT : RENDER_TYPE, "%s",
                        err->text);
@@ -38,7 +38,7 @@ int regex_new(struct render *render, struct str pattern, unsigned flags, const s
     if (!known) {
         known = ARENA_NEW(render->arena, struct known);
         if (matcher_new(render->arena, pattern, flags, &known->matcher, NULL, &err) < 0)
-            return fail(render, &err);
+            return fail_render(render, &err);
         map_set(cache, key, known);
     }
     *ret = known->matcher;
@@ -51,6 +51,6 @@ int regex_find(struct render *render, const struct matcher *matcher, struct str 
     struct err err;
 
     if (matcher_find(matcher, text, from, ret, ret_found, &err) < 0)
-        return fail(render, &err);
+        return fail_render(render, &err);
     return render_step(render, 1);
 }

@@ -14,7 +14,7 @@
 #include "filters/regex.h"
 #include "jinja/render.h"
 
-static int answer(struct value *ret, bool yes)
+static int set_answer(struct value *ret, bool yes)
 {
     *ret = value_bool(yes);
     return 0;
@@ -25,49 +25,49 @@ static int answer(struct value *ret, bool yes)
 static int is_defined(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, !value_is_undefined(&bound->args[0]));
+    return set_answer(ret, !value_is_undefined(&bound->args[0]));
 }
 
 static int is_undefined(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, value_is_undefined(&bound->args[0]));
+    return set_answer(ret, value_is_undefined(&bound->args[0]));
 }
 
 static int is_none(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_NULL);
+    return set_answer(ret, bound->args[0].kind == VALUE_NULL);
 }
 
 static int is_boolean(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_BOOL);
+    return set_answer(ret, bound->args[0].kind == VALUE_BOOL);
 }
 
 static int is_true(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
+    return set_answer(ret, bound->args[0].kind == VALUE_BOOL && bound->args[0].b);
 }
 
 static int is_false(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
+    return set_answer(ret, bound->args[0].kind == VALUE_BOOL && !bound->args[0].b);
 }
 
 static int is_integer(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_INT);
+    return set_answer(ret, bound->args[0].kind == VALUE_INT);
 }
 
 static int is_float(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_DOUBLE);
+    return set_answer(ret, bound->args[0].kind == VALUE_DOUBLE);
 }
 
 static int is_number(struct render *render, const struct bound *bound, struct value *ret)
@@ -75,25 +75,26 @@ static int is_number(struct render *render, const struct bound *bound, struct va
     enum value_kind kind = bound->args[0].kind;
 
     (void)render;
-    return answer(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
+    return set_answer(ret, kind == VALUE_BOOL || kind == VALUE_INT || kind == VALUE_DOUBLE);
 }
 
 static int is_string(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_STR);
+    return set_answer(ret, bound->args[0].kind == VALUE_STR);
 }
 
 static int is_mapping(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_MAP);
+    return set_answer(ret, bound->args[0].kind == VALUE_MAP);
 }
 
 static int is_list(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_LIST && !(bound->args[0].flags & VALUE_TUPLE));
+    return set_answer(ret,
+                      bound->args[0].kind == VALUE_LIST && !(bound->args[0].flags & VALUE_TUPLE));
 }
 
 /* Has a length and items by number: Jinja2 asks for __len__ and __getitem__. */
@@ -106,7 +107,7 @@ static int is_sequence(struct render *render, const struct bound *bound, struct 
     (void)render;
     if (v->kind == VALUE_OBJECT)
         yes = v->object->type->length && v->object->type->item;
-    return answer(ret, yes);
+    return set_answer(ret, yes);
 }
 
 static int is_iterable(struct render *render, const struct bound *bound, struct value *ret)
@@ -119,7 +120,7 @@ static int is_iterable(struct render *render, const struct bound *bound, struct 
         return undefined_fail(render, v);
     if (v->kind == VALUE_OBJECT)
         yes = v->object->type->list != NULL || value_is_undefined(v);
-    return answer(ret, yes);
+    return set_answer(ret, yes);
 }
 
 static int is_callable(struct render *render, const struct bound *bound, struct value *ret)
@@ -128,29 +129,30 @@ static int is_callable(struct render *render, const struct bound *bound, struct 
 
     (void)render;
     /* an undefined value has a __call__, which fails when it is used */
-    return answer(ret, v->kind == VALUE_OBJECT && (v->object->type->call || value_is_undefined(v)));
+    return set_answer(ret,
+                      v->kind == VALUE_OBJECT && (v->object->type->call || value_is_undefined(v)));
 }
 
 static int is_escaped(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    return answer(ret, bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
+    return set_answer(ret, bound->args[0].kind == VALUE_STR && (bound->args[0].flags & VALUE_SAFE));
 }
 
 static int is_filter(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
 
-    return answer(ret, bound->args[0].kind == VALUE_STR &&
-                           builtins_find(builtins->filters, bound->args[0].s));
+    return set_answer(ret, bound->args[0].kind == VALUE_STR &&
+                               builtins_find(builtins->filters, bound->args[0].s));
 }
 
 static int is_test(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
 
-    return answer(ret, bound->args[0].kind == VALUE_STR &&
-                           builtins_find(builtins->tests, bound->args[0].s));
+    return set_answer(ret, bound->args[0].kind == VALUE_STR &&
+                               builtins_find(builtins->tests, bound->args[0].s));
 }
 
 /* The same object, not an equal one; scalars have no identity of their own here. */
@@ -159,12 +161,12 @@ static int is_sameas(struct render *render, const struct bound *bound, struct va
     const struct value *a = &bound->args[0], *b = &bound->args[1];
 
     if (a->kind != b->kind)
-        return answer(ret, false);
+        return set_answer(ret, false);
     if (a->kind == VALUE_LIST)
-        return answer(ret, container_list(render, a) == container_list(render, b));
+        return set_answer(ret, container_list(render, a) == container_list(render, b));
     if (a->kind == VALUE_MAP)
-        return answer(ret, container_map(render, a) == container_map(render, b));
-    return answer(ret, value_equal(a, b));
+        return set_answer(ret, container_map(render, a) == container_map(render, b));
+    return set_answer(ret, value_equal(a, b));
 }
 
 /* --- text and numbers ------------------------------------------------------------ */
@@ -201,7 +203,7 @@ static int remainder_is(struct render *render, const struct value *v, struct val
     if (op_binary(render, OP_MOD, v, &by, &rest) < 0 ||
         op_compare(render, OP_EQ, &rest, &want, &same) < 0)
         return -1;
-    return answer(ret, same);
+    return set_answer(ret, same);
 }
 
 static int is_odd(struct render *render, const struct bound *bound, struct value *ret)
@@ -228,7 +230,7 @@ static int compare(struct render *render, const struct bound *bound, enum op_com
 
     if (op_compare(render, op, &bound->args[0], &bound->args[1], &yes) < 0)
         return -1;
-    return answer(ret, yes);
+    return set_answer(ret, yes);
 }
 
 static int is_eq(struct render *render, const struct bound *bound, struct value *ret)

@@ -1,10 +1,10 @@
 /*
  * First the graph is peeled from both ends: a node that waits for nothing, or that
- * nothing waits for, is on no cycle and goes, and so on. What is left is the core,
+ * nothing waits for, is not on a cycle and is removed, and so on. What is left is the core,
  * where each node has a neighbour either way. So a walk through the core must come
  * back to itself, and that is a cycle. A breadth-first search from some of its
  * members then finds a shorter way around, if there is one. The cycle found is
- * taken out, the rest is peeled again, and the next search begins.
+ * removed, the rest is peeled again, and the next search begins.
  */
 #include "graph/cycle.h"
 

@@ -3,7 +3,7 @@
  *
  * A cycle is shown with its members in order, each before the next and the last
  * before the first, so that a user sees which edge to cut. It begins with its
- * smallest node. Cycles found together share no node: one mistake is told once.
+ * smallest node. Cycles found together share no node: one mistake is reported once.
  * Among the ways around, a short one is preferred.
  *
  * Memory: belongs to the arena. Threads: one at a time.

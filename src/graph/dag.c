@@ -73,7 +73,7 @@ static void sort_pass(const struct edge *from, struct edge *to, size_t n, enum k
         to[places[key_of(&from[i], key)]++] = from[i];
 }
 
-/* Sort the edges and drop those said twice. */
+/* Sort the edges and drop duplicates. */
 static void sort_edges(struct dag *dag)
 {
     size_t n = dag->edges.n, kept = 0;

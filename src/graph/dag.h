@@ -4,7 +4,7 @@
  * Nodes are the numbers 0..count-1; the caller keeps what they stand for. An edge
  * says that one node comes before another. It has a type, a small number chosen by
  * the caller ("require", "watch"...); the same two nodes may have edges of several
- * types. Nothing here knows of states, services, threads or time.
+ * types. Nothing here knows about states, services, threads or time.
  *
  *     dag_new -> dag_edge... -> dag_seal -> dag_after, dag_before
  *
@@ -27,7 +27,7 @@
 struct arena;
 struct dag;
 
-/* What a caller compares with before it makes a graph; more is a mistake of ours, not of a user. */
+/* Callers check this limit before they make a graph; exceeding it is a bug. */
 #define DAG_NODES_MAX (1U << 24)
 #define DAG_EDGES_MAX (1U << 28)
 /* Types are 0..31, so that a set of them is a mask. */
@@ -53,10 +53,10 @@ struct dag_links {
 /* A graph of `count` nodes and no edges. */
 struct dag *dag_new(struct arena *arena, uint32_t count);
 
-/* `before` comes before `after`. Saying it twice with one type is harmless. */
+/* `before` comes before `after`. Duplicates are harmless. */
 void dag_edge(struct dag *dag, uint32_t before, uint32_t after, uint8_t type);
 
-/* End of edges. Cycles are no failure here: levels_build finds them. */
+/* End of edges. Cycles do not fail here: levels_build finds them. */
 void dag_seal(struct dag *dag);
 
 uint32_t dag_count(const struct dag *dag);

@@ -49,7 +49,7 @@ static void sort_nodes(struct arena *arena, uint32_t count, struct levels *level
         sum += starts[level];
         starts[level] = sum;
     }
-    /* Each start is the end of its level now: fill from behind, and it is the start. */
+    /* Each start is the end of its level now: fill backwards, and it becomes the start. */
     for (uint32_t node = count; node-- > 0;)
         if (levels->of[node] != LEVELS_NONE)
             order[--starts[levels->of[node]]] = node;

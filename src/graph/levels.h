@@ -1,7 +1,7 @@
 /*
  * levels - the waves in which nodes may happen.
  *
- * A node that waits for nothing is in level 0; any other is one level behind the
+ * A node that waits for nothing is in level 0; any other is one level after the
  * last of those it waits for. Nodes of a level do not wait for each other.
  *
  *     if (!levels_build(&arena, dag, &levels))
@@ -26,7 +26,7 @@ struct dag;
 struct levels {
     uint32_t count;         /* of levels */
     uint32_t resolved;      /* nodes that have a level */
-    const uint32_t *of;     /* the level of each node; LEVELS_NONE on or behind a cycle */
+    const uint32_t *of;     /* the level of each node; LEVELS_NONE on or after a cycle */
     const uint32_t *order;  /* the resolved nodes, by level, then by number */
     const uint32_t *starts; /* where each level begins in `order`; one more for the end */
 };
@@ -37,8 +37,8 @@ struct level_nodes {
     size_t n;
 };
 
-/* The levels of a sealed graph. False when a cycle keeps some nodes without one; the others are
- * there all the same. */
+/* The levels of a sealed graph. False when a cycle leaves some nodes without a level; the others
+ * still have theirs. */
 bool levels_build(struct arena *arena, const struct dag *dag, struct levels *ret_levels);
 
 struct level_nodes levels_get(const struct levels *levels, uint32_t level);

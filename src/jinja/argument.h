@@ -1,7 +1,7 @@
 /*
- * argument - what filters ask of their arguments again and again.
+ * argument - conversions that many filters need for their arguments.
  *
- * Each fails the rendering in the words that Python would use.
+ * Each fails with Python's message.
  */
 #ifndef JINJA_ARGUMENT_H
 #define JINJA_ARGUMENT_H

@@ -1,8 +1,8 @@
 /*
  * builtins - the filters, tests, globals and methods that an environment knows.
  *
- * This folder knows the language and none of the names: whoever makes an environment hands
- * in tables (jinja_options.builtins), as filters/builtins.h does. A list of tables ends with
+ * This folder knows the language and none of the names: the creator of an environment passes
+ * tables (jinja_options.builtins), as filters/builtins.h does. A list of tables ends with
  * NULL, a table with a line without name. Threads: any.
  */
 #ifndef JINJA_BUILTINS_H

@@ -22,8 +22,8 @@ struct template;
  * they fail when they run, as in Jinja2. */
 int compile_template(struct template *template, struct diags *diags);
 
-/* Enter what an expression reads, what a target assigns, what statements do, into `symbols`; scopes
- * inside are not looked into. */
+/* Enter what an expression reads, what a target assigns, what statements do, into `symbols`; inner
+ * scopes are skipped. */
 void compile_names_of(struct symbols *symbols, const struct node *node);
 void compile_names_of_all(struct symbols *symbols, struct nodes nodes);
 void compile_names_of_target(struct symbols *symbols, const struct node *target, enum node_use use);

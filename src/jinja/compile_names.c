@@ -43,7 +43,7 @@ static void names_of_if(struct symbols *symbols, const struct node_if *node)
         branches[i] = symbols_branch(symbols);
     if (node->count > 0)
         compile_names_of_all(branches[0], node->branches[0].body);
-    /* each elif is an `if` of its own inside the second branch */
+    /* each elif is a separate `if` inside the second branch */
     for (uint32_t i = 1; i < node->count; i++) {
         const struct node_if elif = {
             .node = node->node,

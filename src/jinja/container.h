@@ -2,12 +2,12 @@
  * container - lists and maps that templates may change.
  *
  * Containers of the context are shared and never change. When a template calls a
- * method that changes one, the rendering makes a copy of its own, and from then
- * on every look at the original finds the copy: two names for one list stay two
+ * method that changes one, the rendering makes a copy, and from then on every
+ * access to the original finds the copy: two names for one list stay two
  * names for one list. Containers made by the template are changed in place; their
  * `owner` is the rendering.
  *
- * Nothing in jinja/ looks into a list or map without asking here first.
+ * All of jinja/ reads lists and maps through these functions.
  */
 #ifndef JINJA_CONTAINER_H
 #define JINJA_CONTAINER_H
@@ -24,7 +24,7 @@ const struct value_map *container_map(struct render *render, const struct value 
 struct value_list *container_change_list(struct render *render, const struct value *v);
 struct value_map *container_change_map(struct render *render, const struct value *v);
 
-/* Containers of the rendering's own. */
+/* Containers that the rendering owns. */
 struct value_list *container_new_list(struct render *render, size_t expected);
 struct value_map *container_new_map(struct render *render, size_t expected);
 

@@ -49,7 +49,7 @@ struct context *context_new(struct eval *eval, const struct value *base);
 struct context *context_derive(struct eval *eval, const struct context *from,
                                const struct locals *locals);
 
-/* Absent: there is none. */
+/* Absent when there is none. */
 struct value context_find(struct eval *eval, const struct context *context, struct name *name);
 void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
                  bool exported);

@@ -2,7 +2,7 @@
  * dotted - functions that templates reach by dotted names: salt['grains.get']('os')
  * and salt.grains.get('os') are the same call.
  *
- * The object collects the name; the host answers the call.
+ * The object collects the name; the host handles the call.
  */
 #ifndef JINJA_DOTTED_H
 #define JINJA_DOTTED_H

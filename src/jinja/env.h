@@ -22,7 +22,7 @@ struct diags;
 struct err;
 struct template;
 
-/* Methods that filters call by a literal name: found once for each place that says it. */
+/* Methods that filters call by a literal name: found once for each place that uses it. */
 #define ENV_METHODS 64
 
 struct env_method {
@@ -45,8 +45,8 @@ struct jinja {
     struct arena values; /* of the outermost rendering; kept between renderings */
 };
 
-/* The template of that name through the loader. `ret` is NULL when there is none. Fails when it
- * cannot be loaded or parsed: `diags` says why. */
+/* The template of that name through the loader. `ret` is NULL when there is none. Fails, with the
+ * reason in `diags`, when it cannot be loaded or parsed. */
 int env_load(struct jinja *jinja, struct str name, struct template **ret, struct diags *diags);
 
 /* What a template finds under a name that neither it nor its context has; absent: nothing. */

@@ -3,13 +3,13 @@
  *
  * One walk over the tree. Expressions give values (eval_expr.c, eval_call.c),
  * statements write text and change variables (eval_stmt.c); loops, macros, blocks
- * and modules have a file each. All text goes to the end of one buffer: whoever
- * wants it as a value (macro, block set, filter block) cuts it off again.
+ * and modules have a file each. All text goes to the end of one buffer: code that
+ * needs it as a value (macro, block set, filter block) cuts it off again.
  *
  *     eval_run -> eval_template -> eval_body ... eval_expression
  *
  * Functions return 0, or -1 after render_fail. Statements may also return
- * EVAL_BREAK and EVAL_CONTINUE, which loops take.
+ * EVAL_BREAK and EVAL_CONTINUE, which loops handle.
  *
  * Memory: the arena of the rendering. Threads: one.
  */
@@ -60,7 +60,7 @@ struct eval {
     uint32_t levels;
     struct str captured;          /* the text that a filter without a value works on */
     VEC(struct module *) modules; /* imported without context: run once */
-    struct trace *trace;          /* where the output comes from; NULL: nobody asks */
+    struct trace *trace;          /* where the output comes from; NULL: not recorded */
 };
 
 /* Run `template` with the map `base`; appends to `out`. */
@@ -77,7 +77,7 @@ void eval_activate(struct eval *eval, const struct code *code, struct activation
 struct value *eval_slot(const struct eval *eval, struct slot slot);
 /* A scope begins: fill its variables. */
 void eval_enter(struct eval *eval, const struct scope *scope);
-/* A scope ends: functions that still look at its variables find nothing. */
+/* A scope ends: functions that still refer to its variables find nothing. */
 void eval_exit(struct eval *eval, const struct scope *scope);
 
 /* The state to come back to; eval_return notes nothing and cannot fail. */
@@ -116,7 +116,7 @@ int eval_call(struct eval *eval, const struct node_call *node, const struct valu
               struct value *ret);
 int eval_apply(struct eval *eval, const struct node_apply *node, struct value *ret);
 
-/* --- statements with a file of their own ------------------------------------------------- */
+/* --- statements in separate files -------------------------------------------------------- */
 
 int eval_for(struct eval *eval, const struct node_for *node);
 
@@ -133,7 +133,7 @@ int eval_import(struct eval *eval, const struct node_import *node);
 int eval_from(struct eval *eval, const struct node_from *node);
 /* The template of that name; fails when there is none. */
 int eval_load(struct eval *eval, const struct value *name, const struct template **ret);
-/* Data out of text, as `{% load_yaml %}` and its kin say. */
+/* Data parsed from text, for `{% load_yaml %}` and the like. */
 int eval_decode(struct eval *eval, enum decode decode, const char *source, const struct value *text,
                 struct value *ret);
 

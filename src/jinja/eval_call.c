@@ -115,8 +115,8 @@ int eval_arguments(struct eval *eval, const struct args *args, const struct valu
 
 /* --- calls -------------------------------------------------------------------------------- */
 
-/* `value.method(...)`: no value is made of the method. `*ret_method` is NULL when it is none, and
- * `callee` is what to call instead. */
+/* `value.method(...)`: without making a value of the method. `*ret_method` is NULL when it is not a
+ * method, and `callee` is what to call instead. */
 static int find_callee(struct eval *eval, const struct node *node, struct value *callee,
                        const struct function **ret_method)
 {

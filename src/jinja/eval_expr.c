@@ -1,5 +1,5 @@
 /*
- * Each kind of node has a function of its own that is not inlined: eval_expression
+ * Each kind of node has a function that is not inlined: eval_expression
  * calls itself for every operand, and its stack frame must stay small.
  */
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 
 #define APART __attribute__((noinline))
 
-/* Parts of a concatenation that need no memory of their own. */
+/* Parts of a concatenation that need no allocation. */
 #define PARTS_FEW 8
 
 APART static void name_undefined(struct eval *eval, const struct node_name *node, struct value *ret)
@@ -159,7 +159,7 @@ APART static int eval_attribute(struct eval *eval, const struct node_attribute *
     if (eval_expression(eval, node->value, &value) < 0)
         return -1;
     eval->render.at = node->node.at;
-    /* the common case by a shorter way: a key of a map that hides no method */
+    /* fast path for the common case: a key of a map that hides no method */
     if (value.kind == VALUE_MAP && !node->name->methods[VALUE_MAP] &&
         node->name->text.p[0] != '_') {
         const struct value key = value_str(node->name->text);

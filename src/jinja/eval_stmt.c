@@ -408,7 +408,7 @@ int eval_template(struct eval *eval, const struct template *template)
     int rc = 0;
 
     while (template && rc == 0) {
-        /* not on the stack: a loop that got out of its template still has it */
+        /* not on the stack: a loop that outlives its template still refers to it */
         const struct template **parent = arena_zalloc(eval->render.arena, sizeof(*parent));
 
         rc = render_enter(&eval->render);

@@ -5,7 +5,7 @@
  *     "{} is {:>8.2f}".format(name, number)      format_braces
  *
  * The texts of errors are Python's. When the format is markup, what is put in is
- * escaped and the result is markup. Widths and precisions meet FORMAT_WIDTH_MAX.
+ * escaped and the result is markup. Widths and precisions are limited to FORMAT_WIDTH_MAX.
  */
 #ifndef JINJA_FORMAT_H
 #define JINJA_FORMAT_H
@@ -15,7 +15,7 @@
 struct buf;
 struct render;
 
-/* The widest field and the most digits behind the point that a format may ask for. */
+/* The widest field and the most digits after the point that a format may have. */
 #define FORMAT_WIDTH_MAX     1000000
 #define FORMAT_PRECISION_MAX 1000
 

@@ -3,7 +3,7 @@
  *
  *     text {name.attribute[item]!conversion:spec} text
  *
- * A spec may hold fields of its own, one level deep. Fields without a name take
+ * A spec may contain fields, one level deep. Fields without a name take
  * one value after the other.
  */
 #include "jinja/format.h"
@@ -19,7 +19,7 @@
 
 /* A text, the spec of its field, and the spec of the field in that, which must be empty. */
 #define SPEC_DEPTH_MAX 3
-/* Numbers of arguments beyond this are none. */
+/* Larger numbers are not argument indexes. */
 #define INDEX_DIGITS_MAX 9
 
 enum numbering { NUMBERING_OPEN, NUMBERING_AUTOMATIC, NUMBERING_MANUAL };
@@ -40,7 +40,7 @@ struct field {
 
 static int add_text(struct braces *braces, struct str text, unsigned depth, struct buf *out);
 
-static int fail(const struct braces *braces, const char *text)
+static int fail_format(const struct braces *braces, const char *text)
 {
     return render_fail(braces->render, RENDER_TYPE, "%s", text);
 }
@@ -74,7 +74,7 @@ static int read_name(const struct braces *braces, struct str text, size_t *ret_e
 
     for (i = 0; i < text.n; i++) {
         if (text.p[i] == '{')
-            return fail(braces, "unexpected '{' in field name");
+            return fail_format(braces, "unexpected '{' in field name");
         if (text.p[i] == '[')
             bracket = true;
         else if (text.p[i] == ']')
@@ -83,7 +83,7 @@ static int read_name(const struct braces *braces, struct str text, size_t *ret_e
             break;
     }
     if (i == text.n)
-        return fail(braces, "expected '}' before end of string");
+        return fail_format(braces, "expected '}' before end of string");
     *ret_end = i;
     return 0;
 }
@@ -94,11 +94,11 @@ static int read_conversion(const struct braces *braces, struct str text, size_t 
     if (text.p[*at] != '!')
         return 0;
     if (*at + 2 >= text.n)
-        return fail(braces, "unmatched '{' in format spec");
+        return fail_format(braces, "unmatched '{' in format spec");
     field->conversion = text.p[*at + 1];
     *at += 2;
     if (text.p[*at] != ':' && text.p[*at] != '}')
-        return fail(braces, "expected ':' after conversion specifier");
+        return fail_format(braces, "expected ':' after conversion specifier");
     return 0;
 }
 
@@ -121,10 +121,10 @@ static int read_spec(const struct braces *braces, struct str text, size_t *at, s
             return 0;
         }
     }
-    return fail(braces, "unmatched '{' in format spec");
+    return fail_format(braces, "unmatched '{' in format spec");
 }
 
-/* `text` begins behind the '{'; sets how many bytes the field has. */
+/* `text` begins after the '{'; sets how many bytes the field has. */
 static int read_field(const struct braces *braces, struct str text, struct field *ret,
                       size_t *ret_size)
 {
@@ -149,10 +149,10 @@ static int get_numbered(struct braces *braces, struct str digits, struct value *
     size_t i = automatic ? braces->next : read_index(digits);
 
     if (braces->numbering != NUMBERING_OPEN && braces->numbering != wanted)
-        return fail(braces, automatic ? "cannot switch from manual field specification to "
-                                        "automatic field numbering"
-                                      : "cannot switch from automatic field numbering to "
-                                        "manual field specification");
+        return fail_format(braces, automatic ? "cannot switch from manual field specification to "
+                                               "automatic field numbering"
+                                             : "cannot switch from automatic field numbering to "
+                                               "manual field specification");
     braces->numbering = wanted;
     if (i >= braces->args->count)
         return render_fail(
@@ -192,7 +192,7 @@ static int follow_attribute(struct braces *braces, struct str *path, struct valu
     name = arena_str(braces->render->arena, str_slice(*path, 1, end - 1));
     *path = str_from_offset(*path, end);
     if (name.n == 0)
-        return fail(braces, "Empty attribute in format string");
+        return fail_format(braces, "Empty attribute in format string");
     return op_attribute(braces->render, &owner, name, v);
 }
 
@@ -205,13 +205,13 @@ static int follow_item(struct braces *braces, struct str *path, struct value *v)
     struct str name;
 
     if (end == STR_NONE)
-        return fail(braces, "Missing ']' in format string");
+        return fail_format(braces, "Missing ']' in format string");
     name = arena_str(braces->render->arena, str_slice(*path, 1, end - 1));
     *path = str_from_offset(*path, end + 1);
     if (name.n == 0)
-        return fail(braces, "Empty attribute in format string");
+        return fail_format(braces, "Empty attribute in format string");
     if (path->n > 0 && path->p[0] != '.' && path->p[0] != '[')
-        return fail(braces, "Only '.' or '[' may follow ']' in format field specifier");
+        return fail_format(braces, "Only '.' or '[' may follow ']' in format field specifier");
     key = is_digits(name) && name.n <= INDEX_DIGITS_MAX ? value_int((int64_t)read_index(name))
                                                         : value_str(name);
     return op_item(braces->render, &owner, &key, v);
@@ -261,7 +261,7 @@ static int add_value(struct braces *braces, const struct value *v, struct str sp
         return format_value(braces->render, v, spec, out);
     if (value_is_markup(v)) {
         if (spec.n > 0)
-            return fail(braces, "Unsupported format specification for Markup.");
+            return fail_format(braces, "Unsupported format specification for Markup.");
         buf_add_str(out, v->s);
         return 0;
     }
@@ -302,9 +302,9 @@ static int add_literal(const struct braces *braces, struct str text, size_t *at,
             continue;
         }
         if (c == '}')
-            return fail(braces, "Single '}' encountered in format string");
+            return fail_format(braces, "Single '}' encountered in format string");
         if (*at == text.n)
-            return fail(braces, "Single '{' encountered in format string");
+            return fail_format(braces, "Single '{' encountered in format string");
         *ret_field = true;
         return 0;
     }
@@ -316,7 +316,7 @@ static int add_text(struct braces *braces, struct str text, unsigned depth, stru
     size_t at = 0;
 
     if (depth > SPEC_DEPTH_MAX)
-        return fail(braces, "Max string recursion exceeded");
+        return fail_format(braces, "Max string recursion exceeded");
     while (at < text.n && !out->full) {
         struct field field;
         bool is_field;

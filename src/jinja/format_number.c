@@ -18,7 +18,7 @@
 /* "%.16e" and what surrounds it. */
 #define EXPONENT_TEXT_MAX 2000
 
-static void fill(struct str character, size_t times, struct buf *out)
+static void add_fill(struct str character, size_t times, struct buf *out)
 {
     for (size_t i = 0; i < times && !out->full; i++)
         buf_add_str(out, character);
@@ -32,11 +32,11 @@ static void pad(const struct format_field *field, struct str head, struct str bo
     size_t before = field->align == '>' ? blanks : field->align == '^' ? blanks / 2 : 0;
     size_t inside = field->align == '=' ? blanks : 0;
 
-    fill(field->fill, before, out);
+    add_fill(field->fill, before, out);
     buf_add_str(out, head);
-    fill(field->fill, inside, out);
+    add_fill(field->fill, inside, out);
     buf_add_str(out, body);
-    fill(field->fill, blanks - before - inside, out);
+    add_fill(field->fill, blanks - before - inside, out);
 }
 
 void format_pad(const struct format_field *field, struct str text, struct buf *out)
@@ -132,7 +132,7 @@ void format_int(const struct format_field *field, int64_t i, struct buf *out)
 
 /* --- doubles ------------------------------------------------------------------------- */
 
-/* printf with a format for each type, since a format may not be made on the way. */
+/* printf with a format for each type, since a format must be a literal. */
 static void add_plain(char type, bool alternate, int precision, double d, struct buf *out)
 {
     switch (type) {

@@ -36,7 +36,7 @@ static char peek(const struct percent *p)
     return p->at < p->text.n ? p->text.p[p->at] : '\0';
 }
 
-static int fail(const struct percent *p, const char *text)
+static int fail_format(const struct percent *p, const char *text)
 {
     return render_fail(p->render, RENDER_TYPE, "%s", text);
 }
@@ -54,12 +54,12 @@ static int next_arg(struct percent *p, struct value *ret)
     }
     if (is_tuple(&p->args)) {
         if (p->next >= p->args.list->count)
-            return fail(p, "not enough arguments for format string");
+            return fail_format(p, "not enough arguments for format string");
         *ret = p->args.list->items[p->next++];
         return 0;
     }
     if (p->next++ > 0)
-        return fail(p, "not enough arguments for format string");
+        return fail_format(p, "not enough arguments for format string");
     *ret = p->args;
     return 0;
 }
@@ -75,10 +75,10 @@ static int read_key(struct percent *p, const struct value *map, struct value *re
     for (; p->at < p->text.n && depth > 0; p->at++)
         depth += peek(p) == '(' ? 1U : peek(p) == ')' ? -1U : 0U;
     if (depth > 0)
-        return fail(p, "incomplete format key");
+        return fail_format(p, "incomplete format key");
     key = value_str(arena_str(p->render->arena, str_slice(p->text, begin, p->at - begin - 1)));
     if (map->kind != VALUE_MAP)
-        return fail(p, "format requires a mapping");
+        return fail_format(p, "format requires a mapping");
     found = value_map_find(container_map(p->render, map), &key);
     if (!found)
         return render_fail(p->render, RENDER_TYPE, "format: no key '%.*s'", STR_ARG(key.s));
@@ -111,7 +111,7 @@ static int read_number(struct percent *p, int64_t most, int64_t *ret)
         if (next_arg(p, &v) < 0)
             return -1;
         if (v.kind != VALUE_INT && v.kind != VALUE_BOOL)
-            return fail(p, "* must be int");
+            return fail_format(p, "* must be int");
         *ret = v.kind == VALUE_INT ? v.i : v.b;
     } else {
         for (; peek(p) >= '0' && peek(p) <= '9' && *ret <= most; p->at++)
@@ -204,9 +204,9 @@ static int add_char(struct percent *p, const struct format_field *field, const s
         return 0;
     }
     if (v->kind != VALUE_INT && v->kind != VALUE_BOOL)
-        return fail(p, "%c requires int or char");
+        return fail_format(p, "%c requires int or char");
     if (v->kind == VALUE_INT && (v->i < 0 || v->i > 0x10ffff))
-        return fail(p, "%c arg not in range(0x110000)");
+        return fail_format(p, "%c arg not in range(0x110000)");
     utf8_add(&text, v->kind == VALUE_INT ? (uint32_t)v->i : (uint32_t)v->b);
     format_pad(field, buf_view(&text), out);
     return 0;
@@ -227,8 +227,8 @@ static int to_int(struct percent *p, char type, const struct value *v, int64_t *
         return render_fail(p->render, RENDER_TYPE, "%%%c format: %s is required, not %s", type,
                            decimal ? "a real number" : "an integer", op_type_name(v));
     if (!isfinite(v->d))
-        return fail(p, isnan(v->d) ? "cannot convert float NaN to integer"
-                                   : "cannot convert float infinity to integer");
+        return fail_format(p, isnan(v->d) ? "cannot convert float NaN to integer"
+                                          : "cannot convert float infinity to integer");
     if (!(v->d >= -0x1p63 && v->d < 0x1p63))
         return render_fail(p->render, RENDER_LIMIT, "integer overflow: %g needs more than 64 bits",
                            v->d);
@@ -292,7 +292,7 @@ static int add_value(struct percent *p, struct format_field *field, bool zero, s
                                          : add_int(p, field, &v, out);
 }
 
-/* One specifier, behind its "%". */
+/* One specifier, after its "%". */
 static int add_field(struct percent *p, const struct value *args, struct buf *out)
 {
     struct format_field field = { .fill = STR(" "), .align = '>', .sign = '-', .precision = -1 };
@@ -312,12 +312,12 @@ static int add_field(struct percent *p, const struct value *args, struct buf *ou
     if (read_sizes(p, &field) < 0)
         return -1;
     if (p->at >= p->text.n)
-        return fail(p, "incomplete format");
+        return fail_format(p, "incomplete format");
     field.type = p->text.p[p->at++];
     return add_value(p, &field, zero, out);
 }
 
-/* Is there a value that no specifier took? Whatever has items may be meant as a map. */
+/* Is there a value that no specifier used? Anything with items may be meant as a map. */
 static bool is_left_over(const struct percent *p, const struct value *args)
 {
     if (p->keyed)
@@ -350,6 +350,6 @@ int format_percent(struct render *render, const struct value *format, const stru
             return -1;
     }
     if (is_left_over(&p, args))
-        return fail(&p, "not all arguments converted during string formatting");
+        return fail_format(&p, "not all arguments converted during string formatting");
     return text_finish(render, &out, p.markup ? VALUE_SAFE : 0, ret);
 }

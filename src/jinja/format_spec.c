@@ -22,12 +22,12 @@ struct target {
     struct str rest; /* not yet read */
 };
 
-static int fail(const struct target *target, const char *text)
+static int fail_spec(const struct target *target, const char *text)
 {
     return render_fail(target->render, RENDER_TYPE, "%s", text);
 }
 
-static bool take(struct target *target, const char *chars, char *ret)
+static bool take_char(struct target *target, const char *chars, char *ret)
 {
     if (target->rest.n == 0 || str_find_char(str_from(chars), target->rest.p[0], 0) == STR_NONE)
         return false;
@@ -51,7 +51,7 @@ static int take_number(struct target *target, size_t most, size_t *ret)
     return 0;
 }
 
-/* The fill is any character that stands before an alignment. */
+/* The fill is any character before an alignment. */
 static bool read_align(struct target *target, struct format_field *field)
 {
     size_t n = utf8_length_at(target->rest);
@@ -61,17 +61,18 @@ static bool read_align(struct target *target, struct format_field *field)
         field->fill = str_slice(target->rest, 0, n);
         target->rest = str_from_offset(target->rest, n);
     }
-    return take(target, "<>=^", &field->align);
+    return take_char(target, "<>=^", &field->align);
 }
 
 static int read_grouping(struct target *target, struct format_field *field)
 {
     char second;
 
-    if (take(target, ",", &field->grouping) && take(target, "_", &second))
-        return fail(target, "Cannot specify both ',' and '_'.");
-    if (!field->grouping && take(target, "_", &field->grouping) && take(target, ",", &second))
-        return fail(target, "Cannot specify both ',' and '_'.");
+    if (take_char(target, ",", &field->grouping) && take_char(target, "_", &second))
+        return fail_spec(target, "Cannot specify both ',' and '_'.");
+    if (!field->grouping && take_char(target, "_", &field->grouping) &&
+        take_char(target, ",", &second))
+        return fail_spec(target, "Cannot specify both ',' and '_'.");
     return 0;
 }
 
@@ -80,13 +81,13 @@ static int read_precision(struct target *target, struct format_field *field)
     size_t before, precision;
     char c;
 
-    if (!take(target, ".", &c))
+    if (!take_char(target, ".", &c))
         return 0;
     before = target->rest.n;
     if (take_number(target, FORMAT_PRECISION_MAX, &precision) < 0)
         return -1;
     if (before == target->rest.n)
-        return fail(target, "Format specifier missing precision");
+        return fail_spec(target, "Format specifier missing precision");
     field->precision = (int)precision;
     return 0;
 }
@@ -101,7 +102,7 @@ static int check_grouping(const struct target *target, const struct format_field
                        field->grouping, field->type);
 }
 
-/* `align` and `type` are what this kind of value has when nothing is said. */
+/* `align` and `type` are the defaults for this kind of value. */
 static int read_field(struct target *target, char align, char type, struct format_field *field)
 {
     bool aligned, filled;
@@ -110,10 +111,10 @@ static int read_field(struct target *target, char align, char type, struct forma
     *field = (struct format_field){ .align = align, .sign = '-', .precision = -1 };
     aligned = read_align(target, field);
     filled = field->fill.n > 0;
-    (void)take(target, "+- ", &field->sign);
-    field->positive_zero = take(target, "z", &c);
-    field->alternate = take(target, "#", &c);
-    if (!filled && take(target, "0", &c)) {
+    (void)take_char(target, "+- ", &field->sign);
+    field->positive_zero = take_char(target, "z", &c);
+    field->alternate = take_char(target, "#", &c);
+    if (!filled && take_char(target, "0", &c)) {
         field->fill = STR("0");
         if (!aligned && align == '>')
             field->align = '=';
@@ -146,7 +147,7 @@ static bool has_sign(const struct target *target, char sign)
 
     again.rest = target->spec;
     (void)read_align(&again, &field);
-    return take(&again, "+- ", &c) && c == sign;
+    return take_char(&again, "+- ", &c) && c == sign;
 }
 
 static int check_text(const struct target *target, const struct format_field *field)
@@ -154,15 +155,16 @@ static int check_text(const struct target *target, const struct format_field *fi
     if (field->type != 's')
         return fail_type(target, field);
     if (has_sign(target, ' '))
-        return fail(target, "Space not allowed in string format specifier");
+        return fail_spec(target, "Space not allowed in string format specifier");
     if (has_sign(target, '+') || has_sign(target, '-'))
-        return fail(target, "Sign not allowed in string format specifier");
+        return fail_spec(target, "Sign not allowed in string format specifier");
     if (field->positive_zero)
-        return fail(target, "Negative zero coercion (z) not allowed in string format specifier");
+        return fail_spec(target,
+                         "Negative zero coercion (z) not allowed in string format specifier");
     if (field->alternate)
-        return fail(target, "Alternate form (#) not allowed in string format specifier");
+        return fail_spec(target, "Alternate form (#) not allowed in string format specifier");
     if (field->align == '=')
-        return fail(target, "'=' alignment not allowed in string format specifier");
+        return fail_spec(target, "'=' alignment not allowed in string format specifier");
     return 0;
 }
 
@@ -185,11 +187,12 @@ static int format_char(const struct target *target, const struct format_field *f
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
     if (has_sign(target, '+') || has_sign(target, '-') || has_sign(target, ' '))
-        return fail(target, "Sign not allowed with integer format specifier 'c'");
+        return fail_spec(target, "Sign not allowed with integer format specifier 'c'");
     if (field->alternate)
-        return fail(target, "Alternate form (#) not allowed with integer format specifier 'c'");
+        return fail_spec(target,
+                         "Alternate form (#) not allowed with integer format specifier 'c'");
     if (i < 0 || i > 0x10ffff)
-        return fail(target, "%c arg not in range(0x110000)");
+        return fail_spec(target, "%c arg not in range(0x110000)");
     utf8_add(&text, (uint32_t)i);
     format_pad(field, buf_view(&text), out);
     return 0;
@@ -209,9 +212,10 @@ static int format_integer(struct target *target, struct buf *out)
     if (!strchr("bcdnoxX", field.type))
         return fail_type(target, &field);
     if (field.precision >= 0)
-        return fail(target, "Precision not allowed in integer format specifier");
+        return fail_spec(target, "Precision not allowed in integer format specifier");
     if (field.positive_zero)
-        return fail(target, "Negative zero coercion (z) not allowed in integer format specifier");
+        return fail_spec(target,
+                         "Negative zero coercion (z) not allowed in integer format specifier");
     if (field.type == 'c')
         return format_char(target, &field, i, out);
     format_int(&field, i, out);

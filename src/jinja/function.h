@@ -8,7 +8,7 @@
  *     "value, width=4, first=false, *rest, **named"
  *
  * Defaults are literals: numbers, 'text', true, false, none. `name?` marks an
- * argument that may be left out without a default: value_is_absent() tells.
+ * argument that may be left out without a default: see value_is_absent().
  * `*rest` receives a list (tuple), `**named` a map. A filter's first argument is
  * the piped value, a test's the tested one, a method's the object.
  *
@@ -25,7 +25,7 @@
 struct arena;
 struct render;
 
-/* What a call site gives. */
+/* What a call site passes. */
 struct call {
     const struct value *args;
     size_t count;
@@ -33,7 +33,7 @@ struct call {
     size_t named_count;
 };
 
-/* What a function gets. */
+/* What a function receives. */
 struct bound {
     const struct value *args; /* one for each name of the signature */
     size_t count;

@@ -1,8 +1,8 @@
 /*
  * {% extends %}, {% block %}, `super()` and `self`. A context keeps, for each name
- * of a block, the blocks of the child first and those of its parents behind it.
- * The body of the outermost parent decides where a block stands; the first of its
- * stack is what runs there.
+ * of a block, the blocks of the child first and those of its parents after it.
+ * The body of the outermost parent decides where a block is placed; the first of its stack runs
+ * there.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -46,7 +46,7 @@ static int run_block(struct eval *eval, struct context *context, const struct bl
         return -1;
     eval->now.context = context;
     eval->now.template = eval->render.template = ref->template;
-    eval->now.parent = NULL; /* nothing in a block asks */
+    eval->now.parent = NULL; /* nothing in a block uses it */
     eval->now.autoescape = eval->render.autoescape = eval->render.options->autoescape;
     eval_activate(eval, ref->block->code, NULL);
     slots = eval->now.activation->slots;

@@ -146,7 +146,7 @@ int env_load(struct jinja *jinja, struct str name, struct template **ret, struct
     return 0;
 }
 
-/* The template of a text that the host gave; parsed again only when the text is another. */
+/* The template of a text that the host gave; parsed again only when the text has changed. */
 static struct template *given_template(struct jinja *jinja, const char *name, struct str text,
                                        struct diags *diags)
 {
@@ -159,7 +159,7 @@ static struct template *given_template(struct jinja *jinja, const char *name, st
     if (!template)
         return NULL;
     if (old) {
-        map_remove(&jinja->given, str_from(old->name)); /* the key goes with the old one */
+        map_remove(&jinja->given, str_from(old->name)); /* the key is freed with the old one */
         VEC_PUSH(&jinja->retired, old);
     }
     map_set(&jinja->given, str_from(template->name), template);
@@ -176,8 +176,9 @@ static struct place outlive(const struct diags *diags, struct place place)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static int run(struct jinja *jinja, const struct template *template, const struct value *context,
-               struct buf *out, struct trace *trace, struct diags *diags)
+static int run_template(struct jinja *jinja, const struct template *template,
+                        const struct value *context, struct buf *out, struct trace *trace,
+                        struct diags *diags)
 {
     int rc;
 
@@ -200,7 +201,7 @@ int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
 {
     const struct template *template = given_template(jinja, name, text, diags);
 
-    return template ? run(jinja, template, context, out, trace, diags) : -1;
+    return template ? run_template(jinja, template, context, out, trace, diags) : -1;
 }
 
 int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
@@ -213,7 +214,7 @@ int jinja_render_name(struct jinja *jinja, const char *name, const struct value 
     if (!template)
         return diag_add(diags, outlive(diags, (struct place){ .file = name }),
                         "template '%s' not found", name);
-    return run(jinja, template, context, out, NULL, diags);
+    return run_template(jinja, template, context, out, NULL, diags);
 }
 
 int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags)
@@ -224,8 +225,8 @@ int jinja_check(struct jinja *jinja, const char *name, struct str text, struct d
     return template ? 0 : -1;
 }
 
-/* What went wrong, and the way to it. */
-static void tell(struct eval *eval)
+/* The error, and the includes and calls that led to it. */
+static void report_error(struct eval *eval)
 {
     const struct render *render = &eval->render;
 
@@ -263,7 +264,7 @@ int eval_run(struct jinja *jinja, const struct template *template, const struct 
     if (rc < 0) {
         buf_cut(out, start);
         out->full = false;
-        tell(&eval);
+        report_error(&eval);
     }
     arena_clear(arena);
     return rc;

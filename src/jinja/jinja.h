@@ -10,13 +10,13 @@
  *
  * A template that comes through the loader is parsed once and kept. The context
  * is borrowed and never changed: a template that calls `update` or `append` on a
- * part of it sees its own change, nobody else does.
+ * part of it sees its own change, and no other template does.
  *
- * Errors are diagnostics with template, line, column, source line and caret, and
- * a note for each include, import, block and macro on the way.
+ * Errors are diagnostics with template, line, column, source line and caret, and a
+ * note for each include, import, block and macro that led there.
  *
  * Memory: the environment owns its templates. Threads: parsing and rendering
- * take the environment for themselves; use one environment a thread.
+ * need exclusive use of the environment; use one environment per thread.
  */
 #ifndef JINJA_JINJA_H
 #define JINJA_JINJA_H
@@ -61,8 +61,8 @@ struct jinja_options {
      * is none; the text must live as long as the environment, `arena` is a place for it. */
     int (*load)(void *user, struct str name, struct arena *arena, struct str *ret_text,
                 struct err *err);
-    /* What the host tells a template that is imported without context, a map in `arena`: where it
-     * is, and what every template sees. NULL: such a template sees globals only. */
+    /* The context of the host for a template that is imported without context, a map in `arena`:
+     * its location, and what every template sees. NULL: such a template sees globals only. */
     const struct value *(*about)(void *user, const char *template, struct arena *arena);
     bool (*is_stopped)(void *user); /* whether to end now, with an error; NULL: never */
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
@@ -70,8 +70,8 @@ struct jinja_options {
     void *user;
 };
 
-/* Is there nothing to render: no tag, and no line end that would be changed? Then the text stands
- * for its own result, with its last newline. */
+/* Is there nothing to render: no tag, and no line end that would be changed? Then the text is its
+ * own result, with its last newline. */
 bool jinja_is_plain(struct str text);
 
 struct jinja *jinja_new(const struct jinja_options *options);
@@ -93,7 +93,7 @@ int jinja_render(struct jinja *jinja, const char *name, struct str text,
 int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
                       struct buf *out, struct diags *diags);
 
-/* The same, and `trace` (jinja/trace.h) learns where the output comes from. */
+/* The same, and `trace` (jinja/trace.h) records where the output comes from. */
 int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
                         const struct value *context, struct buf *out, struct trace *trace,
                         struct diags *diags);

@@ -64,7 +64,7 @@ static size_t strip_right(struct str text, size_t start, size_t end)
     return end;
 }
 
-static bool has(const struct lex *lex, size_t at, char a, char b)
+static bool has_pair(const struct lex *lex, size_t at, char a, char b)
 {
     return at + 1 < lex->text.n && lex->text.p[at] == a && lex->text.p[at + 1] == b;
 }
@@ -106,20 +106,20 @@ static size_t match_raw(const struct lex *lex, size_t at)
 
     if (end == 0)
         return 0;
-    if (char_at(lex, end) == '-' && has(lex, end + 1, '%', '}'))
+    if (char_at(lex, end) == '-' && has_pair(lex, end + 1, '%', '}'))
         return skip_spaces(lex->text, end + 3);
-    return has(lex, end, '%', '}') ? end + 2 : 0;
+    return has_pair(lex, end, '%', '}') ? end + 2 : 0;
 }
 
 /* The end of a tag whose closing begins at `at`, or 0: "+%}", "-%} ", "%}". `mark` is '%' or '#'.
  */
 static size_t match_close(const struct lex *lex, size_t at, char mark)
 {
-    if (char_at(lex, at) == '+' && has(lex, at + 1, mark, '}'))
+    if (char_at(lex, at) == '+' && has_pair(lex, at + 1, mark, '}'))
         return at + 3;
-    if (char_at(lex, at) == '-' && has(lex, at + 1, mark, '}'))
+    if (char_at(lex, at) == '-' && has_pair(lex, at + 1, mark, '}'))
         return skip_spaces(lex->text, at + 3);
-    if (!has(lex, at, mark, '}'))
+    if (!has_pair(lex, at, mark, '}'))
         return 0;
     return at + 2 + (lex->trim_blocks && char_at(lex, at + 2) == '\n');
 }
@@ -141,7 +141,7 @@ static size_t data_end(const struct lex *lex, size_t start, size_t tag, bool is_
     return skip_spaces(str_slice(lex->text, 0, tag), line) == tag ? line : tag;
 }
 
-/* Behind "{% raw %}" at `pos`: the data up to "{% endraw %}". */
+/* After "{% raw %}" at `pos`: the data up to "{% endraw %}". */
 static struct token lex_raw(struct lex *lex)
 {
     size_t start = lex->pos;
@@ -152,7 +152,7 @@ static struct token lex_raw(struct lex *lex)
         if (!brace)
             break;
         at = (size_t)(brace - lex->text.p);
-        if (!has(lex, at, '{', '%'))
+        if (!has_pair(lex, at, '{', '%'))
             continue;
 
         size_t close = match_word(lex, at, STR("endraw"));
@@ -169,7 +169,7 @@ static struct token lex_raw(struct lex *lex)
     return error_at(lex, start > 0 ? start - 1 : 0, "missing end of raw directive");
 }
 
-/* Behind "{#" at `at`. Returns the end of the comment, or 0. */
+/* After "{#" at `at`. Returns the end of the comment, or 0. */
 static size_t comment_end(const struct lex *lex, size_t at)
 {
     for (; at < lex->text.n; at++) {
@@ -488,16 +488,16 @@ static size_t tag_end(const struct lex *lex, size_t at)
         return 0;
     if (lex->state == LEX_BLOCK)
         return match_close(lex, at, '%');
-    if (char_at(lex, at) == '-' && has(lex, at + 1, '}', '}'))
+    if (char_at(lex, at) == '-' && has_pair(lex, at + 1, '}', '}'))
         return skip_spaces(lex->text, at + 3);
-    return has(lex, at, '}', '}') ? at + 2 : 0;
+    return has_pair(lex, at, '}', '}') ? at + 2 : 0;
 }
 
 static struct token lex_tag(struct lex *lex)
 {
     size_t at = lex->pos;
 
-    /* "-%}" takes the blanks behind it, so it is looked for before and after blanks are skipped */
+    /* "-%}" removes the blanks around it, so check before and after blanks are skipped */
     size_t end = tag_end(lex, at);
     if (end == 0) {
         at = skip_spaces(lex->text, at);

@@ -8,8 +8,8 @@
  *
  *     lex_init -> lex_next... until TOKEN_EOF
  *
- * After TOKEN_ERROR, `error` says what is wrong at the token; lex_skip_tag goes
- * on behind the tag.
+ * After TOKEN_ERROR, `error` says what is wrong at the token; lex_skip_tag
+ * continues after the tag.
  */
 #ifndef JINJA_LEX_H
 #define JINJA_LEX_H
@@ -86,7 +86,7 @@ struct lex {
 /* Line ends of `text` are \n. */
 void lex_init(struct lex *lex, struct str text, bool trim_blocks, bool lstrip_blocks);
 struct token lex_next(struct lex *lex);
-/* Leave the tag that holds byte `from`, whatever is in it. */
+/* Skip the tag that contains byte `from`, whatever is in it. */
 void lex_skip_tag(struct lex *lex, uint32_t from);
 
 /* As Jinja2 names it in messages: "end of print statement", "name", "+". */

@@ -9,7 +9,7 @@
 
 #define UNICODE_MAX 0x10ffffU
 
-/* Longer number literals carry no more digits that count. */
+/* Longer number literals have no more significant digits. */
 #define NUMBER_TEXT_MAX 400
 
 static int digit_value(char c)
@@ -59,7 +59,7 @@ double literal_float(struct str text)
 static const char simple_from[] = "\\'\"abfnrtv";
 static const char simple_to[] = "\\'\"\a\b\f\n\r\t\v";
 
-/* `count` hexadecimal digits at the front of `rest`, which moves behind them. */
+/* `count` hexadecimal digits at the front of `rest`, which moves past them. */
 static bool read_hex(struct str *rest, size_t count, uint32_t *ret)
 {
     uint32_t c = 0;
@@ -115,7 +115,7 @@ static void add_wide(struct buf *out, struct str *rest)
     buf_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
 }
 
-/* Behind a backslash. NULL, or what is wrong. */
+/* After a backslash. NULL, or an error text. */
 static const char *add_escape(struct buf *out, struct str *rest)
 {
     char c = rest->p[0];

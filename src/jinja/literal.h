@@ -2,7 +2,7 @@
  * literal - numbers and texts as a template writes them.
  *
  * Numbers may hold underscores; integers may be binary, octal or hexadecimal.
- * Texts know Python's escapes: \n \x41 \u20ac \101 and a backslash before a line
+ * Texts have Python's escapes: \n \x41 \u20ac \101 and a backslash before a line
  * end; a backslash before anything else stays.
  */
 #ifndef JINJA_LITERAL_H
@@ -19,7 +19,7 @@ struct arena;
 bool literal_integer(struct str text, int64_t *ret);
 double literal_float(struct str text);
 
-/* The content of a text in quotes, in the arena. NULL, or what is wrong with it. */
+/* The content of a text in quotes, in the arena. Returns NULL, or an error text. */
 const char *literal_text(struct arena *arena, struct str quoted, struct str *ret);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * {% for %}. The items that pass the test of `for x in y if test` are found one by
  * one, while the body runs: the test may look at what the body changed. `loop` looks
- * ahead only when it is asked (`last`, `nextitem`) and takes all the rest when the
- * length is asked for.
+ * ahead only when needed (`last`, `nextitem`) and reads all the rest when the length is needed.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -16,7 +15,7 @@ struct loop {
     struct running home; /* where the test and the recursion are evaluated */
     const struct value_list *items;
     size_t next;
-    bool filtered; /* the test still has to be asked */
+    bool filtered; /* the test still has to run */
     bool tested;   /* the scope of the test has begun */
     bool length_known;
     size_t length;
@@ -26,7 +25,7 @@ struct loop {
 
 /* --- items -------------------------------------------------------------------------- */
 
-/* One item against the test, in the variables of the test's own. */
+/* Run the test on one item, with the variables of the test. */
 static int passes(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
 {
     struct running saved = eval_save(eval);
@@ -46,7 +45,7 @@ static int passes(struct eval *eval, struct loop *loop, const struct value *item
 }
 
 /* The next item; absent at the end. */
-static int pull(struct eval *eval, struct loop *loop, struct value *ret)
+static int next_item(struct eval *eval, struct loop *loop, struct value *ret)
 {
     bool found = !loop->filtered;
 
@@ -67,7 +66,7 @@ static int pull(struct eval *eval, struct loop *loop, struct value *ret)
 
 static int peek(struct eval *eval, struct loop *loop, struct value *ret)
 {
-    if (value_is_absent(&loop->after) && pull(eval, loop, &loop->after) < 0)
+    if (value_is_absent(&loop->after) && next_item(eval, loop, &loop->after) < 0)
         return -1;
     *ret = loop->after;
     return 0;
@@ -79,7 +78,7 @@ static int advance(struct eval *eval, struct loop *loop, struct value *ret)
     if (!value_is_absent(&loop->after)) {
         *ret = loop->after;
         loop->after = value_absent();
-    } else if (pull(eval, loop, ret) < 0) {
+    } else if (next_item(eval, loop, ret) < 0) {
         return -1;
     }
     if (value_is_absent(ret))
@@ -97,7 +96,7 @@ static int take_rest(struct eval *eval, struct loop *loop)
     struct value item;
 
     for (;;) {
-        if (pull(eval, loop, &item) < 0)
+        if (next_item(eval, loop, &item) < 0)
             return -1;
         if (value_is_absent(&item))
             break;
@@ -323,7 +322,7 @@ static int run_turns(struct eval *eval, struct loop *loop)
 static int run_loop(struct eval *eval, const struct node_for *node, const struct value *iterable,
                     int64_t depth0)
 {
-    struct loop unseen; /* nobody can hold on to a loop that is never named */
+    struct loop unseen; /* a loop that is never named cannot outlive its tag */
     struct loop *loop =
         node->loop_slot < 0 ? &unseen : arena_alloc(eval->render.arena, sizeof(*loop));
     int rc;

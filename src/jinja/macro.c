@@ -150,7 +150,7 @@ static int fill_defaults(struct eval *eval, const struct node_macro *node)
 
 /* --- calling ------------------------------------------------------------------------------ */
 
-static int run(struct eval *eval, const struct macro *macro, const struct call *call)
+static int run_body(struct eval *eval, const struct macro *macro, const struct call *call)
 {
     bool few_taken[EVAL_ARGS_FEW] = { false };
     struct leftover left = { call->named, call->named_count, few_taken };
@@ -184,7 +184,7 @@ static int macro_call(struct render *render, struct object *object, const struct
     /* mistakes in the arguments belong to the call */
     render->template = saved.template;
     eval_activate(eval, macro->node->code, macro->home.activation);
-    rc = run(eval, macro, call);
+    rc = run_body(eval, macro, call);
     eval_return(eval, saved, at);
     render_leave(render);
     if (rc < 0) {

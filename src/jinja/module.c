@@ -1,7 +1,7 @@
 /*
  * {% include %}, {% import %}, {% from %} and the tags that read data. A module is
  * a template that has run for its variables and macros; its text is kept too,
- * since an include without context and `import_yaml` want just that.
+ * since an include without context and `import_yaml` need it.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,7 +25,8 @@ struct module {
 
 /* --- finding templates --------------------------------------------------------------------- */
 
-/* A name that begins with "./" or "../" is relative to the folder of the template that says it. */
+/* A name that begins with "./" or "../" is relative to the folder of the template that contains it.
+ */
 static struct str full_name(struct eval *eval, struct str name)
 {
     struct str folder = str_from(eval->now.template->name);
@@ -59,7 +60,7 @@ static int find_template(struct eval *eval, const struct value *name, const stru
         return render_fail(&eval->render, RENDER_TYPE, "a template is named by a text, not by %s",
                            op_type_name(name));
     if (env_load(eval->render.jinja, full_name(eval, name->s), &template, eval->diags) < 0) {
-        /* the diagnostics tell it; the rendering adds only the way to it */
+        /* the diagnostics have the reason; the rendering adds only the includes that led to it */
         render_fail(&eval->render, RENDER_SYNTAX, "cannot load '%.*s'", STR_ARG(name->s));
         eval->render.error_text = NULL;
         return -1;
@@ -158,7 +159,7 @@ static struct module *find_module(const struct eval *eval, const struct template
     return NULL;
 }
 
-/* Without context: what the host says of this template. */
+/* Without context: what the host provides for this template. */
 static struct context *new_context(struct eval *eval, const struct template *template)
 {
     const struct jinja_options *options = eval->render.options;

@@ -3,7 +3,7 @@
  *
  * Two identifiers are the same when their pointers are. A name also remembers
  * what the running rendering found under it in its context, so that the hash
- * table is asked once a rendering and not once a use.
+ * table is searched once per rendering and not once per use.
  *
  * Memory: the arena of the environment. Threads: as the environment.
  */
@@ -44,7 +44,7 @@ struct names {
 };
 
 void names_init(struct names *names, struct arena *arena, const struct builtins *builtins);
-/* The one with this text, made when it is new. */
+/* The name with this text, created when it is new. */
 struct name *names_get(struct names *names, struct str text);
 /* The method of that name, or NULL: builtins_method without the search. */
 const struct function *name_method(const struct name *name, const struct value *v);

@@ -201,7 +201,7 @@ struct node_apply { /* filter, test */
 struct node_cond {
     struct node node;
     struct node *test, *then, *otherwise; /* otherwise may be NULL: */
-    const char *missing;                  /* then this is what the result says of itself */
+    const char *missing;                  /* then this describes the undefined result */
 };
 
 struct node_member {
@@ -233,12 +233,12 @@ struct node_if {
 struct node_for {
     struct node node;
     struct node *target, *iter, *test;
-    struct node *test_target; /* the target once more, for the test's own variables */
+    struct node *test_target; /* the target once more, for the variables of the test */
     struct nodes body, otherwise;
     bool recursive, uses_loop;
     int32_t loop_slot; /* -1: `loop` is not used */
     struct scope body_scope, test_scope, else_scope;
-    struct code *code; /* recursive: a function of its own */
+    struct code *code; /* recursive: the loop is a function */
 };
 
 struct node_set {

@@ -3,8 +3,8 @@
  * loops, ranges, dict views, generators, cyclers, functions.
  *
  * A `struct value` of kind VALUE_OBJECT points to a struct that begins with a
- * `struct object`. The type is a table of operations; one that is NULL means
- * that the object cannot do it, and the caller says so with the type's name.
+ * `struct object`. The type is a table of operations; NULL means that the
+ * object does not support it, and the caller reports that with the type's name.
  */
 #ifndef JINJA_OBJECT_H
 #define JINJA_OBJECT_H
@@ -17,7 +17,7 @@ struct render;
 
 struct object_type {
     const char *name; /* as Python calls it: "Macro", "range", "dict_items" */
-    /* Attribute: `ret` is untouched and `*ret_found` false when there is none. */
+    /* Attribute; when there is none, `ret` is untouched and `*ret_found` is false. */
     int (*get)(struct render *render, struct object *object, struct str name, struct value *ret,
                bool *ret_found);
     int (*set)(struct render *render, struct object *object, struct str name, struct value value);
@@ -44,10 +44,10 @@ void *object_as(const struct value *v, const struct object_type *type);
 
 /* --- undefined ------------------------------------------------------------- */
 
-/* `name` was looked up and not there; `owner` is what it was looked up in, NULL for a variable.
+/* `name` was looked up and not found; `owner` is what it was looked up in, NULL for a variable.
  * Error texts are those of Jinja2: "'x' is undefined", "'dict object' has no attribute 'x'". */
 struct value undefined_new(struct render *render, struct str name, const struct value *owner);
-/* `owner[key]` was not there: "list object has no element 5". */
+/* `owner[key]` was not found: "list object has no element 5". */
 struct value undefined_new_item(struct render *render, const struct value *key,
                                 const struct value *owner);
 /* One whose error text is `text`, which is kept: "there is no previous item". `lenient`: even when

@@ -1,7 +1,7 @@
 /*
  * Attributes, items and calls, in the order in which Jinja2's sandbox tries them.
- * What Python keeps behind underscores does not exist here: a template gets an
- * undefined value that says so.
+ * Python's underscore attributes do not exist here: a template gets an undefined
+ * value that explains it.
  */
 #include "jinja/ops.h"
 

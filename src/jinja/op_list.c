@@ -1,4 +1,4 @@
-/* What can be walked, how long it is, and parts of it. */
+/* Iteration, length and slices. */
 #include "jinja/ops.h"
 
 #include "base/utf8.h"
@@ -113,7 +113,7 @@ struct cut {
     uint64_t count;
 };
 
-/* One bound; `left_out` tells that there is none. */
+/* One bound; `left_out` when there is none. */
 static int read_bound(struct render *render, const struct value *v, int64_t *ret, bool *left_out)
 {
     *left_out = !v || v->kind == VALUE_NULL;

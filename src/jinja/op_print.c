@@ -81,7 +81,7 @@ static void quote_wide(struct str bytes, struct buf *out)
     struct str rest = bytes;
     uint32_t c = utf8_next(&rest);
 
-    if (bytes.n == 1) /* no UTF-8: as Python's "surrogateescape" */
+    if (bytes.n == 1) /* not UTF-8: as Python's "surrogateescape" */
         buf_printf(out, "\\udc%02x", (unsigned char)bytes.p[0]);
     else if (unicode_is(c, UNICODE_PRINTABLE))
         buf_add_str(out, bytes);
@@ -261,7 +261,8 @@ static int print_map(struct render *render, const struct value *v, struct buf *o
     return 0;
 }
 
-/* Objects print what they hold by calls back into here, so their depth is the rendering's. */
+/* Objects print their content by calling back into here, so their depth counts as that of the
+ * rendering. */
 static int print_object(struct render *render, struct object *object, struct buf *out)
 {
     int result = 0;

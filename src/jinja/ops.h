@@ -2,9 +2,9 @@
  * ops - what Python's operators and built-ins do, on our values.
  *
  * Every function behaves as Jinja2 on CPython does for the same template, with
- * three differences: integers have 64 bits and overflow is an error, dates are
- * values of their own, and every loop counts against the limits of the rendering.
- * Undefined operands fail or pass as the environment says.
+ * three differences: integers have 64 bits and overflow is an error, dates are a
+ * separate kind of value, and every loop counts against the limits of the rendering.
+ * Undefined operands fail or pass as the environment is configured.
  */
 #ifndef JINJA_OPS_H
 #define JINJA_OPS_H
@@ -44,8 +44,8 @@ int op_slice(struct render *render, const struct value *v, const struct value *s
 int op_call(struct render *render, const struct value *callee, const struct call *call,
             struct value *ret);
 
-/* The items as a list that may not be changed: of a list itself, of a text its characters, of a map
- * its keys, of an object what it says. Fails with "'int' object is not iterable". */
+/* The items as a list that may not be changed: a list itself, the characters of a text, the keys of
+ * a map, or what an object provides. Fails with "'int' object is not iterable". */
 int op_list(struct render *render, const struct value *v, const struct value_list **ret);
 bool op_is_iterable(const struct value *v);
 int op_length(struct render *render, const struct value *v, size_t *ret);
@@ -62,7 +62,7 @@ void op_escape(struct str text, struct buf *out);
 /* "int", "str", "dict": as Python names the type; for messages. */
 const char *op_type_name(const struct value *v);
 
-/* Text made on the way, in the memory of the rendering. */
+/* Temporary text, in the memory of the rendering. */
 struct value op_new_str(struct render *render, struct str text);
 
 #endif

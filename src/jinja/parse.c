@@ -10,7 +10,7 @@
 #include "jinja/env.h"
 #include "jinja/template.h"
 
-/* After this many mistakes the rest of them is noise. */
+/* After this many mistakes the rest is noise. */
 #define MISTAKES_MAX 20
 
 /* --- tokens ------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ bool parse_expect_word(struct parse *parse, const char *word)
 
 /* --- mistakes ------------------------------------------------------------------------- */
 
-static void report(struct parse *parse, uint32_t at, const char *text)
+static void report_mistake(struct parse *parse, uint32_t at, const char *text)
 {
     if (parse->stopped)
         return;
@@ -103,11 +103,11 @@ void *parse_fail(struct parse *parse, uint32_t at, const char *fmt, ...)
         return NULL;
     parse->failing = true;
     va_start(args, fmt);
-    /* what the lexer could not read is the reason, whatever was wanted there */
+    /* what the lexer could not read is the reason, whatever was expected there */
     if (parse->current.kind == TOKEN_ERROR)
-        report(parse, parse->current.at, parse->lex.error);
+        report_mistake(parse, parse->current.at, parse->lex.error);
     else
-        report(parse, at, arena_vprintf(parse->arena, fmt, args));
+        report_mistake(parse, at, arena_vprintf(parse->arena, fmt, args));
     va_end(args);
     return NULL;
 }
@@ -244,7 +244,7 @@ static void fail_unknown_tag(struct parse *parse, struct token tag)
     if (best.p && !mine)
         parse_hint(parse, "did you mean '%.*s'?", STR_ARG(best));
     note_open(parse);
-    parse->stopped = parse->stopped || mine; /* what belongs to what is a guess from here on */
+    parse->stopped = parse->stopped || mine; /* from here on, matching blocks would be a guess */
 }
 
 static void fail_end(struct parse *parse)
@@ -270,7 +270,7 @@ static void leave_tag(struct parse *parse)
     case TOKEN_VARIABLE_BEGIN: return;
     default: break;
     }
-    /* a token that was looked at may be the end of the tag already */
+    /* the token that was peeked at may already be the end of the tag */
     if (parse->has_ahead && parse->lex.state != LEX_BLOCK && parse->lex.state != LEX_VARIABLE) {
         parse_next(parse);
         leave_tag(parse);
@@ -283,7 +283,7 @@ static void leave_tag(struct parse *parse)
 
 static struct nodes parse_until(struct parse *parse, const char *const *ends);
 
-/* Behind the head of a tag: all up to one of its ends. */
+/* After the head of a tag: everything up to one of its ends. */
 static bool parse_inside(struct parse *parse, struct token tag, const char *const *ends,
                          struct nodes *ret)
 {
@@ -305,7 +305,7 @@ static bool parse_inside(struct parse *parse, struct token tag, const char *cons
 /* The head of a tag with a body was wrong: still pair it with its end. */
 static void skip_body(struct parse *parse, const struct parse_tag *known, struct token tag)
 {
-    /* else and elif are the business of the tag that failed */
+    /* else and elif belong to the tag that failed */
     const char *const ends[] = { known->end, "else", "elif", NULL };
     struct nodes ignored;
 

@@ -4,7 +4,7 @@
  * A recursive descent with Jinja2's grammar, in several files: parse.c (tokens,
  * mistakes, bodies), parse_expr.c and parse_postfix.c, parse_stmt.c with parse_load.c (tags that
  * name other templates or read data). A function that finds a mistake reports it
- * and returns NULL; parse_body then leaves the tag and goes on behind it, so
+ * and returns NULL; parse_body then skips the tag and continues after it, so
  * that one pass finds the mistakes of all tags.
  *
  * Memory: nodes in the arena of the template. Threads: one.
@@ -39,8 +39,8 @@ struct parse {
     struct diags *diags;
     struct token current, ahead;
     bool has_ahead;
-    bool failing;   /* a mistake was reported and its tag not yet left */
-    bool stopped;   /* nothing more can be understood */
+    bool failing;   /* a mistake was reported and its tag not yet skipped */
+    bool stopped;   /* parsing cannot continue */
     uint32_t depth; /* of expressions and blocks */
     uint32_t depth_max;
     uint32_t fors;        /* `for` around this, at any distance */
@@ -75,7 +75,7 @@ bool parse_skip_word(struct parse *parse, const char *word);
 /* Take a token of that kind, or fail with "expected token 'x', got 'y'". */
 bool parse_expect(struct parse *parse, enum token_kind kind);
 bool parse_expect_word(struct parse *parse, const char *word);
-/* As Jinja2 would call the current token. */
+/* The current token, as Jinja2 names it. */
 struct str parse_describe(const struct parse *parse);
 
 /* --- mistakes ------------------------------------------------------------------------ */
@@ -112,7 +112,7 @@ struct node *parse_list_node(struct parse *parse, enum node_kind kind, uint32_t 
 struct node *parse_expression(struct parse *parse);
 struct node *parse_expression_without_if(struct parse *parse);
 struct node *parse_primary(struct parse *parse);
-/* `node`, which may be NULL, with what stands behind it: . [] (), then | and `is`. */
+/* `node`, which may be NULL, with what follows it: . [] (), then | and `is`. */
 struct node *parse_postfix(struct parse *parse, struct node *node);
 struct node *parse_filter_expr(struct parse *parse, struct node *node);
 

@@ -1,6 +1,6 @@
 /*
  * The grammar, loosest first: if, or, and, not, comparisons, + -, ~, * / // %,
- * **, unary - +, then what is behind a value: . [] (), then | and `is`. A unary
+ * **, unary - +, then what follows a value: . [] (), then | and `is`. A unary
  * minus binds closer than **, and filters bind closer than everything but
  * postfix, as in Jinja2.
  */
@@ -314,7 +314,7 @@ struct node_name *parse_target_name(struct parse *parse, enum node_use use)
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-/* `-1` is a number, not a sum to do each time. */
+/* `-1` is a number, not an operation to repeat each time. */
 static struct node *negate(struct parse *parse, uint32_t at, struct node *operand)
 {
     struct node_const *number = (struct node_const *)operand;

@@ -1,4 +1,4 @@
-/* The tags that name other templates, and those that read data out of text. */
+/* The tags that name other templates, and those that parse data from text. */
 #include "base/arena.h"
 #include "jinja/parse.h"
 
@@ -41,7 +41,7 @@ struct node *parse_include(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-/* What "import_yaml" and "load_json" read: by the word behind the underscore. */
+/* What "import_yaml" and "load_json" read: by the word after the underscore. */
 static enum decode decode_of(struct str tag)
 {
     if (str_ends(tag, STR("_yaml")))

@@ -1,4 +1,4 @@
-/* What stands behind a value: attributes, items, slices, calls, filters and tests. */
+/* What follows a value: attributes, items, slices, calls, filters and tests. */
 #include "base/arena.h"
 #include "jinja/parse.h"
 
@@ -121,7 +121,7 @@ static bool at_slice_part(const struct parse *parse)
            !parse_at(parse, TOKEN_COMMA);
 }
 
-/* Behind "[" and maybe a start: the rest of `start:stop:step`. */
+/* After "[" and maybe a start: the rest of `start:stop:step`. */
 static struct node *parse_slice(struct parse *parse, struct node *value, struct node *start,
                                 uint32_t at)
 {

@@ -5,7 +5,7 @@
 #include "base/suggest.h"
 #include "jinja/parse.h"
 
-/* What is read and assigned in a body of its own; given back to the body around it at the end. */
+/* What is read and assigned in an inner body; merged into the body around it at the end. */
 struct uses {
     uint8_t uses, hidden;
 };
@@ -438,7 +438,7 @@ static struct node *parse_block(struct parse *parse, struct token tag)
     parse->loops = loops;
     node->uses_self = parse->uses & NAME_SELF;
     node->uses_super = parse->uses & NAME_SUPER;
-    parse->uses = outer.uses; /* a block is no part of what is around it */
+    parse->uses = outer.uses; /* a block is not part of what is around it */
     parse->hidden = outer.hidden;
     parse->scoped = parse->scoped || node->scoped;
     if (!ok || !add_block(parse, node))

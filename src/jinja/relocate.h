@@ -2,7 +2,7 @@
  * relocate - places in rendered text become places in the files that people edit.
  *
  * YAML is read from what a template wrote; its lines are not those of the file. The
- * trace of the rendering leads back (jinja/trace.h): values and diagnostics get the
+ * trace of the rendering (jinja/trace.h) maps them back: values and diagnostics get the
  * file, line and column of the template text, or of the expression, that they came
  * from, and the source line of that file.
  *

@@ -6,10 +6,10 @@
 #include "base/stack.h"
 #include "jinja/template.h"
 
-/* How many steps pass between two looks at the clock. */
+/* How many steps pass between two checks of the clock. */
 #define STEPS_A_LOOK 256
 
-/* Notes of a deep recursion beyond this many tell nothing new. */
+/* More notes of a deep recursion add nothing new. */
 #define NOTES_MAX 20
 
 void render_init(struct render *render, struct jinja *jinja, const struct jinja_options *options,
@@ -75,8 +75,8 @@ void render_note(struct render *render, const char *fmt, ...)
                 (struct diag_note){ .at = render_place(render), .text = text });
 }
 
-/* The limits that cost something to check. */
-static int look(struct render *render)
+/* The limits that are expensive to check. */
+static int check_limits(struct render *render)
 {
     const struct jinja_limits *limits = &render->options->limits;
 
@@ -101,7 +101,7 @@ static int look(struct render *render)
 int render_step(struct render *render, uint64_t n)
 {
     render->steps += n;
-    return render->steps >= render->next_look ? look(render) : 0;
+    return render->steps >= render->next_look ? check_limits(render) : 0;
 }
 
 int render_enter(struct render *render)

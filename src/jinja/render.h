@@ -5,8 +5,8 @@
  * that the rendering makes, counts against the limits, and keeps the first error
  * with the place where it happened.
  *
- * An operation that fails returns -1 after render_fail; callers return -1 as it
- * is, and the evaluator adds the stack of includes and macros at the end.
+ * An operation that fails returns -1 after render_fail; callers just return
+ * -1, and the evaluator adds the stack of includes and macros at the end.
  */
 #ifndef JINJA_RENDER_H
 #define JINJA_RENDER_H
@@ -22,7 +22,7 @@ enum render_error {
     RENDER_TYPE,      /* an operand, argument or value that does not fit */
     RENDER_NOT_FOUND, /* a template, filter, test or block */
     RENDER_LIMIT,
-    RENDER_HOST, /* a function of the host said no */
+    RENDER_HOST, /* a function of the host failed */
 };
 
 struct overlay; /* changed copies of containers of the context, see container.h */
@@ -32,7 +32,7 @@ struct template; /* a parsed template, see template.h */
 struct render {
     struct jinja *jinja;
     const struct jinja_options *options;
-    struct arena *arena; /* values made on the way; gone after the rendering */
+    struct arena *arena; /* temporary values, freed after the rendering */
     struct overlay *overlay;
     struct regex_cache *regexes;     /* compiled patterns, see regex.h */
     const struct template *template; /* whose node runs now, and where it is in its text: */
@@ -41,7 +41,7 @@ struct render {
     bool autoescape;        /* as of now: {% autoescape %} changes it */
     uint32_t depth;         /* of calls and loops at run time */
     uint64_t steps;
-    uint64_t next_look; /* at how many steps to look at clock and memory again */
+    uint64_t next_look; /* at how many steps to check clock and memory again */
     int64_t deadline;
 
     bool failed;
@@ -49,7 +49,7 @@ struct render {
     struct place error_place;
     const struct template *error_template;
     const char *error_text, *error_hint;
-    VEC(struct diag_note) notes; /* the way to the error, innermost first */
+    VEC(struct diag_note) notes; /* the includes and calls that led to the error, innermost first */
 };
 
 /* Ready to run with the limits of the options. */
@@ -61,9 +61,9 @@ int render_fail(struct render *render, enum render_error error, const char *fmt,
     PRINTF_LIKE(3, 4);
 /* The place of the node that runs now. */
 struct place render_place(const struct render *render);
-/* On the way out: what was running. */
+/* While unwinding: what was running. */
 void render_note(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* What to try; speaks of the error just kept. */
+/* A hint for the error just kept. */
 void render_hint(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Count `n` steps of work (a loop turn, a call, a kilobyte made) against steps, memory and time. */

@@ -151,7 +151,7 @@ int range_new(struct render *render, int64_t start, int64_t stop, int64_t step, 
     return 0;
 }
 
-/* Python's ranges have no bounds; what ours would have beyond 64 bits stays at the last number. */
+/* Python's ranges have no bounds; ours stop at the last number that fits 64 bits. */
 static int64_t item_beyond(const struct range *range, int64_t i)
 {
     int64_t distance, item;
@@ -178,7 +178,7 @@ struct value range_part(struct render *render, const struct range *range, int64_
 struct view {
     struct object object;
     enum view_kind kind;
-    struct render *render; /* equality asks for the map as it is now */
+    struct render *render; /* equality needs the current map */
     struct value map;
 };
 

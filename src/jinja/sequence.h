@@ -1,10 +1,10 @@
 /*
- * sequence - things that can be walked but are no lists: ranges, the views of a
+ * sequence - things other than lists that can be iterated: ranges, the views of a
  * map, and generators.
  *
  * A range is lazy: its length, items and members are computed. A view shows the
  * map as it is now. A generator gives its items once; it has no length and no
- * items by number, as what Python's `map`, `select` or `reversed` give.
+ * items by number, like the results of Python's `map`, `select` or `reversed`.
  *
  * Memory: of the rendering.
  */

@@ -36,7 +36,7 @@ static struct value literal(struct arena *arena, struct str text)
     return value_int(i);
 }
 
-/* The text up to the next comma outside of quotes; moves `rest` behind it. */
+/* The text up to the next comma outside of quotes; moves `rest` past it. */
 static struct str next_field(struct str *rest)
 {
     bool quoted = false;

@@ -14,7 +14,7 @@
 
 struct arena;
 
-/* No function of ours names more. */
+/* None of our functions has more. */
 #define SIGNATURE_MAX 16
 
 enum param_kind { PARAM_REQUIRED, PARAM_DEFAULT, PARAM_OPTIONAL };
@@ -29,7 +29,7 @@ struct signature {
     uint32_t count;    /* by place or by name */
     bool rest, named;  /* `*rest` and `**named` follow */
     uint32_t bound;    /* values that a bound call has */
-    uint32_t required; /* the first so many have no default */
+    uint32_t required; /* how many at the front have no default */
     struct signature_param params[SIGNATURE_MAX];
 };
 

@@ -1,4 +1,4 @@
-/* Merge sort: stable, and a comparison may fail, which qsort cannot tell. */
+/* Merge sort: stable, and a comparison may fail, which qsort cannot report. */
 #include "jinja/sort.h"
 
 #include "base/arena.h"

@@ -3,7 +3,7 @@
  *
  * The caller pairs each value with its key and calls sort_by_key. Equal keys keep
  * their order, also backwards. A comparison may fail (a number beside a text), and
- * each one counts as a step of the render; on failure the order is any.
+ * each one counts as a step of the render; on failure the order is unspecified.
  */
 #ifndef JINJA_SORT_H
 #define JINJA_SORT_H

@@ -55,7 +55,7 @@ struct symbols *symbols_new(struct arena *arena, struct symbols *parent, struct 
     return symbols;
 }
 
-/* In this scope only, whatever the branch stands on. */
+/* In this scope only, without the base of the branch. */
 static struct symbol *find_here(const struct symbols *symbols, const struct name *name)
 {
     for (; symbols; symbols = symbols->base) {
@@ -96,7 +96,7 @@ static struct symbol *define(struct symbols *symbols, struct name *name, enum lo
     return symbol;
 }
 
-/* The symbol in the branch's own table, copied from what it stands on when needed. */
+/* The symbol in the branch's own table, copied from its base when needed. */
 static struct symbol *own(struct symbols *symbols, struct symbol *symbol)
 {
     struct symbol *mine = table_find(&symbols->table, symbol->name);
@@ -196,7 +196,7 @@ void symbols_join(struct symbols *symbols, struct symbols *const *branches, size
                 table_add(symbols->arena, &symbols->table, mine);
             }
             *mine = *theirs;
-            mine->stored = false; /* settled below, once all branches are in */
+            mine->stored = false; /* decided below, once all branches are in */
             stores = count_stores(branches, count, theirs->name);
             if (stores > 0 && stores < count)
                 start_from_outside(symbols, mine, LOAD_RESOLVE); /* only some assign it */

@@ -47,7 +47,7 @@ struct symbol_table {
 struct symbols {
     struct arena *arena;
     struct symbols *parent; /* the scope around it */
-    struct symbols *base;   /* of a branch: what it stands on */
+    struct symbols *base;   /* of a branch: its base */
     struct code *code;
     struct symbol_table table;
     struct symbol_table *slots; /* every name of the scope, in whatever branch: one slot each */
@@ -61,10 +61,10 @@ void symbols_store(struct symbols *symbols, struct name *name);
 const struct symbol *symbols_param(struct symbols *symbols, struct name *name);
 
 struct symbols *symbols_branch(struct symbols *symbols);
-/* The branches of an `if`, the missing `else` included, are one again. */
+/* Join the branches of an `if`, a missing `else` included. */
 void symbols_join(struct symbols *symbols, struct symbols *const *branches, size_t count);
 
-/* NULL: the scope does not know it, nor does one around it. */
+/* NULL when neither the scope nor one around it has it. */
 const struct symbol *symbols_find(const struct symbols *symbols, const struct name *name);
 /* From a function inside: how far out and where. */
 struct slot symbols_slot(const struct code *from, const struct code *code, uint32_t slot);

@@ -69,7 +69,7 @@ struct template *template_new(struct jinja *jinja, const char *name, struct str 
         template->original = str_find_char(text, '\r', 0) == STR_NONE
                                  ? (struct str){ template->text.p, text.n }
                                  : arena_str(&template->arena, text);
-    /* unknown filters are worth telling only about a tree that is whole */
+    /* unknown filters are worth reporting only for a complete tree */
     if (parse_template(parse, template, diags) < 0 || compile_template(template, diags) < 0) {
         template_free(template);
         return NULL;

@@ -3,9 +3,9 @@
  *
  * Made by template_new from text, then never changed; any number of renderings
  * may run it. Positions in the tree are byte offsets into `text`; places with
- * line and column are computed when somebody has to be told.
+ * line and column are computed only for messages.
  *
- * Memory: a template owns an arena that holds everything of it. Threads: one.
+ * Memory: a template owns an arena with all its parts. Threads: one.
  */
 #ifndef JINJA_TEMPLATE_H
 #define JINJA_TEMPLATE_H
@@ -34,8 +34,8 @@ struct template
     struct arena arena;
 };
 
-/* Parse and compile. NULL, and at least one more diagnostic, when the text is no template. The text
- * is borrowed unless `copy`. */
+/* Parse and compile. NULL, and at least one more diagnostic, when the text is not a valid template.
+ * The text is borrowed unless `copy`. */
 struct template *template_new(struct jinja *jinja, const char *name, struct str text, bool copy,
                               struct diags *diags);
 void template_free(struct template *template);

@@ -21,7 +21,7 @@ struct render;
 
 /* The content as a value with these flags (VALUE_SAFE); counts it against the limits. */
 int text_finish(struct render *render, const struct buf *out, uint8_t flags, struct value *ret);
-/* Fails when `bytes` (or `items`) are more than one value may have; counts them else. */
+/* Fails when `bytes` (or `items`) are more than one value may have; counts them otherwise. */
 int text_expect(struct render *render, size_t bytes);
 int text_expect_items(struct render *render, size_t items);
 

@@ -2,12 +2,12 @@
  * trace - where the text of a rendering comes from.
  *
  * While a template runs, every piece of its own text that is written leaves a
- * mark. Afterwards a place in the output leads back to a place in a template:
+ * mark. Afterwards a place in the output can be traced to a place in a template:
  * exactly when it was the template's own text, else to the expression or block
  * that wrote it. So a mistake in rendered YAML is shown in the file that a person
  * can edit.
  *
- * Memory: the arena of the trace; templates must live as long as it is asked.
+ * Memory: the arena of the trace; templates must live as long as the trace is used.
  */
 #ifndef JINJA_TRACE_H
 #define JINJA_TRACE_H
@@ -46,8 +46,8 @@ void trace_add(struct trace *trace, size_t out, const struct template *template,
 /* The output was cut to `out` bytes. */
 void trace_cut(struct trace *trace, size_t out);
 
-/* Where byte `out` of the output comes from, and the text of that template. False when nothing is
- * known of it. The file's name belongs to the template. */
+/* Where byte `out` of the output comes from, and the text of that template. False when it is
+ * unknown. The file's name belongs to the template. */
 bool trace_find(const struct trace *trace, size_t out, struct place *ret_place,
                 struct str *ret_text);
 

@@ -1,5 +1,5 @@
 /*
- * What a name that leads nowhere gives. The lenient kind is Jinja2's Undefined: it
+ * The value of an unknown name. The lenient kind is Jinja2's Undefined: it
  * prints as nothing, is false, has no items, and fails when anything else is done
  * with it. The strict kind is StrictUndefined: only `is defined`, `default` and
  * their like may look at it.
@@ -57,7 +57,7 @@ static bool is_never_true(struct object *object)
     return false;
 }
 
-/* type(self) is type(other), and nobody but undefined is asked here. */
+/* type(self) is type(other); only called for undefined values. */
 static bool is_always_equal(struct object *a, struct object *b)
 {
     (void)a;
@@ -170,7 +170,7 @@ static const char *message(struct render *render, const struct undefined *undefi
                         owner_name(render, &undefined->owner), name);
 }
 
-/* The nearest key of the map that was asked. */
+/* The nearest key of the map that was searched. */
 static void suggest_key(struct render *render, const struct undefined *undefined)
 {
     const struct value_map *map;

@@ -141,7 +141,7 @@ static int take_string(struct pull *pull, int index, struct value *ret)
     return 0;
 }
 
-static int take(struct pull *pull, int index, int depth, struct value *ret);
+static int take_value(struct pull *pull, int index, int depth, struct value *ret);
 
 /* Booleans, numbers, texts; within a kind by value. */
 static int key_rank(const struct value *v)
@@ -194,7 +194,7 @@ static int take_list(struct pull *pull, int table, size_t count, int depth, stru
         int failed;
 
         lua_rawgeti(pull->L, table, (lua_Integer)i);
-        failed = take(pull, lua_gettop(pull->L), depth + 1, &item);
+        failed = take_value(pull, lua_gettop(pull->L), depth + 1, &item);
         lua_pop(pull->L, 1);
         if (failed)
             return -1;
@@ -213,7 +213,7 @@ static int take_pair(struct pull *pull, int depth, struct value_pair *ret)
                        luaL_typename(pull->L, top - 1));
     if (ret->key.kind == VALUE_STR && take_string(pull, top - 1, &ret->key) < 0)
         return -1;
-    return take(pull, top, depth + 1, &ret->value);
+    return take_value(pull, top, depth + 1, &ret->value);
 }
 
 static int take_map(struct pull *pull, int table, size_t count, int depth, struct value *ret)
@@ -296,7 +296,7 @@ static int take_object(struct pull *pull, int index, struct value *ret)
     return 0;
 }
 
-static int take(struct pull *pull, int index, int depth, struct value *ret)
+static int take_value(struct pull *pull, int index, int depth, struct value *ret)
 {
     pull->nodes++;
     if (check_size(pull) < 0)
@@ -319,7 +319,7 @@ int convert_pull(lua_State *L, int index, struct arena *arena, struct value *ret
     int failed;
 
     index = lua_absindex(L, index);
-    failed = lua_checkstack(L, 8) ? take(&pull, index, 0, &v)
+    failed = lua_checkstack(L, 8) ? take_value(&pull, index, 0, &v)
                                   : err_set(err, ERR_LIMIT, "no room on the Lua stack");
     if (failed)
         return -1;

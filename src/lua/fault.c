@@ -127,7 +127,7 @@ static const struct chunk *foreign_chunk(const struct fault *fault)
 }
 
 /* A mistake at the code that was run; a note when it was made elsewhere. */
-static void add(struct fault *fault, struct str text)
+static void add_fault(struct fault *fault, struct str text)
 {
     const struct chunk *foreign = foreign_chunk(fault);
     const struct value *origin = fault->code->origin;
@@ -223,7 +223,7 @@ static bool report_nil(struct fault *fault)
     }
     buf_printf(&out, "%s' is nil: ", miss->key);
     buf_add_str(&out, str_slice(fault->text, 0, str_find(fault->text, STR(" ("), 0)));
-    add(fault, buf_view(&out));
+    add_fault(fault, buf_view(&out));
     suggest_name(fault);
     return true;
 }
@@ -291,9 +291,10 @@ void fault_report(struct sandbox *sandbox, const struct chunk_code *code, int st
     fault.text = str_slice(fault.text, 0, MESSAGE_MAX);
     if (is_limit(sandbox, status)) {
         (void)limits_error(&sandbox->limits, &err);
-        add(&fault, str_from(err.text));
+        add_fault(&fault, str_from(err.text));
     } else if (!report_nil(&fault)) {
-        add(&fault, fault.text.n > 0 ? fault.text : STR("the script failed without a message"));
+        add_fault(&fault,
+                  fault.text.n > 0 ? fault.text : STR("the script failed without a message"));
         hint_at_syntax(&fault);
     }
 }

@@ -52,7 +52,7 @@ static int parse(lua_State *L, parse_fn *fn)
 }
 
 /* The value at 1 in the scratch arena. */
-static struct value pull(lua_State *L)
+static struct value pull_argument(lua_State *L)
 {
     struct sandbox *sandbox = state_of(L);
     struct value v;
@@ -85,7 +85,7 @@ static int json_stringify(lua_State *L)
 {
     struct buf *text = &state_of(L)->text;
     unsigned style = lua_toboolean(L, 2) ? JSON_STYLE_PRETTY : JSON_STYLE_COMPACT;
-    struct value v = pull(L);
+    struct value v = pull_argument(L);
     struct err err;
 
     buf_clear(text);
@@ -100,7 +100,7 @@ static int yaml_parse_fn(lua_State *L)
 static int yaml_stringify(lua_State *L)
 {
     struct buf *text = &state_of(L)->text;
-    struct value v = pull(L);
+    struct value v = pull_argument(L);
     struct err err;
 
     buf_clear(text);

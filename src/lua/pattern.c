@@ -304,7 +304,7 @@ struct matcher {
     bool stopped;
 };
 
-static bool step(struct matcher *m, size_t n)
+static bool spend_steps(struct matcher *m, size_t n)
 {
     m->steps += n;
     if (m->steps >= PORTION) {
@@ -333,7 +333,7 @@ static size_t run_length(struct matcher *m, const struct pattern_item *item, siz
 {
     size_t n = 0;
 
-    while (is_single(m, item, at + n) && step(m, 1))
+    while (is_single(m, item, at + n) && spend_steps(m, 1))
         n++;
     return n;
 }
@@ -344,7 +344,7 @@ static bool pass_balance(struct matcher *m, const struct pattern_item *item, siz
 
     if (*at >= m->text.n || (uint8_t)m->text.p[*at] != item->c)
         return false;
-    for (size_t i = *at + 1; i < m->text.n && step(m, 1); i++) {
+    for (size_t i = *at + 1; i < m->text.n && spend_steps(m, 1); i++) {
         uint8_t c = (uint8_t)m->text.p[i];
 
         if (c == item->d) {
@@ -372,7 +372,7 @@ static bool pass_back(struct matcher *m, const struct pattern_item *item, size_t
     const struct pattern_capture *capture = &m->match->captures[item->capture];
     size_t n = capture->is_position ? 0 : capture->n;
 
-    if (n > m->text.n - *at || !step(m, n / 16))
+    if (n > m->text.n - *at || !spend_steps(m, n / 16))
         return false;
     if (memcmp(m->text.p + capture->from, m->text.p + *at, n) != 0)
         return false;
@@ -402,7 +402,7 @@ static bool pass_fixed(struct matcher *m, const struct pattern_item *item, size_
 }
 
 /* Pass an item for the first time; what else it could match stays as a choice in the item. */
-static bool enter(struct matcher *m, struct pattern_item *item, size_t *at)
+static bool enter_item(struct matcher *m, struct pattern_item *item, size_t *at)
 {
     size_t n;
 
@@ -453,14 +453,14 @@ static bool match_at(struct matcher *m, size_t from)
     size_t at = from, i = 0;
 
     while (i < p->count) {
-        if (!step(m, 1))
+        if (!spend_steps(m, 1))
             return false;
-        if (enter(m, &p->items[i], &at)) {
+        if (enter_item(m, &p->items[i], &at)) {
             i++;
             continue;
         }
         for (;;) { /* back to the newest choice that has another way */
-            if (i == 0 || !step(m, 1))
+            if (i == 0 || !spend_steps(m, 1))
                 return false;
             i--;
             if (retry(m, &p->items[i], &at))

@@ -21,7 +21,7 @@ static const char meta_key;
 
 /* --- what a proxy stands for ---------------------------------------------- */
 
-static struct proxy *find(lua_State *L, int index)
+static struct proxy *find_proxy(lua_State *L, int index)
 {
     struct proxy *proxy = lua_touserdata(L, index);
     bool ours;
@@ -41,20 +41,20 @@ static bool is_current(const struct proxy *proxy)
 
 bool proxy_is(lua_State *L, int index)
 {
-    return find(L, index) != NULL;
+    return find_proxy(L, index) != NULL;
 }
 
 bool proxy_peek(lua_State *L, int index, const struct value **ret_value)
 {
-    const struct proxy *proxy = find(L, index);
+    const struct proxy *proxy = find_proxy(L, index);
 
     *ret_value = proxy ? proxy->value : NULL;
     return !proxy || is_current(proxy);
 }
 
-static struct proxy *get(lua_State *L, int index)
+static struct proxy *get_proxy(lua_State *L, int index)
 {
-    struct proxy *proxy = find(L, index);
+    struct proxy *proxy = find_proxy(L, index);
 
     if (proxy && !is_current(proxy))
         luaL_error(L,
@@ -66,7 +66,7 @@ static struct proxy *get(lua_State *L, int index)
 
 const struct value *proxy_value(lua_State *L, int index)
 {
-    const struct proxy *proxy = get(L, index);
+    const struct proxy *proxy = get_proxy(L, index);
 
     return proxy ? proxy->value : NULL;
 }
@@ -223,7 +223,7 @@ static void check_guard(lua_State *L, const struct proxy *proxy)
 
 void proxy_get(lua_State *L, int index)
 {
-    struct proxy *proxy = get(L, index);
+    struct proxy *proxy = get_proxy(L, index);
     const struct value *found = look_up(L, proxy->value, -1);
 
     if (!found) {
@@ -260,7 +260,7 @@ static size_t next_position(lua_State *L, const struct value *v)
 
 bool proxy_next(lua_State *L, int index)
 {
-    struct proxy *proxy = get(L, index);
+    struct proxy *proxy = get_proxy(L, index);
     const struct value *v = proxy->value;
     size_t count = v->kind == VALUE_MAP ? v->map->count : v->list->count;
     size_t i = next_position(L, v);
@@ -304,7 +304,7 @@ static int on_index(lua_State *L)
 
 static int on_write(lua_State *L)
 {
-    return luaL_error(L, "'%s' is read-only", path_of(L, get(L, 1)));
+    return luaL_error(L, "'%s' is read-only", path_of(L, get_proxy(L, 1)));
 }
 
 static int on_length(lua_State *L)
@@ -329,7 +329,7 @@ static int on_next(lua_State *L)
 static int on_call(lua_State *L)
 {
     if (!lua_isnil(L, 2))
-        return luaL_error(L, "'%s' is not a function", path_of(L, get(L, 1)));
+        return luaL_error(L, "'%s' is not a function", path_of(L, get_proxy(L, 1)));
     lua_settop(L, 3);
     lua_remove(L, 2);
     return on_next(L);
@@ -337,7 +337,7 @@ static int on_call(lua_State *L)
 
 static int on_pairs(lua_State *L)
 {
-    (void)get(L, 1);
+    (void)get_proxy(L, 1);
     lua_pushcfunction(L, on_next);
     lua_pushvalue(L, 1);
     lua_pushnil(L);

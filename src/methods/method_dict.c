@@ -13,7 +13,7 @@
 /* Keys shown in a message are cut here. */
 #define SHOWN_MAX 100
 
-static const struct value *find(struct render *render, const struct bound *bound)
+static const struct value *find_arg(struct render *render, const struct bound *bound)
 {
     return value_map_find(container_map(render, &bound->args[0]), &bound->args[1]);
 }
@@ -23,7 +23,7 @@ static int dict_clear(struct render *render, const struct bound *bound, struct v
     struct value_map *map = container_change_map(render, &bound->args[0]);
 
     map->count = 0;
-    map->slots = NULL; /* made again when there are enough pairs */
+    map->slots = NULL; /* rebuilt when there are enough pairs */
     map->slot_cap = 0;
     *ret = value_null();
     return 0;
@@ -49,7 +49,7 @@ static int dict_get(struct render *render, const struct bound *bound, struct val
 
     if (op_check_key(render, &bound->args[1]) < 0)
         return -1;
-    found = find(render, bound);
+    found = find_arg(render, bound);
     *ret = found ? *found : bound->args[2];
     return 0;
 }
@@ -87,7 +87,7 @@ static int dict_pop(struct render *render, const struct bound *bound, struct val
 
     if (op_check_key(render, &bound->args[1]) < 0)
         return -1;
-    found = find(render, bound);
+    found = find_arg(render, bound);
     if (!found && value_is_absent(&bound->args[2]))
         return fail_no_key(render, &bound->args[1]);
     *ret = found ? *found : bound->args[2];
@@ -120,7 +120,7 @@ static int dict_setdefault(struct render *render, const struct bound *bound, str
 
     if (op_check_key(render, &bound->args[1]) < 0)
         return -1;
-    found = find(render, bound);
+    found = find_arg(render, bound);
     *ret = found ? *found : bound->args[2];
     if (!found)
         value_map_set(render->arena, container_change_map(render, &bound->args[0]), bound->args[1],
@@ -190,9 +190,9 @@ const struct function method_dict[] = {
     { "get", "self, key, default=none", dict_get, "the value of a key, or another value" },
     { "items", "self", dict_items, "the pairs" },
     { "keys", "self", dict_keys, "the keys" },
-    { "pop", "self, key, default?", dict_pop, "remove a key and give its value" },
-    { "popitem", "self", dict_popitem, "remove the last pair and give it" },
-    { "setdefault", "self, key, default=none", dict_setdefault, "the value of a key, which is set when it is not there" },
+    { "pop", "self, key, default?", dict_pop, "remove a key and return its value" },
+    { "popitem", "self", dict_popitem, "remove the last pair and return it" },
+    { "setdefault", "self, key, default=none", dict_setdefault, "the value of a key, which is set when missing" },
     { "update", "self, other?, **pairs", dict_update, "set all pairs of another" },
     { "values", "self", dict_values, "the values" },
     { 0 },

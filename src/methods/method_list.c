@@ -81,8 +81,8 @@ static int list_extend(struct render *render, const struct bound *bound, struct 
 }
 
 /* The place of an item between `from` and `to`, or STR_NONE. */
-static int find(struct render *render, const struct value_list *list, const struct value *item,
-                size_t from, size_t to, size_t *ret)
+static int find_item(struct render *render, const struct value_list *list, const struct value *item,
+                     size_t from, size_t to, size_t *ret)
 {
     bool same;
 
@@ -128,8 +128,8 @@ static int list_index(struct render *render, const struct bound *bound, struct v
 
     if (method_arg_optional_int(render, bound, 2, &start) < 0 ||
         method_arg_optional_int(render, bound, 3, &stop) < 0 ||
-        find(render, list, &bound->args[1], clamp(start, list->count), clamp(stop, list->count),
-             &at) < 0)
+        find_item(render, list, &bound->args[1], clamp(start, list->count),
+                  clamp(stop, list->count), &at) < 0)
         return -1;
     if (at == STR_NONE)
         return fail_not_in(render, bound);
@@ -183,7 +183,7 @@ static int list_remove(struct render *render, const struct bound *bound, struct 
     struct value_list *list = container_change_list(render, &bound->args[0]);
     size_t at;
 
-    if (find(render, list, &bound->args[1], 0, list->count, &at) < 0)
+    if (find_item(render, list, &bound->args[1], 0, list->count, &at) < 0)
         return -1;
     if (at == STR_NONE)
         return render_fail(render, RENDER_TYPE, "list.remove(x): x not in list");
@@ -249,20 +249,20 @@ const struct function method_list[] = {
     { "append", "self, object", list_append, "add an item at the end" },
     { "clear", "self", list_clear, "remove all items" },
     { "copy", "self", list_copy, "a new list with the same items" },
-    { "count", "self, value", list_count, "how often an item is there" },
+    { "count", "self, value", list_count, "how often an item occurs" },
     { "extend", "self, iterable", list_extend, "add all items of another" },
-    { "index", "self, value, start?, stop?", list_index, "where an item is; it must be there" },
+    { "index", "self, value, start?, stop?", list_index, "the index of an item, which must exist" },
     { "insert", "self, index, object", list_insert, "put an item before another" },
     { "pop", "self, index=-1", list_pop, "remove an item and give it" },
     { "remove", "self, value", list_remove, "remove the first item that is equal" },
-    { "reverse", "self", list_reverse, "turn the order round" },
+    { "reverse", "self", list_reverse, "reverse the order" },
     { "sort", "self, key=none, reverse=false", list_sort, "put the items in order" },
     { 0 },
 };
 
 const struct function method_tuple[] = {
-    { "count", "self, value", list_count, "how often an item is there" },
-    { "index", "self, value, start?, stop?", list_index, "where an item is; it must be there" },
+    { "count", "self, value", list_count, "how often an item occurs" },
+    { "index", "self, value, start?, stop?", list_index, "the index of an item, which must exist" },
     { 0 },
 };
 /* clang-format on */

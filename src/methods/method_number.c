@@ -45,7 +45,7 @@ static int float_is_integer(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-/* One digit before the point, thirteen behind it, as Python writes it. */
+/* One digit before the point, thirteen after it, as Python writes it. */
 static int float_hex(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(HEX_TEXT_MAX);

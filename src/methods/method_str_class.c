@@ -67,19 +67,20 @@ static bool all_are(struct str text, enum unicode_property property)
     return true;
 }
 
-static int tell(struct render *render, const struct bound *bound, bool answer, struct value *ret)
+static int set_answer(struct render *render, const struct bound *bound, bool answer,
+                      struct value *ret)
 {
     *ret = value_bool(answer);
     return text_expect(render, bound->args[0].s.n);
 }
 
-/* No character, no kind. */
+/* An empty text has no property. */
 static int tell_all(struct render *render, const struct bound *bound,
                     enum unicode_property property, struct value *ret)
 {
     struct str text = bound->args[0].s;
 
-    return tell(render, bound, text.n > 0 && all_are(text, property), ret);
+    return set_answer(render, bound, text.n > 0 && all_are(text, property), ret);
 }
 
 static int str_isalpha(struct render *render, const struct bound *bound, struct value *ret)
@@ -109,12 +110,12 @@ static int str_isspace(struct render *render, const struct bound *bound, struct 
 
 static int str_isprintable(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return tell(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
+    return set_answer(render, bound, all_are(bound->args[0].s, UNICODE_PRINTABLE), ret);
 }
 
 static int str_isascii(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return tell(render, bound, utf8_is_ascii(bound->args[0].s), ret);
+    return set_answer(render, bound, utf8_is_ascii(bound->args[0].s), ret);
 }
 
 static int str_isalnum(struct render *render, const struct bound *bound, struct value *ret)
@@ -124,7 +125,7 @@ static int str_isalnum(struct render *render, const struct bound *bound, struct 
 
     while (answer && text.n > 0)
         answer = is_alnum(utf8_next(&text));
-    return tell(render, bound, answer, ret);
+    return set_answer(render, bound, answer, ret);
 }
 
 static int str_isidentifier(struct render *render, const struct bound *bound, struct value *ret)
@@ -132,7 +133,7 @@ static int str_isidentifier(struct render *render, const struct bound *bound, st
     struct str text = bound->args[0].s;
     bool answer = text.n > 0 && unicode_is(utf8_next(&text), UNICODE_ID_START);
 
-    return tell(render, bound, answer && all_are(text, UNICODE_ID_PART), ret);
+    return set_answer(render, bound, answer && all_are(text, UNICODE_ID_PART), ret);
 }
 
 /* At least one cased character, and every one of them of this case. */
@@ -148,7 +149,7 @@ static int tell_case(struct render *render, const struct bound *bound, enum unic
         wrong = unicode_is(c, other) || unicode_is(c, UNICODE_TITLE);
         cased = cased || unicode_is(c, wanted);
     }
-    return tell(render, bound, cased && !wrong, ret);
+    return set_answer(render, bound, cased && !wrong, ret);
 }
 
 static int str_isupper(struct render *render, const struct bound *bound, struct value *ret)
@@ -161,7 +162,7 @@ static int str_islower(struct render *render, const struct bound *bound, struct 
     return tell_case(render, bound, UNICODE_LOWER, UNICODE_UPPER, ret);
 }
 
-/* Capitals only behind what has no case, small letters only behind what has. */
+/* Capitals only after a character without case, small letters only after one with case. */
 static int str_istitle(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct str text = bound->args[0].s;
@@ -176,7 +177,7 @@ static int str_istitle(struct render *render, const struct bound *bound, struct 
         inside = capital || small;
         cased = cased || inside;
     }
-    return tell(render, bound, cased && !wrong, ret);
+    return set_answer(render, bound, cased && !wrong, ret);
 }
 
 /* clang-format off */

@@ -71,8 +71,8 @@ static size_t find_last(struct str text, struct str part)
     return STR_NONE;
 }
 
-/* The number of the character where the part is, or -1. */
-static int find(struct render *render, const struct bound *bound, bool last, int64_t *ret)
+/* The index of the character where the part begins, or -1. */
+static int find_part(struct render *render, const struct bound *bound, bool last, int64_t *ret)
 {
     struct window window;
     struct str part;
@@ -95,7 +95,7 @@ static int find_or(struct render *render, const struct bound *bound, bool last, 
 {
     int64_t at;
 
-    if (find(render, bound, last, &at) < 0)
+    if (find_part(render, bound, last, &at) < 0)
         return -1;
     if (at < 0 && must)
         return render_fail(render, RENDER_TYPE, "substring not found");
@@ -271,7 +271,7 @@ static int str_replace(struct render *render, const struct bound *bound, struct 
 /* clang-format off */
 const struct function method_str_search[] = {
     { "count", "self, sub, start?, end?", str_count, "how often a part is in the text" },
-    { "endswith", "self, suffix, start?, end?", str_endswith, "does the text end so" },
+    { "endswith", "self, suffix, start?, end?", str_endswith, "does the text end with this" },
     { "find", "self, sub, start?, end?", str_find_first, "where a part is, or -1" },
     { "index", "self, sub, start?, end?", str_index, "where a part is; it must be there" },
     { "removeprefix", "self, prefix", str_removeprefix, "the text without its beginning" },
@@ -279,7 +279,7 @@ const struct function method_str_search[] = {
     { "replace", "self, old, new, count=-1", str_replace, "other text for a part" },
     { "rfind", "self, sub, start?, end?", str_rfind, "where a part is last, or -1" },
     { "rindex", "self, sub, start?, end?", str_rindex, "where a part is last; it must be there" },
-    { "startswith", "self, prefix, start?, end?", str_startswith, "does the text begin so" },
+    { "startswith", "self, prefix, start?, end?", str_startswith, "does the text begin with this" },
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* Texts: padding, stripping, formatting, and the way to bytes and back. */
+/* Texts: padding, stripping, formatting, and conversion to bytes and back. */
 #include "jinja/method.h"
 
 #include "base/utf8.h"
@@ -21,7 +21,7 @@ static void add_times(struct buf *out, struct str fill, size_t times)
         buf_add_str(out, fill);
 }
 
-/* Where the text stands in its new width. */
+/* Where the text is placed in its new width. */
 enum side { SIDE_LEFT, SIDE_CENTER, SIDE_RIGHT };
 
 static int read_fill(struct render *render, const struct bound *bound, struct str *ret)
@@ -60,7 +60,7 @@ static int justify(struct render *render, const struct bound *bound, enum side s
         return -1;
     if (side == SIDE_RIGHT)
         before = pad;
-    if (side == SIDE_CENTER) /* of an odd rest, the left gets more when the width is odd */
+    if (side == SIDE_CENTER) /* when the padding is odd, the left gets more if the width is odd */
         before = pad / 2 + (pad & (size_t)width & 1);
     add_times(&out, fill, before);
     buf_add_str(&out, self->s);
@@ -103,7 +103,7 @@ static int str_zfill(struct render *render, const struct bound *bound, struct va
     return text_finish(render, &out, bound->args[0].flags & VALUE_SAFE, ret);
 }
 
-/* Does `c` go? `chars` with a NULL pointer: blanks. */
+/* Is `c` stripped? `chars` with a NULL pointer: blanks. */
 static bool is_stripped(struct str c, struct str chars)
 {
     struct str rest = c;
@@ -279,11 +279,11 @@ const struct function method_str_shape[] = {
     { "format", "self, *args, **kwargs", str_format, "values for the fields in braces" },
     { "format_map", "self, mapping", str_format_map, "values of a map for the fields in braces" },
     { "ljust", "self, width, fillchar=' '", str_ljust, "at the left of a width" },
-    { "lstrip", "self, chars=none", str_lstrip, "without blanks or characters in front" },
+    { "lstrip", "self, chars=none", str_lstrip, "without blanks or characters at the beginning" },
     { "rjust", "self, width, fillchar=' '", str_rjust, "at the right of a width" },
-    { "rstrip", "self, chars=none", str_rstrip, "without blanks or characters behind" },
-    { "strip", "self, chars=none", str_strip, "without blanks or characters around" },
-    { "zfill", "self, width", str_zfill, "zeros in front, behind the sign" },
+    { "rstrip", "self, chars=none", str_rstrip, "without blanks or characters at the end" },
+    { "strip", "self, chars=none", str_strip, "without blanks or characters at both ends" },
+    { "zfill", "self, width", str_zfill, "zeros in front, after the sign" },
     { 0 },
 };
 

@@ -15,8 +15,8 @@ static const struct ask *ask_of(const struct bound *bound)
 }
 
 /* The value at a path, by either separator; else the default, or `missing`. */
-static int get(struct render *render, const struct bound *bound, const struct value *tree,
-               struct value missing, struct value *ret)
+static int get_path(struct render *render, const struct bound *bound, const struct value *tree,
+                    struct value missing, struct value *ret)
 {
     const struct value *found;
     struct str path;
@@ -35,22 +35,22 @@ static int get(struct render *render, const struct bound *bound, const struct va
 
 static int call_facts_get(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get(render, bound, ask_of(bound)->facts, value_null(), ret);
+    return get_path(render, bound, ask_of(bound)->facts, value_null(), ret);
 }
 
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get(render, bound, ask_of(bound)->settings, value_null(), ret);
+    return get_path(render, bound, ask_of(bound)->settings, value_null(), ret);
 }
 
 static int call_salt_grains(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get(render, bound, ask_of(bound)->grains, value_text(""), ret);
+    return get_path(render, bound, ask_of(bound)->grains, value_text(""), ret);
 }
 
 static int call_salt_pillar(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get(render, bound, ask_of(bound)->settings, value_text(""), ret);
+    return get_path(render, bound, ask_of(bound)->settings, value_text(""), ret);
 }
 
 static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)

@@ -70,7 +70,7 @@ static uint64_t random_number(void *user)
     return chance_number();
 }
 
-static void set(struct loader *loader, struct value_map *map, const char *key, struct value v)
+static void set_key(struct loader *loader, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(loader->arena, map, value_text(key), v);
 }
@@ -81,21 +81,21 @@ static struct value context_of(struct loader *loader, const struct value *defaul
     struct value_map *opts = value_map_new(loader->arena, 1);
     struct value context = value_map(map);
 
-    set(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
-    set(loader, map, "facts", loader->facts);
-    set(loader, map, "grains", *loader->ask.grains);
-    set(loader, map, "settings", loader->settings);
-    set(loader, map, "pillar", loader->settings);
-    set(loader, map, "opts", value_map(opts));
-    set(loader, map, "saltenv", value_text("base"));
-    set(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
+    set_key(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
+    set_key(loader, map, "facts", loader->facts);
+    set_key(loader, map, "grains", *loader->ask.grains);
+    set_key(loader, map, "settings", loader->settings);
+    set_key(loader, map, "pillar", loader->settings);
+    set_key(loader, map, "opts", value_map(opts));
+    set_key(loader, map, "saltenv", value_text("base"));
+    set_key(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
     if (defaults)
         context = value_merge(loader->arena, &context, defaults, VALUE_MERGE_REPLACE);
     return context;
 }
 
 /* A template that is imported without context sees what its file sees. */
-static const struct value *about(void *user, const char *template, struct arena *arena)
+static const struct value *template_context(void *user, const char *template, struct arena *arena)
 {
     struct loader *loader = user;
     struct value *all = ARENA_NEW(arena, struct value);
@@ -149,7 +149,7 @@ static int read_document(struct loader *loader, const char *path, struct str tex
 /* --- merging -------------------------------------------------------------------------------- */
 
 /* `doc` as the value of `key`, "a:b" from outside in. */
-static struct value nest(struct loader *loader, struct str key, struct value doc)
+static struct value nest_value(struct loader *loader, struct str key, struct value doc)
 {
     while (key.n > 0) {
         struct value_map *map = value_map_new(loader->arena, 1);
@@ -177,7 +177,7 @@ static void merge(struct loader *loader, struct str key, const struct value *doc
         if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, "include"))
             value_map_set(loader->arena, map, pair->key, pair->value);
     }
-    own = nest(loader, key, own);
+    own = nest_value(loader, key, own);
     loader->settings = value_merge(loader->arena, &loader->settings, &own, VALUE_MERGE_REPLACE);
 }
 
@@ -392,7 +392,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
         .lenient = !options->strict_templates,
         .builtins = &filter_builtins,
         .load = load_template,
-        .about = about,
+        .about = template_context,
         .now = now,
         .random = random_number,
         .user = &loader,

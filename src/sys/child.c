@@ -306,7 +306,7 @@ static pid_t start_quietly(struct child *child, int *ret_pidfd)
     return pid;
 }
 
-static int tell(const struct child *child, struct err *err)
+static int report_step(const struct child *child, struct err *err)
 {
     const struct process_spec *spec = child->spec;
     const char *program = child->argv[0];
@@ -345,7 +345,7 @@ int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err 
     if (report.step != CHILD_NONE) {
         (void)waitid(P_PIDFD, (id_t)pidfd, NULL, WEXITED);
         fd_close(&pidfd);
-        return tell(child, err);
+        return report_step(child, err);
     }
     *ret_pid = pid;
     *ret_pidfd = pidfd;

@@ -49,7 +49,7 @@ static void on_done(struct errand *errand)
     chore->done(chore); /* it may be gone now */
 }
 
-static void run(void *arg)
+static void run_chore(void *arg)
 {
     struct chore *chore = arg;
     struct chores *home = chore->home;
@@ -68,7 +68,7 @@ void chore_begin(struct chores *chores, struct chore *chore, chore_fn *work, cho
     chore->work = work;
     chore->done = done;
     chore->finished = false;
-    pool_submit(chores->pool, run, chore);
+    pool_submit(chores->pool, run_chore, chore);
 }
 
 void chore_wait(struct chore *chore)

@@ -43,7 +43,7 @@ static int create_beside(struct draft *draft, struct err *err)
     return err_sys(err, errno, "create a file beside '%s'", draft->site->path);
 }
 
-static int begin(struct draft *draft, const struct site *site, struct err *err)
+static int create_draft(struct draft *draft, const struct site *site, struct err *err)
 {
     draft->site = site;
     if (strcmp(site->name, ".") == 0)
@@ -59,7 +59,7 @@ int draft_open_at(struct draft *draft, const struct site *site,
     *draft = (struct draft){ .fd = -1, .own = SITE_INIT, .options = { .attr = FS_ATTR_KEEP } };
     if (options)
         draft->options = *options;
-    return begin(draft, site, err);
+    return create_draft(draft, site, err);
 }
 
 int draft_open(struct draft *draft, const char *path, const struct fs_replace_options *options,
@@ -72,7 +72,7 @@ int draft_open(struct draft *draft, const char *path, const struct fs_replace_op
         return err_set(err, ERR_INVALID, "write '%s': not the name of a file", path);
     if (site_walk(&draft->own, path, SITE_OWN | (draft->options.follow ? SITE_FOLLOW : 0), err) < 0)
         return -1;
-    if (begin(draft, &draft->own, err) == 0)
+    if (create_draft(draft, &draft->own, err) == 0)
         return 0;
     draft_done(draft);
     return -1;

@@ -83,7 +83,7 @@ static void sweep(const char *home)
     }
 }
 
-static void look(void)
+static void open_groups(void)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *home = NULL;
@@ -141,7 +141,7 @@ static int take_group(struct fence_group **ret_group, struct err *err)
 
     (void)pthread_mutex_lock(&groups.mutex);
     if (groups.owner != getpid())
-        look();
+        open_groups();
     if (!groups.base.path)
         err_set(err, ERR_UNSUPPORTED, "no control group can be made here");
     else if (!(group = take_old()))

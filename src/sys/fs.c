@@ -75,7 +75,7 @@ static bool is_absence(int errnum)
     return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-static int look(const char *path, int flags, struct fs_info *ret_info, struct err *err)
+static int stat_path(const char *path, int flags, struct fs_info *ret_info, struct err *err)
 {
     struct stat st;
 
@@ -91,12 +91,12 @@ static int look(const char *path, int flags, struct fs_info *ret_info, struct er
 
 int fs_stat(const char *path, struct fs_info *ret_info, struct err *err)
 {
-    return look(path, 0, ret_info, err);
+    return stat_path(path, 0, ret_info, err);
 }
 
 int fs_lstat(const char *path, struct fs_info *ret_info, struct err *err)
 {
-    return look(path, AT_SYMLINK_NOFOLLOW, ret_info, err);
+    return stat_path(path, AT_SYMLINK_NOFOLLOW, ret_info, err);
 }
 
 /* --- reading ------------------------------------------------------------------ */

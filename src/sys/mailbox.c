@@ -35,7 +35,7 @@ static bool is_full(const struct mailbox *mailbox)
 
 /* The wake-up is inside the lock, so that it always agrees with the list; only the first message
  * pays for it. */
-static void add(struct mailbox *mailbox, struct mail *mail)
+static void append_mail(struct mailbox *mailbox, struct mail *mail)
 {
     mail->next = NULL;
     *mailbox->last = mail;
@@ -51,7 +51,7 @@ bool mailbox_post(struct mailbox *mailbox, struct mail *mail)
     (void)pthread_mutex_lock(&mailbox->mutex);
     fits = !mailbox->closed && !is_full(mailbox);
     if (fits)
-        add(mailbox, mail);
+        append_mail(mailbox, mail);
     (void)pthread_mutex_unlock(&mailbox->mutex);
     return fits;
 }
@@ -66,7 +66,7 @@ bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail)
         (void)pthread_cond_wait(&mailbox->room, &mailbox->mutex);
     open = !mailbox->closed;
     if (open)
-        add(mailbox, mail);
+        append_mail(mailbox, mail);
     (void)pthread_mutex_unlock(&mailbox->mutex);
     pool_block_end();
     return open;

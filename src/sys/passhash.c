@@ -33,7 +33,7 @@ static int prepare(struct err *err)
 }
 
 /* The data are large and hold the password for a while. */
-static char *run(const char *password, const char *setting)
+static char *hash_password(const char *password, const char *setting)
 {
     struct crypt_data *data = mem_alloc(sizeof(*data));
     char *text, *copy = NULL;
@@ -53,7 +53,7 @@ int passhash_matches(const char *password, const char *hash, bool *ret, struct e
 
     if (prepare(err) < 0)
         return -1;
-    again = run(password, hash);
+    again = hash_password(password, hash);
     *ret = again && strcmp(again, hash) == 0;
     return 0;
 }
@@ -66,7 +66,7 @@ int passhash_make(struct arena *arena, const char *password, const char **ret, s
     if (prepare(err) < 0)
         return -1;
     if (api.salt(PREFIX, 0, NULL, 0, setting, (int)sizeof(setting)))
-        made = run(password, setting);
+        made = hash_password(password, setting);
     if (!made)
         return err_set(err, ERR_INVALID, "the password cannot be hashed");
     *ret = arena_strdup(arena, made);

@@ -62,7 +62,7 @@ static bool may_take(const struct pool *pool)
     return pool->first && !pool->closing && active(pool) < pool->active_max;
 }
 
-static struct job *take(struct pool *pool)
+static struct job *take_job(struct pool *pool)
 {
     struct job *job = pool->first;
 
@@ -94,7 +94,7 @@ static bool wait_for_job(struct pool *pool)
     return goes_on;
 }
 
-static void *work(void *arg);
+static void *run_worker(void *arg);
 
 static void join_ended(struct pool *pool)
 {
@@ -134,7 +134,7 @@ static int start_worker(struct pool *pool)
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, pool->stack_size);
     pool->workers++;
-    errnum = pthread_create(&worker->thread, &attr, work, worker);
+    errnum = pthread_create(&worker->thread, &attr, run_worker, worker);
     if (errnum != 0) {
         pool->workers--;
         free(worker);
@@ -175,7 +175,7 @@ static void run_job(struct pool *pool, struct job *job)
         (void)pthread_cond_broadcast(&pool->calm);
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
     struct worker *self = arg;
     struct pool *pool = self->pool;
@@ -184,7 +184,7 @@ static void *work(void *arg)
     stack_begin(pool->stack_size);
     (void)pthread_mutex_lock(&pool->mutex);
     while (!self->surplus && wait_for_job(pool))
-        run_job(pool, take(pool));
+        run_job(pool, take_job(pool));
     pool->workers--;
     self->next = pool->ended;
     pool->ended = self;
@@ -253,7 +253,7 @@ static size_t drop_jobs(struct pool *pool)
     size_t count = 0;
 
     for (; pool->first; count++)
-        free(take(pool));
+        free(take_job(pool));
     return count;
 }
 

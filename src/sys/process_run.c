@@ -40,7 +40,7 @@ struct run {
 
 /* --- streams -------------------------------------------------------------------------- */
 
-static void keep(struct sink *sink, const char *bytes, size_t n)
+static void keep_output(struct sink *sink, const char *bytes, size_t n)
 {
     size_t room = sink->text.max - sink->text.n;
     size_t kept = n < room ? n : room;
@@ -56,7 +56,7 @@ static void drain(struct sink *sink)
     ssize_t n = read(*sink->fd, chunk, sizeof(chunk));
 
     if (n > 0)
-        keep(sink, chunk, (size_t)n);
+        keep_output(sink, chunk, (size_t)n);
     else if (n == 0 || errno != EINTR)
         fd_close(sink->fd);
 }
@@ -181,8 +181,8 @@ static void choose_streams(const struct process_bounds *bounds, struct process_s
         spec->group = PROCESS_GROUP_SESSION;
 }
 
-static int start(struct run *run, const struct process_spec *spec,
-                 const struct process_bounds *bounds, struct err *err)
+static int start_fenced(struct run *run, const struct process_spec *spec,
+                        const struct process_bounds *bounds, struct err *err)
 {
     struct process_spec chosen = *spec;
 
@@ -262,7 +262,7 @@ static int start_in_turn(struct run *run, const struct process_spec *spec,
 
     if (quota_enter(run->cancel, err) < 0)
         return -1;
-    while (start(run, spec, bounds, err) < 0)
+    while (start_fenced(run, spec, bounds, err) < 0)
         if (!quota_retry(run->cancel, began, err)) {
             quota_leave();
             return -1;

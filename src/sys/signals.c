@@ -36,7 +36,7 @@ const char *signal_name(int signo)
     return signo > 0 && (size_t)signo < ARRAY_LEN(names) ? names[signo] : NULL;
 }
 
-static bool same(struct str text, const char *name)
+static bool same_name(struct str text, const char *name)
 {
     return strlen(name) == text.n && strncasecmp(text.p, name, text.n) == 0;
 }
@@ -88,10 +88,10 @@ int signal_parse(struct str text)
         return number(text);
     (void)drop_prefix(&text, "SIG");
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (names[i] && same(text, names[i] + 3))
+        if (names[i] && same_name(text, names[i] + 3))
             return (int)i;
     for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-        if (same(text, aliases[i].name))
+        if (same_name(text, aliases[i].name))
             return aliases[i].signo;
     if (drop_prefix(&text, "RTMIN"))
         return real_time(text, SIGRTMIN, '+');

@@ -364,7 +364,7 @@ static bool begin_near(struct walk *walk, const char *parent)
     return true;
 }
 
-static int begin(struct walk *walk, const char *parent, struct err *err)
+static int begin_walk(struct walk *walk, const char *parent, struct err *err)
 {
     const struct str last = path_basename(walk->path);
 
@@ -432,7 +432,7 @@ int site_walk(struct site *site, const char *path, unsigned flags, struct err *e
     struct fs_info info = { .kind = FS_NONE };
 
     *site = (struct site)SITE_INIT;
-    if (begin(&walk, parent, err) < 0 || go_on(&walk, parent, &name, &info, err) < 0) {
+    if (begin_walk(&walk, parent, err) < 0 || go_on(&walk, parent, &name, &info, err) < 0) {
         fd_close(&walk.at.fd);
         return -1;
     }

@@ -33,7 +33,7 @@ static struct timer *at(const struct timers *timers, size_t place)
     return timers->heap.p[place - 1];
 }
 
-static void put(struct timers *timers, size_t place, struct timer *timer)
+static void place_timer(struct timers *timers, size_t place, struct timer *timer)
 {
     timers->heap.p[place - 1] = timer;
     timer->place = place;
@@ -44,8 +44,8 @@ static void sift_up(struct timers *timers, struct timer *timer)
     size_t place = timer->place;
 
     for (; place > 1 && is_before(timer, at(timers, place / 2)); place /= 2)
-        put(timers, place, at(timers, place / 2));
-    put(timers, place, timer);
+        place_timer(timers, place, at(timers, place / 2));
+    place_timer(timers, place, timer);
 }
 
 static void sift_down(struct timers *timers, struct timer *timer)
@@ -57,9 +57,9 @@ static void sift_down(struct timers *timers, struct timer *timer)
             child++;
         if (!is_before(at(timers, child), timer))
             break;
-        put(timers, place, at(timers, child));
+        place_timer(timers, place, at(timers, child));
     }
-    put(timers, place, timer);
+    place_timer(timers, place, timer);
 }
 
 static void take_out(struct timers *timers, struct timer *timer)
@@ -68,7 +68,7 @@ static void take_out(struct timers *timers, struct timer *timer)
 
     timers->heap.n--;
     if (last != timer) {
-        put(timers, timer->place, last);
+        place_timer(timers, timer->place, last);
         sift_up(timers, last);
         sift_down(timers, last);
     }

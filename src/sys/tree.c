@@ -51,7 +51,7 @@ static int open_level(struct level *level, struct err *err)
 }
 
 /* The walk goes down into `entry`, a folder. */
-static int enter(struct walk *walk, const struct tree_entry *entry, struct err *err)
+static int enter_folder(struct walk *walk, const struct tree_entry *entry, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth];
 
@@ -67,8 +67,8 @@ static int enter(struct walk *walk, const struct tree_entry *entry, struct err *
                : fs_list_fd(&level->arena, level->fd, entry->path, &level->names, err);
 }
 
-static int visit(struct walk *walk, int folder, const struct fs_info *above, const char *name,
-                 struct err *err)
+static int visit_entry(struct walk *walk, int folder, const struct fs_info *above, const char *name,
+                       struct err *err)
 {
     struct tree_entry entry = {
         .folder = folder, .above = above, .name = name, .depth = walk->depth
@@ -85,12 +85,12 @@ static int visit(struct walk *walk, int folder, const struct fs_info *above, con
     }
     fs_info_from(&st, &entry.info);
     if (entry.info.kind == FS_FOLDER)
-        return enter(walk, &entry, err);
+        return enter_folder(walk, &entry, err);
     return walk->visit(walk->self, TREE_ENTRY, &entry, err);
 }
 
 /* The deepest folder is done: close it, tell, and go up. */
-static int leave(struct walk *walk, struct err *err)
+static int leave_folder(struct walk *walk, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
     struct tree_entry entry = level->entry;
@@ -102,19 +102,19 @@ static int leave(struct walk *walk, struct err *err)
     return walk->visit(walk->self, TREE_LEAVE, &entry, err);
 }
 
-static int step(struct walk *walk, struct err *err)
+static int step_on(struct walk *walk, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
     const char *name;
 
     if (level->next == level->names.list.n)
-        return leave(walk, err);
+        return leave_folder(walk, err);
     name = level->names.list.p[level->next++];
     buf_cut(&walk->path, level->path_length);
     if (level->path_length > 0 && walk->path.p[level->path_length - 1] != '/')
         buf_add_char(&walk->path, '/');
     buf_add_text(&walk->path, name);
-    return visit(walk, level->fd, &level->entry.info, name, err);
+    return visit_entry(walk, level->fd, &level->entry.info, name, err);
 }
 
 int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *err)
@@ -128,9 +128,9 @@ int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *e
     if (site->folder < 0)
         return err_sys(err, ENOENT, "look at '%s'", site->path);
     buf_add_text(&walk.path, site->path);
-    rc = visit(&walk, site->folder, &site->above, site->name, err);
+    rc = visit_entry(&walk, site->folder, &site->above, site->name, err);
     while (rc == 0 && walk.depth > 0)
-        rc = step(&walk, err);
+        rc = step_on(&walk, err);
     while (walk.depth > 0)
         close_level(&levels[--walk.depth]);
     buf_done(&walk.path);

@@ -246,7 +246,7 @@ static bool map_hits(struct walk *walk, const struct value *v)
     return name && name->kind == VALUE_STR && text_hits(walk, name->s);
 }
 
-static void judge(struct walk *walk, const struct value *v)
+static void match_value(struct walk *walk, const struct value *v)
 {
     walk->found = true;
     if (walk->hit)
@@ -255,7 +255,7 @@ static void judge(struct walk *walk, const struct value *v)
         walk->hit = true;
     else if (v->kind == VALUE_LIST)
         for (size_t i = 0; i < v->list->count && !walk->hit; i++)
-            judge(walk, &v->list->items[i]);
+            match_value(walk, &v->list->items[i]);
     else
         walk->hit = v->kind == VALUE_MAP ? map_hits(walk, v) : scalar_hits(walk, v);
 }
@@ -269,7 +269,7 @@ static const struct value *member(const struct value *map, struct str key)
 }
 
 /* Depth: each step goes one level down the tree, whose reader has limited its depth. */
-static void follow(struct walk *walk, const struct value *v, struct str path)
+static void follow_path(struct walk *walk, const struct value *v, struct str path)
 {
     size_t at = str_find_char(path, '.', 0);
     const struct value *next;
@@ -277,22 +277,22 @@ static void follow(struct walk *walk, const struct value *v, struct str path)
     if (v->kind == VALUE_LIST) {
         next = value_path(v, str_slice(path, 0, at == STR_NONE ? path.n : at), '.');
         if (next && at == STR_NONE)
-            judge(walk, next);
+            match_value(walk, next);
         else if (next)
-            follow(walk, next, str_from_offset(path, at + 1));
+            follow_path(walk, next, str_from_offset(path, at + 1));
         for (size_t i = 0; !next && i < v->list->count; i++)
-            follow(walk, &v->list->items[i], path);
+            follow_path(walk, &v->list->items[i], path);
         return;
     }
     if (v->kind != VALUE_MAP)
         return;
     next = path.n > 0 ? member(v, path) : NULL;
     if (next)
-        judge(walk, next);
+        match_value(walk, next);
     for (; at != STR_NONE; at = str_find_char(path, '.', at + 1)) {
         next = at > 0 ? member(v, str_slice(path, 0, at)) : NULL;
         if (next)
-            follow(walk, next, str_from_offset(path, at + 1));
+            follow_path(walk, next, str_from_offset(path, at + 1));
     }
 }
 
@@ -304,7 +304,7 @@ int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matc
     for (size_t i = 0; i < pair->count && !matches && tree; i++) {
         struct walk walk = { .cut = &pair->cuts[i], .err = err };
 
-        follow(&walk, tree, pair->cuts[i].path);
+        follow_path(&walk, tree, pair->cuts[i].path);
         if (walk.failed)
             return -1;
         matches = pair->cuts[i].op == PAIR_NE ? walk.found && !walk.hit : walk.hit;

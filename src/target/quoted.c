@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 
-static bool opens(struct str word, size_t at)
+static bool opens_quote(struct str word, size_t at)
 {
     if (word.p[at] != '"' && word.p[at] != '\'')
         return false;
@@ -13,7 +13,7 @@ static bool opens(struct str word, size_t at)
 
 size_t quoted_skip(struct str word, size_t at)
 {
-    if (!opens(word, at))
+    if (!opens_quote(word, at))
         return at;
     for (size_t i = at + 1; i < word.n; i++) {
         if (word.p[i] == '\\' && i + 1 < word.n && word.p[i + 1] == word.p[at])

@@ -36,7 +36,7 @@ TEST(the_least_and_the_largest_id_are_where_numbers_end)
     CHECK_INT(ksuid_parse(STR(LARGEST), &ksuid, &err), 0);
     CHECK_INT(ksuid.seconds, KSUID_EPOCH + UINT32_MAX);
     CHECK_INT(ksuid_parse(STR("aWgEPTl1tmebfsQzFP4bxwgy80W"), &ksuid, &err), -1);
-    CHECK_STR(err.text, "'aWgEPTl1tmebfsQzFP4bxwgy80W' is beyond the largest id");
+    CHECK_STR(err.text, "'aWgEPTl1tmebfsQzFP4bxwgy80W' is above the largest id");
 }
 
 TEST(texts_sort_as_seconds_do)

@@ -118,7 +118,7 @@ TEST(an_unsound_table_is_told_what_is_wrong)
     struct err err;
 
     CHECK_INT(params_check(twice, &err), -1);
-    CHECK_STR(err.text, "'b' is there twice");
+    CHECK_STR(err.text, "'b' is listed twice");
     CHECK_INT(params_check(bad_default, &err), -1);
     CHECK_STR(err.text, "default: 'a' must be a whole number, got \"many\"");
     CHECK_INT(params_check(no_choices, &err), -1);

@@ -116,7 +116,7 @@ TEST(this_machine_has_names_processors_memory_and_addresses)
     CHECK(value_is(value_get(facts, "virtual"), VALUE_STR));
 }
 
-TEST(the_loopback_interface_is_told_but_is_no_address_of_the_network)
+TEST(the_loopback_interface_is_listed_but_not_among_the_addresses_of_the_network)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value *facts = collect(&arena, NULL, FACTS_NETWORK);

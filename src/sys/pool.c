@@ -19,6 +19,9 @@
 #include "base/stack.h"
 #include "sys/clock.h"
 
+/* Of a thread that only waits. */
+#define RESERVE_STACK_SIZE ((size_t)64 << 10)
+
 struct job {
     pool_fn *fn;
     void *arg;
@@ -29,7 +32,15 @@ struct worker {
     pthread_t thread;
     struct pool *pool;
     struct worker *next;
-    bool surplus; /* took the last place of a thread or process: ends at once */
+};
+
+/* A thread that does nothing, for as long as the system has room for more. A pool whose workers are
+ * all that the system allows could start no program, so the reserve gives up its place when a
+ * worker cannot be started. */
+struct reserve {
+    pthread_t thread;
+    pthread_cond_t leave;
+    bool started, leaving;
 };
 
 struct pool {
@@ -43,6 +54,7 @@ struct pool {
     size_t stack_size;
     int64_t idle_time;
     bool closing;
+    struct reserve reserve;
 };
 
 static _Thread_local struct pool *own_pool;
@@ -106,19 +118,49 @@ static void join_ended(struct pool *pool)
     }
 }
 
-static void *do_nothing(void *arg)
+static void *hold_place(void *arg)
 {
-    return arg;
+    struct pool *pool = arg;
+
+    (void)pthread_mutex_lock(&pool->mutex);
+    while (!pool->reserve.leaving)
+        (void)pthread_cond_wait(&pool->reserve.leave, &pool->mutex);
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return NULL;
 }
 
-/* Beside the worker there must be room for one program at least: a pool whose workers are all that
- * the system allows could start none. */
-static int probe_room(const pthread_attr_t *attr)
+/* Errno of what failed, or 0. */
+static int start_reserve(struct pool *pool)
 {
-    pthread_t thread;
-    const int errnum = pthread_create(&thread, attr, do_nothing, NULL);
+    pthread_attr_t attr;
+    int errnum;
 
-    return errnum == 0 ? pthread_join(thread, NULL) : errnum;
+    if (pool->reserve.started)
+        return 0;
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, RESERVE_STACK_SIZE);
+    errnum = pthread_create(&pool->reserve.thread, &attr, hold_place, pool);
+    pool->reserve.started = errnum == 0;
+    (void)pthread_attr_destroy(&attr);
+    return errnum;
+}
+
+static void release_reserve(struct pool *pool)
+{
+    pool->reserve.leaving = true;
+    (void)pthread_cond_signal(&pool->reserve.leave);
+}
+
+static int start_thread(struct pool *pool, struct worker *worker)
+{
+    pthread_attr_t attr;
+    int errnum;
+
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, pool->stack_size);
+    errnum = pthread_create(&worker->thread, &attr, run_worker, worker);
+    (void)pthread_attr_destroy(&attr);
+    return errnum;
 }
 
 /* Errno of what failed, or 0. The new worker counts at once, so that nobody starts another for the
@@ -126,28 +168,22 @@ static int probe_room(const pthread_attr_t *attr)
 static int start_worker(struct pool *pool)
 {
     struct worker *worker = mem_zalloc(sizeof(*worker));
-    pthread_attr_t attr;
-    int errnum;
+    int errnum = start_reserve(pool);
 
     join_ended(pool);
     worker->pool = pool;
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, pool->stack_size);
-    pool->workers++;
-    errnum = pthread_create(&worker->thread, &attr, run_worker, worker);
-    if (errnum != 0) {
-        pool->workers--;
+    if (errnum == 0)
+        errnum = start_thread(pool, worker);
+    if (errnum != 0) { /* those there are have to do */
+        release_reserve(pool);
+        pool->limit = pool->workers > 0 ? pool->workers : 1;
         free(worker);
-    } else {
-        errnum = probe_room(&attr);
-        worker->surplus = errnum != 0;
+        return errnum;
     }
-    (void)pthread_attr_destroy(&attr);
-    if (errnum != 0) /* those there are have to do */
-        pool->limit = pool->workers > 1 ? pool->workers - 1 : 1;
-    else if (pool->workers > pool->peak)
+    pool->workers++;
+    if (pool->workers > pool->peak)
         pool->peak = pool->workers;
-    return errnum;
+    return 0;
 }
 
 /* Somebody for the first job in the queue, if the counts allow it. A worker that cannot be started
@@ -183,7 +219,7 @@ static void *run_worker(void *arg)
     own_pool = pool;
     stack_begin(pool->stack_size);
     (void)pthread_mutex_lock(&pool->mutex);
-    while (!self->surplus && wait_for_job(pool))
+    while (wait_for_job(pool))
         run_job(pool, take_job(pool));
     pool->workers--;
     self->next = pool->ended;
@@ -204,11 +240,20 @@ static void init_locks(struct pool *pool)
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&pool->work, &attr);
     (void)pthread_cond_init(&pool->calm, &attr);
+    (void)pthread_cond_init(&pool->reserve.leave, &attr);
     (void)pthread_condattr_destroy(&attr);
 }
 
+/* Nobody holds the mutex, and all workers have ended. */
 static void destroy(struct pool *pool)
 {
+    if (pool->reserve.started) {
+        (void)pthread_mutex_lock(&pool->mutex);
+        release_reserve(pool);
+        (void)pthread_mutex_unlock(&pool->mutex);
+        (void)pthread_join(pool->reserve.thread, NULL);
+    }
+    (void)pthread_cond_destroy(&pool->reserve.leave);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->calm);
     (void)pthread_mutex_destroy(&pool->mutex);
@@ -237,9 +282,6 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     init_locks(pool);
     (void)pthread_mutex_lock(&pool->mutex);
     errnum = start_worker(pool);
-    while (errnum != 0 && pool->workers > 0)
-        (void)pthread_cond_wait(&pool->calm, &pool->mutex);
-    join_ended(pool);
     (void)pthread_mutex_unlock(&pool->mutex);
     if (errnum == 0)
         return pool;

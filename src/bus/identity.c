@@ -16,7 +16,6 @@
 
 #define SECRET_MODE 0600
 #define PUBLIC_MODE 0644
-#define DAY         INT64_C(86400)
 #define SEED_MAX    ((size_t)4096)
 
 /* In the order in which they are written; credentials last, since whoever finds them finds the
@@ -248,7 +247,7 @@ int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, co
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
     const struct claims_head head = {
         .iat = now,
-        .exp = now + IDENTITY_PEEL_DAYS * DAY,
+        .exp = now + IDENTITY_PEEL_SECONDS,
         .sub = public_key,
         .name = peel,
     };

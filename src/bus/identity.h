@@ -41,7 +41,8 @@ enum identity_file {
 #define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1)
 
 /* Life of a peel's credentials. */
-#define IDENTITY_PEEL_DAYS 180
+#define IDENTITY_PEEL_DAYS    180
+#define IDENTITY_PEEL_SECONDS ((int64_t)IDENTITY_PEEL_DAYS * 86400)
 
 const char *identity_file_name(enum identity_file file);
 mode_t identity_file_mode(enum identity_file file);

@@ -169,7 +169,7 @@ int kepler_ask_with(struct arena *arena, enum request_kind kind, const void *arg
         kepler_client_run(&client);
         status = ask.status;
         if (!ask.answered)
-            status = kepler_error("the daemon went away before it answered%s%s",
+            status = kepler_error("lost the connection to the daemon before it answered%s%s",
                                   client.why[0] ? ": " : "", client.why);
         else
             *ret_body = ask.body;

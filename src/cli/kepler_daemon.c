@@ -105,7 +105,7 @@ static int tell_why(struct arena *arena, const struct home *home, off_t begin, s
     if (last.p)
         return err_set(err, ERR_INVALID, "the daemon did not start: %s",
                        arena_strndup(arena, last.p, last.n));
-    return err_set(err, ERR_INVALID, "the daemon did not start; '%s' tells why", home->log);
+    return err_set(err, ERR_INVALID, "the daemon did not start: see '%s'", home->log);
 }
 
 /* Was another one started at the same time? Then that is the one to wait for. */
@@ -131,8 +131,7 @@ static int wait_for_start(struct arena *arena, const struct process *process,
         if (ended && !has_other(home))
             return tell_why(arena, home, begin, err);
         if (clock_real() > deadline)
-            return err_set(err, ERR_TIMEOUT,
-                           "the daemon does not listen after %d s; '%s' may tell why",
+            return err_set(err, ERR_TIMEOUT, "the daemon does not listen after %d s: see '%s'",
                            (int)(START_MAX / CLOCK_SECOND), home->log);
         wait_a_little();
     }
@@ -322,14 +321,14 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
 const struct command kepler_command_daemon = {
     .name = "daemon",
     .operands = "start|stop|restart|status",
-    .summary = "the daemon that looks after services",
+    .summary = "start, stop or query the daemon",
     .details =
         "start      run it, in the background with -d (its log is daemon.log in the state folder)\n"
         "stop       stop all services, dependents first, and end; configs with autostart come\n"
         "           back with the next daemon, as they were. --leave-running ends the daemon\n"
         "           alone: services run on unwatched, and the next daemon ends them\n"
         "restart    both\n"
-        "status     is it there, and what does it look after; exit status 1 when it is not\n",
+        "status     whether it runs, and its configs; exit status 1 when it does not\n",
     .examples = "  kepler daemon start -d\n  kepler daemon status\n  kepler daemon stop\n",
     .options = options,
     .args_size = sizeof(struct daemon_args),

@@ -23,7 +23,7 @@ static const struct param options[] = {
 };
 #undef ARGS
 
-static int unknown(const char *name)
+static int refuse_chapter(const char *name)
 {
     const char *near = config_manual_suggest(str_from(name));
 
@@ -45,7 +45,7 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
         config_manual_print_index(&out);
         buf_add_text(&out, "\nsee 'kepler doc CHAPTER' for details\n");
     } else if (!config_manual_print(str_from(operands.p[0]), &out)) {
-        return unknown(operands.p[0]);
+        return refuse_chapter(operands.p[0]);
     }
     (void)fputs(buf_text(&out), stdout);
     return KEPLER_OK;

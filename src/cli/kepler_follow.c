@@ -41,7 +41,7 @@ struct following {
     struct timer timeout, late;
 };
 
-static void end(struct following *following, int status)
+static void end_following(struct following *following, int status)
 {
     if (following->ended)
         return;
@@ -60,7 +60,7 @@ static void finish(struct following *following)
                                        .has_tail = true };
 
     if (!following->follow->detached || following->failed.n == 0)
-        end(following, following->status);
+        end_following(following, following->status);
     else if (!following->tail_id)
         following->tail_id = kepler_client_send(&following->client, REQUEST_LOGS, &tail);
 }
@@ -186,7 +186,7 @@ static void on_event(struct following *following, const struct message *message)
 }
 
 /* At once, also where lines follow. */
-static void say(const char *text)
+static void print_now(const char *text)
 {
     puts(text);
     (void)fflush(stdout);
@@ -233,7 +233,7 @@ static void on_answer(struct following *following, const struct message *reply)
     if (following->follow->detached)
         keep_words(following, reply);
     else if (following->follow->only_look)
-        say(message_text(reply, "message", ""));
+        print_now(message_text(reply, "message", ""));
 }
 
 /* Without warnings it is the end: there was nothing to do, or the config was unloaded. */
@@ -243,7 +243,7 @@ static void on_reply(struct following *following, const struct message *reply)
     bool ours = reply->id == following->start_id;
 
     if (status != 0) {
-        end(following, status);
+        end_following(following, status);
     } else if (ours && value_get(&reply->body, "warnings")) {
         on_answer(following, reply);
     } else if (reply->id == following->stop_id || !following->stop_id) {
@@ -257,7 +257,7 @@ static void on_reply(struct following *following, const struct message *reply)
 static void on_tail(struct following *following, const struct message *message)
 {
     if (message->kind == MESSAGE_REPLY) {
-        end(following, following->status);
+        end_following(following, following->status);
         return;
     }
     following->lines.out = stderr;
@@ -285,8 +285,8 @@ static void on_timeout(struct timer *timer)
     AUTO_BUF struct buf text = BUF_INIT(FAILURE_MAX);
     bool any = kepler_progress_print_pending(&following->progress, &text);
 
-    end(following,
-        kepler_error("timeout: not all services are ready%s%s", any ? ": " : "", buf_text(&text)));
+    end_following(following, kepler_error("timeout: not all services are ready%s%s",
+                                          any ? ": " : "", buf_text(&text)));
 }
 
 /* Detached, what was asked for goes on without us. */
@@ -300,7 +300,7 @@ static void on_signal(void *self, int signo)
         return;
     }
     if (following->stop_id || following->follow->detached) {
-        end(following, KEPLER_INTERRUPTED);
+        end_following(following, KEPLER_INTERRUPTED);
         return;
     }
     stop_own(following, "the command was interrupted");
@@ -357,7 +357,7 @@ static void tell_end(const struct following *following)
         printf("Started %zu service%s\n", up, up == 1 ? "" : "s");
 }
 
-static int run(struct following *following)
+static int run_following(struct following *following)
 {
     const struct kepler_follow *follow = following->follow;
     int status = listen_to_signals(following);
@@ -378,8 +378,8 @@ static int run(struct following *following)
     if (following->ended)
         check_named(following);
     if (!following->ended)
-        return kepler_error("the daemon went away%s%s", following->client.why[0] ? ": " : "",
-                            following->client.why);
+        return kepler_error("lost the connection to the daemon%s%s",
+                            following->client.why[0] ? ": " : "", following->client.why);
     return following->status;
 }
 
@@ -391,7 +391,7 @@ int kepler_follow(struct arena *arena, const struct kepler_follow *follow)
     kepler_progress_init(&following.progress, follow->detached && !follow->quiet);
     kepler_lines_init(&following.lines, follow->form, follow->color);
     if (status == 0)
-        status = run(&following);
+        status = run_following(&following);
     kepler_lines_done(&following.lines);
     kepler_progress_done(&following.progress);
     kepler_client_done(&following.client);

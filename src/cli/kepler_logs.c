@@ -113,7 +113,8 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
     if (status == 0) {
         (void)kepler_client_send(&client, REQUEST_LOGS, &logs);
         kepler_client_run(&client);
-        status = showing.answered ? showing.status : kepler_error("the daemon went away");
+        status =
+            showing.answered ? showing.status : kepler_error("lost the connection to the daemon");
     }
     kepler_client_done(&client);
     kepler_lines_done(&showing.lines);

@@ -251,8 +251,8 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
     if (status == 0) {
         (void)kepler_client_send(&client, REQUEST_STATUS, &ask);
         kepler_client_run(&client);
-        status =
-            client.lost ? kepler_error("the daemon went away before it answered") : answer.status;
+        status = client.lost ? kepler_error("lost the connection to the daemon before it answered")
+                             : answer.status;
     }
     kepler_client_done(&client);
     if (status != 0)

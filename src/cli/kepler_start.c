@@ -42,8 +42,8 @@ static const struct param start_options[] = {
 
 static const struct param run_options[] = {
     START_OPTIONS,
-    PARAM("start-clean", BOOL, ARGS, start_clean, "forget stored lines and outputs first"),
-    PARAM("clean",       BOOL, ARGS, clean, "in the foreground: forget everything at the end"),
+    PARAM("start-clean", BOOL, ARGS, start_clean, "remove stored lines and outputs first"),
+    PARAM("clean",       BOOL, ARGS, clean, "in the foreground: remove all stored data at the end"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -184,7 +184,7 @@ const struct command kepler_command_start = {
 const struct command kepler_command_run = {
     .name = "run",
     .operands = "[SERVICE...]",
-    .summary = "stop, read the config anew, and start",
+    .summary = "stop, reload the config, and start",
     .details = "Like start, but whatever ran is stopped first and the file is read again. Stored\n"
                "lines are kept, states are not. A mistake in the file stops nothing.\n",
     .examples = "  kepler run\n  kepler run --start-clean --clean\n",
@@ -198,7 +198,7 @@ const struct command kepler_command_run = {
 const struct command kepler_command_recreate = {
     .name = "recreate",
     .operands = "",
-    .summary = "stop, forget everything, read the config anew, and start",
+    .summary = "stop, remove all stored data, reload the config, and start",
     .details =
         "Like 'stop --clean' and 'start -d', with the environment of this command. A mistake\n"
         "in the file stops nothing.\n",

@@ -147,7 +147,7 @@ const struct command kepler_command_restart = {
     .operands = "[SERVICE...]",
     .summary = "restart services that run",
     .details = "Dependents go down first and come up last. What does not run is left alone. Each\n"
-               "service is computed anew, but the file is not read again: see 'recreate'. Returns\n"
+               "service is evaluated again, but the file is not reloaded: see 'recreate'. Returns\n"
                "when they are up again; with --wait when they are ready. With --follow, what they\n"
                "write from the beginning of the restart on is shown, and Ctrl+C ends the command\n"
                "alone.\n",

@@ -177,7 +177,7 @@ static int read_autostart(struct loading *l, const struct value *v)
     return declare_all(l, args.environment);
 }
 
-static void capture(struct loading *l)
+static void capture_environment(struct loading *l)
 {
     if (!l->source->kepler_env && !l->config->autostart && l->source->cli_env)
         environment_capture(l->kepler_env, l->source->cli_env);
@@ -266,7 +266,7 @@ static int read_kepler(struct loading *l, const struct value *v)
 
     if (read_autostart(l, config_given(v ? value_get(v, "autostart") : NULL)) < 0)
         result = -1;
-    capture(l);
+    capture_environment(l);
     if (eval_settings(l, v, &settings) < 0)
         return -1;
     if (params_decode(r->arena, config_kepler_params, &policy, v ? &settings : NULL, &args,

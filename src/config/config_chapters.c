@@ -7,7 +7,7 @@
 /* clang-format off */
 static const char file_details[] =
     "A YAML file (1.2: only true and false are booleans) of at most 10 MiB. Unknown keys and\n"
-    "wrong types are mistakes; all of them are told at once, with line and column, before\n"
+    "wrong types are mistakes; all of them are reported at once, with line and column, before\n"
     "anything starts: 'kepler validate'. Names of services are made of a-z, 0-9, '_' and '-'.\n"
     "The file is read when the config is first started, and stays as it was read, with the\n"
     "environment of whoever started it, until 'kepler run' or 'kepler recreate'.\n"
@@ -18,7 +18,7 @@ static const char file_details[] =
 static const char service_details[] =
     "A service has either 'command', which is run as it is, or 'run', which is a text for the\n"
     "shell ($SHELL of the environment, else /bin/bash, else sh). Most values may be computed: see\n"
-    "'expressions'. They are computed anew at each start of the service.\n"
+    "'expressions'. They are evaluated again at each start of the service.\n"
     "\n"
     "The environment of its process, later ones win: what the config has captured (if\n"
     "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of\n"
@@ -47,7 +47,7 @@ static const char restart_details[] =
     "pause before restart n, counted from the last time it was healthy, is delay * backoff^n, at\n"
     "most max_delay. A stop during the pause wins. A crash loop is slowed down, or ended: see\n"
     "'start_limit'. grace_period is that of the stop in a restart; it and stop_grace_period of\n"
-    "the service stand in for each other. Keys that 'restart' does not know are told as warnings.\n"
+    "the service stand in for each other. Keys that 'restart' does not know are reported as warnings.\n"
     "\n"
     "Patterns of 'watch' are relative to the service's folder: * and ? stay within a folder, **\n"
     "goes through all, [a-z], {a,b}, and ! before a pattern leaves out. A change of a file that\n"

@@ -9,7 +9,7 @@
 /* Cycles that are told at once. */
 #define CYCLES_MAX 16
 
-static void warn(struct config_reader *r, struct place at, const struct buf *text)
+static void add_warning(struct config_reader *r, struct place at, const struct buf *text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -33,7 +33,7 @@ static void warn_unreachable(struct config_reader *r, const struct config_servic
     buf_printf(&text, "service '%s' will be skipped: ", service->name);
     condition_print_unreachable(edge->condition, &dependency->restart.policy, dependency->name,
                                 &text);
-    warn(r, edge->at, &text);
+    add_warning(r, edge->at, &text);
 }
 
 /* A file that waits for the health of what has no check runs as far as it can: whoever set a
@@ -51,7 +51,7 @@ static void warn_unchecked(struct config_reader *r, const struct config_service 
     condition_print_unchecked(edge->condition, dependency->name, &text);
     buf_printf(&text, "; give '%s' a 'healthcheck', or wait for '%s'", dependency->name,
                condition_name(CONDITION_STARTED));
-    warn(r, edge->at, &text);
+    add_warning(r, edge->at, &text);
 }
 
 /* A failure has any code but 0, or none. */
@@ -69,7 +69,7 @@ static void warn_codes(struct config_reader *r, const struct config_service *ser
                "service '%s' will be skipped: `%s` is never met with exit code 0, and "
                "'exit_code' names no other",
                service->name, condition_name(edge->condition));
-    warn(r, edge->at, &text);
+    add_warning(r, edge->at, &text);
 }
 
 static void warn_service(struct config_reader *r, const struct config_service *service)
@@ -80,7 +80,7 @@ static void warn_service(struct config_reader *r, const struct config_service *s
     if (!(flags & POLICY_ON_UNHEALTHY) || flags == POLICY_ALWAYS || service->health.given)
         return;
     buf_printf(&text, "service '%s' restarts on-unhealthy but has no healthcheck", service->name);
-    warn(r, service->at, &text);
+    add_warning(r, service->at, &text);
 }
 
 static void warn_edges(struct config_reader *r)

@@ -28,7 +28,7 @@ static void on_close_due(struct timer *timer)
 }
 
 /* The end is told from the loop, never from within a call of the owner. */
-static void end(struct connection *connection, const char *why)
+static void end_connection(struct connection *connection, const char *why)
 {
     if (timer_is_set(&connection->close_timer))
         return;
@@ -38,7 +38,7 @@ static void end(struct connection *connection, const char *why)
     timer_set(loop_timers(connection->loop), &connection->close_timer, clock_now(), on_close_due);
 }
 
-static void want(struct connection *connection, bool writing)
+static void watch_for(struct connection *connection, bool writing)
 {
     struct err err;
 
@@ -46,7 +46,7 @@ static void want(struct connection *connection, bool writing)
         return;
     connection->writing = writing;
     if (watch_change(&connection->watch, writing ? WATCH_READ | WATCH_WRITE : WATCH_READ, &err) < 0)
-        end(connection, err.text);
+        end_connection(connection, err.text);
 }
 
 static void flush(struct connection *connection)
@@ -63,7 +63,7 @@ static void flush(struct connection *connection)
             break;
         }
         if (n < 0 && errno != EAGAIN) {
-            end(connection, "it cannot be written to");
+            end_connection(connection, "it cannot be written to");
             return;
         }
         if (n < 0)
@@ -74,9 +74,9 @@ static void flush(struct connection *connection)
         return;
     /* Who waits for `drained` is told by the watch, also when it is a message of another that
      * took the rest along. */
-    want(connection, connection->out.n > 0 || connection->busy);
+    watch_for(connection, connection->out.n > 0 || connection->busy);
     if (connection->out.n == 0 && connection->closing)
-        end(connection, "");
+        end_connection(connection, "");
 }
 
 static int take_message(struct connection *connection, struct str payload, struct err *err)
@@ -120,19 +120,19 @@ static void receive(struct connection *connection)
     ssize_t n;
 
     if (!room) {
-        end(connection, "it sent too much at once");
+        end_connection(connection, "it sent too much at once");
         return;
     }
     n = recv(connection->fd, room, READ_SIZE, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        end(connection, n < 0 && errno != ECONNRESET ? "it cannot be read from" : "");
+        end_connection(connection, n < 0 && errno != ECONNRESET ? "it cannot be read from" : "");
         return;
     }
     connection->in.n += (size_t)n;
     if (take_messages(connection, &err) < 0)
-        end(connection, err.text);
+        end_connection(connection, err.text);
 }
 
 static void on_ready(struct watch *watch, uint32_t events)
@@ -145,7 +145,7 @@ static void on_ready(struct watch *watch, uint32_t events)
         receive(connection);
     if (!connection->failed && connection->busy && connection->out.n == 0) {
         connection->busy = false;
-        want(connection, false);
+        watch_for(connection, false);
         if (connection->events.drained)
             connection->events.drained(connection->events.self);
     }
@@ -176,7 +176,7 @@ int connection_send(struct connection *connection, const struct message *message
         return 0;
     if (message_encode(&connection->out, message, err) < 0) {
         if (connection->out.n > CONNECTION_BUSY)
-            end(connection, "it does not read what it asked for");
+            end_connection(connection, "it does not read what it asked for");
         return -1;
     }
     flush(connection);

@@ -70,7 +70,7 @@ static int fill(struct talk *talk, struct err *err)
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         return err_sys(err, errno, "read from the daemon");
     if (n == 0)
-        return err_set(err, ERR_NOT_FOUND, "the daemon went away before it answered");
+        return err_set(err, ERR_NOT_FOUND, "lost the connection to the daemon before it answered");
     if (n > 0)
         talk->in.n += (size_t)n;
     return 0;

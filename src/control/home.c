@@ -24,7 +24,7 @@
 /* How long a client waits to be let in. */
 #define CONNECT_SECONDS 10
 
-static const char *setting(const char *name)
+static const char *find_setting(const char *name)
 {
     const char *text = getenv(name);
 
@@ -39,9 +39,9 @@ static int own_root(struct arena *arena, const char **ret_root, struct err *err)
         *ret_root = SYSTEM_ROOT;
         return 0;
     }
-    folder = setting("XDG_STATE_HOME");
-    if (!folder && setting("HOME"))
-        folder = path_join(arena, setting("HOME"), ".local/state");
+    folder = find_setting("XDG_STATE_HOME");
+    if (!folder && find_setting("HOME"))
+        folder = path_join(arena, find_setting("HOME"), ".local/state");
     if (!folder)
         return err_set(err, ERR_NOT_FOUND,
                        "no place for the state of the daemon: set KEPLER_DAEMON_PATH or HOME");
@@ -49,12 +49,12 @@ static int own_root(struct arena *arena, const char **ret_root, struct err *err)
     return 0;
 }
 
-static int fill(struct arena *arena, const char *root, struct home *ret_home, struct err *err)
+static int fill_home(struct arena *arena, const char *root, struct home *ret_home, struct err *err)
 {
-    const char *socket_path = setting("KEPLER_SOCKET_PATH");
+    const char *socket_path = find_setting("KEPLER_SOCKET_PATH");
 
     if (!path_is_absolute(root))
-        return err_set(err, ERR_INVALID, "KEPLER_DAEMON_PATH wants an absolute path, got '%s'",
+        return err_set(err, ERR_INVALID, "KEPLER_DAEMON_PATH must be an absolute path, got '%s'",
                        root);
     *ret_home = (struct home){
         .root = root,
@@ -69,11 +69,11 @@ static int fill(struct arena *arena, const char *root, struct home *ret_home, st
 
 int home_find(struct arena *arena, struct home *ret_home, struct err *err)
 {
-    const char *root = setting("KEPLER_DAEMON_PATH");
+    const char *root = find_setting("KEPLER_DAEMON_PATH");
 
     if (!root && own_root(arena, &root, err) < 0)
         return -1;
-    return fill(arena, root, ret_home, err);
+    return fill_home(arena, root, ret_home, err);
 }
 
 int home_find_client(struct arena *arena, struct home *ret_home, struct err *err)
@@ -82,12 +82,12 @@ int home_find_client(struct arena *arena, struct home *ret_home, struct err *err
 
     if (home_find(arena, ret_home, err) < 0)
         return -1;
-    if (setting("KEPLER_DAEMON_PATH") || setting("KEPLER_SOCKET_PATH") || geteuid() == 0)
+    if (find_setting("KEPLER_DAEMON_PATH") || find_setting("KEPLER_SOCKET_PATH") || geteuid() == 0)
         return 0;
     if (fs_stat(ret_home->socket, &info, err) == 0 && info.kind == FS_SOCKET)
         return 0;
     if (fs_stat(SYSTEM_ROOT "/kepler.sock", &info, err) == 0 && info.kind == FS_SOCKET)
-        return fill(arena, SYSTEM_ROOT, ret_home, err);
+        return fill_home(arena, SYSTEM_ROOT, ret_home, err);
     return 0;
 }
 
@@ -104,7 +104,7 @@ const char *home_config(struct arena *arena, const struct home *home, const char
     return path_join(arena, home->configs, hash);
 }
 
-static int address(const char *path, struct sockaddr_un *ret, struct err *err)
+static int make_address(const char *path, struct sockaddr_un *ret, struct err *err)
 {
     size_t n = strlen(path);
 
@@ -182,13 +182,14 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
     struct sockaddr_un to;
     AUTO_FD int fd = -1;
 
-    if (address(home->socket, &to, err) < 0 || open_socket(&fd, err) < 0)
+    if (make_address(home->socket, &to, err) < 0 || open_socket(&fd, err) < 0)
         return -1;
     if (connect_in_time(fd, &to) < 0) {
         if (errno == EAGAIN)
-            return err_set(err, ERR_TIMEOUT,
-                           "the daemon at '%s' lets nobody in: it has too many clients, or hangs",
-                           home->socket);
+            return err_set(
+                err, ERR_TIMEOUT,
+                "the daemon at '%s' does not accept connections: it has too many clients, or hangs",
+                home->socket);
         if (errno == ENOENT || errno == ECONNREFUSED)
             return refuse_absent(home, err);
         return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);
@@ -223,7 +224,7 @@ int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err 
     mode_t before;
     int bound;
 
-    if (address(temp, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
+    if (make_address(temp, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
         fs_unlink(temp, err) < 0 || open_socket(&fd, err) < 0)
         return -1;
     before = umask(~mode & 0777);

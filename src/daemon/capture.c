@@ -63,7 +63,7 @@ static void on_flushed(struct errand *errand)
 }
 
 /* Those that wait may read on; some of them may wait again at once. */
-static void let_go(struct capture *capture)
+static void wake_waiters(struct capture *capture)
 {
     struct job_waiter *waiters = capture->waiters;
 
@@ -84,7 +84,7 @@ static void on_room(struct errand *errand)
     struct capture *capture = answer->capture;
 
     free(answer);
-    let_go(capture);
+    wake_waiters(capture);
 }
 
 /* --- in the thread ---------------------------------------------------------------------- */
@@ -239,7 +239,7 @@ static bool sink_ask(void *self, struct job_waiter *waiter)
     if (atomic_load(&capture->held) > HELD_LOW || !atomic_exchange(&capture->wants_room, false))
         return false;
     job_waiter_leave(waiter);
-    let_go(capture);
+    wake_waiters(capture);
     return true;
 }
 

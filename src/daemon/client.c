@@ -114,7 +114,7 @@ static void on_closed(void *self, const char *why)
     client_free(client);
 }
 
-static void refuse(struct client *client, const char *why)
+static void refuse_client(struct client *client, const char *why)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct message no = { MESSAGE_REPLY, 0, MESSAGE_DENIED,
@@ -126,7 +126,7 @@ static void refuse(struct client *client, const char *why)
     connection_close(&client->connection);
 }
 
-static size_t count_of(const struct daemon *daemon, uid_t uid)
+static size_t count_clients(const struct daemon *daemon, uid_t uid)
 {
     size_t count = 0;
 
@@ -135,7 +135,7 @@ static size_t count_of(const struct daemon *daemon, uid_t uid)
     return count;
 }
 
-static void drop(struct client *client, const struct err *err)
+static void drop_client(struct client *client, const struct err *err)
 {
     log_warning("client not served error=%s", err->text);
     free(client);
@@ -153,11 +153,11 @@ void client_new(struct daemon *daemon, int fd)
     client->daemon = daemon;
     if (connection_peer(fd, &client->peer, &err) < 0) {
         fd_close(&fd);
-        drop(client, &err);
+        drop_client(client, &err);
         return;
     }
     if (connection_start(&client->connection, daemon->loop, fd, &events, &err) < 0) {
-        drop(client, &err);
+        drop_client(client, &err);
         return;
     }
     client->next = daemon->clients;
@@ -166,12 +166,12 @@ void client_new(struct daemon *daemon, int fd)
         client->next->back = &client->next;
     daemon->clients = client;
     daemon->client_count++;
-    refusal =
-        client_is_master(client) || count_of(daemon, client->peer.uid) <= DAEMON_CLIENTS_USER_MAX
-            ? client_refusal(client)
-            : "you have too many connections to this daemon: end some of your commands";
+    refusal = client_is_master(client) ||
+                      count_clients(daemon, client->peer.uid) <= DAEMON_CLIENTS_USER_MAX
+                  ? client_refusal(client)
+                  : "you have too many connections to this daemon: end some of your commands";
     if (refusal)
-        refuse(client, refusal);
+        refuse_client(client, refusal);
 }
 
 void client_free(struct client *client)

@@ -112,7 +112,7 @@ void daemon_pump_soon(struct daemon *daemon)
 
 /* Each start makes the list longer by one line, so that it need not be looked at, and no timer set:
  * a daemon at rest never wakes. */
-static void trim(struct daemon *daemon)
+static void trim_births(struct daemon *daemon)
 {
     uint64_t lines = daemon->trees.started - daemon->started;
     struct err err;
@@ -123,7 +123,7 @@ static void trim(struct daemon *daemon)
         return;
     daemon->started = daemon->trees.started;
     if (leftover_open(daemon->births_path, &fd, &mark, &err) < 0) {
-        log_warning("list of children cannot be written anew error=%s", err.text);
+        log_warning("list of children cannot be rewritten error=%s", err.text);
         return;
     }
     fd_close(&daemon->births);
@@ -233,7 +233,7 @@ static void on_step(void *self)
     MAP_EACH (&daemon->projects, entry)
         if (((struct project *)entry->value)->changed)
             project_save_later(entry->value);
-    trim(daemon);
+    trim_births(daemon);
     ask_others(daemon);
     check_end(daemon);
 }

@@ -131,7 +131,7 @@ static void publish(struct feeds *feeds)
 }
 
 /* Lines that wait are due some time. */
-static void arm(struct feeds *feeds)
+static void set_flush_timer(struct feeds *feeds)
 {
     int64_t due = log_store_due(feeds->store);
 
@@ -149,7 +149,7 @@ static void on_tick(struct timer *timer)
     struct feeds *feeds = container_of(timer, struct feeds, tick);
 
     log_store_tick(feeds->store);
-    arm(feeds);
+    set_flush_timer(feeds);
 }
 
 static void on_clean(struct timer *timer)
@@ -193,7 +193,7 @@ static void on_pipe(struct watch *watch, uint32_t events)
 
     (void)events;
     feed_read(feed, false);
-    arm(feeds);
+    set_flush_timer(feeds);
 }
 
 void feeds_take(struct feeds *feeds, const struct feed_origin *origin, int fd)
@@ -234,7 +234,7 @@ void feeds_add(struct feeds *feeds, const struct feed_origin *origin, struct str
         log_source_add(feed->source, bytes);
     else
         feed_free(feed);
-    arm(feeds);
+    set_flush_timer(feeds);
 }
 
 void feeds_note(struct feeds *feeds, const struct feed_origin *origin, struct str text)
@@ -246,7 +246,7 @@ void feeds_note(struct feeds *feeds, const struct feed_origin *origin, struct st
     log_source_add(feed->source, text);
     log_source_add(feed->source, STR("\n"));
     feed_free(feed);
-    arm(feeds);
+    set_flush_timer(feeds);
 }
 
 void feeds_flush(struct feeds *feeds)
@@ -255,7 +255,7 @@ void feeds_flush(struct feeds *feeds)
 
     read_pipes(feeds, NULL);
     (void)log_store_flush(feeds->store, &err);
-    arm(feeds); /* which tells */
+    set_flush_timer(feeds); /* which tells */
 }
 
 void feeds_clear(struct feeds *feeds, const char *service)
@@ -266,5 +266,5 @@ void feeds_clear(struct feeds *feeds, const char *service)
     if (log_store_clear(feeds->store, service, &err) < 0)
         log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
     arm_clean(feeds);
-    arm(feeds);
+    set_flush_timer(feeds);
 }

@@ -36,7 +36,7 @@ static void put(struct arena *arena, struct value_map *map, const char *key, str
 }
 
 /* Long texts are cut, wherever they are. Outputs are three maps deep at most. */
-static struct value shorten(struct arena *arena, const struct value *v, int depth)
+static struct value shorten_texts(struct arena *arena, const struct value *v, int depth)
 {
     struct value_map *map;
 
@@ -48,7 +48,7 @@ static struct value shorten(struct arena *arena, const struct value *v, int dept
     map = value_map_new(arena, v->map->count);
     for (size_t i = 0; i < v->map->count; i++)
         value_map_set(arena, map, v->map->pairs[i].key,
-                      shorten(arena, &v->map->pairs[i].value, depth - 1));
+                      shorten_texts(arena, &v->map->pairs[i].value, depth - 1));
     return value_map(map);
 }
 
@@ -69,8 +69,8 @@ static struct value outputs_value(const struct view *view, uint32_t index)
                                 &hooks, &ignored); /* what cannot be read is not shown */
     }
     put(arena, map, "path", value_text(path));
-    put(arena, map, "process", shorten(arena, &process, 4));
-    put(arena, map, "hooks", shorten(arena, &hooks, 4));
+    put(arena, map, "process", shorten_texts(arena, &process, 4));
+    put(arena, map, "hooks", shorten_texts(arena, &hooks, 4));
     return value_map(map);
 }
 

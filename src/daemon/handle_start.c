@@ -29,7 +29,7 @@ static void refuse_diags(struct call *call, const struct diags *diags)
 }
 
 /* Refuses and returns -1 when it cannot be loaded. */
-static int load(struct call *call)
+static int load_project(struct call *call)
 {
     struct diags diags = DIAGS_INIT(&call->arena);
     struct project *project;
@@ -153,7 +153,8 @@ static size_t add_fallen(struct call *call, struct value_list *errors)
 {
     static const char *const words[STATUSES] = { [STATUS_SKIPPED] = "was skipped",
                                                  [STATUS_FAILED] = "failed",
-                                                 [STATUS_STOPPED] = "was stopped meanwhile" };
+                                                 [STATUS_STOPPED] =
+                                                     "was stopped while it was starting" };
     size_t count = 0;
 
     for (size_t i = 0; i < call->set.count; i++) {
@@ -179,7 +180,7 @@ static void step_started(struct call *call)
     size_t fallen;
 
     if (!call->project) {
-        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded in the meantime");
         return;
     }
     if (!engine_is_started(call->project->engine, call->set))
@@ -206,7 +207,7 @@ static struct value follow_body(struct call *call, struct value_list *started)
 }
 
 /* The project is loaded: find the services, start, and answer. */
-static void begin(struct call *call)
+static void begin_start(struct call *call)
 {
     const struct request_start *args = call->args;
     struct project *project = call->project;
@@ -254,7 +255,7 @@ static void begin_restart(struct call *call);
 static void step_begin(struct call *call)
 {
     if (!call->project) {
-        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile: try again");
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded in the meantime: try again");
         return;
     }
     if (!capture_is_flushed(&call->project->capture, call->ticket))
@@ -265,7 +266,7 @@ static void step_begin(struct call *call)
     if (call->kind == REQUEST_RESTART)
         begin_restart(call);
     else
-        begin(call);
+        begin_start(call);
 }
 
 static void begin_after_flush(struct call *call)
@@ -289,18 +290,18 @@ void handle_start(struct call *call)
             return;
         if (!call->project && args->services.n > 0 && check_source(call) < 0)
             return; /* a wrong name loads nothing: the file may be what is wrong */
-        if (!call->project && load(call) < 0)
+        if (!call->project && load_project(call) < 0)
             return;
     }
     if (args->logs)
         begin_after_flush(call);
     else
-        begin(call);
+        begin_start(call);
 }
 
 /* --- run and recreate: stop, forget, load anew -------------------------------------------- */
 
-static int forget(struct call *call, const char *folder, struct err *err)
+static int remove_stored(struct call *call, const char *folder, struct err *err)
 {
     const struct request_start *args = call->args;
 
@@ -323,17 +324,18 @@ static void step_anew(struct call *call)
     if (project)
         daemon_unload(call->daemon, project);
     if (daemon_find(call->daemon, call->source->path)) {
-        call_refuse(call, MESSAGE_ERROR, "somebody else loaded '%s' meanwhile", call->source->path);
+        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by somebody else in the meantime",
+                    call->source->path);
         return;
     }
-    if (forget(call, folder, &err) < 0) {
+    if (remove_stored(call, folder, &err) < 0) {
         call_fail(call, &err);
         return;
     }
-    if (load(call) < 0)
+    if (load_project(call) < 0)
         return;
     call->project->no_snapshot = call->kind == REQUEST_RUN;
-    begin(call);
+    begin_start(call);
 }
 
 static void load_anew(struct call *call)
@@ -350,9 +352,8 @@ static void load_anew(struct call *call)
         call->project->leaving = true;
         call->project->keep_lines = call->kind == REQUEST_RUN;
         call->progress = args->progress;
-        engine_ask_as(call->project->engine,
-                      arena_printf(&call->arena, "%s, to %s it anew", call->who,
-                                   request_get(call->kind)->record.name));
+        engine_ask_as(call->project->engine, arena_printf(&call->arena, "%s, to %s it", call->who,
+                                                          request_get(call->kind)->record.name));
         engine_stop(call->project->engine, ENGINE_ALL, &how);
         call->project->settled = true;
         return;
@@ -408,12 +409,12 @@ static const struct service *find_fallen(const struct call *call)
 
 static const char *fall_words(const struct service *fallen)
 {
-    return service_status(fallen) == STATUS_STOPPED ? "it was stopped meanwhile"
+    return service_status(fallen) == STATUS_STOPPED ? "it was stopped during the restart"
                                                     : buf_text(&fallen->reason);
 }
 
 /* They are up again; whoever follows has heard of failures, and stays until all is ready. */
-static void go_on(struct call *call, struct value body)
+static void keep_following(struct call *call, struct value body)
 {
     const struct request_start *args = call->args;
 
@@ -435,7 +436,7 @@ static void step_restart(struct call *call)
     struct value body;
 
     if (!call->project) {
-        call_refuse(call, MESSAGE_ERROR, "the config was unloaded meanwhile");
+        call_refuse(call, MESSAGE_ERROR, "the config was unloaded in the meantime");
         return;
     }
     if (!engine_is_settled(call->project->engine, call->set))
@@ -445,7 +446,7 @@ static void step_restart(struct call *call)
     warn_if_stale(call, &body);
     fallen = find_fallen(call);
     if (args->follow)
-        go_on(call, body);
+        keep_following(call, body);
     else if (fallen)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
                     fallen->config->name, fall_words(fallen));

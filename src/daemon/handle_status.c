@@ -73,7 +73,7 @@ static struct value loaded_services(struct call *call, const struct project *pro
 }
 
 /* What is on disk; NULL when the client may not see it, or nothing is there. */
-static const struct record *stored(struct call *call, const char *folder)
+static const struct record *load_stored(struct call *call, const char *folder)
 {
     const struct record *record;
     struct err err;
@@ -129,7 +129,7 @@ static void status_of_all(struct call *call)
         if (project && client_may(call->client, project->config->owner.uid)) {
             project_save_told(project);
             add_config(call, list, path, *name, loaded_services(call, project));
-        } else if (!project && (record = stored(call, folder))) {
+        } else if (!project && (record = load_stored(call, folder))) {
             add_config(call, list, path, *name, stored_services(call, record));
         }
     }
@@ -152,7 +152,7 @@ void handle_status(struct call *call)
     if (call->project) {
         put(call, body, "services", loaded_services(call, call->project));
     } else {
-        record = stored(call, home_config(&call->arena, &call->daemon->home, args->config));
+        record = load_stored(call, home_config(&call->arena, &call->daemon->home, args->config));
         if (!record) {
             call_refuse(call, MESSAGE_UNKNOWN, "No services of '%s' are known: start it first",
                         args->config);
@@ -193,7 +193,7 @@ static struct value why_stored(struct call *call, const struct record_service *s
 static void why_unloaded(struct call *call, const struct request_ask *args)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, args->config);
-    const struct record *record = stored(call, folder);
+    const struct record *record = load_stored(call, folder);
     struct value_list *list = value_list_new(&call->arena, args->services.n);
     struct value_map *body = value_map_new(&call->arena, 1);
     struct history_book book = { 0 };

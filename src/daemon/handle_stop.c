@@ -133,7 +133,7 @@ struct pruned {
     uint64_t size;
 };
 
-static void report(struct call *call, struct value_list *list, const struct pruned *one)
+static void add_report(struct call *call, struct value_list *list, const struct pruned *one)
 {
     struct value_map *map = value_map_new(&call->arena, 4);
 
@@ -191,7 +191,7 @@ static void prune_all(struct call *call)
         one.status = prune_one(call, folder, one.path, &err);
         if (!one.status)
             one.status = arena_printf(&call->arena, "failed: %s", err.text);
-        report(call, list, &one);
+        add_report(call, list, &one);
     }
     value_map_set(&call->arena, body, value_text("configs"), value_list(list));
     call_finish(call, value_map(body));

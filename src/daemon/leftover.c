@@ -139,7 +139,7 @@ static bool is_ours(const struct process_birth *birth)
 }
 
 /* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
-static int load(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
+static int load_births(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
 {
     struct list_head head;
     char boot[BOOT_SIZE];
@@ -184,7 +184,8 @@ struct members {
 };
 
 /* Everything that lives, and whether it is in one of the sessions. */
-static void look(struct arena *arena, const struct sessions *sessions, struct members *ret)
+static void find_processes(struct arena *arena, const struct sessions *sessions,
+                           struct members *ret)
 {
     struct fs_names names = { 0 };
     struct err ignored;
@@ -255,12 +256,12 @@ static bool kill_member(const struct member *member)
 }
 
 /* Kill all that is ours; returns how many there were. */
-static size_t sweep(struct arena *arena, const struct sessions *sessions, size_t *ret_hidden)
+static size_t kill_members(struct arena *arena, const struct sessions *sessions, size_t *ret_hidden)
 {
     struct members members = { 0 };
     size_t count = 0;
 
-    look(arena, sessions, &members);
+    find_processes(arena, sessions, &members);
     *ret_hidden = add_marked(&members, sessions->mark);
     add_descendants(&members);
     VEC_EACH (&members.list, one)
@@ -284,12 +285,12 @@ int leftover_kill(const char *path, size_t *ret_count, struct err *err)
     size_t left, hidden;
 
     *ret_count = 0;
-    if (load(&arena, path, &sessions, err) < 0)
+    if (load_births(&arena, path, &sessions, err) < 0)
         return -1;
     if (sessions.mark == 0)
         return 0;
     for (;;) {
-        left = sweep(&arena, &sessions, &hidden);
+        left = kill_members(&arena, &sessions, &hidden);
         if (left > *ret_count)
             *ret_count = left;
         if (left == 0 && (hidden == 0 || clock_real() - begun > HIDDEN_MAX))
@@ -335,9 +336,9 @@ int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err 
     struct members members = { 0 };
     struct list_head head;
 
-    if (load(&arena, path, &sessions, err) < 0)
+    if (load_births(&arena, path, &sessions, err) < 0)
         return -1;
-    look(&arena, &sessions, &members);
+    find_processes(&arena, &sessions, &members);
     fill_head(&head, sessions.mark);
     buf_add(&text, &head, sizeof(head));
     VEC_EACH (&sessions.list, birth)

@@ -124,7 +124,7 @@ static int read_again(struct call *call, const struct config_owner *owner, struc
     if (read_as(owner, file->path, &call->arena, &again, err) < 0)
         return -1;
     if (strcmp(again.path, file->path) != 0)
-        return err_set(err, ERR_INVALID, "read '%s': it was replaced meanwhile: try again",
+        return err_set(err, ERR_INVALID, "read '%s': it was replaced in the meantime: try again",
                        file->path);
     *file = again;
     return 0;

@@ -151,7 +151,7 @@ static void on_flushed(void *self)
 
 /* --- loading ------------------------------------------------------------------------------ */
 
-static bool keeps(void *self, uint32_t service, enum job_stream stream)
+static bool is_stream_kept(void *self, uint32_t service, enum job_stream stream)
 {
     const struct project *project = self;
     const struct config_logs *logs = &engine_get(project->engine, service)->plan.logs;
@@ -168,7 +168,7 @@ static int open_files(struct project *project, struct err *err)
     return capture_open(&project->capture, &project->daemon->scribe,
                         &(struct capture_options){ .folder = project->logs,
                                                    .logs = &project->config->logs,
-                                                   .keeps = keeps,
+                                                   .keeps = is_stream_kept,
                                                    .on_data = on_data,
                                                    .on_flushed = on_flushed,
                                                    .self = project },
@@ -177,7 +177,7 @@ static int open_files(struct project *project, struct err *err)
 
 /* What ended stays ended, and why; what never ran is new. Whose config it is stands on disk from
  * the first moment, as long as anything else of it does. */
-static void take_over(struct project *project)
+static void restore_state(struct project *project)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record *record;
@@ -205,7 +205,7 @@ static void take_over(struct project *project)
         project_save(project);
 }
 
-static void build(struct project *project)
+static void build_engine(struct project *project)
 {
     struct daemon *daemon = project->daemon;
     struct real_world_options options = {
@@ -244,8 +244,8 @@ int project_load(struct daemon *daemon, const struct config_source *source,
     project->folder = home_config(&project->arena, &daemon->home, project->path);
     if (open_files(project, err) < 0)
         goto fail;
-    build(project);
-    take_over(project);
+    build_engine(project);
+    restore_state(project);
     chronicle_open(&project->chronicle, &project->arena, project->folder, project->engine);
     *ret_project = project;
     return 0;

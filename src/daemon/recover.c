@@ -17,7 +17,7 @@
 #include "sys/rights.h"
 
 /* Nobody looks after them any more. */
-static void settle(const char *folder, const struct record *record)
+static void settle_record(const char *folder, const struct record *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct record settled = *record;
@@ -52,8 +52,8 @@ static void start_again(struct project *project, const struct record *record)
         project_start(project, (struct engine_set){ active.p, active.n }, 0);
 }
 
-static void restore(struct daemon *daemon, struct arena *arena, const char *folder,
-                    const struct snapshot *snapshot, const struct record *record)
+static void restore_project(struct daemon *daemon, struct arena *arena, const char *folder,
+                            const struct snapshot *snapshot, const struct record *record)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct project *project;
@@ -97,9 +97,9 @@ static void recover_one(struct daemon *daemon, const char *folder)
     if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
     if (snapshot && is_there(&arena, &snapshot->source))
-        restore(daemon, &arena, folder, snapshot, record);
+        restore_project(daemon, &arena, folder, snapshot, record);
     else if (record)
-        settle(folder, record);
+        settle_record(folder, record);
 }
 
 /* Files in the making, of a daemon that was killed. */

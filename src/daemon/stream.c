@@ -71,7 +71,7 @@ struct stream *stream_new(const struct stream_options *options, struct call *cal
     return stream;
 }
 
-static void destroy(struct stream *stream)
+static void destroy_stream(struct stream *stream)
 {
     log_reader_free(stream->reader);
     arena_done(&stream->bundle.arena);
@@ -84,7 +84,7 @@ void stream_free(struct stream *stream)
     if (stream && stream->away)
         stream->call = NULL;
     else if (stream)
-        destroy(stream);
+        destroy_stream(stream);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static void read_bundle(struct stream *stream)
     }
 }
 
-static void work(struct chore *chore)
+static void read_in_worker(struct chore *chore)
 {
     read_bundle(container_of(chore, struct stream, chore));
 }
@@ -187,7 +187,7 @@ static void on_read(struct chore *chore)
     stream->away = false;
     stream->taken = false;
     if (!stream->call) {
-        destroy(stream);
+        destroy_stream(stream);
         return;
     }
     if (!taken)
@@ -211,7 +211,7 @@ void stream_pump(struct stream *stream)
         return;
     stream->stale = false;
     stream->away = true;
-    chore_begin(&stream->call->daemon->chores, &stream->chore, work, on_read);
+    chore_begin(&stream->call->daemon->chores, &stream->chore, read_in_worker, on_read);
 }
 
 bool stream_has_more(const struct stream *stream)

@@ -16,7 +16,7 @@ void edge_want_all(struct service *service, bool none)
         service->edges[i].wait = none ? EDGE_IDLE : EDGE_CONDITION;
 }
 
-static void on_late(struct timer *timer)
+static void on_edge_late(struct timer *timer)
 {
     struct service_edge *edge = container_of(timer, struct service_edge, timer);
 
@@ -34,11 +34,11 @@ void edge_begin(struct service *service)
         if (edge->wait == EDGE_CONDITION && edge->config->timeout > 0 &&
             !timer_is_set(&edge->timer))
             timer_set(world->timers, &edge->timer, clock_after(now, edge->config->timeout),
-                      on_late);
+                      on_edge_late);
     }
 }
 
-static void meet(struct service_edge *edge)
+static void mark_edge_met(struct service_edge *edge)
 {
     edge->order = edge->wait == EDGE_ORDER;
     edge->wait = EDGE_MET;
@@ -56,7 +56,7 @@ static enum condition_verdict judge_order(const struct service *target)
                                                                   : CONDITION_WAIT;
 }
 
-static enum condition_verdict judge_one(struct service_edge *edge)
+static enum condition_verdict judge_edge(struct service_edge *edge)
 {
     const struct config_edge *config = edge->config;
     struct condition_facts facts = service_facts(edge->target);
@@ -88,13 +88,13 @@ enum edge_result edge_judge(struct service *service)
 
         if (!is_waited_for(edge))
             continue;
-        verdict = judge_one(edge);
+        verdict = judge_edge(edge);
         if (verdict == CONDITION_SKIP) {
             service->decisive = edge;
             return EDGE_RESULT_SKIP;
         }
         if (verdict == CONDITION_HOLDS) {
-            meet(edge);
+            mark_edge_met(edge);
             continue;
         }
         if (is_late(edge)) {

@@ -98,7 +98,7 @@ static void on_exited(void *self, uint32_t index, struct process_status status)
     record->exit_code = status.signo == 0 ? status.code : 0;
     record->signal = status.signo;
     if (service_status(service) == STATUS_STOPPING || service->going_down) {
-        service_because_also(service, "; its process ended: ");
+        service_because_also(service, "; process ended: ");
         process_status_print(status, &service->cause);
     }
     service_handle(service, EV_EXITED);
@@ -250,7 +250,7 @@ void engine_queue(struct engine *engine, struct service *service)
     engine->queue_end = &service->queue_next;
 }
 
-static struct service *take(struct engine *engine)
+static struct service *dequeue_service(struct engine *engine)
 {
     struct service *service = engine->queue;
 
@@ -272,7 +272,7 @@ static void pass_restart_on(struct service_edge *edge)
         return;
     edge->wait = EDGE_CONDITION;
     if (status_is_running(status) || status == STATUS_STARTING)
-        service_because_of(dependent, edge->target->restart, "its dependency %s restarts",
+        service_because_of(dependent, edge->target->restart, "dependency %s restarts",
                            edge->target->config->name);
     service_handle(dependent, EV_DEP_RESTART);
 }
@@ -326,7 +326,7 @@ void engine_step(struct engine *engine)
     engine->stepping = true;
     while (engine->dirty) {
         while (engine->queue)
-            tell_neighbours(take(engine));
+            tell_neighbours(dequeue_service(engine));
         clean_when_down(engine);
         if (engine->queue)
             continue;
@@ -487,7 +487,7 @@ const struct service *engine_get(const struct engine *engine, uint32_t index)
     return &engine->services[index];
 }
 
-static struct service *find(const struct engine *engine, const char *name)
+static struct service *find_service(const struct engine *engine, const char *name)
 {
     for (uint32_t i = 0; i < engine->config->service_count; i++)
         if (strcmp(engine->config->services[i].name, name) == 0)
@@ -497,7 +497,7 @@ static struct service *find(const struct engine *engine, const char *name)
 
 const struct service *engine_find(const struct engine *engine, const char *name)
 {
-    return find(engine, name);
+    return find_service(engine, name);
 }
 
 const struct config *engine_config(const struct engine *engine)
@@ -511,8 +511,8 @@ struct world *engine_world(const struct engine *engine)
 }
 
 /* Links are by the places in the book; those that lead to nobody are cut. */
-static void take_links(struct engine *engine, struct history *history,
-                       const struct history_book *book)
+static void restore_links(struct engine *engine, struct history *history,
+                          const struct history_book *book)
 {
     for (size_t i = 0; i < HISTORY_LENGTH; i++) {
         struct history_link *by = &history->entries[i].by;
@@ -527,12 +527,12 @@ static void take_links(struct engine *engine, struct history *history,
 void engine_restore_history(struct engine *engine, const struct history_book *book)
 {
     for (size_t i = 0; i < book->count; i++) {
-        struct service *service = find(engine, book->pages[i]->name);
+        struct service *service = find_service(engine, book->pages[i]->name);
 
         if (!service)
             continue;
         service->history = *book->pages[i]->history;
-        take_links(engine, &service->history, book);
+        restore_links(engine, &service->history, book);
     }
 }
 

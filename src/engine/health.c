@@ -8,9 +8,9 @@
 /* For a check whose timeout is none. */
 #define TIMEOUT_DEFAULT (30 * CLOCK_SECOND)
 
-static void on_due(struct timer *timer);
+static void on_check_due(struct timer *timer);
 
-static void set_timer(struct service *service, int64_t after, timer_fn *fn)
+static void set_check_timer(struct service *service, int64_t after, timer_fn *fn)
 {
     struct world *world = engine_world(service->engine);
 
@@ -18,7 +18,7 @@ static void set_timer(struct service *service, int64_t after, timer_fn *fn)
               fn);
 }
 
-static void judge(struct service *service, bool pass)
+static void judge_check(struct service *service, bool pass)
 {
     struct service_record *record = &service->record;
     enum status status = service_status(service);
@@ -39,7 +39,7 @@ static void judge(struct service *service, bool pass)
         health_next(service);
 }
 
-static void on_late(struct timer *timer)
+static void on_check_late(struct timer *timer)
 {
     struct health *health = container_of(timer, struct health, timer);
     struct service *service = container_of(health, struct service, health);
@@ -49,7 +49,7 @@ static void on_late(struct timer *timer)
     world->ops->task_kill(world, service->index, WORLD_CHECK);
 }
 
-static void check(struct service *service)
+static void start_check(struct service *service)
 {
     struct world *world = engine_world(service->engine);
     struct health *health = &service->health;
@@ -60,14 +60,14 @@ static void check(struct service *service)
     switch (world->ops->task_start(world, service->index, WORLD_CHECK, &err)) {
     case WORLD_STARTED:
         health->running = true;
-        set_timer(service, timeout > 0 ? timeout : TIMEOUT_DEFAULT, on_late);
+        set_check_timer(service, timeout > 0 ? timeout : TIMEOUT_DEFAULT, on_check_late);
         return;
-    case WORLD_NOTHING: judge(service, true); return;
+    case WORLD_NOTHING: judge_check(service, true); return;
     case WORLD_FAILED:
         world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, err.text);
         health->unstarted = true;
         buf_clear(&health->words);
-        judge(service, false);
+        judge_check(service, false);
         return;
     }
 }
@@ -86,11 +86,11 @@ void health_print_last(const struct service *service, struct buf *out)
         buf_printf(out, ": %s", buf_text(&health->words));
 }
 
-static void on_due(struct timer *timer)
+static void on_check_due(struct timer *timer)
 {
     struct health *health = container_of(timer, struct health, timer);
 
-    check(container_of(health, struct service, health));
+    start_check(container_of(health, struct service, health));
 }
 
 void health_begin(struct service *service)
@@ -101,7 +101,7 @@ void health_begin(struct service *service)
         return;
     health->on = true;
     if (!health->running) /* else when the one of the run before is gone */
-        set_timer(service, service->plan.check.start_period, on_due);
+        set_check_timer(service, service->plan.check.start_period, on_check_due);
 }
 
 void health_next(struct service *service)
@@ -111,7 +111,7 @@ void health_next(struct service *service)
     if (!health->on || !health->answered)
         return;
     health->answered = false;
-    set_timer(service, service->plan.check.interval, on_due);
+    set_check_timer(service, service->plan.check.interval, on_check_due);
 }
 
 void health_end(struct service *service)
@@ -146,9 +146,9 @@ void health_task_ended(struct service *service, struct process_status status)
     if (!health->on)
         service_changed(service); /* it may be what a stop waited for */
     else if (stale)
-        set_timer(service, service->plan.check.start_period, on_due);
+        set_check_timer(service, service->plan.check.start_period, on_check_due);
     else
-        judge(service, !health->timed_out && process_status_ok(status));
+        judge_check(service, !health->timed_out && process_status_ok(status));
 }
 
 void health_done(struct health *health)

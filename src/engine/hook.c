@@ -5,7 +5,7 @@
 #include "engine/service.h"
 #include "sys/clock.h"
 
-static void tell(struct service *service, enum event_kind kind)
+static void tell_hook(struct service *service, enum event_kind kind)
 {
     struct event event = { .kind = kind,
                            .phase = service->hook.phase,
@@ -36,7 +36,7 @@ static void pass_step(struct service *service)
         service->hook.failed = false;
 }
 
-static void on_late(struct timer *timer)
+static void on_step_late(struct timer *timer)
 {
     struct hook *hook = container_of(timer, struct hook, timer);
     struct service *service = container_of(hook, struct service, hook);
@@ -63,7 +63,7 @@ static bool start_step(struct service *service, const struct world_step *step)
     hook->running = true;
     timer_set(world->timers, &hook->timer,
               clock_after(world->ops->now(world), step->timeout > 0 ? step->timeout : HOOK_TIMEOUT),
-              on_late);
+              on_step_late);
     return true;
 }
 
@@ -101,7 +101,7 @@ static bool try_step(struct service *service)
 }
 
 /* Go on until a step runs; true when there is none left. */
-static bool run_on(struct service *service)
+static bool run_next_step(struct service *service)
 {
     struct hook *hook = &service->hook;
 
@@ -111,7 +111,7 @@ static bool run_on(struct service *service)
         hook->step++;
     }
     hook->active = false;
-    tell(service, hook->failed ? EVENT_HOOK_FAILED : EVENT_HOOK_COMPLETED);
+    tell_hook(service, hook->failed ? EVENT_HOOK_FAILED : EVENT_HOOK_COMPLETED);
     return true;
 }
 
@@ -126,8 +126,8 @@ bool hook_begin(struct service *service, enum hook_phase phase)
     hook->active = true;
     hook->step = 0;
     buf_clear(&hook->error);
-    tell(service, EVENT_HOOK_STARTED);
-    return run_on(service);
+    tell_hook(service, EVENT_HOOK_STARTED);
+    return run_next_step(service);
 }
 
 void hook_cancel(struct service *service)
@@ -143,10 +143,10 @@ void hook_cancel(struct service *service)
         world->ops->task_kill(world, service->index, WORLD_HOOK);
 }
 
-static void go_on(struct service *service)
+static void continue_phase(struct service *service)
 {
     service->hook.step++;
-    if (run_on(service))
+    if (run_next_step(service))
         service_handle(service, EV_HOOK_DONE);
 }
 
@@ -162,7 +162,7 @@ void hook_step_prepared(struct service *service, const struct world_step *step,
         fail_step(service, "canceled");
     else if (begin_step(service, step, err))
         return;
-    go_on(service);
+    continue_phase(service);
 }
 
 void hook_task_ended(struct service *service, struct process_status status)
@@ -184,7 +184,7 @@ void hook_task_ended(struct service *service, struct process_status status)
         fail_step(service, buf_text(&why));
     else
         pass_step(service);
-    go_on(service);
+    continue_phase(service);
 }
 
 void hook_done(struct hook *hook)

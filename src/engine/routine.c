@@ -28,7 +28,7 @@ struct routine {
 
 static const struct routine routine_retry;
 
-static enum op_result jump(struct service *service, const struct routine *routine)
+static enum op_result set_routine(struct service *service, const struct routine *routine)
 {
     service->routine = routine;
     service->at = 0;
@@ -51,7 +51,7 @@ static void clear_logs(struct service *service, enum config_keep keep)
 }
 
 /* Inactive from here on. */
-static enum op_result settle(struct service *service, enum status status)
+static enum op_result settle_service(struct service *service, enum status status)
 {
     struct event event = { .kind = EVENT_UNHANDLED_FAILURE };
 
@@ -63,21 +63,21 @@ static enum op_result settle(struct service *service, enum status status)
         event.reason = buf_text(&service->reason);
         engine_tell(service->engine, service, &event);
     }
-    return jump(service, NULL);
+    return set_routine(service, NULL);
 }
 
-static enum op_result fail(struct service *service, const char *why)
+static enum op_result fail_service(struct service *service, const char *why)
 {
     service_set_reason(service, "%s", why);
     service_because(service, "%s", why);
-    return settle(service, STATUS_FAILED);
+    return settle_service(service, STATUS_FAILED);
 }
 
 /* --- waiting ---------------------------------------------------------------------------- */
 
 static enum op_result op_waiting(struct service *service)
 {
-    service_because(service, "start was asked for%s", buf_text(&service->asked));
+    service_because(service, "start requested%s", buf_text(&service->asked));
     edge_want_all(service, service->no_deps);
     service_enter(service, STATUS_WAITING);
     return OP_NEXT;
@@ -133,7 +133,7 @@ static bool is_over_limit(struct service *service, int64_t now)
     return true;
 }
 
-static enum op_result give_up(struct service *service)
+static enum op_result fail_at_start_limit(struct service *service)
 {
     AUTO_BUF struct buf why = BUF_INIT(SERVICE_REASON_MAX);
     struct str rest = buf_view(&service->cause), cause = str_cut(&rest, ';');
@@ -144,7 +144,7 @@ static enum op_result give_up(struct service *service)
                (long long)count, count == 1 ? "" : "s",
                (long long)(service->config->start_limit_interval / CLOCK_SECOND), STR_ARG(cause));
     service_recall_run(service); /* whoever waits for its failure may ask for the code */
-    return fail(service, buf_text(&why));
+    return fail_service(service, buf_text(&why));
 }
 
 /* The shortest pause that this restart may have. */
@@ -164,7 +164,7 @@ static enum op_result op_pause(struct service *service)
     bool looping = is_over_limit(service, now);
 
     if (looping && service->config->start_limit_ends)
-        return give_up(service);
+        return fail_at_start_limit(service);
     record->restarts++;
     record->restarts_since_healthy++;
     if (service->restart_cause == RESTART_MANUAL)
@@ -192,7 +192,7 @@ static enum op_result op_pre_start(struct service *service)
 /* Of all hooks this is the one without which a service does not start. */
 static enum op_result op_need_pre_start(struct service *service)
 {
-    return service->hook.failed ? fail(service, buf_text(&service->hook.error)) : OP_NEXT;
+    return service->hook.failed ? fail_service(service, buf_text(&service->hook.error)) : OP_NEXT;
 }
 
 static enum op_result op_post_start(struct service *service)
@@ -230,19 +230,19 @@ static enum op_result op_pre_cleanup(struct service *service)
     return run_hook(service, HOOK_PRE_CLEANUP);
 }
 
-static enum op_result op_passed(struct service *service)
+static enum op_result op_healthy(struct service *service)
 {
     return run_hook(service, HOOK_POST_HEALTHCHECK_SUCCESS);
 }
 
-static enum op_result op_sick(struct service *service)
+static enum op_result op_unhealthy(struct service *service)
 {
     return run_hook(service, HOOK_POST_HEALTHCHECK_FAIL);
 }
 
 /* --- up --------------------------------------------------------------------------------- */
 
-/* "its dependency db has met service_healthy", the last of those that were waited for. */
+/* "dependency db met service_healthy", the last of those that were waited for. */
 static void because_of_edge(struct service *service, const char *then)
 {
     const struct service_edge *edge = service->decisive;
@@ -250,12 +250,11 @@ static void because_of_edge(struct service *service, const char *then)
     struct history_link target = service_latest(edge->target);
 
     if (service_status(edge->target) == STATUS_SKIPPED)
-        service_because_of(service, target, "its dependency %s was skipped, which is allowed",
-                           name);
+        service_because_of(service, target, "dependency %s was skipped (allow_skipped)", name);
     else if (edge->order)
-        service_because_of(service, target, "its dependency %s is up again", name);
+        service_because_of(service, target, "dependency %s is up again", name);
     else
-        service_because_of(service, target, "its dependency %s has met %s", name,
+        service_because_of(service, target, "dependency %s met %s", name,
                            condition_name(edge->config->condition));
     if (service->edge_count > 1 && !then[0])
         service_because_also(service, ", the last of %zu", service->edge_count);
@@ -268,9 +267,9 @@ static enum op_result op_starting(struct service *service)
     if (service->decisive)
         because_of_edge(service, "");
     else if (service->edge_count == 0)
-        service_because(service, "it depends on nothing");
+        service_because(service, "no dependencies");
     else
-        service_because(service, "its dependencies are not waited for (--no-deps)");
+        service_because(service, "not waiting for dependencies (--no-deps)");
     service_enter(service, STATUS_STARTING);
     return OP_NEXT;
 }
@@ -307,12 +306,12 @@ static enum op_result op_resolve(struct service *service)
 static enum op_result op_plan(struct service *service)
 {
     if (service->answer.n > 0)
-        return fail(service, buf_text(&service->answer));
+        return fail_service(service, buf_text(&service->answer));
     if (!service->plan.skip)
         return OP_NEXT;
     service_set_reason(service, "%s", service->plan.reason);
     service_because(service, "%s", service->plan.reason);
-    return settle(service, STATUS_SKIPPED);
+    return settle_service(service, STATUS_SKIPPED);
 }
 
 static enum op_result op_clear_outputs(struct service *service)
@@ -342,11 +341,11 @@ static enum op_result spawn_failed(struct service *service, const char *why)
     struct world *world = world_of(service);
 
     if (service->routine != &routine_retry || !policy_restarts(&service->plan.policy, false))
-        return fail(service, why);
+        return fail_service(service, why);
     world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, why);
     service_because(service, "%s", why);
     service->spawn_failed = true;
-    return jump(service, &routine_retry);
+    return set_routine(service, &routine_retry);
 }
 
 static enum op_result op_spawn(struct service *service)
@@ -368,14 +367,15 @@ static enum op_result op_spawn(struct service *service)
 
 static enum op_result op_running(struct service *service)
 {
-    const char *again =
-        service->routine == &routine_restart || service->routine == &routine_retry ? " again" : "";
+    const char *word = service->routine == &routine_restart || service->routine == &routine_retry
+                           ? "restarted"
+                           : "started";
 
     if (service->decisive)
         because_of_edge(service, "; ");
     else
         service_because(service, "%s", "");
-    service_because_also(service, "its process was started%s", again);
+    service_because_also(service, "process %s", word);
     if (service->record.pid > 0) /* else it has ended meanwhile */
         service_because_also(service, " (pid %d)", (int)service->record.pid);
     service_enter(service, STATUS_RUNNING);
@@ -450,7 +450,7 @@ static enum op_result op_stopped(struct service *service)
     service->record.restarts = service->record.restarts_since_healthy = 0;
     service->window_count = 0;
     clear_logs(service, service->keep_logs ? CONFIG_RETAIN : service->plan.logs.on_stop);
-    return settle(service, STATUS_STOPPED);
+    return settle_service(service, STATUS_STOPPED);
 }
 
 /* The turning point of a restart: it is down, and its dependencies may go. One that was stopped on
@@ -471,7 +471,7 @@ static enum op_result op_leave(struct service *service)
     const struct process_status status = { record->has_exit_code ? record->exit_code : -1,
                                            record->signal };
 
-    service_because(service, "its process ended: ");
+    service_because(service, "process ended: ");
     process_status_print(status, &service->cause);
     if (service->config->hooks[HOOK_POST_EXIT].n > 0)
         service_enter(service, STATUS_STOPPING);
@@ -485,7 +485,7 @@ static bool ended_well(const struct service *service)
 
 static void tell_policy(struct service *service)
 {
-    service_because_also(service, "; its restart policy is ");
+    service_because_also(service, "; restart policy: ");
     policy_print(service->plan.policy.flags, &service->cause);
 }
 
@@ -500,7 +500,7 @@ static enum op_result op_judge_exit(struct service *service)
         service->restart_cause = RESTART_POLICY;
         service->told_restart = true;
         tell_policy(service);
-        return jump(service, &routine_retry);
+        return set_routine(service, &routine_retry);
     }
     return OP_NEXT;
 }
@@ -527,10 +527,10 @@ static enum op_result op_ended(struct service *service)
                          buf_text(&service->answer));
     if (service->goal == GOAL_DOWN)
         return op_stopped(service);
-    return settle(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
+    return settle_service(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
 }
 
-static enum op_result op_judge_sick(struct service *service)
+static enum op_result op_judge_unhealthy(struct service *service)
 {
     bool restarts = (service->plan.policy.flags & POLICY_ON_UNHEALTHY) != 0;
 
@@ -538,7 +538,7 @@ static enum op_result op_judge_sick(struct service *service)
         return OP_NEXT;
     service->restart_cause = RESTART_UNHEALTHY;
     tell_policy(service);
-    return jump(service, &routine_restart);
+    return set_routine(service, &routine_restart);
 }
 
 static enum op_result op_cleaned(struct service *service)
@@ -590,11 +590,11 @@ OWN_ROUTINE(retry,
        op_pre_start, op_keep_restart,
        op_spawn, op_post_start, op_post_restart, op_running, op_up);
 
-ROUTINE(passed,
-       op_passed);
+ROUTINE(healthy,
+       op_healthy);
 
-ROUTINE(sick,
-       op_sick, op_judge_sick);
+ROUTINE(unhealthy,
+       op_unhealthy, op_judge_unhealthy);
 
 ROUTINE(cleanup,
        op_pre_cleanup, op_cleaned);
@@ -631,14 +631,14 @@ static bool run_ops(struct service *service)
     return false;
 }
 
-static void run(struct service *service)
+static void run_routine(struct service *service)
 {
     while (!run_ops(service)) {
         const struct routine *next = find_next(service);
 
         if (!next)
             break;
-        (void)jump(service, next);
+        (void)set_routine(service, next);
     }
     if (service->routine)
         return;
@@ -660,8 +660,8 @@ void routine_begin(struct service *service, const struct routine *routine)
             world_of(service)->ops->cancel_answer(world_of(service), service->index);
         return;
     }
-    (void)jump(service, routine);
-    run(service);
+    (void)set_routine(service, routine);
+    run_routine(service);
 }
 
 void routine_continue(struct service *service)
@@ -670,10 +670,10 @@ void routine_continue(struct service *service)
 
     service->next = NULL;
     if (next)
-        (void)jump(service, next);
+        (void)set_routine(service, next);
     else
         service->at++;
-    run(service);
+    run_routine(service);
 }
 
 static bool is_at(const struct service *service, op_fn *op)
@@ -719,6 +719,6 @@ bool routine_will_wait_for_edges(const struct service *service)
 void routine_settle(struct service *service, enum status status)
 {
     timer_clear(world_of(service)->timers, &service->pause);
-    (void)settle(service, status);
-    run(service);
+    (void)settle_service(service, status);
+    run_routine(service);
 }

@@ -22,15 +22,15 @@
 struct routine;
 struct service;
 
-extern const struct routine routine_start;   /* from inactive to running */
-extern const struct routine routine_rewait;  /* from waiting for an edge again to running */
-extern const struct routine routine_stop;    /* from running to stopped */
-extern const struct routine routine_halt;    /* to stopped, where nothing runs */
-extern const struct routine routine_restart; /* from running to running, through a stop */
-extern const struct routine routine_exit;    /* the process ended by itself: what now? */
-extern const struct routine routine_passed;  /* it has become healthy */
-extern const struct routine routine_sick;    /* it has become unhealthy */
-extern const struct routine routine_cleanup; /* before everything of it is removed */
+extern const struct routine routine_start;     /* from inactive to running */
+extern const struct routine routine_rewait;    /* from waiting for an edge again to running */
+extern const struct routine routine_stop;      /* from running to stopped */
+extern const struct routine routine_halt;      /* to stopped, where nothing runs */
+extern const struct routine routine_restart;   /* from running to running, through a stop */
+extern const struct routine routine_exit;      /* the process ended by itself: what now? */
+extern const struct routine routine_healthy;   /* it has become healthy */
+extern const struct routine routine_unhealthy; /* it has become unhealthy */
+extern const struct routine routine_cleanup;   /* before everything of it is removed */
 
 /* Leave what is going on and begin this. */
 void routine_begin(struct service *service, const struct routine *routine);

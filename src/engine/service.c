@@ -138,7 +138,7 @@ void service_set_answer(struct service *service, const struct err *err)
 
 /* --- the status --------------------------------------------------------------------------- */
 
-static void take_off(struct service *service)
+static void end_observation(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
@@ -202,7 +202,7 @@ void service_enter(struct service *service, enum status status)
         &(struct history_entry){ .from = from, .to = status, .wall = wall, .by = service->by },
         buf_text(&service->cause));
     if (service->up && !status_is_running(status))
-        take_off(service);
+        end_observation(service);
     note_status(service, status, wall);
     event.cause = buf_text(&service->cause);
     event.reason = buf_text(&service->reason);
@@ -239,7 +239,7 @@ struct condition_facts service_facts(const struct service *service)
 
 /* --- asked for ---------------------------------------------------------------------------- */
 
-static void start(struct service *service)
+static void begin_start(struct service *service)
 {
     if (service->routine) { /* cleaning up */
         service->start_due = true;
@@ -251,7 +251,7 @@ static void start(struct service *service)
 }
 
 /* It pauses before a restart: that is now. */
-static void hurry(struct service *service)
+static void end_pause(struct service *service)
 {
     if (!routine_waits_for_pause(service))
         return;
@@ -259,16 +259,16 @@ static void hurry(struct service *service)
     routine_continue(service);
 }
 
-static void start_now(struct service *service)
+static void start_without_pause(struct service *service)
 {
     if (!routine_waits_for_pause(service))
         return;
     service->record.restarts = service->record.restarts_since_healthy = 0;
     service->window_count = 0;
-    hurry(service);
+    end_pause(service);
 }
 
-static void start_later(struct service *service)
+static void start_when_down(struct service *service)
 {
     service->start_due = true;
 }
@@ -281,21 +281,21 @@ static void add_check_words(struct service *service, const struct service *of, c
 
     if (failures == 0)
         return;
-    service_because_also(service, "; %s %s failed %u time%s, at last: ", whose, has, failures,
+    service_because_also(service, "; %s %sfailed %u time%s, last: ", whose, has, failures,
                          failures == 1 ? "" : "s");
     health_print_last(of, &service->cause);
 }
 
 /* Its process, if there is one, runs on until its turn has come. */
-static void stop(struct service *service)
+static void begin_stop(struct service *service)
 {
-    service_because(service, "stop was asked for%s", engine_asker(service->engine));
-    add_check_words(service, service, "its health check", "had");
+    service_because(service, "stop requested%s", engine_asker(service->engine));
+    add_check_words(service, service, "health check", "had ");
     routine_begin(service, &routine_stop);
 }
 
 /* Asked again, perhaps with a signal that does more: SIGKILL waits for no hook either. */
-static void hasten(struct service *service)
+static void speed_up_stop(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
@@ -310,13 +310,13 @@ static void hasten(struct service *service)
 }
 
 /* Nothing runs yet, or the old process is going already. */
-static void stop_early(struct service *service)
+static void stop_before_running(struct service *service)
 {
-    service_because(service, "stop was asked for%s", engine_asker(service->engine));
+    service_because(service, "stop requested%s", engine_asker(service->engine));
     if (service->going_down) {
         service->leaving = true;
         service_enter(service, STATUS_STOPPING);
-        hasten(service);
+        speed_up_stop(service);
     } else if (service->alive) {
         routine_begin(service, &routine_stop);
     } else if (service->hook.active || service->asking) {
@@ -328,9 +328,9 @@ static void stop_early(struct service *service)
     }
 }
 
-static void restart(struct service *service)
+static void begin_restart(struct service *service)
 {
-    service_because(service, "restart was asked for%s", engine_asker(service->engine));
+    service_because(service, "restart requested%s", engine_asker(service->engine));
     service->restart_cause = RESTART_MANUAL;
     routine_begin(service, &routine_restart);
 }
@@ -341,7 +341,7 @@ static void restart_for_files(struct service *service)
     routine_begin(service, &routine_restart);
 }
 
-static void clean(struct service *service)
+static void begin_cleanup(struct service *service)
 {
     service->clean_due = false;
     routine_begin(service, &routine_cleanup);
@@ -357,7 +357,7 @@ static bool is_blocked(const struct service *service)
     return false;
 }
 
-static void take_turn(struct service *service)
+static void continue_turn(struct service *service)
 {
     if (routine_waits_for_turn(service) && !is_blocked(service))
         routine_continue(service);
@@ -379,13 +379,13 @@ static void judge_edges(struct service *service)
         service_because_of(service, service_latest(target), "%s", buf_text(&service->reason));
         buf_printf(&whose, "the health check of %s", target->config->name);
         if (result == EDGE_RESULT_LATE)
-            add_check_words(service, target, buf_text(&whose), "has");
+            add_check_words(service, target, buf_text(&whose), "");
         routine_settle(service, result == EDGE_RESULT_SKIP ? STATUS_SKIPPED : STATUS_FAILED);
     }
 }
 
 /* The edge has been marked as one to wait for; its timeout runs from now. */
-static void wait_again(struct service *service)
+static void restart_edge_timeouts(struct service *service)
 {
     edge_begin(service);
 }
@@ -412,7 +412,7 @@ static void follow_restart_early(struct service *service)
 /* --- the process ------------------------------------------------------------------------------ */
 
 /* It ended by itself, and what it left behind goes too. */
-static void sweep(struct service *service)
+static void kill_leftovers(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
@@ -420,13 +420,13 @@ static void sweep(struct service *service)
 }
 
 /* In a stop, what is left may use the rest of the grace. */
-static void sweep_unless_leaving(struct service *service)
+static void kill_leftovers_unless_leaving(struct service *service)
 {
     if (!service->going_down)
-        sweep(service);
+        kill_leftovers(service);
 }
 
-static void emptied(struct service *service)
+static void handle_empty_tree(struct service *service)
 {
     if (routine_waits_for_end(service)) {
         timer_clear(engine_world(service->engine)->timers, &service->grace);
@@ -436,11 +436,11 @@ static void emptied(struct service *service)
     }
 }
 
-static void force(struct service *service)
+static void kill_after_grace(struct service *service)
 {
     struct world *world = engine_world(service->engine);
 
-    service_because_also(service, "; it did not end within its grace period");
+    service_because_also(service, "; still running after its grace period");
     world->ops->kill(world, service->index);
 }
 
@@ -449,19 +449,19 @@ static void force(struct service *service)
 
 static void become_healthy(struct service *service)
 {
-    service_because(service, "its health check passed");
+    service_because(service, "health check passed");
     service->record.was_healthy = true;
     service_enter(service, STATUS_HEALTHY);
-    routine_begin(service, &routine_passed);
+    routine_begin(service, &routine_healthy);
 }
 
 static void become_unhealthy(struct service *service)
 {
-    service_because(service, "its health check failed %u time%s in a row, at last: ",
+    service_because(service, "health check failed %u time%s in a row, last: ",
                     service->record.check_failures, service->record.check_failures == 1 ? "" : "s");
     health_print_last(service, &service->cause);
     service_enter(service, STATUS_UNHEALTHY);
-    routine_begin(service, &routine_sick);
+    routine_begin(service, &routine_unhealthy);
 }
 
 /* --- the table ----------------------------------------------------------------------------------
@@ -471,12 +471,12 @@ static void become_unhealthy(struct service *service)
  * service only. */
 /* clang-format off */
 #define INACTIVE                                                                                   \
-    { [EV_START] = start,                [EV_CLEAN] = clean,                                       \
+    { [EV_START] = begin_start,                [EV_CLEAN] = begin_cleanup,                                       \
       [EV_HOOK_DONE] = routine_continue }
 #define RUNNING                                                                                    \
-      [EV_STOP] = stop,                  [EV_RESTART] = restart,                                   \
+      [EV_STOP] = begin_stop,                  [EV_RESTART] = begin_restart,                                   \
       [EV_DEP_RESTART] = follow_restart, [EV_FILES] = restart_for_files,                           \
-      [EV_EXITED] = sweep,               [EV_EMPTY] = emptied,                                     \
+      [EV_EXITED] = kill_leftovers,               [EV_EMPTY] = handle_empty_tree,                                     \
       [EV_HOOK_DONE] = routine_continue
 
 static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
@@ -487,15 +487,15 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
     [STATUS_SKIPPED] = INACTIVE,
 
     [STATUS_WAITING] = {
-        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
-        [EV_DEP_RESTART] = wait_again,           [EV_EDGE_LATE]  = judge_edges },
+        [EV_STOP]        = stop_before_running,           [EV_EDGE]       = judge_edges,
+        [EV_DEP_RESTART] = restart_edge_timeouts,           [EV_EDGE_LATE]  = judge_edges },
 
     [STATUS_STARTING] = {
-        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
-        [EV_STOP]        = stop_early,           [EV_EDGE]       = judge_edges,
+        [EV_START]       = start_without_pause,            [EV_RESTART]    = end_pause,
+        [EV_STOP]        = stop_before_running,           [EV_EDGE]       = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_EDGE_LATE]  = judge_edges,
         [EV_HOOK_DONE]   = routine_continue,     [EV_PAUSE_OVER] = routine_continue,
-        [EV_EXITED]      = sweep,                [EV_EMPTY]      = emptied,
+        [EV_EXITED]      = kill_leftovers,                [EV_EMPTY]      = handle_empty_tree,
         [EV_ANSWER]      = routine_continue },
 
     [STATUS_RUNNING]   = { RUNNING, [EV_HEALTHY] = become_healthy, [EV_UNHEALTHY] = become_unhealthy },
@@ -503,18 +503,18 @@ static action_fn *const actions[STATUSES][SERVICE_EVENTS] = {
     [STATUS_UNHEALTHY] = { RUNNING, [EV_HEALTHY] = become_healthy },
 
     [STATUS_STOPPING] = {
-        [EV_START]       = start_later,          [EV_STOP]       = hasten,
-        [EV_TURN]        = take_turn,            [EV_HOOK_DONE]  = routine_continue,
-        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force,
+        [EV_START]       = start_when_down,          [EV_STOP]       = speed_up_stop,
+        [EV_TURN]        = continue_turn,            [EV_HOOK_DONE]  = routine_continue,
+        [EV_EMPTY]       = handle_empty_tree,              [EV_GRACE_OVER] = kill_after_grace,
         [EV_ANSWER]      = routine_continue },
 
     [STATUS_RESTARTING] = {
-        [EV_START]       = start_now,            [EV_RESTART]    = hurry,
-        [EV_STOP]        = stop_early,           [EV_TURN]       = take_turn,
+        [EV_START]       = start_without_pause,            [EV_RESTART]    = end_pause,
+        [EV_STOP]        = stop_before_running,           [EV_TURN]       = continue_turn,
         [EV_EDGE]        = judge_edges,          [EV_EDGE_LATE]  = judge_edges,
         [EV_DEP_RESTART] = follow_restart_early, [EV_PAUSE_OVER] = routine_continue,
-        [EV_HOOK_DONE]   = routine_continue,     [EV_EXITED]     = sweep_unless_leaving,
-        [EV_EMPTY]       = emptied,              [EV_GRACE_OVER] = force,
+        [EV_HOOK_DONE]   = routine_continue,     [EV_EXITED]     = kill_leftovers_unless_leaving,
+        [EV_EMPTY]       = handle_empty_tree,              [EV_GRACE_OVER] = kill_after_grace,
         [EV_ANSWER]      = routine_continue },
 };
 /* clang-format on */

@@ -38,7 +38,7 @@ static void print_turn(const struct service *service, struct buf *out)
 {
     const char *comma = "";
 
-    buf_add_text(out, "waits for its dependents to go down first: ");
+    buf_add_text(out, "waiting for dependents to stop first: ");
     for (size_t i = 0; i < service->dependent_count; i++) {
         const struct service *dependent = service->dependents[i]->owner;
 
@@ -57,8 +57,7 @@ static void print_health(const struct service *service, struct buf *out)
         buf_add_text(out, "no health check has passed yet");
         return;
     }
-    buf_printf(out, "its health check has failed %u time%s, at last: ", failures,
-               failures == 1 ? "" : "s");
+    buf_printf(out, "health check failed %u time%s, last: ", failures, failures == 1 ? "" : "s");
     health_print_last(service, out);
 }
 
@@ -67,16 +66,16 @@ static struct value doing_value(struct arena *arena, const struct service *servi
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
 
     if (service->hook.active)
-        buf_printf(&out, "runs its hook %s, step %zu", hook_phase_name(service->hook.phase),
+        buf_printf(&out, "running hook %s, step %zu", hook_phase_name(service->hook.phase),
                    service->hook.step + 1);
     else if (service->asking)
-        buf_add_text(&out, "evaluates its expressions");
+        buf_add_text(&out, "evaluating expressions");
     else if (routine_waits_for_pause(service))
-        buf_add_text(&out, "pauses before the next start");
+        buf_add_text(&out, "pausing before the next start");
     else if (routine_waits_for_turn(service))
         print_turn(service, &out);
     else if (routine_waits_for_end(service))
-        buf_add_text(&out, "waits for its process to end");
+        buf_add_text(&out, "waiting for its process to end");
     else if (service_status(service) == STATUS_RUNNING && service->plan.check.given)
         print_health(service, &out);
     return text_or_null(arena, &out);
@@ -254,13 +253,13 @@ static void print_wait(const struct value *edge, size_t depth, struct buf *out)
     const struct value *left = value_get(edge, "timeout_left");
 
     buf_fill(out, ' ', INDENT * depth);
-    buf_printf(out, "waits for %s (%s), which is %s", or_unknown(value_get_text(edge, "service")),
+    buf_printf(out, "waiting for %s (%s), which is %s", or_unknown(value_get_text(edge, "service")),
                condition ? condition : "to be up again",
                or_unknown(value_get_text(edge, "status")));
     if (doing)
         buf_printf(out, ": %s", doing);
     if (left && value_is(left, VALUE_INT))
-        buf_printf(out, " (%lld s are left)", (long long)left->i);
+        buf_printf(out, " (%lld s left)", (long long)left->i);
     buf_add_char(out, '\n');
 }
 
@@ -289,7 +288,7 @@ static void print_chain(const struct value *entry, struct buf *out)
                        or_unknown(value_get_text(link, "from")),
                        or_unknown(value_get_text(link, "to")), cause);
         else
-            buf_printf(out, "%s: so much has happened since that this is forgotten\n",
+            buf_printf(out, "%s: no longer in its history\n",
                        or_unknown(value_get_text(link, "service")));
     }
 }
@@ -317,7 +316,7 @@ void why_print(const struct value *why, struct buf *out)
         buf_printf(out, "  %s\n", value_get_text(why, "doing"));
     print_waits(why, 1, out);
     if (value_get_int(why, "levels", 0) > 1)
-        buf_printf(out, "  waits through %lld levels\n",
+        buf_printf(out, "  waiting through %lld levels\n",
                    (long long)value_get_int(why, "levels", 0));
     for (size_t i = 0; i < history->count; i++) {
         const struct value *entry = &history->items[i];

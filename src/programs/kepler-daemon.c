@@ -18,7 +18,7 @@
 static const char usage[] =
     "usage: kepler-daemon [--help] [--version]\n"
     "\n"
-    "Looks after services; 'kepler' tells it which. Runs in the foreground and logs to\n"
+    "Runs services as 'kepler' commands it to. Stays in the foreground and logs to\n"
     "standard error. As root it serves the machine: root, and members of the group\n"
     "'" DAEMON_GROUP "', each with configs of their own. As any other user it serves that user.\n"
     "\n"
@@ -27,7 +27,7 @@ static const char usage[] =
     "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
     "  KEPLER_CGROUPS       'no': do without control groups where they could be used\n"
-    "  KEPLER_LOG           error, warning, info (default) or debug, which tells every request\n"
+    "  KEPLER_LOG           error, warning, info (default) or debug, which adds every request\n"
     "  KEPLER_COLOR         true or false: colour in the log; else only on a terminal\n"
     "\n"
     "SIGTERM and SIGINT stop all services, dependents first, and end the daemon; a second\n"

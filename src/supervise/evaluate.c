@@ -212,7 +212,7 @@ static int resolve_kind(struct evaluation *ev, struct resolver *resolver, struct
     return -1;
 }
 
-static void resolve(struct evaluation *ev)
+static void run_evaluation(struct evaluation *ev)
 {
     AUTO_ARENA struct arena mistakes = ARENA_INIT;
     struct diags diags = { .arena = &mistakes };
@@ -303,8 +303,8 @@ static void free_evaluation(struct evaluation *ev)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void answer(struct real_service *own, enum kind kind, const struct evaluation *ev,
-                   const struct err *err)
+static void send_answer(struct real_service *own, enum kind kind, const struct evaluation *ev,
+                        const struct err *err)
 {
     const struct world_events *events = &own->real->world.events;
     struct world_step step = { 0 };
@@ -341,15 +341,15 @@ static void on_resolved(struct chore *chore)
     if (!ev->dropped) {
         own->evaluation = NULL;
         keep_result(ev);
-        answer(own, ev->kind, ev, ev->result < 0 ? &ev->err : NULL);
+        send_answer(own, ev->kind, ev, ev->result < 0 ? &ev->err : NULL);
     }
     free_evaluation(ev);
     begin_first(real);
 }
 
-static void work(struct chore *chore)
+static void work_on_evaluation(struct chore *chore)
 {
-    resolve(container_of(chore, struct evaluation, chore));
+    run_evaluation(container_of(chore, struct evaluation, chore));
 }
 
 static void begin_first(struct real_world *real)
@@ -357,7 +357,7 @@ static void begin_first(struct real_world *real)
     if (!real->first || real->first->at_work)
         return;
     real->first->at_work = true;
-    chore_begin(real->options.chores, &real->first->chore, work, on_resolved);
+    chore_begin(real->options.chores, &real->first->chore, work_on_evaluation, on_resolved);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -383,7 +383,7 @@ static bool may_wait(const struct real_service *own, bool computed)
     return own->real->options.chores && (computed || own->evaluations > 0);
 }
 
-static enum world_answer submit(struct evaluation *ev)
+static enum world_answer queue_evaluation(struct evaluation *ev)
 {
     struct real_world *real = ev->own->real;
 
@@ -400,7 +400,7 @@ static enum world_answer submit(struct evaluation *ev)
 /* Here and now; the evaluation is still to be freed. */
 static enum world_answer resolve_now(struct evaluation *ev, struct err *err)
 {
-    resolve(ev);
+    run_evaluation(ev);
     keep_result(ev);
     if (ev->result == 0)
         return WORLD_DONE;
@@ -423,7 +423,7 @@ enum world_answer evaluate_service(struct real_service *own, unsigned flags,
         ev->shared->users++;
     }
     if (may_wait(own, own->computed))
-        return submit(ev);
+        return queue_evaluation(ev);
     result = resolve_now(ev, err);
     *plan = ev->plan;
     free_evaluation(ev);
@@ -445,7 +445,7 @@ enum world_answer evaluate_step(struct real_service *own, enum hook_phase phase,
     ev->context.had_failure = failed;
     if (may_wait(own, is_computed(config->condition) || has_expressions(&config->program) ||
                           (!own->launched && own->computed)))
-        return submit(ev);
+        return queue_evaluation(ev);
     result = resolve_now(ev, err);
     if (result == WORLD_DONE)
         *ret_step = find_step(&ev->step);
@@ -464,7 +464,7 @@ enum world_answer evaluate_outputs(struct real_service *own, struct err *err)
         return WORLD_DONE;
     }
     if (may_wait(own, is_computed(own->config->outputs)))
-        return submit(ev);
+        return queue_evaluation(ev);
     result = resolve_now(ev, err);
     free_evaluation(ev);
     return result;
@@ -478,7 +478,7 @@ static void on_canceled(struct timer *timer)
     struct err err;
 
     (void)err_set(&err, ERR_CANCELED, "canceled");
-    answer(own, (enum kind)own->canceled_kind, NULL, &err);
+    send_answer(own, (enum kind)own->canceled_kind, NULL, &err);
 }
 
 static void remove_waiting(struct real_world *real, struct evaluation *ev)

@@ -44,7 +44,7 @@ static void on_window_over(struct timer *timer)
     watch->fn(watch, watch->path);
 }
 
-static void hit(struct filewatch *watch, const char *path)
+static void note_change(struct filewatch *watch, const char *path)
 {
     if (timer_is_set(&watch->timer))
         return;
@@ -56,7 +56,7 @@ static void hit(struct filewatch *watch, const char *path)
 static void try_path(struct filewatch *watch, const char *path)
 {
     if (pathglob_match(&watch->globs, str_from(path)))
-        hit(watch, path);
+        note_change(watch, path);
 }
 
 /* --- folders --------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void drop_folder(struct filewatch_hub *hub, struct filewatch_folder *fold
 }
 
 /* A folder that a watch has already may have moved: the path is set anew. */
-static void want(struct filewatch_folder *folder, struct filewatch *watch, const char *path)
+static void attach_watch(struct filewatch_folder *folder, struct filewatch *watch, const char *path)
 {
     struct wanted one = { watch, mem_strdup(path) };
 
@@ -112,7 +112,7 @@ static bool is_below(const char *path, const char *top)
 }
 
 /* The watch no longer wants what is below `top`; NULL: anything. */
-static void forget(struct filewatch_hub *hub, const struct filewatch *watch, const char *top)
+static void detach_watch(struct filewatch_hub *hub, const struct filewatch *watch, const char *top)
 {
     MAP_EACH (&hub->folders, entry) {
         struct filewatch_folder *folder = entry->value;
@@ -151,7 +151,7 @@ static int add_folder(struct filewatch *watch, const char *path, struct err *err
         folder->wd = wd;
         (void)map_set(&hub->folders, key_of(&folder->wd), folder);
     }
-    want(folder, watch, path);
+    attach_watch(folder, watch, path);
     return 0;
 }
 
@@ -331,7 +331,7 @@ static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
         return; /* of files it is how people say 'changed' without writing: touch */
     /* one that was moved away keeps its watches: take them off, with those below it */
     if (is_folder && (mask & (IN_MOVED_FROM | IN_DELETE)))
-        forget(watch->hub, watch, path);
+        detach_watch(watch->hub, watch, path);
     try_path(watch, path);
     if (is_folder && (mask & (IN_CREATE | IN_MOVED_TO)))
         add_new(watch, path);
@@ -339,7 +339,7 @@ static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
 
 /* The list of those who want the folder may change meanwhile, and the folder go: a copy is
  * walked. */
-static void tell(struct filewatch_folder *folder, const struct inotify_event *event)
+static void tell_watches(struct filewatch_folder *folder, const struct inotify_event *event)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     size_t count = folder->wanted.n;
@@ -364,11 +364,11 @@ static void look_at_all(struct filewatch_hub *hub)
             struct err ignored;
 
             (void)add_root(*watch, *root, false, &ignored);
-            hit(*watch, *root);
+            note_change(*watch, *root);
         }
 }
 
-static void handle(struct filewatch_hub *hub, const struct inotify_event *event)
+static void handle_event(struct filewatch_hub *hub, const struct inotify_event *event)
 {
     struct filewatch_folder *folder = find_folder(hub, event->wd);
 
@@ -377,7 +377,7 @@ static void handle(struct filewatch_hub *hub, const struct inotify_event *event)
     else if (folder && event->mask & IN_IGNORED)
         drop_folder(hub, folder, false);
     else if (folder && event->len > 0)
-        tell(folder, event);
+        tell_watches(folder, event);
 }
 
 static void on_events(struct watch *file, uint32_t events)
@@ -390,7 +390,7 @@ static void on_events(struct watch *file, uint32_t events)
     for (ssize_t at = 0; at < n;) {
         const struct inotify_event *event = (const void *)(bytes + at);
 
-        handle(hub, event);
+        handle_event(hub, event);
         at += (ssize_t)(sizeof(*event) + event->len);
     }
 }
@@ -460,7 +460,7 @@ void filewatch_stop(struct filewatch *watch)
     if (!hub)
         return;
     drop_todo(watch);
-    forget(hub, watch, NULL);
+    detach_watch(hub, watch, NULL);
     for (size_t i = hub->watches.n; i-- > 0;)
         if (hub->watches.p[i] == watch)
             hub->watches.p[i] = hub->watches.p[--hub->watches.n];

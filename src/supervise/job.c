@@ -31,7 +31,7 @@ void job_waiter_leave(struct job_waiter *waiter)
 
 /* --- streams ---------------------------------------------------------------------------- */
 
-static void pass(void *self, struct str bytes)
+static void pass_to_sink(void *self, struct str bytes)
 {
     struct job_pipe *pipe = self;
     const struct job_sink *sink = pipe->job->sink;
@@ -55,7 +55,7 @@ static void end_pipe(struct job_pipe *pipe)
     watch_stop(&pipe->watch);
     fd_close(&pipe->fd);
     if (is_captured(pipe))
-        output_end(&pipe->job->output, pass, pipe);
+        output_end(&pipe->job->output, pass_to_sink, pipe);
     sink->add(sink->self, pipe->job->tag, pipe->stream, (struct str){ NULL, 0 });
 }
 
@@ -74,9 +74,9 @@ static bool read_pipe(struct job_pipe *pipe)
         return false;
     }
     if (is_captured(pipe))
-        output_feed(&pipe->job->output, str_bytes(bytes, (size_t)n), pass, pipe);
+        output_feed(&pipe->job->output, str_bytes(bytes, (size_t)n), pass_to_sink, pipe);
     else
-        pass(pipe, str_bytes(bytes, (size_t)n));
+        pass_to_sink(pipe, str_bytes(bytes, (size_t)n));
     return true;
 }
 

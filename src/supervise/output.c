@@ -19,7 +19,7 @@ static bool is_text(struct str text)
     return utf8_is_valid(text) && !memchr(text.p, '\0', text.n);
 }
 
-static void set(struct output *output, struct str key, struct str text)
+static void set_output(struct output *output, struct str key, struct str text)
 {
     struct value name = value_str(arena_str(&output->arena, key));
     struct value value = value_str(arena_str(&output->arena, text));
@@ -28,7 +28,7 @@ static void set(struct output *output, struct str key, struct str text)
 }
 
 /* A key that is said again counts again: a process that repeats itself meets the limit too. */
-static void take(struct output *output, struct str line)
+static void take_output_line(struct output *output, struct str line)
 {
     struct str value = str_from_offset(line, marker.n), key = str_cut(&value, '=');
 
@@ -43,10 +43,10 @@ static void take(struct output *output, struct str line)
         return;
     }
     output->size += key.n + value.n;
-    set(output, key, value);
+    set_output(output, key, value);
 }
 
-static struct str without_return(struct str line)
+static struct str trim_return(struct str line)
 {
     return line.n > 0 && line.p[line.n - 1] == '\r' ? str_slice(line, 0, line.n - 1) : line;
 }
@@ -66,7 +66,7 @@ static void finish_line(struct output *output, output_fn *pass, void *self)
     if (str_starts(line, marker)) {
         output->dropped = output->dropped || output->line.full;
         if (!output->line.full)
-            take(output, without_return(line));
+            take_output_line(output, trim_return(line));
     } else if (line.n > 0) {
         pass(self, line);
     }

@@ -35,8 +35,8 @@ int output_store_put_step(const char *folder, const char *service, enum hook_pha
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (step[0] == '.' || strchr(step, '/'))
-        return err_set(err, ERR_INVALID, "keep outputs of step '%s': its name is no file name",
-                       step);
+        return err_set(err, ERR_INVALID,
+                       "keep outputs of step '%s': its name is not a valid file name", step);
     return put(arena_printf(&arena, "%s/%s/hooks/%s/%s" SUFFIX, folder, service,
                             hook_phase_name(phase), step),
                values, err);

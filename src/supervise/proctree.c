@@ -56,7 +56,7 @@ static void know(struct proctree *tree, const pid_t *pid)
     (void)map_set(&tree->home->known, key_of(pid), tree);
 }
 
-static void forget(struct proctree *tree, pid_t *pid)
+static void forget_pid(struct proctree *tree, pid_t *pid)
 {
     struct map *known = &tree->home->known;
 
@@ -79,7 +79,7 @@ static int send_to(int pidfd, int signo)
 
 static void free_member(struct proctree_member *member)
 {
-    forget(member->tree, &member->pid);
+    forget_pid(member->tree, &member->pid);
     watch_stop(&member->watch);
     fd_close(&member->pidfd);
     free(member);
@@ -97,7 +97,7 @@ static void drop_member(struct proctree_member *member)
     free_member(member);
 }
 
-static void look(struct proctree *tree);
+static void check_tree_end(struct proctree *tree);
 
 static void on_member(struct watch *watch, uint32_t events)
 {
@@ -110,7 +110,7 @@ static void on_member(struct watch *watch, uint32_t events)
     (void)events;
     (void)process_reap(member->pidfd, &ended, &status, &ignored);
     drop_member(member);
-    look(tree);
+    check_tree_end(tree);
 }
 
 static void add_member(struct proctree *tree, pid_t pid)
@@ -205,7 +205,7 @@ static void drop_group(struct proctree *tree)
 
 /* Is it over? The last thing that is done with a tree: the callback may start it again, in the same
  * group. One that rests has none, and no open file. */
-static void look(struct proctree *tree)
+static void check_tree_end(struct proctree *tree)
 {
     if (!tree->busy || !is_empty(tree))
         return;
@@ -227,7 +227,7 @@ static void on_cgroup(struct watch *watch, uint32_t events)
     (void)events;
     /* Reading takes the event, also while the main process lives; else it would come for ever. */
     (void)cgroup_is_populated(&tree->cgroup, &populated, &ignored);
-    look(tree);
+    check_tree_end(tree);
 }
 
 static void on_main(struct watch *watch, uint32_t events)
@@ -244,9 +244,9 @@ static void on_main(struct watch *watch, uint32_t events)
     fd_close(&tree->process.pidfd);
     tree->exited = true;
     tree->process.pid = 0;
-    forget(tree, &tree->known);
+    forget_pid(tree, &tree->known);
     tree->on_exited(tree, status);
-    look(tree);
+    check_tree_end(tree);
 }
 
 /* --- strays ---------------------------------------------------------------------------------- */
@@ -370,7 +370,7 @@ int proctree_start(struct proctree *tree, const char *name, struct process_spec 
     (void)process_wait(&tree->process, INT64_MAX, &(struct process_status){ 0 },
                        &(struct err){ 0 });
     process_done(&tree->process);
-    forget(tree, &tree->known);
+    forget_pid(tree, &tree->known);
     drop_group(tree);
     tree->busy = false;
     return -1;
@@ -448,7 +448,7 @@ void proctree_done(struct proctree *tree)
     VEC_EACH (&tree->members, member)
         free_member(*member);
     vec_done(&tree->members);
-    forget(tree, &tree->known);
+    forget_pid(tree, &tree->known);
     tree->busy = false;
     process_done(&tree->process);
     drop_group(tree);

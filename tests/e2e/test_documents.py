@@ -29,7 +29,7 @@ def alike(text):
     text = re.sub(r"\b[\d.]+ (ns|us|ms|s)\b", "TIME", text)
     text = re.sub(r"\bpid \d+|(?<=s)  +\d+$", "PID", text, flags=re.M)
     text = re.sub(r"\bUp \d+s", "Up TIME", text)
-    text = text.replace(f"asked for by {getpass.getuser()}", "asked for by root")
+    text = text.replace(f"requested by {getpass.getuser()}", "requested by root")
     return re.sub(r"(?<=\S)  +", "  ", text).strip()
 
 

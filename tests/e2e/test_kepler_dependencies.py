@@ -301,7 +301,7 @@ def test_no_deps_ends_the_wait_of_a_service_that_was_started_before(home):
     assert home.start("web", "--no-deps").stdout == "Started 1 service\n"
     first = home.wait_for("web", "running")["pid"]
     home.run("restart", "db")
-    wait_until(lambda: "waits for db" in home.run("why", "web").stdout, "web is down and waits")
+    wait_until(lambda: "waiting for db" in home.run("why", "web").stdout, "web is down and waits")
     assert home.start("web", "--no-deps").stdout == "Started 1 service\n"
     assert home.wait_for("web", "running")["pid"] != first
 

@@ -381,7 +381,7 @@ def test_sigkill_waits_neither_for_hooks_nor_for_the_grace_of_a_restart(home):
     home.run("stop", "-s", "KILL")
     assert home.services()["a"]["signal"] == home.services()["b"]["signal"] == signal.SIGKILL
     assert (stop.communicate(timeout=PATIENCE), stop.returncode) == (("", ""), 0)
-    assert restart.communicate(timeout=PATIENCE)[1] == "Error: service 'b' did not come up again: it was stopped meanwhile\n"
+    assert restart.communicate(timeout=PATIENCE)[1] == "Error: service 'b' did not come up again: it was stopped during the restart\n"
     assert restart.returncode == 1
 
 
@@ -390,7 +390,7 @@ def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
     start = home.begin("start", "-d", "a")
     home.wait_for("a", "starting")
     home.run("stop")
-    assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Error: service 'a' was stopped meanwhile\n")
+    assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Error: service 'a' was stopped while it was starting\n")
 
 
 def test_a_named_stop_leaves_the_others_and_unknown_names_are_told(home):
@@ -634,7 +634,7 @@ def test_a_start_limit_ends_a_crash_loop_visibly_and_a_start_begins_anew(home):
     home.start()
     home.wait_for("a", "failed")
     assert re.fullmatch(r"Failed \d+s ago \(start limit reached: restarted 3 times within 60 s, last because "
-                        r"its process ended: exit status 1\)", home.ps()["a"][0])
+                        r"process ended: exit status 1\)", home.ps()["a"][0])
     assert len(home.read("runs").split()) == 4
     home.start()
     wait_until(lambda: len(home.read("runs").split()) == 8, "four more")

@@ -567,7 +567,7 @@ def test_following_ends_when_the_daemon_does_after_the_last_words(home):
     home.stop_daemon()
     rest, complaint = command.communicate(timeout=PATIENCE)
     assert "bye\n" in rest
-    assert command.returncode == 1 and "the daemon went away" in complaint
+    assert command.returncode == 1 and "lost the connection to the daemon" in complaint
 
 
 def test_the_beginning_of_a_line_is_seen_before_its_end_comes(home):

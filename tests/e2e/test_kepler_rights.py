@@ -326,7 +326,7 @@ def test_a_config_belongs_to_who_loaded_it_and_to_root(home):
     assert home.status("web", file=file) == "running"
     home.run("restart", file=file)
     why = home.run("why", "web", file=file, user="alice").stdout
-    assert "start was asked for by alice\n" in why and "restart was asked for by root\n" in why
+    assert "start requested by alice\n" in why and "restart requested by root\n" in why
     assert facts_of(home, home.wait_for("web", "running", file=file)["pid"])["Uid"].split()[0] == "4501"
 
 

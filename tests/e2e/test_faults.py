@@ -206,6 +206,22 @@ def check_truth(world, result, fault):
     assert lies == [], f"{fault}: reported as done, and is not"
 
 
+def test_every_folder_in_which_a_name_changed_is_synced_before_the_run_ends(world, known):
+    """New files, folders and links, and what was removed: done means on disk, name and content."""
+    changes = ("renameat", "renameat2", "mkdirat", "symlinkat", "linkat", "unlinkat")
+    _, _, calls = known
+    root = str(world.root)
+    synced_later = set()
+    for name, path in reversed(calls):
+        path = path.rstrip("/")
+        if name in ("fsync", "fdatasync", "syncfs"):
+            synced_later.add(path if name != "syncfs" else "*")
+        elif name in changes and path.startswith(root):
+            folder = os.path.dirname(path)
+            gone = any(is_draft(part) for part in (os.path.relpath(path, root),)) and name == "unlinkat"
+            assert gone or folder in synced_later or "*" in synced_later or not os.path.isdir(folder), f"{name} {path} is not synced"
+
+
 def numbers(calls, salt):
     every = list(range(1, len(calls) + 1))
     return every if ALL else sorted(random.Random(f"{SEED}/{salt}").sample(every, min(SAMPLE, len(every))))

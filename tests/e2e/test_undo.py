@@ -1,0 +1,80 @@
+"""Undo data that a bad disk has damaged: what cannot be reverted is told, and never counts as reverted."""
+import glob
+import os
+import random
+import shutil
+
+import pytest
+
+from test_states import Machine
+
+ROUNDS = int(os.environ.get("UNDO_ROUNDS", "25"))
+
+TREE = "".join(f"""
+f{i}:
+  file.managed:
+    - name: ROOT/f{i}
+    - contents: new {i}
+    - mode: '0600'
+""" for i in range(6))
+
+
+@pytest.fixture
+def applied(tmp_path):
+    machine = Machine(tmp_path)
+    for i in range(6):
+        (machine.root / f"f{i}").write_text(f"old {i}\n" * 400)
+    machine.state("web", TREE)
+    machine.run("state.apply", "web", status=0)
+    shutil.copytree(tmp_path / "data", tmp_path / "saved-data")
+    shutil.copytree(machine.root, tmp_path / "saved-root")
+    return machine
+
+
+def put_back(machine):
+    for name, target in (("saved-data", machine.folder / "data"), ("saved-root", machine.root)):
+        shutil.rmtree(target)
+        shutil.copytree(machine.folder / name, target)
+
+
+def restored(machine):
+    return [i for i in range(6) if machine.read(f"f{i}") == f"old {i}\n" * 400]
+
+
+def damage(path, chance):
+    """One flipped bit, or a cut."""
+    data = bytearray(open(path, "rb").read())
+    if chance.random() < 0.3:
+        data = data[:chance.randrange(len(data))]
+    else:
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def test_a_damaged_journal_is_told_and_never_a_success_unless_everything_came_back(applied):
+    chance = random.Random(1)
+    told = 0
+    for number in range(ROUNDS):
+        put_back(applied)
+        damage(glob.glob(str(applied.folder / "data/undo/*/journal"))[0], chance)
+        result = applied.run("state.revert", "web")
+        if result.returncode == 0:
+            assert restored(applied) == list(range(6)), f"round {number}: {result.stdout}{result.stderr}"
+        else:
+            told += 1
+            assert "damage" in result.stdout + result.stderr, f"round {number}: {result.stdout}{result.stderr}"
+    assert told > ROUNDS / 3
+
+
+def test_a_damaged_run_stays_and_can_be_reverted_again(applied):
+    journal = glob.glob(str(applied.folder / "data/undo/*/journal"))[0]
+    data = bytearray(open(journal, "rb").read())
+    data[len(data) // 2] ^= 1
+    with open(journal, "wb") as file:
+        file.write(data)
+    assert applied.run("state.revert", "web").returncode != 0
+    before = restored(applied)
+    assert 0 < len(before) < 6  # the rest came back
+    assert applied.run("state.revert", "web").returncode != 0  # nothing is forgotten
+    assert restored(applied) == before

@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/base32.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "bus/claims.h"
-#include "data/json.h"
 #include "nats/nkey.h"
+#include "enroll/signing.h"
 #include "test.h"
 
 #define NOW      (INT64_C(1800000000) * NUMBER_NS_PER_S)
@@ -32,23 +31,6 @@ struct desk {
     struct admission_moment moment;
     struct admission_stored stored; /* challenge, index, record; revisions 11, 12, 13 */
 };
-
-static void make_key(enum nats_nkey_kind kind, unsigned char fill, struct nats_nkey *key)
-{
-    unsigned char seed[ED25519_SEED_SIZE];
-
-    memset(seed, fill, sizeof(seed));
-    nats_nkey_make(kind, seed, key);
-}
-
-static const char *curve_key(struct arena *arena)
-{
-    AUTO_BUF struct buf text = BUF_INIT(64);
-    unsigned char bytes[35] = { 23 << 3, 1, 2, 3 };
-
-    base32_encode(str_bytes(bytes, sizeof(bytes)), &text);
-    return buf_copy(&text, arena).p;
-}
 
 static void desk_begin(struct desk *desk)
 {
@@ -101,24 +83,13 @@ static void get_nonce(struct desk *desk, const char *public_key)
     apply(desk, &answer);
 }
 
-static const char *sign(struct desk *desk, const struct nats_nkey *key, struct str text,
-                        enum base64_form form)
-{
-    AUTO_BUF struct buf out = BUF_INIT(256);
-    unsigned char signature[ED25519_SIGNATURE_SIZE];
-
-    nats_nkey_sign(key, text, signature);
-    base64_encode(str_bytes(signature, sizeof(signature)), form, &out);
-    return buf_copy(&out, &desk->arena).p;
-}
-
 static const char *sign_challenge(struct desk *desk, const struct nats_nkey *key, struct str more)
 {
     AUTO_BUF struct buf text = BUF_INIT(4096);
 
     buf_add(&text, desk->moment.bytes, sizeof(desk->moment.bytes));
     buf_add_str(&text, more);
-    return sign(desk, key, buf_view(&text), BASE64_STANDARD);
+    return sign_text(&desk->arena, key, buf_view(&text), BASE64_STANDARD);
 }
 
 static const char *bind_pin(struct desk *desk, const struct nats_nkey *key, const char *pin)
@@ -626,7 +597,7 @@ static const char *authorize(struct desk *desk, const struct nats_nkey *key, con
 {
     return arena_printf(&desk->arena, "Nkey %s:%s",
                         key == &desk->mine ? desk->mine_public : desk->other_public,
-                        sign(desk, key, str_from(id), BASE64_URL));
+                        sign_text(&desk->arena, key, str_from(id), BASE64_URL));
 }
 
 TEST(credentials_depend_on_the_state)
@@ -670,7 +641,7 @@ TEST(credentials_are_for_the_holder_of_the_key)
     bad[3] = authorize(&desk, &desk.other, "enr-" FIRST);
     bad[4] = authorize(&desk, &desk.mine, "enr-" SECOND);
     bad[5] = arena_printf(&desk.arena, "Nkey %s:%s", desk.mine_public,
-                          sign(&desk, &desk.other, STR("enr-" FIRST), BASE64_URL));
+                          sign_text(&desk.arena, &desk.other, STR("enr-" FIRST), BASE64_URL));
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         claim(&desk, bad[i], &answer);
         CHECK_INT(answer.status, 401);

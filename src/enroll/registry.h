@@ -1,0 +1,41 @@
+/*
+ * registry - enrollment on the buckets of the fleet: reads what enroll/admission.h asks for, and
+ * writes what it decides, each change only if nobody else was faster.
+ *
+ *     struct registry registry = { .js = js, .policy = { .ca_pin = pin, .account = &key } };
+ *     registry_submit(&registry, body, "10.0.0.1", on_answer, self);
+ *
+ * Every call calls back exactly once with an answer; when the buckets cannot be reached or the
+ * connection is freed, that is ADMISSION_BROKEN. Any number of masters may do this at once.
+ *
+ * Memory: a registry is a value whose texts are borrowed; it must outlive what was begun with it.
+ * Arguments are copied; answers are valid during their callback. Threads: the loop's.
+ */
+#ifndef ENROLL_REGISTRY_H
+#define ENROLL_REGISTRY_H
+
+#include "enroll/admission.h"
+#include "nats/js.h"
+
+struct registry {
+    struct nats_js js;
+    struct admission_policy policy;
+};
+
+typedef void registry_fn(void *self, const struct admission_answer *answer);
+
+void registry_nonce(const struct registry *registry, struct str peel_id, struct str public_key,
+                    registry_fn *fn, void *self);
+void registry_submit(const struct registry *registry, struct str body, const char *remote_addr,
+                     registry_fn *fn, void *self);
+void registry_status(const struct registry *registry, const char *id, registry_fn *fn, void *self);
+void registry_creds(const struct registry *registry, const char *id, struct str authorization,
+                    registry_fn *fn, void *self);
+
+/* `record` is as it is now; `error` is NULL, or says why nothing was decided. */
+typedef void registry_decided_fn(void *self, const struct enrollment *record, const char *error);
+/* `request->id` is that of an enrollment, or the id of a peel: then its current enrollment. */
+void registry_decide(const struct registry *registry, enum admission_decision decision,
+                     const struct enrollment_request *request, registry_decided_fn *fn, void *self);
+
+#endif

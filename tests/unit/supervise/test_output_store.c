@@ -61,5 +61,5 @@ TEST(a_step_cannot_write_elsewhere)
 
     CHECK(output_store_put_step(test_folder(), "web", HOOK_PRE_START, "../../x", &values, &err) ==
           -1);
-    CHECK_HAS(err.text, "'../../x': its name is no file name");
+    CHECK_HAS(err.text, "'../../x': its name is not a valid file name");
 }

@@ -75,6 +75,6 @@ def test_a_damaged_run_stays_and_can_be_reverted_again(applied):
         file.write(data)
     assert applied.run("state.revert", "web").returncode != 0
     before = restored(applied)
-    assert 0 < len(before) < 6  # the rest came back
+    assert len(before) >= 5  # one state at most is lost with a damaged record
     assert applied.run("state.revert", "web").returncode != 0  # nothing is forgotten
     assert restored(applied) == before

@@ -20,16 +20,16 @@ enum color {
     COLOR_DIM,
 };
 
-/* A terminal that understands escapes: none that calls itself dumb. */
+/* A terminal that understands escapes: not a dumb one. */
 bool color_is_terminal(int fd);
 
-/* What the variable says: true or 1, false or 0. Else, and when its name is NULL: on a terminal,
- * unless NO_COLOR is set. */
+/* The value of the variable: true or 1, false or 0. Otherwise, and when its name is NULL: on a
+ * terminal, unless NO_COLOR is set. */
 bool color_is_wanted(const char *variable, int fd);
-/* For thing number `i` of many that are to be told apart. */
+/* The colour of item `i` of many. */
 enum color color_of_number(size_t i);
 
-/* What a terminal is told: text that begins a colour, and that ends any. */
+/* The escape sequences that begin a colour, and that end any. */
 const char *color_code(enum color color);
 #define COLOR_OFF "\x1b[0m"
 

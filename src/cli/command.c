@@ -111,7 +111,7 @@ static int unknown_command(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown command '%s'", word);
 }
 
-/* An option before any command: one of the program itself was meant. */
+/* An option before any command is one of the program. */
 static int unknown_option(struct cli *cli, const char *word)
 {
     const char *other = cli->program->other_word;
@@ -145,7 +145,7 @@ static int count_operands(struct cli *cli, size_t count)
     const struct str first = first_operand(command);
 
     if (count < (size_t)command->least)
-        return cli_usage(cli, "%.*s is missing", STR_ARG(first));
+        return cli_usage(cli, "missing %.*s", STR_ARG(first));
     if (command->most != COMMAND_MANY && count > (size_t)command->most)
         return cli_usage(cli, "too many operands: expected %s",
                          command->operands[0] ? command->operands : "none");
@@ -186,8 +186,8 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* The command moves before the options of all commands that precede it: behind it they mean the
- * same. False when there are only such options. */
+/* The command moves before the common options that precede it: they mean the same after
+ * it. False when there are only such options. */
 static bool put_command_first(const struct program *program, int argc, char **argv)
 {
     int at = program->globals ? options_skip(program->globals, argc, argv) : 0;
@@ -204,7 +204,7 @@ static bool put_command_first(const struct program *program, int argc, char **ar
 static int run_group(struct cli *cli, int argc, char **argv)
 {
     if (!put_command_first(cli->program, argc, argv))
-        return cli_usage(cli, "a command is missing");
+        return cli_usage(cli, "missing command");
     if (is_one_of(argv[0], "--help", "-h"))
         return help_print_group(cli, cli->group);
     cli->command = find_command(cli->group->commands, argv[0]);
@@ -248,7 +248,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
         return run_command(cli, argc - 1, argv + 1);
     }
     if (!found)
-        return cli_usage(cli, "a command is missing");
+        return cli_usage(cli, "missing command");
     if (is_one_of(argv[1], "--help", "-h"))
         return help_print_program(program);
     if (is_one_of(argv[1], "--version", "-V"))
@@ -272,11 +272,12 @@ static bool is_hung_up(int fd)
     return poll(&end, 1, 0) == 1 && (end.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* A full disk is an error like any other: output that is lost is not success. Whoever closes the
- * pipe, as `head` does, has read what was wanted. */
+/* A full disk is an error like any other: lost output is not success. A reader that closes the
+ * pipe, as `head` does, has read enough. */
 static int flush_output(struct cli *cli, int status)
 {
-    const int why = fflush(stdout) == 0 ? 0 : errno; /* of an earlier write nobody knows it now */
+    const int why =
+        fflush(stdout) == 0 ? 0 : errno; /* the error of an earlier write is unknown by now */
     struct err err;
 
     if ((why == 0 && !ferror(stdout)) || is_hung_up(STDOUT_FILENO))

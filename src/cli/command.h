@@ -1,5 +1,5 @@
 /*
- * command - what a program can do, as a table.
+ * command - the commands of a program, as a table.
  *
  * The table is the dispatcher, the usage text, the shell completion and a part of
  * the manual. A command gets its options decoded and its operands counted; it
@@ -32,14 +32,14 @@ struct cli {
     const struct command *group; /* the one that `command` belongs to; or NULL */
     const struct command *command;
     struct arena *arena; /* for the life of the command */
-    bool color;          /* stdout is a terminal and nobody said no, or somebody said yes */
-    const char *done;    /* what was done, for when the report of it cannot be written; or NULL */
+    bool color;          /* stdout is a terminal and colour is not off, or it is on */
+    const char *done; /* what was done, for the case that its report cannot be written; or NULL */
 };
 
 #define COMMAND_MANY (-1)
 
-/* A command, or a group of commands (`zester ca init`): then `commands` is its table and all that
- * belongs to running stays zero. */
+/* A command, or a group of commands (`zester ca init`): then `commands` is its table and the
+ * members for running stay zero. */
 struct command {
     const char *name;
     const char *operands; /* "FILE", "[NAME]": for the usage line */
@@ -61,20 +61,21 @@ struct program {
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
     const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;
-    /* Options of all commands, which may stand before the command as well; NULL: none. Each command
+    /* Options of all commands, which may also come before the command; NULL: none. Each command
      * has them in its own table, too. */
     const struct param *globals;
-    /* Takes the line when its word (an option such as "--local") is there; its first operand is a
+    /* Handles the line when its word (an option such as "--local") is given; its first operand is a
      * function, not a command. NULL: none. */
     const char *other_word;
     const struct command *other;
-    /* Said when the first operand is no command; returns the exit status. NULL: the usual error. */
+    /* Called when the first operand is not a command; returns the exit status. NULL: the usual
+     * error. */
     int (*unknown)(struct cli *cli, const char *word);
     const char *color_variable; /* says whether there is colour (color_is_wanted); NULL: none */
     int usage_status;           /* exit status of wrong usage; 0: CLI_ERROR */
 };
 
-/* Everything of a main(): find the command, read the line, run it. Changes the order of `argv`. */
+/* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */

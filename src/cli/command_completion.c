@@ -37,7 +37,7 @@ static bool is_list_of_words(const char *operands)
     return operands[0] != '\0';
 }
 
-/* The pattern of a case: all that an option is called. */
+/* The pattern of a case: all names of an option. */
 static void add_names(struct buf *out, const struct param *option)
 {
     struct str rest = option->aliases ? str_from(option->aliases) : (struct str){ NULL, 0 };
@@ -70,7 +70,7 @@ static void add_names_of(struct buf *out, const struct command *table)
         buf_printf(out, " %s", c->name);
 }
 
-/* The case of a command; one of a group is known by both words. */
+/* The case of a command; one of a group has both words. */
 static void add_case(struct buf *out, const char *group, const char *word,
                      const struct command *command)
 {
@@ -115,8 +115,8 @@ static void add_commands(struct buf *out, const struct program *program, const c
         buf_printf(out, "%s%s", before, program->other_word);
 }
 
-/* One function. The command is the first word that is one; before it stand commands, behind it
- * what it takes. Files are offered wherever a word does not begin with a dash. */
+/* One function. The command is the first word that is one; before it commands are offered, after
+ * it what it takes. Files are offered wherever a word does not begin with a dash. */
 static void print_bash(const struct program *program, struct buf *out)
 {
     buf_printf(out,
@@ -157,8 +157,8 @@ static void print_bash(const struct program *program, struct buf *out)
                program->name, program->name);
 }
 
-/* zsh reads bash completions once it is told to. From a folder of functions the script is run by
- * the first completion, which it has to answer as well. */
+/* zsh reads bash completions once bashcompinit is loaded. In a folder of functions the script is
+ * run by the first completion, which it has to answer as well. */
 static void print_zsh(const struct program *program, struct buf *out)
 {
     buf_printf(out, "#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", program->name);
@@ -177,7 +177,7 @@ static int run_completion(struct cli *cli, const void *args, struct param_strs o
     else if (strcmp(operands.p[0], "zsh") == 0)
         print_zsh(cli->program, &out);
     else
-        return cli_usage(cli, "no completion for the shell '%s': there is bash and zsh",
+        return cli_usage(cli, "no completion for the shell '%s' (only bash and zsh)",
                          operands.p[0]);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;

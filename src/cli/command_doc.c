@@ -49,7 +49,7 @@ struct doc_args {
 
 static const struct param options[] = {
     PARAM("format", CHOICE, struct doc_args, format,
-          "how it is printed; markdown is the manual of all modules",
+          "output format; markdown prints the manual of all modules",
           .choices = "text|json|markdown", .default_text = "text"),
     PARAM("json", BOOL, struct doc_args, json, "the same as --format json"),
     { 0 },
@@ -69,8 +69,8 @@ static int unknown_module(struct cli *cli, const char *name)
     const char *near = module_suggest(str_from(name));
 
     if (near)
-        return cli_error(cli, "no module is called '%s' (did you mean '%s'?)", name, near);
-    return cli_error(cli, "no module is called '%s'; 'zester doc' lists them", name);
+        return cli_error(cli, "unknown module '%s' (did you mean '%s'?)", name, near);
+    return cli_error(cli, "unknown module '%s'; 'zester doc' lists them", name);
 }
 
 /* By its name, or by that of its family. */
@@ -111,7 +111,7 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     if (name && how->format == FORMAT_MARKDOWN)
         return cli_usage(cli, "--format markdown is the manual of all modules, without a NAME");
     if (is_json && is_jinja)
-        return cli_usage(cli, "what templates can use is listed as text only");
+        return cli_usage(cli, "'jinja' is listed as text only");
     if (is_json)
         return print_json(cli, name);
     if (how->format == FORMAT_MARKDOWN)
@@ -140,7 +140,7 @@ const struct command command_doc = {
     .operands = "[NAME|FAMILY|jinja]",
     .summary = "the manual of modules, and of what templates can use",
     .details =
-        "Without a word all modules are listed. NAME is one of them, FAMILY what stands before\n"
+        "Without an argument all modules are listed. NAME is a module, FAMILY the part before\n"
         "its dot; 'jinja' lists the filters, tests and functions of templates.\n",
     .examples = "  zester doc\n  zester doc file.managed\n  zester doc file\n  zester doc jinja\n",
     .options = options,

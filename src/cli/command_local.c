@@ -39,13 +39,13 @@ static const struct param options[] = {
     PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester; ~/.local/state/zester of users other than root)", .kind_text = "DIR"),
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name", .kind_text = "NAME"),
     PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
-    PARAM("plan",         STR,      ARGS, plan, "do only what this dry run said: a file that --test --format json wrote", .kind_text = "FILE"),
-    PARAM("format",       CHOICE,   ARGS, format, "how the result is printed; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
-    PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run after this time, with all that it started"),
-    PARAM("parallel",     INT,      ARGS, session.parallel, "at most so many states at once", PARAM_RANGE(0, 4096)),
+    PARAM("plan",         STR,      ARGS, plan, "do only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
+    PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
+    PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run, and all that it started, after this time"),
+    PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
     PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
-    PARAM("force",        BOOL,     ARGS, force, "state.revert: also what somebody else has changed since"),
+    PARAM("force",        BOOL,     ARGS, force, "state.revert: also what was changed by others since"),
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, also on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
     PARAM("log-level",    STR,      ARGS, log_level, "as Salt's: accepted, since every message is shown", .kind_text = "LEVEL", .aliases = "l", .flags = PARAM_HIDDEN),
@@ -89,7 +89,7 @@ bool local_wants_record(const struct local *local)
     return local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML;
 }
 
-/* Nothing ran: say why, in the form that was asked for. */
+/* Nothing ran: report why, in the requested format. */
 int local_refuse(struct local *local)
 {
     AUTO_BUF struct buf text = BUF_INIT(LOCAL_OUTPUT_MAX);
@@ -113,7 +113,7 @@ static int refuse_err(struct local *local, const struct err *err)
     return local_refuse(local);
 }
 
-/* Should the report be lost, the last word on stderr is not that nothing was done. */
+/* If the report is lost, the message on stderr says what was done. */
 static void set_done(struct local *local, const struct run_result *result)
 {
     local->cli->done =
@@ -201,14 +201,14 @@ static int state_highstate(struct local *local)
     return state_apply(local);
 }
 
-/* Salt's other word for a dry run. */
+/* Salt's other spelling of a dry run. */
 static int state_test(struct local *local)
 {
     local->session.host.test = true;
     return state_apply(local);
 }
 
-/* One ID of the references behind it, and what its states need. */
+/* One ID of the references that follow, and what its states need. */
 static int state_sls_id(struct local *local)
 {
     local->wish.id = local_shift(local);
@@ -243,7 +243,7 @@ static int state_revert(struct local *local)
 
 /* --- owed work ---------------------------------------------------------------------------- */
 
-/* The record does not tell whose debt it is, but a run that has the state knows by the file name.
+/* The record does not name the state, but a run that has the state finds it by the file name.
  */
 static int tell_damage(struct local *local, const struct owed_debts *debts)
 {
@@ -266,7 +266,7 @@ static int state_owed(struct local *local)
     struct err err;
 
     if (local->words.n > 0)
-        return cli_usage(local->cli, "state.owed takes no words, got '%s'", local->words.p[0]);
+        return cli_usage(local->cli, "state.owed takes no arguments, got '%s'", local->words.p[0]);
     if (owed_list(arena, local->session.host.data_dir, &debts, &err) < 0)
         return refuse_err(local, &err);
     VEC_EACH (&debts.list, debt) {
@@ -332,18 +332,18 @@ static int print_answer(struct local *local, const struct value *answer)
     return CLI_OK;
 }
 
-/* A word that nothing would read is a mistake. */
+/* An argument that is not used is a mistake. */
 static int refuse_words(struct local *local, const struct module *module)
 {
     const bool has_params = module->params->name;
 
-    return cli_usage(local->cli, "%s takes no words, got '%s'%s%s%s", module->name,
+    return cli_usage(local->cli, "%s takes no arguments, got '%s'%s%s%s", module->name,
                      local->words.p[0],
                      has_params ? "; parameters are given as NAME=VALUE: 'zester doc " : "",
                      has_params ? module->name : "", has_params ? "' lists them" : "");
 }
 
-/* Words beyond the first are the next parameters of the table: 'facts.set role web'. */
+/* Arguments beyond the first are the next parameters of the table: 'facts.set role web'. */
 static int bind_words(struct local *local, const struct module *module)
 {
     for (size_t i = 1; i < local->words.n; i++) {
@@ -367,7 +367,8 @@ static int call_by_hand(struct local *local, const struct module *module)
     if (local->words.n > 0 && !params_find_primary(module->params))
         return refuse_words(local, module);
     if (bind_words(local, module) < 0)
-        return cli_usage(local->cli, "%s takes fewer words than %zu; 'zester doc %s' lists them",
+        return cli_usage(local->cli,
+                         "%s takes fewer than %zu arguments; 'zester doc %s' lists them",
                          module->name, local->words.n, module->name);
     if (call_function(&local->session.arena, &local->session.host, module, &local->given,
                       local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
@@ -382,7 +383,7 @@ static void print_stream(FILE *file, const struct value *text)
     (void)fprintf(file, "%s%s", text->s.p, text->s.p[text->s.n - 1] == '\n' ? "" : "\n");
 }
 
-/* A command by hand is asked for its output, not for a report. */
+/* A command that is called by hand shows its output, not a report. */
 static bool print_streams(struct local *local, const struct run_result *result)
 {
     const struct value *out, *answer;
@@ -408,7 +409,7 @@ static bool print_streams(struct local *local, const struct run_result *result)
     return true;
 }
 
-/* The ID of a state stands in for its primary parameter; by hand there is none to stand in. */
+/* The ID of a state is the default of its primary parameter; by hand there is none. */
 static const struct param *missing_primary(const struct local *local, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
@@ -449,7 +450,7 @@ static int apply_by_hand(struct local *local, const struct module *module)
     if (local->words.n > 0 && module->call && !module->params->name)
         return refuse_words(local, module);
     if (local->words.n > 1)
-        return cli_usage(local->cli, "%s takes one word; the rest is given as name=value",
+        return cli_usage(local->cli, "%s takes one argument; the rest is given as name=value",
                          module->name);
     if (missing_primary(local, module))
         return cli_usage(local->cli, "%s requires an argument: %s", module->name,
@@ -464,7 +465,7 @@ static int apply_by_hand(struct local *local, const struct module *module)
     return print_result(local, &result);
 }
 
-/* Salt's longer way to say it: 'state.single pkg.installed name=vim'. */
+/* Salt's longer form: 'state.single pkg.installed name=vim'. */
 static int state_single(struct local *local)
 {
     const struct value key = value_text("fun");
@@ -482,10 +483,10 @@ static int state_single(struct local *local)
 
 /* --- dispatch ---------------------------------------------------------------------------- */
 
-/* What the words and pairs behind a function are. */
+/* What the words and pairs after a function are. */
 enum reading {
     READ_WORDS, /* words, and no pairs */
-    READ_WISH,  /* references, and what is said of them */
+    READ_WISH,  /* references, and their options */
     READ_LATER, /* the function reads them itself */
 };
 
@@ -518,7 +519,7 @@ static const struct function_entry functions[] = {
 };
 /* clang-format on */
 
-/* Never suggested to somebody who mistyped something else. */
+/* Never suggested for a typing mistake. */
 static bool is_destructive(int (*run)(struct local *local))
 {
     return run == state_revert || run == state_waive;
@@ -590,8 +591,7 @@ static int dispatch(struct local *local, struct param_strs operands)
         local_read_words(local, operands) < 0)
         return local_refuse(local);
     if (local->args->plan && (entry || module) && !applies(entry, module))
-        return cli_usage(local->cli, "%s has no plan to keep to: it applies no states",
-                         local->function);
+        return cli_usage(local->cli, "%s takes no plan: it applies no states", local->function);
     if (entry)
         return call_entry(local, entry);
     if (!module)
@@ -619,7 +619,7 @@ const struct command command_local = {
     .summary = "apply states, or call one module, on this machine",
     .details =
         "functions of states:\n"
-        "  state.apply [REF...]      bring the machine to the states of REF; without REF as the "
+        "  state.apply [REF...]      apply the states of REF; without REF those of the "
         "top file says\n"
         "  state.highstate           the same, always by the top file\n"
         "  state.sls_id ID REF       one ID of REF, and what its states need\n"

@@ -73,8 +73,8 @@ static const char *add_file(struct cli *cli, const char *dir, struct auth_files 
     return path_absolute(cli->arena, path_join(cli->arena, dir, file->name));
 }
 
-/* A certificate for the server, issued by an authority in DIR/ca, which is made when it is not
- * there. */
+/* A certificate for the server, issued by an authority in DIR/ca, which is created when
+ * missing. */
 static int issue_certificate(struct cli *cli, const struct auth_args *want,
                              struct auth_files *files, struct server_conf *conf, struct err *err)
 {

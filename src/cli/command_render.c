@@ -32,8 +32,8 @@ struct render_args {
 /* clang-format off */
 static const struct param options[] = {
     PARAM("context",               STR,    ARGS, context, "variables, as a JSON file (or YAML: .yaml, .yml)", .kind_text = "FILE"),
-    PARAM("search",                STRS,   ARGS, search, "where includes and imports are looked for; may be given again", .kind_text = "DIR"),
-    PARAM("undefined",             CHOICE, ARGS, undefined, "what a missing variable is: an error, or nothing", .choices = "strict|lenient", .default_text = "strict"),
+    PARAM("search",                STRS,   ARGS, search, "where includes and imports are searched; may be repeated", .kind_text = "DIR"),
+    PARAM("undefined",             CHOICE, ARGS, undefined, "a missing variable is an error, or empty", .choices = "strict|lenient", .default_text = "strict"),
     PARAM("trim-blocks",           BOOL,   ARGS, trim_blocks, "drop the newline after a block"),
     PARAM("lstrip-blocks",         BOOL,   ARGS, lstrip_blocks, "drop blanks before a block at the start of a line"),
     PARAM("drop-trailing-newline", BOOL,   ARGS, drop_trailing_newline, "drop the last newline of the template"),
@@ -44,7 +44,7 @@ static const struct param options[] = {
 
 struct loader {
     const struct render_args *args;
-    const char *folder; /* of the template itself, looked into when nothing was said */
+    const char *folder; /* of the template itself, searched by default */
 };
 
 static int load_from(const char *folder, struct str name, struct arena *arena, struct str *ret_text,
@@ -53,7 +53,7 @@ static int load_from(const char *folder, struct str name, struct arena *arena, s
     const char *path = arena_strndup(arena, name.p, name.n);
 
     if (path_escapes(path))
-        return 0; /* not there, as for any other name that is no template */
+        return 0; /* missing, like any other name that is not a template */
     return fs_read(arena, path_join(arena, folder, path), TEMPLATE_MAX, ret_text, err);
 }
 
@@ -83,7 +83,7 @@ static uint64_t chance(void *user)
     return chance_number();
 }
 
-/* A file that must be there, or standard input for "-". */
+/* A file that must exist, or standard input for "-". */
 static int read_input(struct arena *arena, const char *path, struct str *ret, struct err *err)
 {
     if (path[0] == '-' && !path[1])
@@ -91,7 +91,7 @@ static int read_input(struct arena *arena, const char *path, struct str *ret, st
     if (fs_read(arena, path, TEMPLATE_MAX, ret, err) < 0)
         return -1;
     if (!ret->p)
-        return err_set(err, ERR_NOT_FOUND, "'%s' is not there", path);
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
     return 0;
 }
 
@@ -157,7 +157,8 @@ static int run_render(struct cli *cli, const void *args, struct param_strs opera
 
     if (render_file(cli, args, operands.p[0], &diags, &out) < 0)
         return cli_diags(cli, &diags);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout); /* a failure is told when stdout is flushed */
+    (void)fwrite(buf_text(&out), 1, out.n,
+                 stdout); /* a failure is reported when stdout is flushed */
     return CLI_OK;
 }
 
@@ -165,10 +166,10 @@ const struct command command_render = {
     .name = "render",
     .operands = "FILE",
     .summary = "render a Jinja template and print the result",
-    .details =
-        "FILE is the template, or - for standard input. Includes and imports are looked for\n"
-        "in the folders of --search, else in the folder of FILE. The last newline of the\n"
-        "template stays, as Salt does it. Errors show the place, the line and the way there.\n",
+    .details = "FILE is the template, or - for standard input. Includes and imports are searched\n"
+               "in the folders of --search, else in the folder of FILE. The last newline of the\n"
+               "template stays, as Salt does it. Errors show the place, the line and the includes "
+               "that led there.\n",
     .examples = "  zester render web.zy\n"
                 "  zester render nginx.conf.j2 --context vars.json --search templates\n"
                 "  echo '{{ [3, 1]|sort }}' | zester render -\n",

@@ -9,7 +9,7 @@
 
 /* The fleet's own certificate authority: init, fingerprint, print, issue. */
 extern const struct command command_ca;
-/* Shell completion from the command tables, so that there is nothing to keep in step by hand. */
+/* Shell completion from the command tables, so that it is always complete. */
 extern const struct command command_completion;
 /* The manual of modules and of what templates can use. */
 extern const struct command command_doc;

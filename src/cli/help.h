@@ -1,5 +1,5 @@
 /*
- * help - the words of --help, from the tables.
+ * help - the texts of --help, from the tables.
  */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H

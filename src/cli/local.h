@@ -1,7 +1,7 @@
 /*
  * local - `zester --local`: what its functions share.
  *
- * command_local.c has the options and runs; local_words.c reads the words behind the
+ * command_local.c has the options and runs; local_words.c reads the words after the
  * function, local_show.c has the functions that only show.
  */
 #ifndef CLI_LOCAL_H
@@ -28,8 +28,8 @@ struct local_args {
     struct session_options session;
     int format;
     bool local, no_color, quiet, force;
-    const char *log_level, *state_output; /* habits of Salt's users; nothing hangs on them */
-    const char *plan;                     /* a file with a dry run that the run is held to; NULL */
+    const char *log_level, *state_output; /* for users of Salt; without effect */
+    const char *plan; /* a file with the dry run that the run must match; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -41,23 +41,23 @@ struct local {
     const char *function;
     struct param_strs words;  /* after the function, without key=value */
     struct value given;       /* the key=value words as a map */
-    struct compile_wish wish; /* of functions of states: what is to be compiled */
+    struct compile_wish wish; /* of functions of states: what to compile */
 };
 
 /* Words and pairs; test= is taken at once. */
 int local_read_words(struct local *local, struct param_strs operands);
-/* What a function of states is to compile: its words are references, and pairs say more. */
+/* What a function of states compiles: its words are references, and pairs are options. */
 int local_read_wish(struct local *local);
 /* The function takes no pair: an unknown one is a mistake. */
 int local_refuse_pairs(struct local *local);
-/* The first word is something else than the rest: take it away. NULL: there is none. */
+/* The first word, which is not a reference; removed from the words. NULL: there is none. */
 const char *local_shift(struct local *local);
 
-/* Compile the wish, and tell its warnings. */
+/* Compile the wish, and print its warnings. */
 int local_compile(struct local *local, const struct plan **plan);
-/* Read --plan and hold the run to it: a dry run must say the same. */
+/* Read --plan: the run must match it. */
 int local_bind(struct local *local, const struct plan *plan, struct bound *ret);
-/* Nothing ran: say why, in the form that was asked for. Returns the exit status. */
+/* Nothing ran: report why, in the requested format. Returns the exit status. */
 int local_refuse(struct local *local);
 bool local_wants_record(const struct local *local);
 /* As YAML or JSON. */

@@ -1,4 +1,4 @@
-/* `--plan`: a run that is held to a dry run. */
+/* `--plan`: a run that must match a dry run. */
 #include "cli/local.h"
 
 #include "base/err.h"
@@ -22,7 +22,8 @@ static int read_plan(struct local *local, struct bound *ret, struct err *err)
         return -1;
     if (!text.p)
         return err_set(err, ERR_NOT_FOUND,
-                       "'%s' is not there: let '--test --format json > %s' write it", file, file);
+                       "'%s' does not exist; write it with '--test --format json > %s'", file,
+                       file);
     if (yaml_parse(arena, file, text, &options, &record, &local->diags) < 0)
         return err_set(err, ERR_INVALID, "'%s' is not the record of a dry run", file);
     if (bound_read(arena, &record, local->session.host.peel_id, ret, err) < 0)

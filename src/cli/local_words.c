@@ -1,4 +1,4 @@
-/* The words behind a function of `zester --local`. */
+/* The words after a function of `zester --local`. */
 #include "cli/local.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ static int read_pair(struct local *local, const char *word)
     return 0;
 }
 
-/* `test=True` is Salt's way to ask for a dry run. What is no clear answer is refused: the other
- * reading of it would change the machine. */
+/* `test=True` is Salt's way to ask for a dry run. An unclear value is refused: reading it wrongly
+ * would change the machine. */
 static int read_test(struct local *local, const struct value *asked)
 {
     static const char *const yes[] = { "true", "yes", "1", "on" };
@@ -68,7 +68,7 @@ static int read_test(struct local *local, const struct value *asked)
                     asked->kind == VALUE_STR ? asked->s.p : value_describe(asked));
 }
 
-/* Split the words behind the function. */
+/* Split the words after the function. */
 int local_read_words(struct local *local, struct param_strs operands)
 {
     struct arena *arena = &local->session.arena;
@@ -162,7 +162,7 @@ int local_read_wish(struct local *local)
         return -1;
     if (strcmp(got.saltenv, "base") != 0 || strcmp(got.pillarenv, "base") != 0)
         return diag_add(&local->diags, (struct place){ 0 },
-                        "there is no environment '%s': all files are in 'base'",
+                        "unknown environment '%s': all files are in 'base'",
                         strcmp(got.saltenv, "base") != 0 ? got.saltenv : got.pillarenv);
     if (got.refs.n > 0 && local->words.n > 0)
         return diag_add(&local->diags, (struct place){ 0 },
@@ -172,7 +172,7 @@ int local_read_wish(struct local *local)
         lay_over(local, got.settings);
     local->wish.refs = got.refs.n > 0 ? got.refs : local->words;
     local->wish.exclude = split_commas(&local->session.arena, got.exclude);
-    /* 'highstate' is the name of what the top file says. */
+    /* 'highstate' is the name for the top file. */
     if (local->wish.refs.n == 1 && strcmp(local->wish.refs.p[0], "highstate") == 0)
         local->wish.refs.n = 0;
     return 0;

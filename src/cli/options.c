@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "data/value.h"
 
-/* Where explanations begin; longer names have a line of their own. */
+/* Where explanations begin; longer names have a separate line. */
 #define USAGE_COLUMN 28
 /* Where lines of explanations end, unless one word is longer. */
 #define USAGE_WIDTH 96
@@ -73,7 +73,7 @@ static int keep_option(struct reader *reader, const struct param *param, struct 
         value_list_push(reader->arena, list.list, value);
         value = list;
     } else if (known) {
-        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' is given twice",
+        return diag_add(reader->diags, (struct place){ 0 }, "option '--%s' given twice",
                         param->name);
     }
     value_map_set(reader->arena, reader->given, name, value);
@@ -130,7 +130,7 @@ static void read_words(struct reader *reader)
         if (strcmp(word, "--") == 0)
             break;
         if (word[0] == '-' && word[1] == '-')
-            (void)read_long(reader, str_from(word + 2)); /* told; the others are read as well */
+            (void)read_long(reader, str_from(word + 2)); /* reported; the others are read as well */
         else if (word[0] == '-' && word[1])
             (void)read_short(reader, word + 1);
         else
@@ -200,7 +200,7 @@ int options_skip(const struct param *table, int argc, char *const *argv)
     return at < argc ? at : argc; /* the last option may lack its value */
 }
 
-/* What stands for the value: its own word, the choices, or the kind in capitals. */
+/* The placeholder of the value: its own word, the choices, or the kind in capitals. */
 static void print_value_word(const struct param *param, struct buf *out)
 {
     static const char *const words[PARAM_KINDS] = {
@@ -252,7 +252,7 @@ static void print_wrapped(struct str text, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* What it is for; its choices, where another word stands for them; what it is when not given. */
+/* Its purpose; its choices, where the placeholder does not list them; its default. */
 static void print_explanation(const struct param *param, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

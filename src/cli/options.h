@@ -3,9 +3,9 @@
  * parameters of states.
  *
  * `--name value`, `--name=value`, `-n value`, `-nvalue`; an alias of one letter is
- * the short form. Options may stand anywhere; `--` ends them. A BOOL takes no
- * value (`--name=false` works). STRS may be given again and again. What is left
- * are the operands, in order.
+ * the short form. Options may be anywhere; `--` ends them. A BOOL takes no
+ * value (`--name=false` works). STRS may be repeated. The rest are the operands,
+ * in order.
  *
  * Mistakes are diagnostics without a place: all of a line at once.
  */
@@ -24,7 +24,7 @@ int options_parse(struct arena *arena, const struct param *table, int argc, char
 /* True when `word` is given before `--`, without reading the rest: "--help". */
 bool options_has(int argc, char *const *argv, const char *word);
 
-/* Where the first word stands that is neither an option of `table` nor the value of one; argc when
+/* Where the first word is that is neither an option of `table` nor the value of one; argc when
  * there is none. */
 int options_skip(const struct param *table, int argc, char *const *argv);
 

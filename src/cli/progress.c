@@ -10,7 +10,7 @@
 #include "cli/color.h"
 #include "sys/clock.h"
 
-/* A line is drawn at most this often: a thousand quick states are no reason to write a thousand
+/* A line is drawn at most this often: a thousand quick states must not write a thousand
  * lines. */
 #define DRAW_INTERVAL (50 * CLOCK_MS)
 #define COLUMNS       80

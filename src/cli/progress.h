@@ -2,7 +2,7 @@
  * progress - what a run does now, on the last line of a terminal.
  *
  * The level, how many states are done, which ones run, and for how long. Nothing
- * at all when stderr is no terminal: pipes get the report only.
+ * at all when stderr is not a terminal: pipes get the report only.
  *
  *     progress_init -> run with progress_sink -> progress_done (the line is gone)
  */

@@ -107,7 +107,7 @@ static void print_would_change(struct printer *printer, const struct state_resul
         print_changed(printer, state);
 }
 
-/* A single state that had nothing to do may still say why. */
+/* A single unchanged state may still show its comment. */
 static void print_remark(struct printer *printer, const struct state_result *state)
 {
     if (state->diff.n == 0 || state->would_change)
@@ -161,7 +161,7 @@ static void print_slowest(struct printer *printer, const struct run_result *resu
     free(sorted);
 }
 
-/* By which id the run can be taken back, or which runs were. */
+/* The id by which the run can be reverted, or the runs that were. */
 static void print_runs(struct printer *printer, const struct run_result *result)
 {
     const size_t n = result->reverted.n;

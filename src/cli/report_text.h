@@ -1,5 +1,5 @@
 /*
- * report_text - what became of a run, for people.
+ * report_text - the result of a run, for people.
  *
  * Failures in full, changes with their differences, what was skipped and why, and
  * a summary with the slowest states. Colour only when the caller says so.

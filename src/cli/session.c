@@ -38,7 +38,7 @@ static void on_signal(int signo)
         cancel_raise(signal_cancel);
 }
 
-/* Ctrl-C, a polite kill and the time limit all end a run in the same way: what runs is killed with
+/* Ctrl-C, SIGTERM and the time limit all end a run in the same way: what runs is killed with
  * its children, the rest is skipped. A second Ctrl-C ends the program at once. */
 static void watch_signals(struct cancel *cancel, int64_t timeout)
 {
@@ -61,7 +61,7 @@ static void watch_signals(struct cancel *cancel, int64_t timeout)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* As the environment says, else as the account has it; NULL: nobody knows. */
+/* From the environment, else from the account; NULL: unknown. */
 static const char *find_home(struct arena *arena)
 {
     const char *home = getenv("HOME");
@@ -89,14 +89,14 @@ static int find_data_dir(struct arena *arena, const char **ret_folder, struct di
     } else if (home) {
         *ret_folder = path_join(arena, home, ".local/state/zester");
     } else {
-        (void)diag_add(diags, (struct place){ 0 }, "no place for undo data: no home folder");
+        (void)diag_add(diags, (struct place){ 0 }, "no folder for undo data: no home folder");
         diag_hint(diags, "name a folder with --data-dir, or set HOME");
         return -1;
     }
     return 0;
 }
 
-/* Files are named from the root of their tree; a person wants a path that can be opened. */
+/* Files are named from the root of their tree; users need a path that can be opened. */
 static const char *open_path(struct arena *arena, const char *root, const char *file)
 {
     const char *path;
@@ -155,7 +155,7 @@ static bool is_folder(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
 }
 
-/* What was asked for; else ours; else Salt's, when only that is there. */
+/* The requested one; else ours; else Salt's, when only that exists. */
 static const char *find_folder(const char *given, const char *ours, const char *salts)
 {
     if (given)
@@ -179,8 +179,8 @@ static int open_tree(struct session *session, const struct session_options *opti
     }
     if (!(need & SESSION_TREE) && !options->states_dir)
         return 0;
-    (void)diag_add(diags, (struct place){ 0 }, "the folder of states '%s' is not there", root);
-    diag_hint(diags, "say where it is with --states-dir");
+    (void)diag_add(diags, (struct place){ 0 }, "the folder of states '%s' does not exist", root);
+    diag_hint(diags, "name it with --states-dir");
     return -1;
 }
 

@@ -1,11 +1,11 @@
 /*
- * session - one machine, this one, as the state engine wants to see it.
+ * session - this machine, as the state engine sees it.
  *
  * Made from the options of `zester --local`: the tree of state files, facts,
  * settings, where undo data is kept, and when to stop (Ctrl-C, a time limit).
  *
- * Memory: session_done releases all of it. Threads: one; the engine's own are its
- * own matter. One session a process, since signals belong to the process.
+ * Memory: session_done releases all of it. Threads: one; the engine has its
+ * own. One session a process, since signals belong to the process.
  */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
@@ -32,13 +32,13 @@ struct session {
     struct state_host host;
     struct cancel cancel;
     struct tree *tree; /* NULL: no states folder is needed */
-    bool salt_tree;    /* the folder is Salt's, found because ours is not there */
+    bool salt_tree;    /* the folder is Salt's, used because ours is missing */
 };
 
 /* What a function needs of the machine. */
 enum session_need {
     SESSION_NOTHING = 0,
-    SESSION_TREE = 1, /* the folder of states must be there */
+    SESSION_TREE = 1, /* the folder of states must exist */
 };
 
 int session_init(struct session *session, const struct session_options *options,
@@ -49,7 +49,7 @@ void session_done(struct session *session);
 void session_open_paths(const struct session *session, struct diags *diags);
 /* Mistakes quote what they are about: hide what is secret in it. */
 void session_mask_diags(const struct session *session, struct diags *diags);
-/* What its author marked !secret in the value is shown by nobody from now on. */
+/* What is marked !secret in the value is hidden from now on. */
 void session_hide_secrets(const struct session *session, const struct value *v);
 
 #endif

@@ -2,11 +2,11 @@
 
 const char zester_details[] =
     "Declare what a machine should be in YAML and Jinja; zester checks what differs,\n"
-    "changes only that, and can take it back.\n"
+    "changes only that, and can revert it.\n"
     "\n"
     "on this machine:\n"
     "  zester --local state.apply REF --test    what would change\n"
     "  zester --local state.apply REF           change it\n"
-    "  zester --local state.revert REF          take it back\n"
+    "  zester --local state.revert REF          revert it\n"
     "  zester --local cmd.run 'uptime'          any module by hand\n"
     "  zester --local --help                    all options\n";

@@ -1,5 +1,5 @@
 /*
- * zester - what the two programs behind the word zester have in common: name, help, statuses, and
+ * zester - what the two programs called zester have in common: name, help, statuses, and
  * the mode that works on this machine.
  */
 #ifndef CLI_ZESTER_H

@@ -51,8 +51,8 @@ int json_parse(struct arena *arena, const char *file, struct str text, struct va
 /* The same for messages of machines: ERR_INVALID with line and column in the text. */
 int json_decode(struct arena *arena, struct str text, struct value *ret, struct err *err);
 
-/* The same for what other programs wrote and nobody can change: of keys that are there twice the
- * last counts, and integers that do not fit 64 bits become the nearest double. */
+/* The same for what other programs wrote and nobody can change: the last of duplicate keys
+ * counts, and integers that do not fit 64 bits become the nearest double. */
 int json_decode_lenient(struct arena *arena, struct str text, struct value *ret, struct err *err);
 
 /* Append `v`, in a sum of enum json_style. Fails with ERR_UNSUPPORTED when a value has no JSON

@@ -577,7 +577,7 @@ static int check_field(const struct record_type *type, const struct record_field
 
     for (const struct record_field *before = type->fields; before < f; before++)
         if (strcmp(before->name, f->name) == 0)
-            return err_set(err, ERR_INVALID, "'%s' is there twice", f->name);
+            return err_set(err, ERR_INVALID, "'%s' is listed twice", f->name);
     if (f->offset + f->size > type->size || f->given > type->size)
         return err_set(err, ERR_INVALID, "'%s' is not in the struct", f->name);
     if ((f->kind == RECORD_WORD && !f->words) || (inner && !f->inner))

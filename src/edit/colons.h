@@ -1,8 +1,8 @@
 /*
  * colons - files of lines with fields between colons: passwd, shadow, group, subuid.
  *
- * The first field is the key of a line. Lines that are not touched stay byte for
- * byte, whatever is in them.
+ * The first field is the key of a line. Other lines stay byte for byte, whatever
+ * they contain.
  *
  * Views borrow from the text. Threads: any.
  */

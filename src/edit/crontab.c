@@ -10,7 +10,7 @@
 
 #define MARKER   "# " CRONTAB_MARKER " "
 #define DISABLED "#DISABLED# "
-/* What Salt writes behind the comment above an entry. */
+/* What Salt writes after the comment above an entry. */
 #define SALT_MARKER "SALT_CRON_IDENTIFIER:"
 
 /* --- fields ------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ bool crontab_is_field(struct str text, enum crontab_field field)
 
 /* --- lines -------------------------------------------------------------------------- */
 
-/* Ours, or Salt's, which stands behind the comment. */
+/* Ours, or Salt's, which follows the comment. */
 static struct str label_of(struct str line)
 {
     const size_t salt = str_find(line, STR(SALT_MARKER), 0);
@@ -95,7 +95,7 @@ bool crontab_parse(struct str line, struct crontab_entry *ret_entry)
     size_t fields;
 
     if (content.n == 0 || str_find_char(STR("0123456789*@~"), content.p[0], 0) == STR_NONE)
-        return false; /* no schedule begins so: a comment, or NAME=value */
+        return false; /* not a schedule: a comment, or NAME=value */
     fields = content.p[0] == '@' ? 1 : CRONTAB_FIELDS;
     for (size_t i = 0; i < fields; i++)
         if (lines_word(&rest).n == 0)
@@ -194,7 +194,7 @@ void crontab_put(struct str text, const struct crontab_block *block, struct str 
 
 /* --- variables ------------------------------------------------------------------------ */
 
-/* NAME=value; blanks around the sign and quotes around the name are fine to cron. */
+/* NAME=value; cron allows blanks around the sign and quotes around the name. */
 static bool sets(struct str line, struct str name)
 {
     const size_t equals = str_find_char(line, '=', 0);

@@ -1,15 +1,15 @@
 /*
  * crontab - the table of a user: entries, environment, comments.
  *
- * An entry of ours stands below a line with its label, and maybe comments:
+ * One of our entries follows a line with its label, and maybe comments:
  *
  *     # ZESTER_CRON_ID: backup
  *     # every night
  *     0 3 * * * /usr/local/bin/backup
  *
- * Salt's label (`# every night SALT_CRON_IDENTIFIER:backup`) is known, too. Such a block is what is
- * replaced and removed; all other lines stay byte for byte. An entry that is switched off is kept
- * behind "#DISABLED#".
+ * Salt's label (`# every night SALT_CRON_IDENTIFIER:backup`) is recognised, too. Such a block is
+ * replaced and removed as a whole; all other lines stay byte for byte. A disabled entry is kept
+ * after "#DISABLED#".
  *
  * Views borrow. Threads: any.
  */
@@ -26,12 +26,12 @@ struct buf;
 #define CRONTAB_MARKER "ZESTER_CRON_ID:"
 
 struct crontab_entry {
-    struct str schedule; /* five fields, or "@reboot" and its relatives */
+    struct str schedule; /* five fields, or "@reboot" and the like */
     struct str command;
     bool disabled;
 };
 
-/* Where an entry stands. */
+/* Where an entry is. */
 struct crontab_block {
     size_t at, size;    /* bytes of the text, with the end of the last line */
     bool marked;        /* it has a label */
@@ -52,7 +52,7 @@ enum crontab_field {
 /* Is it a field of a schedule: "*", numbers and names that there are, ranges, steps, lists? */
 bool crontab_is_field(struct str text, enum crontab_field field);
 
-/* False for what is no entry: comments, environment, blank lines. */
+/* False for anything else: comments, environment, blank lines. */
 bool crontab_parse(struct str line, struct crontab_entry *ret_entry);
 
 /* The next block from `from` on; false when there is none. */
@@ -65,13 +65,13 @@ bool crontab_find(struct str text, struct str label, struct str command,
 /* The first line that sets a variable, without its end; a NULL view when there is none. */
 struct str crontab_variable(struct str text, struct str name);
 /* The text in which `line` is the only one that sets the variable: in the place of the first one
- * there was, else before everything, since it counts for what comes after it. A NULL view: none. */
+ * there was, else before everything, since it applies to what comes after it. A NULL view: none. */
 void crontab_set_variable(struct str text, struct str name, struct str line, struct buf *out);
 
 /* The lines of a block. A comment may have several lines. */
 void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
                    struct buf *out);
-/* The text in which `lines` stand in the place of the block; NULL: at the end. */
+/* The text in which `lines` replace the block; NULL: at the end. */
 void crontab_put(struct str text, const struct crontab_block *block, struct str lines,
                  struct buf *out);
 

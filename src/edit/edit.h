@@ -1,14 +1,13 @@
 /*
  * edit - changes to the text of a configuration file, as functions of text.
  *
- * Each takes the text as it is and what is wanted, appends the text as it should
- * be to `out`, and says what it found. A text that is in order comes back byte
- * for byte, and editing a text that was edited changes nothing more: that is what
- * lets a state be applied again and again. (edit_replace keeps the second promise
- * as far as the pattern allows: see there.)
+ * Each takes the text and what it should contain, appends the edited text to
+ * `out`, and reports what it found. A text that is already right is returned byte for byte, and
+ * editing an edited text changes nothing more, so that states are idempotent. (edit_replace keeps
+ * the second promise as far as the pattern allows: see there.)
  *
  * Line ends ("\n" or "\r\n") are those of the text; so is a missing one at its end,
- * unless something is added behind it.
+ * unless something is added after it.
  *
  * All fail with ERR_LIMIT when `out` is full. Threads: any; a pattern is used by
  * one at a time.
@@ -30,8 +29,8 @@ struct matcher;
 
 /* --- whole lines at the ends ------------------------------------------------------ */
 
-/* Each chunk is one or more lines that belong together: it is there when its lines stand in the
- * text one after another. */
+/* Each chunk is one or more lines that belong together: it is present when its lines follow one
+ * another in the text. */
 struct edit_chunks {
     const struct str *p;
     size_t n;
@@ -39,7 +38,7 @@ struct edit_chunks {
     bool header;        /* edit_prepend: they must be the first lines, in this order */
 };
 
-/* Add the chunks that are not there at the end, or before the first line; `ret_lines` is how many
+/* Add the missing chunks at the end, or before the first line; `ret_lines` is how many
  * lines that were. */
 int edit_append(struct str text, const struct edit_chunks *chunks, struct buf *out,
                 size_t *ret_lines, struct err *err);
@@ -51,7 +50,7 @@ int edit_prepend(struct str text, const struct edit_chunks *chunks, struct buf *
 enum edit_line_mode {
     EDIT_LINE_ENSURE,  /* the first line that matches becomes the content; none: insert it */
     EDIT_LINE_REPLACE, /* every line that matches becomes the content */
-    EDIT_LINE_INSERT,  /* add the content unless it is there */
+    EDIT_LINE_INSERT,  /* add the content unless it is present */
     EDIT_LINE_DELETE,  /* drop every line that matches */
 };
 
@@ -60,7 +59,8 @@ enum edit_location { EDIT_AT_END, EDIT_AT_START };
 struct edit_line {
     enum edit_line_mode mode;
     struct str content; /* one line, or several that are inserted together */
-    struct str match;   /* a pattern, or a part of a line when it is none; empty: the content */
+    struct str
+        match; /* a pattern, or a part of a line when it is not a valid one; empty: the content */
     struct str before, after; /* the same, for where to insert; `after` wins */
     enum edit_location location;
     bool indent; /* a content without blanks in front takes those of the line beside it */
@@ -81,7 +81,7 @@ struct edit_replace {
     const void *user;
 };
 
-/* What stands in the text as its own replacement already is left alone: `foo` to `foobar` settles
+/* A match that is already part of its replacement is left alone: `foo` to `foobar` settles
  * after one time. `ret_found` is how many matches there were. */
 int edit_replace(struct str text, const struct edit_replace *args, struct buf *out,
                  size_t *ret_found, struct err *err);
@@ -91,7 +91,7 @@ struct edit_comment {
     struct str mark;               /* "#" */
 };
 
-/* Put the mark in front of every line that matches, or take it away. `ret_found` counts the lines
+/* Put the mark in front of every line that matches, or remove it. `ret_found` counts the lines
  * that match, whether or not they had to change. */
 int edit_comment(struct str text, const struct edit_comment *args, struct buf *out,
                  size_t *ret_found, struct err *err);
@@ -108,15 +108,15 @@ struct edit_keyvalue {
     const struct edit_pair *pairs;
     size_t n;
     struct str separator; /* written as it is, found with any blanks around it */
-    struct str uncomment; /* characters that may stand before a key and then go; empty: none */
+    struct str uncomment; /* characters that may precede a key and are then removed; empty: none */
     size_t count;         /* lines of a key that are set; 0: all */
-    bool append, prepend; /* a key that is not there is added; append wins */
+    bool append, prepend; /* a missing key is added; append wins */
     bool key_ignore_case, value_ignore_case;
 };
 
 struct edit_keyvalue_found {
     size_t changed; /* keys whose lines had to change, or that were added */
-    size_t missing; /* keys that are not there and were not added */
+    size_t missing; /* keys that are missing and were not added */
 };
 
 int edit_keyvalue(struct str text, const struct edit_keyvalue *args, struct buf *out,
@@ -127,13 +127,13 @@ int edit_keyvalue(struct str text, const struct edit_keyvalue *args, struct buf 
 struct edit_block {
     struct str start, end; /* whole lines */
     struct str content;
-    bool append, prepend;                 /* a block that is not there is added; append wins */
-    bool append_newline;                  /* an empty line behind a block that was appended */
+    bool append, prepend;                 /* a missing block is added; append wins */
+    bool append_newline;                  /* an empty line after a block that was appended */
     const struct matcher *before, *after; /* add it beside the first line that matches; or NULL */
 };
 
 enum edit_block_found {
-    EDIT_BLOCK_MISSING, /* not there, and not added */
+    EDIT_BLOCK_MISSING, /* missing, and not added */
     EDIT_BLOCK_ADDED,
     EDIT_BLOCK_REPLACED,
     EDIT_BLOCK_SAME,
@@ -143,7 +143,7 @@ enum edit_block_found {
 int edit_block(struct str text, const struct edit_block *args, struct buf *out,
                enum edit_block_found *ret_found, struct err *err);
 
-/* For those who write edits: -1 with ERR_LIMIT when `out` is full. */
+/* For implementations of edits: -1 with ERR_LIMIT when `out` is full. */
 int edit_finish(const struct buf *out, struct err *err);
 
 #endif

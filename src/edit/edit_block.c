@@ -59,7 +59,7 @@ static int find_block(struct str text, const struct edit_block *args, struct blo
         }
     }
     if (started)
-        return err_set(err, ERR_INVALID, "the marker '%.*s' in line %zu has no '%.*s' behind it",
+        return err_set(err, ERR_INVALID, "the marker '%.*s' in line %zu has no '%.*s' after it",
                        STR_ARG(args->start), started_at, STR_ARG(args->end));
     return 0;
 }

@@ -11,7 +11,7 @@
 /* A line as the comment mark divides it. */
 struct commented {
     struct str indent; /* before the mark */
-    struct str rest;   /* behind the mark */
+    struct str rest;   /* after the mark */
     bool is_comment;
 };
 
@@ -25,8 +25,8 @@ static struct commented divide(struct str line, struct str mark)
     return (struct commented){ indent, str_from_offset(rest, mark.n), true };
 }
 
-/* Does the line behind the mark match, as it is or without the blanks in front? `ret_line` is the
- * form that does. What is still a comment then was none that was made by commenting a line. */
+/* Does the line after the mark match, as it is or without leading blanks? `ret_line` is the
+ * form that does. A line that is still a comment then was not made by commenting a line out. */
 static int match_commented(const struct edit_comment *args, struct str rest, struct str *ret_line,
                            bool *ret_found, struct err *err)
 {

@@ -21,7 +21,7 @@ int edit_append(struct str text, const struct edit_chunks *chunks, struct buf *o
 
     buf_add_str(out, text);
     for (size_t i = 0; i < chunks->n; i++) {
-        /* A chunk may be there because an earlier one was just added. */
+        /* A chunk may be present because an earlier one was just added. */
         const struct str now = str_from_offset(buf_view(out), base);
 
         if (lines_have(now, chunks->p[i], chunks->ignore_blanks))

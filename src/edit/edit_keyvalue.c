@@ -11,7 +11,7 @@
 /* A line that holds a key. */
 struct holding {
     struct str indent, value;
-    bool is_comment; /* the key stands behind comment characters */
+    bool is_comment; /* the key follows comment characters */
 };
 
 static bool starts_with(struct str text, struct str prefix, bool ignore_case)
@@ -26,7 +26,7 @@ static bool is_value(const struct edit_keyvalue *args, struct str have, struct s
     return have.n == want.n && starts_with(have, want, args->value_ignore_case);
 }
 
-/* What is behind the key and the separator; false when `text` does not begin with both. A
+/* What follows the key and the separator; false when `text` does not begin with both. A
  * separator of blanks is any blanks. */
 static bool cut_value(const struct edit_keyvalue *args, struct str key, struct str text,
                       struct str *ret_value)
@@ -71,7 +71,7 @@ static bool find_key(const struct edit_keyvalue *args, struct str key, struct st
     return cut_value(args, key, strip_comment(text, args->uncomment), &ret->value);
 }
 
-/* Is there a line of the key that is no comment? */
+/* Is there a line of the key that is not a comment? */
 static bool has_active(const struct edit_keyvalue *args, struct str key, struct str text)
 {
     struct holding holding;
@@ -158,7 +158,7 @@ static int check_pair(const struct edit_keyvalue *args, const struct edit_pair *
     if (args->separator.n == 0)
         return err_set(err, ERR_INVALID, "the separator may not be empty");
     if (has_newline(pair->key) || has_newline(pair->value) || has_newline(args->separator))
-        return err_set(err, ERR_INVALID, "key '%.*s': key, separator and value stand on one line",
+        return err_set(err, ERR_INVALID, "key '%.*s': key, separator and value must be on one line",
                        STR_ARG(pair->key));
     return 0;
 }

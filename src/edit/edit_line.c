@@ -131,7 +131,7 @@ static void print_lines(const struct editing *e, const struct buf *room, struct 
 
 /* --- the modes --------------------------------------------------------------------- */
 
-/* Where the anchors say. */
+/* The place that the anchors define. */
 static int insert_at_anchor(struct editing *e, struct buf *room, struct err *err)
 {
     const struct edit_line *args = e->args;
@@ -151,7 +151,7 @@ static int insert_at_anchor(struct editing *e, struct buf *room, struct err *err
     return 0;
 }
 
-/* Between two anchors stands the content and nothing else. */
+/* Only the content is between two anchors. */
 static int ensure_between(struct editing *e, struct buf *room, struct err *err)
 {
     size_t first, last;
@@ -169,12 +169,12 @@ static int ensure_between(struct editing *e, struct buf *room, struct err *err)
     else if (last == first + 2)
         set_line(e, first + 1, room);
     else
-        return err_set(err, ERR_INVALID, "there are %zu lines between '%.*s' and '%.*s'",
+        return err_set(err, ERR_INVALID, "found %zu lines between '%.*s' and '%.*s'",
                        last - first - 1, STR_ARG(e->args->after), STR_ARG(e->args->before));
     return 0;
 }
 
-/* A content that its own pattern does not find is in order wherever it stands; else every run
+/* Content that its own pattern does not find is accepted wherever it is; otherwise every run
  * would replace one more line. */
 static int ensure_matching(struct editing *e, size_t at, struct buf *room, struct err *err)
 {
@@ -275,7 +275,7 @@ int edit_line(struct str text, const struct edit_line *args, struct buf *out, st
     struct editing e = { .args = &one, .text = text };
     int result;
 
-    /* A block text of YAML ends its only line. */
+    /* A YAML block text ends with a newline. */
     if (str_ends(one.content, STR("\n")))
         one.content.n--;
     while (str_ends(one.content, STR("\r")))

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "edit/lines.h"
 
-/* Matches between two looks at whether to go on. */
+/* Matches between two checks for cancellation. */
 #define LOOK_EVERY 64
 
 struct expansion {
@@ -109,7 +109,7 @@ static size_t expand_dollar(const struct expansion *x, size_t at)
 }
 
 /* The replacement of a match. A reference to a group that the pattern does not have is text, so
- * that shell variables need no care. */
+ * that shell variables need no escaping. */
 static void expand(const struct expansion *x)
 {
     const struct str repl = x->args->repl;
@@ -131,7 +131,7 @@ static void expand(const struct expansion *x)
     }
 }
 
-/* Does the match stand inside a copy of its own replacement? */
+/* Is the match inside a copy of its own replacement? */
 static bool is_done(struct str text, const struct matcher_match *match, struct str replacement)
 {
     const size_t start = match->groups[0].start;
@@ -176,7 +176,7 @@ static int replace_all(struct str text, const struct edit_replace *args, struct 
             return err_set(err, ERR_CANCELED, "canceled while text was replaced");
         if (matcher_scan_find(&scan, from, &match, &found, err) < 0)
             return -1;
-        if (!found || match.groups[0].start > match.groups[0].end) /* \K can turn it round */
+        if (!found || match.groups[0].start > match.groups[0].end) /* \K can reverse them */
             break;
         n++;
         if (match.groups[0].start >= done)
@@ -190,9 +190,8 @@ static int replace_all(struct str text, const struct edit_replace *args, struct 
     return 0;
 }
 
-/* Nothing matched: add the text for that, as whole lines, unless it stands there already. A
- * replacement means the same here as in the place of a match: what an earlier run has put there is
- * found again. */
+/* Nothing matched: add the text for that, as whole lines, unless it is present already. A
+ * replacement is expanded as for a match, so the text that an earlier run added is found again. */
 static int add_not_found(struct str text, const struct edit_replace *args, struct buf *out,
                          struct err *err)
 {

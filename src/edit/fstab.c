@@ -58,7 +58,7 @@ static int64_t read_number(struct str word)
     return word.n > 0 && number_parse_int(word, &number, &ignored) == 0 ? number : 0;
 }
 
-/* False for comments, blank lines, and what is no entry. */
+/* False for comments, blank lines, and anything else that is not an entry. */
 static bool parse(struct arena *arena, struct str line, struct fstab_entry *ret)
 {
     struct str rest = line, words[6];

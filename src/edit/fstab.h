@@ -1,7 +1,7 @@
 /*
- * fstab - the text of /etc/fstab, and the way in which it and the kernel write blanks.
+ * fstab - the text of /etc/fstab, and how it and the kernel escape blanks.
  *
- * An entry is known by its mount point; those without one (swap) by their device and kind.
+ * An entry is identified by its mount point; those without one (swap) by their device and kind.
  * Other lines stay byte for byte.
  *
  * Memory: decoded fields are in the arena. Threads: any.

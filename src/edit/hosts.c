@@ -54,8 +54,8 @@ static bool same_address(struct str a, struct str b)
 
 struct entry {
     struct str address;       /* empty: none */
-    struct str names;         /* from behind the address to the comment */
-    struct str head, comment; /* what is before and behind the names */
+    struct str names;         /* from the end of the address to the comment */
+    struct str head, comment; /* what comes before and after the names */
 };
 
 static struct entry split(struct str line)
@@ -70,7 +70,7 @@ static struct entry split(struct str line)
     return entry;
 }
 
-/* Names of hosts are alike in capitals and small letters. */
+/* Host names ignore case. */
 static bool same_name(struct str a, struct str b)
 {
     return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
@@ -270,7 +270,7 @@ static void add_names(struct buf *out, const struct str *names, size_t n)
     }
 }
 
-/* The line with other names: what is before and behind them stays. */
+/* The line with other names: what comes before and after them stays. */
 static void add_renamed(struct buf *out, const struct line *line, const struct str *names, size_t n)
 {
     const struct entry entry = split(line->text);

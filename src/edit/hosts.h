@@ -2,7 +2,7 @@
  * hosts - the text of /etc/hosts: addresses, each with names.
  *
  * What is not about the name in question stays byte for byte; a line that loses its
- * last name goes. Addresses are compared by what they mean, not how they are written.
+ * last name is removed. Addresses are compared by value, not by spelling.
  *
  * Views borrow. Threads: any.
  */
@@ -16,11 +16,11 @@
 
 struct buf;
 
-/* What becomes of the name at addresses that are not wanted. */
+/* What happens to the name at other addresses. */
 enum hosts_others {
-    HOSTS_FAMILY, /* it goes from those of the families that are wanted: IPv4 or IPv6 */
-    HOSTS_KEEP,   /* it stays */
-    HOSTS_DROP,   /* it goes from all of them */
+    HOSTS_FAMILY, /* removed from those of the same family: IPv4 or IPv6 */
+    HOSTS_KEEP,   /* kept */
+    HOSTS_DROP,   /* removed from all of them */
 };
 
 struct hosts_want {
@@ -36,7 +36,7 @@ bool hosts_is_address(struct str text);
 /* The text in which the name is at each of the addresses. */
 void hosts_set(struct str text, const struct hosts_want *want, struct buf *out);
 /* The text in which an address has these names, in this order, and no others: in its first line,
- * the others go. No names: it has no line at all. */
+ * and its other lines are removed. No names: it has no line at all. */
 void hosts_only(struct str text, struct str address, const struct str *names, size_t n,
                 struct buf *out);
 /* The text in which it is at none of them; no addresses: nowhere. */

@@ -3,7 +3,7 @@
  *
  *     [options] type blob [comment]
  *
- * Options may hold quoted blanks. A key is known by its blob; other lines stay byte
+ * Options may hold quoted blanks. A key is identified by its blob; other lines stay byte
  * for byte.
  *
  * Views borrow. Threads: any.
@@ -21,9 +21,9 @@ struct keyfile_key {
     struct str options, type, blob, comment; /* empty: none */
 };
 
-/* False when the line is no key. */
+/* False when the line is not a key. */
 bool keyfile_parse(struct str line, struct keyfile_key *ret_key);
-/* "ssh-ed25519" and its relatives. */
+/* "ssh-ed25519" and the like. */
 bool keyfile_is_type(struct str word);
 
 /* The first line with this blob, without its end; a NULL view when there is none. */

@@ -7,8 +7,8 @@
  *         use(line.text, line.end);
  *
  * An end is "\n" or "\r\n"; carriage returns belong to it however many there are, and
- * the "\n" may be missing in the last line. Text and end of every line together are
- * the text again, byte for byte.
+ * the "\n" may be missing in the last line. The texts and ends of all lines together
+ * are the original text, byte for byte.
  *
  * Views borrow. Threads: any.
  */
@@ -35,15 +35,15 @@ struct str lines_end_of(struct str text);
 /* Blanks (space and tab) at the beginning. */
 struct str lines_indent(struct str line);
 
-/* The next word of a line, which moves on behind it; an empty one at its end. */
+/* The next word of a line, which moves past it; empty at its end. */
 struct str lines_word(struct str *rest);
 
-/* Equal; with `ignore_blanks`, any run of blanks is like any other and those at both ends count
- * for nothing. */
+/* Equal; with `ignore_blanks`, any run of blanks equals any other and those at both ends are
+ * ignored. */
 bool lines_equal(struct str a, struct str b, bool ignore_blanks);
 
-/* Do the lines of `block` stand in `text`, one after another, as whole lines? An empty block does
- * everywhere. */
+/* Does `text` contain the lines of `block`, one after another, as whole lines? It always contains
+ * an empty block. */
 bool lines_have(struct str text, struct str block, bool ignore_blanks);
 /* Does `text` begin with the lines of `block`? */
 bool lines_begin_with(struct str text, struct str block, bool ignore_blanks);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "edit/lines.h"
 
-/* Beyond this, numbers of lines are nonsense. */
+/* Larger line numbers are not plausible. */
 #define LINE_NUMBER_MAX 100000000
 
 struct reader {
@@ -32,7 +32,7 @@ static bool next(struct reader *r)
 
 /* --- headers ------------------------------------------------------------------------------ */
 
-/* A name ends at a tab, behind which a time stands; with git's quotes it is taken as it is. */
+/* A name ends at a tab, which a time follows; with git's quotes it is used as it is. */
 static struct str name_of(struct str line)
 {
     struct str rest = str_from_offset(line, 4);
@@ -85,7 +85,7 @@ static int spoilt(const struct reader *r, const char *why, struct err *err)
     return err_set(err, ERR_INVALID, "line %zu of the patch: %s", r->line, why);
 }
 
-/* "\ No newline at end of file" speaks of the line before. */
+/* "\ No newline at end of file" is about the line before. */
 static void end_without_newline(struct reader *r, struct patch_hunk *hunk)
 {
     const struct reader before = *r;
@@ -112,7 +112,7 @@ static int read_lines(struct reader *r, struct patch_hunk *hunk, struct err *err
         if (line.kind != ' ' && line.kind != '-' && line.kind != '+')
             return spoilt(r, "a line of a hunk begins with ' ', '-' or '+'", err);
         if ((line.kind != '+' && old == 0) || (line.kind != '-' && now == 0))
-            return spoilt(r, "the hunk has other lines than its head says", err);
+            return spoilt(r, "the lines of the hunk do not match its header", err);
         old -= line.kind != '+';
         now -= line.kind != '-';
         VEC_PUSH_IN(r->arena, &hunk->lines, line);
@@ -278,7 +278,7 @@ static bool find_hunk(const struct page *page, const struct patch_hunk *hunk, in
 {
     const size_t start = page->reverse ? hunk->new_start : hunk->old_start;
     const size_t count = page->reverse ? hunk->new_count : hunk->old_count;
-    /* Without lines of its own a hunk stands behind the line that it names. */
+    /* A hunk without lines on this side is placed after the line that it names. */
     const int64_t place = (int64_t)start - (count > 0 ? 1 : 0) + moved;
     const size_t guess = place > 0 ? (size_t)place : 0;
     struct wanted want;
@@ -353,7 +353,7 @@ bool patch_apply(struct str text, const struct patch_part *part, bool reverse, s
     return true;
 }
 
-/* Lines that are new are a proof when they are there; that lines are gone is none. */
+/* Added lines that are present prove that the patch was applied; missing lines do not. */
 static bool has_proof(const struct patch_part *part)
 {
     VEC_EACH (&part->hunks, hunk) {

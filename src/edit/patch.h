@@ -1,10 +1,10 @@
 /*
  * patch - a unified diff, read and applied as patch(1) does it.
  *
- * A patch has a part for each file, a part has hunks. A hunk is tried where it says,
- * then farther and farther away from there, then with less of its context (fuzz), in
- * this order; each one behind the one before. Either all hunks of a part fit, or
- * nothing is made of it.
+ * A patch has a part for each file, a part has hunks. A hunk is tried at its line
+ * number, then farther and farther away, then with less of its context (fuzz), in
+ * this order; each one after the one before. Either all hunks of a part fit, or
+ * none is applied.
  *
  *     patch_parse -> patch_apply for each part
  *
@@ -59,7 +59,7 @@ bool patch_removes(const struct patch_part *part);
 struct str patch_name(const struct patch_part *part, size_t strip);
 
 /* Append what the part makes of `text`, or, with `reverse`, what it was made of. False when a hunk
- * does not fit: `out` is as it was then, and `reterr_hunk` its number. `fuzz` is how much context
+ * does not fit: `out` is then unchanged, and `reterr_hunk` its number. `fuzz` is how much context
  * may be wrong. */
 bool patch_apply(struct str text, const struct patch_part *part, bool reverse, size_t fuzz,
                  struct buf *out, size_t *reterr_hunk);
@@ -69,7 +69,7 @@ enum patch_verdict {
     PATCH_FITS,    /* `out` is what it makes of the text */
     PATCH_MISFITS, /* `reterr_hunk` is the first that does not fit */
 };
-/* Find out which. What is applied is found by taking it back, with as little fuzz as possible: so a
+/* Find out which. An applied patch is found by reverting it, with as little fuzz as possible: so a
  * patch that was applied is not applied again, also when it would fit a second time. */
 enum patch_verdict patch_try(struct str text, const struct patch_part *part, struct buf *out,
                              size_t *reterr_hunk);

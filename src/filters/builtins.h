@@ -1,5 +1,5 @@
 /*
- * builtins - all that templates know by name without being told: what Jinja2 and Salt have.
+ * builtins - the names that every template has: those of Jinja2 and Salt.
  *
  *     const struct jinja_options options = { .builtins = &filter_builtins };
  */

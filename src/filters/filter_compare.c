@@ -1,4 +1,4 @@
-/* Filters that judge values and compare them: Salt's questions, with Salt's answers. */
+/* Filters that test and compare values, with the results that Salt gives. */
 #include "filters/filter.h"
 
 #include "base/glob.h"
@@ -158,7 +158,7 @@ static int matches_any(struct render *render, struct str text, const struct valu
     return 0;
 }
 
-/* On the blacklist is out; with a whitelist only what is on it is in. */
+/* A value on the blacklist is out; with a whitelist only its values are in. */
 static int filter_allowed(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *white = &bound->args[1], *black = &bound->args[2];
@@ -255,12 +255,12 @@ static int filter_compare_dicts(struct render *render, const struct bound *bound
 
 /* clang-format off */
 const struct function filter_compare_functions[] = {
-    { "check_whitelist_blacklist", "value, whitelist=none, blacklist=none", filter_allowed, "whether lists of globs let it through" },
+    { "check_whitelist_blacklist", "value, whitelist=none, blacklist=none", filter_allowed, "whether the lists of globs allow it" },
     { "compare_dicts",       "value, other", filter_compare_dicts, "the keys that differ, each with 'old' and 'new'" },
     { "compare_lists",       "value, other", filter_compare_lists, "what is 'old' and what is 'new'" },
-    { "contains_whitespace", "value", filter_whitespace, "whether there is a blank in it" },
+    { "contains_whitespace", "value", filter_whitespace, "whether it contains a blank" },
     { "exactly_n_true",      "value, amount=1", filter_exactly_n, "whether so many items are true" },
-    { "exactly_one_true",    "value", filter_exactly_one, "whether one item alone is true" },
+    { "exactly_one_true",    "value", filter_exactly_one, "whether exactly one item is true" },
     { "is_hex",              "value", filter_is_hex, "whether it is a hexadecimal number" },
     { "is_iter",             "value", filter_is_iter, "whether it has items; text counts as none" },
     { "is_list",             "value", filter_is_list, "whether it is a list" },

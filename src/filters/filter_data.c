@@ -211,7 +211,7 @@ static int filter_b64decode(struct render *render, const struct bound *bound, st
 
 /* --- words -------------------------------------------------------------------------------- */
 
-/* One word of a shell, whatever is in it. */
+/* One shell word, whatever it contains. */
 static int filter_quote(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -242,7 +242,7 @@ static int filter_quote(struct render *render, const struct bound *bound, struct
     return text_finish(render, &out, 0, ret);
 }
 
-/* What Salt takes for true: the words yes, true and 1, and numbers above zero. */
+/* What Salt accepts as true: the words yes, true and 1, and numbers above zero. */
 static int filter_to_bool(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *v = &bound->args[0];
@@ -282,14 +282,14 @@ static int filter_path_join(struct render *render, const struct bound *bound, st
 
 /* clang-format off */
 const struct function filter_data_functions[] = {
-    { "b64decode",     "value", filter_b64decode, "the text behind base64" },
+    { "b64decode",     "value", filter_b64decode, "the text of base64" },
     { "b64encode",     "value", filter_b64encode, "as base64" },
-    { "base64_decode", "value", filter_b64decode, "the text behind base64" },
+    { "base64_decode", "value", filter_b64decode, "the text of base64" },
     { "base64_encode", "value", filter_b64encode, "as base64" },
     { "dict_to_sls_yaml_params", "value, flow_style=false", filter_params, "a map as the arguments of a state" },
     { "json",          "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
-    { "load_json",     "value", filter_load_json, "the data behind JSON text" },
-    { "load_yaml",     "value", filter_load_yaml, "the data behind YAML text" },
+    { "load_json",     "value", filter_load_json, "the data of a JSON text" },
+    { "load_yaml",     "value", filter_load_yaml, "the data of a YAML text" },
     { "path_join",     "value, *parts", filter_path_join, "parts of a path joined by slashes" },
     { "quote",         "value", filter_quote, "one word for a shell" },
     { "to_bool",       "value", filter_to_bool, "true for yes, true, 1 and numbers above zero" },

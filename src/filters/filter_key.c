@@ -1,5 +1,5 @@
 /* Filters that put something into a map by path: "a:b:c" goes through maps, which are made where
- * they are missing. As in Salt the map itself changes, and is what the filter gives. */
+ * they are missing. As in Salt the map itself changes, and is the result. */
 #include "filters/filter.h"
 
 #include "jinja/argument.h"
@@ -10,7 +10,7 @@
 #include "jinja/text.h"
 
 struct spot {
-    struct value_map *map; /* the innermost one, to be changed */
+    struct value_map *map; /* the innermost one, which changes */
     struct value key;
     const struct value *now; /* what is there; NULL */
 };

@@ -187,7 +187,7 @@ static void add_attribute(struct linker *linker, const char *name, struct str te
     buf_add_char(&linker->attributes, '"');
 }
 
-/* rel: what the caller says, and noopener, and nofollow, sorted and each once. */
+/* rel: the caller's words, noopener and nofollow, sorted and each once. */
 static int read_rel(struct linker *linker, const struct bound *bound)
 {
     static const char *const always[] = { "nofollow", "noopener" };

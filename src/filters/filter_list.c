@@ -163,7 +163,7 @@ static int filter_join(struct render *render, const struct bound *bound, struct 
     return (render->autoescape ? join_safely : join_plainly)(render, items, glue, ret);
 }
 
-/* Rows of `n`; the last one filled up when there is something to fill it with. */
+/* Rows of `n`; the last one is filled up when a fill value is given. */
 static int filter_batch(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *fill = &bound->args[2];
@@ -295,20 +295,20 @@ static int filter_method(struct render *render, const struct bound *bound, struc
 /* clang-format off */
 const struct function filter_list_functions[] = {
     { "attr",    "obj, name", filter_attr, "an attribute of a value, never an item" },
-    { "batch",   "value, linecount, fill_with=none", filter_batch, "rows of so many items" },
-    { "count",   "obj", filter_length, "how many items" },
+    { "batch",   "value, linecount, fill_with=none", filter_batch, "rows of that many items" },
+    { "count",   "obj", filter_length, "the number of items" },
     { "d",       "value, default_value='', boolean=false", filter_default, "another value when it is undefined" },
     { "default", "value, default_value='', boolean=false", filter_default, "another value when it is undefined" },
     { "first",   "seq", filter_first, "the first item" },
     { "items",   "value", filter_items, "the pairs of a map; none when it is undefined" },
     { "join",    "value, d='', attribute=none", filter_join, "all items as one text" },
     { "last",    "seq", filter_last, "the last item" },
-    { "length",  "obj", filter_length, "how many items" },
+    { "length",  "obj", filter_length, "the number of items" },
     { "list",    "value", filter_list, "the items as a list; of a text its characters" },
-    { "method_call", "obj, name, *args, **kwargs", filter_method, "what a method of the value gives" },
-    { "random",  "seq", filter_random, "any item" },
-    { "reverse", "value", filter_reverse, "the other way round" },
-    { "slice",   "value, slices, fill_with=none", filter_slice, "so many columns" },
+    { "method_call", "obj, name, *args, **kwargs", filter_method, "the result of a method of the value" },
+    { "random",  "seq", filter_random, "a random item" },
+    { "reverse", "value", filter_reverse, "in reverse order" },
+    { "slice",   "value, slices, fill_with=none", filter_slice, "that many columns" },
     { "sum",     "iterable, attribute=none, start=0", filter_sum, "the sum of numbers" },
     { 0 },
 };

@@ -117,7 +117,7 @@ static int fits_options(struct render *render, const struct address *address,
         while (i < ARRAY_LEN(kinds) && !str_is(word, kinds[i].word))
             i++;
         if (i == ARRAY_LEN(kinds))
-            return render_fail(render, RENDER_TYPE, "no kind of address is called '%.*s'",
+            return render_fail(render, RENDER_TYPE, "unknown kind of address '%.*s'",
                                STR_ARG(word));
         if (is_kind(address, str_from(kinds[i].kind)) == kinds[i].negate)
             *ret = false;
@@ -161,7 +161,7 @@ static int filter_is_ipv6(struct render *render, const struct bound *bound, stru
     return answer_check(render, bound, AF_INET6, ret);
 }
 
-/* The address itself when it is one, else none; of a list those that are. */
+/* The value when it is an address, else none; the addresses of a list. */
 static int keep_addresses(struct render *render, const struct bound *bound, int family,
                           struct value *ret)
 {

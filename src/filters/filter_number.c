@@ -17,7 +17,7 @@
 #include "jinja/render.h"
 #include "jinja/text.h"
 
-/* Digits of a double that %f may print: 309 before the point, and what is asked for behind it. */
+/* Digits of a double that %f may print: 309 before the point, and the requested ones after it. */
 #define PRECISION_MAX 300
 
 static int filter_abs(struct render *render, const struct bound *bound, struct value *ret)
@@ -40,7 +40,7 @@ static int filter_abs(struct render *render, const struct bound *bound, struct v
     return op_unary(render, negative ? OP_NEG : OP_POS, v, ret);
 }
 
-/* Without underscores between digits, which Python allows; false when they stand elsewhere. */
+/* Without underscores between digits, which Python allows; false when they are elsewhere. */
 static bool drop_underscores(struct str text, struct buf *out)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -339,8 +339,8 @@ static int unit_power(struct str unit)
     return (int)(hit - letters);
 }
 
-/* Salt counts in steps of 1024, also for KB, unless it is told to mind the metric ones. What is no
- * size is 0. */
+/* Salt counts in steps of 1024, also for KB, unless handle_metric is set. Anything else is
+ * 0. */
 static int filter_human(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct str text, unit, fallback;
@@ -372,13 +372,13 @@ static int filter_human(struct render *render, const struct bound *bound, struct
 
 /* clang-format off */
 const struct function filter_number_functions[] = {
-    { "abs",            "x", filter_abs, "without its sign" },
+    { "abs",            "x", filter_abs, "the absolute value" },
     { "avg",            "value", filter_avg, "the average of numbers" },
     { "filesizeformat", "value, binary=false", filter_filesize, "bytes as people read them: 13 kB" },
-    { "float",          "value, default=0.0", filter_float, "as a number with a point" },
+    { "float",          "value, default=0.0", filter_float, "as a floating-point number" },
     { "human_to_bytes", "value, default_unit='B', handle_metric=false", filter_human, "how many bytes 32 GB or 64KiB are" },
     { "int",            "value, default=0, base=10", filter_int, "as a whole number" },
-    { "round",          "value, precision=0, method='common'", filter_round, "rounded to so many digits" },
+    { "round",          "value, precision=0, method='common'", filter_round, "rounded to that many digits" },
     { "str_to_num",     "value", filter_to_num, "a number when the text is one" },
     { "to_num",         "value", filter_to_num, "a number when the text is one" },
     { 0 },

@@ -170,7 +170,7 @@ static int filter_max(struct render *render, const struct bound *bound, struct v
 
 /* --- groups --------------------------------------------------------------------------- */
 
-/* What groupby gives: a pair that can also be asked for its parts by name. */
+/* What groupby gives: a pair whose parts also have names. */
 struct group {
     struct object object;
     struct value pair; /* tuple of key and list */

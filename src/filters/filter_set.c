@@ -116,7 +116,7 @@ static int filter_sequence(struct render *render, const struct bound *bound, str
     return 0;
 }
 
-/* "a:b:0" from map to map and through lists; the default when it leads nowhere. */
+/* "a:b:0" from map to map and through lists; the default when there is no such path. */
 static int filter_traverse(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct value at = bound->args[0];
@@ -180,9 +180,9 @@ const struct function filter_set_functions[] = {
     { "difference",           "value, other", filter_difference, "the items that are not in the other list" },
     { "flatten",              "value, levels=none", filter_flatten, "lists inside lists as one list" },
     { "intersect",            "value, other", filter_intersect, "the items that are in both lists" },
-    { "sequence",             "value", filter_sequence, "a list, whatever it is" },
+    { "sequence",             "value", filter_sequence, "a list, unless it already is one" },
     { "symmetric_difference", "value, other", filter_symmetric, "the items that are in one list only" },
-    { "traverse",             "value, key, default=none, delimiter=':'", filter_traverse, "what a path such as a:b:0 leads to" },
+    { "traverse",             "value, key, default=none, delimiter=':'", filter_traverse, "the value at a path such as a:b:0" },
     { "union",                "value, other", filter_union, "the items of both lists, each once" },
     { 0 },
 };

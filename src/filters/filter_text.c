@@ -12,7 +12,7 @@
 #include "jinja/text.h"
 #include "base/unicode.h"
 
-/* What a text may leave over before `truncate` cuts it. */
+/* How much longer a text may be before `truncate` cuts it. */
 #define TRUNCATE_LEEWAY 5
 
 /* The text of a value, safe when it was: what every filter here begins with. */
@@ -70,7 +70,8 @@ static int filter_string(struct render *render, const struct bound *bound, struc
     return soft_text(render, &bound->args[0], ret);
 }
 
-/* A letter after a blank, a dash or an opening bracket becomes large, the others small. */
+/* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
+ */
 /* A character after which a word begins. */
 static bool is_word_edge(uint32_t c)
 {
@@ -165,7 +166,7 @@ static int filter_indent(struct render *render, const struct bound *bound, struc
     text = bound->args[0];
     if (value_is_undefined(&text))
         return undefined_fail(render, &text);
-    if (text.kind != VALUE_STR) /* the one filter here that Jinja2 does not soften */
+    if (text.kind != VALUE_STR) /* the one filter here that Jinja2 does not convert with soft_str */
         return render_fail(render, RENDER_TYPE, "indent expects text, got '%s'",
                            op_type_name(&text));
     if (indent_text(render, &bound->args[1], &indent) < 0 ||
@@ -262,7 +263,7 @@ static bool is_small(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* A large letter begins a word behind a small one, and before a small one. */
+/* An upper-case letter begins a word after a lower-case one, and before one. */
 static int filter_snake(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -304,20 +305,20 @@ static int filter_camel(struct render *render, const struct bound *bound, struct
 
 /* clang-format off */
 const struct function filter_text_functions[] = {
-    { "capitalize", "s", filter_capitalize, "the first letter large, the others small" },
+    { "capitalize", "s", filter_capitalize, "the first letter in upper case, the others in lower case" },
     { "center",     "value, width=80", filter_center, "with blanks on both sides" },
     { "format",     "value, *args, **kwargs", filter_format, "printf-style: '%s'|format(x)" },
-    { "indent",     "s, width=4, first=false, blank=false", filter_indent, "lines moved to the right" },
+    { "indent",     "s, width=4, first=false, blank=false", filter_indent, "lines indented" },
     { "lower",      "s", filter_lower, "in lower case" },
     { "replace",    "s, old, new, count=none", filter_replace, "one text in place of another" },
     { "string",     "s", filter_string, "as text" },
-    { "title",      "s", filter_title, "Words Begin With A Large Letter" },
+    { "title",      "s", filter_title, "Words Begin With A Capital Letter" },
     { "to_camelcase", "s, uppercamel=false", filter_camel, "like_this as likeThis" },
     { "to_snake_case", "s", filter_snake, "likeThis as like_this" },
     { "trim",       "value, chars=none", filter_trim, "without blanks, or other characters, at both ends" },
     { "truncate",   "s, length=255, killwords=false, end='...', leeway=none", filter_truncate, "cut to a length" },
     { "upper",      "s", filter_upper, "in upper case" },
-    { "wordcount",  "s", filter_wordcount, "how many words" },
+    { "wordcount",  "s", filter_wordcount, "the number of words" },
     { 0 },
 };
 /* clang-format on */

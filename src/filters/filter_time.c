@@ -1,4 +1,4 @@
-/* strftime: a moment as text. Times are UTC: a rendering has no clock and no zone of its own. */
+/* strftime: a moment as text. Times are UTC: a rendering has no clock and no time zone. */
 #include "filters/filter.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #define FORMAT_MAX 1024
 
-/* The format is the author's by design; through a pointer the compiler lets it pass. */
+/* The format comes from the author by design; the compiler accepts it through a pointer. */
 static size_t (*const print_time)(char *text, size_t size, const char *format,
                                   const struct tm *tm) = strftime;
 
@@ -68,7 +68,7 @@ static int filter_strftime(struct render *render, const struct bound *bound, str
     moment = (time_t)seconds;
     if (!gmtime_r(&moment, &tm))
         return render_fail(render, RENDER_TYPE, "strftime: no such year");
-    /* a blank in front tells an empty result from one that does not fit */
+    /* a leading blank distinguishes an empty result from one that does not fit */
     format[0] = ' ';
     for (size_t i = 0; i < wanted.n; i++)
         format[i + 1] = wanted.p[i];

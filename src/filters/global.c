@@ -149,7 +149,7 @@ static int cycler_get(struct render *render, struct object *object, struct str n
 {
     static const struct function methods[] = {
         { "next", "", cycler_next, "the current item; the next one is next" },
-        { "reset", "", cycler_reset, "begin again" },
+        { "reset", "", cycler_reset, "start again" },
     };
     struct cycler *cycler = container_of(object, struct cycler, object);
 
@@ -219,7 +219,7 @@ static const char *const words[] = {
     "augue", "mattis", "turpis", "aliquam", "semper", "mauris", "lectus", "viverra",
 };
 
-/* Text to fill a page with: paragraphs of so many words, from the caller's source of chance. */
+/* Text to fill a page with: paragraphs of so many words, from the caller's random source. */
 static int global_lipsum(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -254,7 +254,7 @@ static int global_lipsum(struct render *render, const struct bound *bound, struc
     return text_finish(render, &out, html ? VALUE_SAFE : 0, ret);
 }
 
-/* A template that cannot go on says why. */
+/* A template stops with an error. */
 static int global_raise(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct str text;
@@ -272,7 +272,7 @@ const struct function global_functions[] = {
     { "joiner",    "sep=', '", global_joiner, "nothing at the first call, the separator afterwards" },
     { "lipsum",    "n=5, html=true, min=20, max=100", global_lipsum, "text to fill a page with" },
     { "namespace", "*args, **kwargs", global_namespace, "names that inner scopes may set" },
-    { "raise",     "text", global_raise, "stop with an error of your own" },
+    { "raise",     "text", global_raise, "stop with an error message" },
     { "range",     "*args", global_range, "numbers from start up to stop, by step" },
     { 0 },
 };

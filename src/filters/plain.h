@@ -1,9 +1,9 @@
 /*
- * plain - a value of a template as plain data, for printers that know nothing of
- * templates.
+ * plain - a value of a template as plain data, for printers that know nothing
+ * about templates.
  *
  * Changed containers are taken as they are now; ranges, views and generators
- * become lists; what is undefined, or only a template understands, is an error.
+ * become lists; undefined values and objects are errors.
  */
 #ifndef FILTERS_PLAIN_H
 #define FILTERS_PLAIN_H

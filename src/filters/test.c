@@ -155,7 +155,7 @@ static int is_test(struct render *render, const struct bound *bound, struct valu
                                builtins_find(builtins->tests, bound->args[0].s));
 }
 
-/* The same object, not an equal one; scalars have no identity of their own here. */
+/* The same object, not an equal one; scalars have no identity here. */
 static int is_sameas(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *a = &bound->args[0], *b = &bound->args[1];
@@ -298,40 +298,40 @@ const struct function test_functions[] = {
     { "==",          "value, other", is_eq, "the two are equal" },
     { ">",           "value, other", is_gt, "the value is greater" },
     { ">=",          "value, other", is_ge, "the value is greater or equal" },
-    { "boolean",     "value", is_boolean, "true or false, nothing else" },
+    { "boolean",     "value", is_boolean, "true or false" },
     { "callable",    "value", is_callable, "can be called" },
-    { "defined",     "value", is_defined, "there is such a value" },
+    { "defined",     "value", is_defined, "the value is defined" },
     { "divisibleby", "value, num", is_divisible, "divides without remainder" },
     { "eq",          "value, other", is_eq, "the two are equal" },
     { "equalto",     "value, other", is_eq, "the two are equal" },
-    { "escaped",     "value", is_escaped, "text that is markup already" },
+    { "escaped",     "value", is_escaped, "text that is already markup" },
     { "even",        "value", is_even, "an even number" },
     { "false",       "value", is_false, "the boolean false" },
     { "filter",      "value", is_filter, "the name of a filter" },
-    { "float",       "value", is_float, "a number with a point" },
+    { "float",       "value", is_float, "a floating-point number" },
     { "ge",          "value, other", is_ge, "the value is greater or equal" },
     { "greaterthan", "value, other", is_gt, "the value is greater" },
     { "gt",          "value, other", is_gt, "the value is greater" },
     { "in",          "value, seq", is_in, "the value is one of the sequence" },
     { "integer",     "value", is_integer, "a whole number" },
-    { "iterable",    "value", is_iterable, "a loop can walk it" },
+    { "iterable",    "value", is_iterable, "a loop can iterate over it" },
     { "le",          "value, other", is_le, "the value is less or equal" },
     { "lessthan",    "value, other", is_lt, "the value is less" },
     { "list",        "value", is_list, "a list" },
     { "lower",       "value", is_lower, "text in lower case" },
     { "lt",          "value, other", is_lt, "the value is less" },
     { "mapping",     "value", is_mapping, "a map" },
-    { "match",       "value, rgx, ignorecase=false, multiline=false", is_match, "text that begins as the pattern says" },
+    { "match",       "value, rgx, ignorecase=false, multiline=false", is_match, "text whose beginning matches the pattern" },
     { "ne",          "value, other", is_ne, "the two differ" },
     { "none",        "value", is_none, "none" },
     { "number",      "value", is_number, "a number" },
     { "odd",         "value", is_odd, "an odd number" },
-    { "sameas",      "value, other", is_sameas, "the very same object" },
+    { "sameas",      "value, other", is_sameas, "the same object" },
     { "sequence",    "value", is_sequence, "has a length and items by number" },
     { "string",      "value", is_string, "text" },
     { "test",        "value", is_test, "the name of a test" },
     { "true",        "value", is_true, "the boolean true" },
-    { "undefined",   "value", is_undefined, "no such value" },
+    { "undefined",   "value", is_undefined, "the value is undefined" },
     { "upper",       "value", is_upper, "text in upper case" },
     { 0 },
 };

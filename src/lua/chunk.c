@@ -7,7 +7,7 @@
 #include "lua/spot.h"
 #include "lua/state.h"
 
-/* Beyond this many the compiled ones are forgotten and begun anew. */
+/* With more than this many the cache is cleared. */
 #define CHUNKS_MAX 10000
 
 static struct str text_of(const struct chunk_code *code)
@@ -40,7 +40,7 @@ static const char *read_part(lua_State *L, void *data, size_t *ret_n)
 }
 
 /* Only functions outlive the run of a chunk. Their exact place has to be found now, since the
- * document may be gone when they fail; for all others that would be a walk over it for nothing. */
+ * document may be gone when they fail; for all others that search would be wasted. */
 static void find_lines(const struct chunk_code *code, struct chunk *chunk)
 {
     if (str_find(text_of(code), STR("function"), 0) == STR_NONE)

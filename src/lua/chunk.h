@@ -2,8 +2,8 @@
  * chunk - a piece of code from a document: compiled once, run often.
  *
  * The text of a chunk is a part of a text value, whose place in its document
- * makes the messages. What Lua says is put into our words: without the names that
- * chunks have inside, with the line of the document, with the name of what was nil
+ * makes the messages. Lua's messages are reworded: without the internal names of
+ * chunks, with the line of the document, with the name of what was nil
  * and a suggestion.
  *
  * Inside src/lua/ only. The caller has begun a run (limits_begin).
@@ -22,7 +22,7 @@ struct value;
 
 enum chunk_kind {
     CHUNK_EXPRESSION, /* its value is the result */
-    CHUNK_BLOCK,      /* returns its result; its globals end with it */
+    CHUNK_BLOCK,      /* returns its result; its globals are dropped after it */
     CHUNK_SCRIPT,     /* its globals stay, for all chunks after it */
 };
 
@@ -32,7 +32,7 @@ struct chunk_code {
     size_t offset, n;           /* the code in it */
 };
 
-/* Could it be run? Only its syntax is looked at. */
+/* Is the syntax valid? Nothing is run. */
 int chunk_check(struct sandbox *sandbox, const struct chunk_code *code, struct diags *diags);
 
 /* Run it. The one result is left on the Lua stack, which the caller clears. */

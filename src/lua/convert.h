@@ -6,10 +6,10 @@
  *
  * From Lua: nil becomes null; a table whose keys are exactly 1..n a list, an empty
  * one too; any other a map with scalar keys, in a fixed order: booleans, numbers,
- * then texts by bytes. Numbers without a fraction are integers, as they all are
- * one kind to the author of a script. A string that is no UTF-8 is bytes.
+ * then texts by bytes. Numbers without a fraction are integers, since the author
+ * of a script sees one kind of number. A string that is not UTF-8 becomes bytes.
  * Functions, coroutines and foreign objects are refused, as are tables that are too
- * deep (or hold themselves) or too large. Metamethods are not asked.
+ * deep (or contain themselves) or too large. Metamethods are not called.
  *
  * Inside src/lua/ only.
  */

@@ -60,7 +60,7 @@ static bool is_dynamic(const struct value *v, int depth)
     if (v->kind == VALUE_STR)
         return find_mark(v->s, 0, &mark);
     if (depth > EXPR_DEPTH_MAX)
-        return true; /* evaluating it says what is wrong */
+        return true; /* evaluating it reports the mistake */
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
         if (is_dynamic(&v->list->items[i], depth + 1))
             return true;
@@ -92,7 +92,7 @@ struct eval {
     const struct value_source *tagged, *plain; /* the last source with a tag, and one without */
 };
 
-/* The result stands where the expression stood, and is not dynamic itself. */
+/* The result has the place of the expression, and is not dynamic itself. */
 static struct value placed(struct eval *eval, struct value v, const struct value *where)
 {
     const struct value_source *source = where->source;
@@ -293,7 +293,7 @@ int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena
 
 /* --- checking ------------------------------------------------------------------------- */
 
-/* Each has a budget of its own, as when it is evaluated. */
+/* Each has its own budget, as when it is evaluated. */
 static int check_code(struct sandbox *sandbox, struct chunk_code code, struct diags *diags)
 {
     limits_begin(&sandbox->limits, sandbox->L);
@@ -319,7 +319,7 @@ static int check(struct sandbox *sandbox, const struct value *v, int depth, stru
     int result = 0;
 
     if (depth > EXPR_DEPTH_MAX)
-        return 0; /* evaluating it says what is wrong */
+        return 0; /* evaluating it reports the mistake */
     if (is_block(v) && v->kind == VALUE_STR)
         return check_code(sandbox, (struct chunk_code){ CHUNK_BLOCK, v, 0, v->s.n }, diags);
     if (v->kind == VALUE_STR)

@@ -1,14 +1,14 @@
 /*
  * expr - dynamic values: `${{ expression }}$` in any text, and `!lua` blocks.
  *
- * A text that is one expression and nothing else but blanks becomes what the
- * expression gives, of any kind. In any other text each expression becomes text:
+ * A text that is one expression and nothing else but blanks becomes the result
+ * of the expression, of any kind. In any other text each expression becomes text:
  * nil nothing, numbers and booleans as written (5.0 is 5), a table "[table]". An
- * opening mark without its close is ordinary text. The first "}}$" ends an
+ * opening mark without a closing one is ordinary text. The first "}}$" ends an
  * expression, also inside a Lua string: write "}}" .. "$" there.
  *
- * A value tagged `!lua` is a block that returns the value. Names that nobody
- * defined are nil.
+ * A value tagged `!lua` is a block that returns the value. Undefined names are
+ * nil.
  *
  * Mistakes are diagnostics at the expression's own line and column, all of a tree
  * at once. An evaluation, of however large a tree, has one budget: after a limit
@@ -37,16 +37,16 @@ struct value;
 
 /* There is an expression or a block somewhere in it. */
 bool expr_is_dynamic(const struct value *v);
-/* It is a block, or a text that is one expression: what it gives keeps its kind. */
+/* It is a block, or a text that is one expression: its result keeps its kind. */
 bool expr_is_whole(const struct value *v);
 
-/* Run the top-level chunk: what it defines is known to all expressions after it. */
+/* Run the top-level chunk: what it defines is visible to all later expressions. */
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags);
 
 /* Is everything dynamic in `v` Lua? Nothing is evaluated: names and kinds may still be wrong. */
 int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags);
 
-/* `v` with everything dynamic in it evaluated. A secret that was read makes its result secret. */
+/* `v` with everything dynamic in it evaluated. Reading a secret makes the result secret. */
 int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena *arena,
                     struct value *ret, struct diags *diags);
 

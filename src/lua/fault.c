@@ -110,7 +110,7 @@ static size_t offset_of_line(const struct chunk_code *code, size_t line)
     }
     while (at < text.n && strchr(" \t\r\n", text.p[at]))
         at++;
-    if (at == text.n) /* nothing there: the beginning says more */
+    if (at == text.n) /* nothing there: the beginning is more helpful */
         at = 0;
     return code->offset + at;
 }
@@ -134,7 +134,7 @@ static void add_fault(struct fault *fault, struct str text)
     size_t line = foreign || fault->chunk == STR_NONE ? 1 : fault->line;
     struct place at = value_place(origin);
 
-    if (fault->diags->list.n < DIAGS_MAX) /* nobody reads the places of more */
+    if (fault->diags->list.n < DIAGS_MAX) /* more are not shown */
         at = spot_find(origin, offset_of_line(fault->code, line));
     (void)diag_add(fault->diags, at, "%.*s", STR_ARG(text));
     if (origin->source && origin->source->text.p && fault->diags->dropped == 0)
@@ -207,7 +207,7 @@ static void suggest_name(struct fault *fault)
         diag_hint(fault->diags, "did you mean '%.*s'?", STR_ARG(best));
 }
 
-/* The message is about the name that was missed last: say the whole path to it. */
+/* The message is about the last unknown name: show its whole path. */
 static bool report_nil(struct fault *fault)
 {
     const struct miss *miss = &fault->sandbox->miss;

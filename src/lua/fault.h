@@ -1,5 +1,5 @@
 /*
- * fault - what Lua says of an error, in our words and with our places.
+ * fault - Lua's errors, with our wording and places.
  *
  * Inside, chunks are called "#17", so Lua's messages begin with "#17:3: ". Here
  * that becomes the line in the document; a name that turned out to be nil gets its
@@ -14,7 +14,7 @@ struct chunk_code;
 struct diags;
 struct sandbox;
 
-/* Message handler: turns any error into a text that says where. */
+/* Message handler: turns any error into a text with its place. */
 int fault_on_error(lua_State *L);
 
 /* Add the error on top of the stack to `diags`. */

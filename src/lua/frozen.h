@@ -1,9 +1,9 @@
 /*
- * frozen - Lua tables that can be read and not be written.
+ * frozen - Lua tables that are read-only.
  *
  * Lua 5.4 cannot freeze a table, so its content moves to a hidden one, and the
  * table itself stays empty behind a locked metatable. Functions that would look
- * behind metatables (next, rawget, rawset, rawlen) must ask here first.
+ * behind metatables (next, rawget, rawset, rawlen) must check here first.
  *
  * Inside src/lua/ only; functions may raise.
  */

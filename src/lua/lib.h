@@ -2,8 +2,8 @@
  * lib - the functions that scripts have, one file for each table of them.
  *
  * Each opener expects the table of globals on top of the stack, adds to it and
- * leaves the stack as it was. What loops in C pays for it with limits_charge, and
- * nothing trusts the length that a script's __len tells.
+ * leaves the stack as it was. Loops in C are charged with limits_charge, and
+ * nothing trusts the length that a script's __len returns.
  *
  * Inside src/lua/ only; may raise.
  */
@@ -28,7 +28,7 @@ void lib_open_data(lua_State *L);
 /* find, match, gmatch, gsub: added to the string library by its opener. */
 void lib_add_patterns(lua_State *L);
 
-/* A float without a fraction, which is shown as an integer: to authors numbers are one kind. */
+/* A float without a fraction, which is shown as an integer: authors see one kind of number. */
 bool lib_is_whole(lua_State *L, int index, lua_Integer *ret);
 /* Push the value at `index` as tostring() gives it. */
 void lib_push_text(lua_State *L, int index);

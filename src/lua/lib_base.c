@@ -113,7 +113,7 @@ static int base_rawlen(lua_State *L)
     return 1;
 }
 
-/* Finalizers run where no limit reaches them, so there are none. */
+/* Finalizers run outside of all limits, so there are none. */
 static int base_setmetatable(lua_State *L)
 {
     int kind = lua_type(L, 2);
@@ -196,7 +196,7 @@ static int base_print(lua_State *L)
         struct str text = { NULL, 0 };
 
         text.p = lua_tolstring(L, -1, &text.n);
-        limits_charge(L, text.n); /* somebody keeps it */
+        limits_charge(L, text.n); /* it is kept somewhere */
         sandbox->options.print(sandbox->options.user, text);
     }
     return 0;

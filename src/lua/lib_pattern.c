@@ -29,7 +29,7 @@ static struct str string_arg(lua_State *L, int arg)
     return s;
 }
 
-/* Where to begin, from 0; false when that is behind the end. */
+/* Where to begin, from 0; false when that is past the end. */
 static bool start_arg(lua_State *L, int arg, size_t size, size_t *ret_at)
 {
     lua_Integer at = luaL_optinteger(L, arg, 1);
@@ -43,7 +43,8 @@ static bool start_arg(lua_State *L, int arg, size_t size, size_t *ret_at)
     return *ret_at <= size;
 }
 
-/* Room for the items comes from Lua, so that it goes when an error is raised. Pushes one value. */
+/* Room for the items comes from Lua, so that it is freed when an error is raised. Pushes one value.
+ */
 static void parse(lua_State *L, struct job *job, struct str text, bool anchors)
 {
     struct pattern_item *items = job->few;
@@ -71,7 +72,7 @@ static bool match(lua_State *L, struct job *job, size_t from)
     return result == PATTERN_MATCHED;
 }
 
-/* Capture `i`; the whole match stands in when there are no captures. */
+/* Capture `i`; the whole match when there are no captures. */
 static void push_capture(lua_State *L, const struct job *job, size_t i)
 {
     const struct pattern_capture *capture = &job->match.captures[i];
@@ -152,7 +153,7 @@ static int string_match(lua_State *L)
     return push_captures(L, &job, true);
 }
 
-/* Upvalues: the text, the pattern, where to go on, where the last match ended (-1: nowhere). */
+/* Upvalues: the text, the pattern, where to continue, where the last match ended (-1: nowhere). */
 static int next_match(lua_State *L)
 {
     struct job job;
@@ -164,7 +165,7 @@ static int next_match(lua_State *L)
     parse(L, &job, pattern, false);
     for (; from <= job.text.n && match(L, &job, from); from = job.match.from + 1) {
         if ((lua_Integer)job.match.end == last)
-            continue; /* an empty match right behind the last one */
+            continue; /* an empty match right after the last one */
         lua_pushinteger(L, (lua_Integer)job.match.end);
         lua_copy(L, -1, lua_upvalueindex(3));
         lua_replace(L, lua_upvalueindex(4));
@@ -217,7 +218,7 @@ static void add_template(lua_State *L, const struct job *job, luaL_Buffer *out)
     }
 }
 
-/* Push what a table or a function says of the first capture, or of all. */
+/* Push what a table or a function returns for the first capture, or for all. */
 static void push_answer(lua_State *L, const struct job *job)
 {
     if (lua_type(L, 3) == LUA_TFUNCTION) {

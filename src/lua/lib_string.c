@@ -1,4 +1,4 @@
-/* string and utf8: what is simple comes from Lua; what could run away is ours. */
+/* string and utf8: simple functions are Lua's; those that could run away are ours. */
 #include "lua/lib.h"
 
 #include <lauxlib.h>
@@ -46,7 +46,7 @@ static int string_format(lua_State *L)
     return call_charged(L);
 }
 
-/* The original repeats an empty string as often as it is told. */
+/* The original would repeat an empty string any number of times. */
 static int string_rep(lua_State *L)
 {
     struct str s, separator;
@@ -103,7 +103,7 @@ static int string_split(lua_State *L)
     return 1;
 }
 
-/* The metatable of all strings is out of reach, and so is what it falls back on. */
+/* Scripts cannot reach the metatable of strings, nor its __index. */
 static void lock_metatable(lua_State *L)
 {
     lua_pushliteral(L, "");

@@ -166,8 +166,8 @@ static int table_unpack(lua_State *L)
     return (int)count + 1;
 }
 
-/* The original, once the work is paid for. With a __len of its own a table could tell it another
- * length than us. */
+/* The original, once the work is charged. A table with __len could report another length to it
+ * than to us. */
 static int table_sort(lua_State *L)
 {
     size_t n, bits = 1;

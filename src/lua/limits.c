@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Instructions between two calls of the hook, each of which looks at the clock; and steps of C
- * functions between two looks. */
+/* Instructions between two calls of the hook, each of which checks the clock; and steps of C
+ * functions between two checks. */
 #define HOOK_COUNT 250
 #define LOOK_STEPS 2000
 /* With a text this large around, one instruction may take milliseconds: then the hook comes more
@@ -16,7 +16,7 @@
 #define LARGE_COUNT 10
 /* So many bytes of memory cost one step. */
 #define STEP_BYTES 64
-/* Smaller requests succeed also after a limit was reached: error messages need them. */
+/* Smaller requests succeed even after a limit was reached: error messages need them. */
 #define SMALL_BYTES 4096
 
 struct limits *limits_of(lua_State *L)

@@ -3,10 +3,9 @@
  *
  * One budget holds for everything that runs in a Lua state. The count hook
  * takes from it for instructions; C functions take from it by limits_charge for
- * loops of their own; the allocator takes from it for bytes, so that also
- * library functions that only copy cannot work for nothing. Once a limit is
- * reached every further step raises again: pcall cannot swallow it, and
- * coroutines share it.
+ * their loops; the allocator takes from it for bytes, so that library functions that only copy are
+ * charged as well. Once a limit is reached every further step raises again: pcall cannot swallow
+ * it, and coroutines share it.
  *
  * Inside src/lua/ only. Threads: those of the state.
  */
@@ -35,7 +34,7 @@ struct limits {
     size_t memory, memory_max;
     int64_t steps, steps_max; /* steps: what is left */
     int64_t nanoseconds_max, deadline;
-    int64_t next_look; /* value of `steps` at which the clock is asked again */
+    int64_t next_look; /* value of `steps` at which the clock is checked again */
     limits_clock_fn *clock;
     void *clock_user;
     enum limits_reached reached;
@@ -58,7 +57,7 @@ bool limits_spend(void *user, size_t steps);
 /* Raise what limits_spend has found. */
 int limits_raise(lua_State *L);
 
-/* The limit that was reached, in words; returns -1. */
+/* Report the limit that was reached; returns -1. */
 int limits_error(const struct limits *limits, struct err *err);
 
 #endif

@@ -55,7 +55,7 @@ static bool set_has(const uint64_t set[4], uint8_t c)
     return (set[c >> 6] >> (c & 63)) & 1;
 }
 
-/* Add the bytes of %a and its like; false when the letter is no class. */
+/* Add the bytes of %a and its like; false when the letter is not a class. */
 static bool set_add_class(uint64_t set[4], uint8_t letter)
 {
     static const struct {
@@ -90,7 +90,7 @@ static int read_escape(struct reader *r, uint64_t set[4])
     return 0;
 }
 
-/* The ] that ends the set at `at`. One that comes first, or behind a %, is a byte of the set. */
+/* The ] that ends the set at `at`. One that comes first, or after a %, is a byte of the set. */
 static size_t find_set_end(const struct reader *r, size_t at)
 {
     do {
@@ -123,7 +123,7 @@ static int read_set(struct reader *r, uint64_t set[4])
 
         r->at++;
         if (c == '%') {
-            (void)read_escape(r, set); /* there is something behind it: the end is further on */
+            (void)read_escape(r, set); /* something follows it: the end is further on */
         } else if (r->at + 1 < end && peek(r) == '-') {
             set_add_range(set, c, (uint8_t)r->text.p[r->at + 1]);
             r->at += 2;
@@ -414,7 +414,7 @@ static bool enter_item(struct matcher *m, struct pattern_item *item, size_t *at)
         if (item->at_least_one) {
             if (n == 0)
                 return false;
-            item->from++; /* the least it may take back to */
+            item->from++; /* the least it may shrink to */
         }
         *at = item->now + n;
         break;

@@ -76,7 +76,7 @@ struct pattern_match {
 enum pattern_result {
     PATTERN_NO_MATCH,
     PATTERN_MATCHED,
-    PATTERN_STOPPED, /* `spend` said no */
+    PATTERN_STOPPED, /* `spend` returned false */
 };
 
 /* Take so many steps from a budget; false when there are not enough. */
@@ -94,7 +94,7 @@ int pattern_parse(struct str text, bool anchors, struct pattern_item *items, str
 enum pattern_result pattern_match(struct pattern *pattern, struct str text, size_t from,
                                   pattern_spend_fn *spend, void *user, struct pattern_match *ret);
 
-/* No character of the pattern has a meaning of its own. */
+/* No character of the pattern is special. */
 bool pattern_is_plain(struct str text);
 
 #endif

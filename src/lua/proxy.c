@@ -19,7 +19,7 @@ struct proxy {
 
 static const char meta_key;
 
-/* --- what a proxy stands for ---------------------------------------------- */
+/* --- the value of a proxy ------------------------------------------------- */
 
 static struct proxy *find_proxy(lua_State *L, int index)
 {
@@ -58,7 +58,7 @@ static struct proxy *get_proxy(lua_State *L, int index)
 
     if (proxy && !is_current(proxy))
         luaL_error(L,
-                   "this table is of an earlier '%s'; keep the values you need of it, not the "
+                   "this table belongs to an earlier '%s'; keep the values you need, not the "
                    "table",
                    proxy->variable->name);
     return proxy;
@@ -74,7 +74,7 @@ const struct value *proxy_value(lua_State *L, int index)
 /* --- paths ------------------------------------------------------------------ */
 
 struct search {
-    const void *tree; /* two values of one tree are the same place to a script */
+    const void *tree; /* scripts see two values of one tree as the same place */
     size_t nodes;
 };
 
@@ -149,7 +149,7 @@ size_t proxy_print_path(const struct variable *variable, const struct value *v, 
     return s.nodes;
 }
 
-/* The path in the sandbox's buffer, paid for: a script may catch the error and go on. */
+/* The path in the sandbox's buffer, charged: a script may catch the error and continue. */
 static const char *path_of(lua_State *L, const struct proxy *proxy)
 {
     struct sandbox *sandbox = state_of(L);

@@ -1,8 +1,8 @@
 /*
  * proxy - a value of the caller, as a script sees it: a table that cannot change.
  *
- * Scalars become Lua scalars. Lists and maps become a small object that looks
- * into the tree when it is asked, so a large context costs nothing. Indexing, '#',
+ * Scalars become Lua scalars. Lists and maps become a small object that reads
+ * the tree on access, so a large context costs nothing. Indexing, '#',
  * pairs, ipairs and next work as on tables; a null counts as nil. type() says
  * "table". Two proxies of the same part of a tree are equal.
  *
@@ -29,10 +29,11 @@ void proxy_open(lua_State *L);
 void proxy_push(lua_State *L, struct variable *variable, const struct value *v);
 
 bool proxy_is(lua_State *L, int index);
-/* The value behind the proxy at `index`; NULL when it is no proxy. Raises when it is out of date.
+/* The value behind the proxy at `index`; NULL when it is not a proxy. Raises when it is out of
+ * date.
  */
 const struct value *proxy_value(lua_State *L, int index);
-/* The same without raising: false when it is out of date. `ret` is NULL when it is no proxy. */
+/* The same without raising: false when it is out of date. `ret` is NULL when it is not a proxy. */
 bool proxy_peek(lua_State *L, int index, const struct value **ret_value);
 
 /* Index without metamethods: push what is under the key on top, which is popped. */
@@ -41,7 +42,8 @@ void proxy_get(lua_State *L, int index);
 bool proxy_next(lua_State *L, int index);
 lua_Integer proxy_length(const struct value *v);
 
-/* "deps.db.outputs": how a script would write the way to `v`. Returns how many values it looked at.
+/* "deps.db.outputs": how a script would write the path of `v`. Returns how many values it looked
+ * at.
  */
 size_t proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out);
 

@@ -79,7 +79,7 @@ const char *state_later_name(size_t i)
     return i < ARRAY_LEN(later) ? later[i].name : NULL;
 }
 
-/* __index of base: a bare name that nobody knows is nil. */
+/* __index of base: an unknown bare name is nil. */
 static int on_unknown_name(lua_State *L)
 {
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
@@ -98,7 +98,7 @@ static int on_unknown_name(lua_State *L)
     return 0;
 }
 
-/* __newindex of environments: a name of the library or of the caller stays what it is. */
+/* __newindex of environments: a name of the library or of the caller cannot be changed. */
 static int on_global_write(lua_State *L)
 {
     state_push_base(L);
@@ -167,7 +167,7 @@ static int open_all(lua_State *L)
 }
 
 /* Outside of a script nothing may raise: run `fn` protected. It fails only by the memory limit,
- * which then holds for what scripts have piled up. */
+ * which then applies to what scripts have allocated. */
 static int run_protected(struct sandbox *sandbox, lua_CFunction fn, void *argument)
 {
     int failed;
@@ -197,7 +197,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *options)
     *(struct limits **)lua_getextraspace(sandbox->L) = limits;
     lua_gc(sandbox->L, LUA_GCSTOP); /* there is no garbage yet */
     if (run_protected(sandbox, open_all, NULL) != LUA_OK)
-        abort(); /* SANDBOX_MEMORY_MIN is too small: ours to mend */
+        abort(); /* SANDBOX_MEMORY_MIN is too small: a bug */
     lua_gc(sandbox->L, LUA_GCRESTART);
     limits->steps_max = options->steps_max > 0 ? options->steps_max : SANDBOX_STEPS_DEFAULT;
     limits->nanoseconds_max =
@@ -297,7 +297,7 @@ static int call_back(lua_State *L)
     struct value *args;
     struct err err;
 
-    limits_charge(L, 100); /* it leaves Lua, which is never free */
+    limits_charge(L, 100); /* a call out of Lua is always charged */
     luaL_argcheck(L, count <= SANDBOX_ARGUMENTS_MAX, SANDBOX_ARGUMENTS_MAX, "too many arguments");
     arena_clear(&sandbox->scratch);
     args = ARENA_ARRAY(&sandbox->scratch, struct value, count);

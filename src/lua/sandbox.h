@@ -1,5 +1,5 @@
 /*
- * sandbox - one Lua 5.4 state for expressions that people write in their files.
+ * sandbox - one Lua 5.4 state for expressions in the files of users.
  *
  *     sandbox_new -> sandbox_add_function... -> expr_run_script (the top-level chunk, once)
  *                 -> { sandbox_set..., expr_eval... }... -> sandbox_free
@@ -13,7 +13,7 @@
  * The language is Lua 5.4, not Luau. Of Luau's library there are string.split,
  * table.find, create, clone, clear, freeze and isfrozen, math.clamp, round and
  * sign, bit32, typeof; its syntax ('+=', 'continue', 'if' as an expression, string
- * interpolation, types) is not there, and the error message says so.
+ * interpolation, types) is missing, and the error message says so.
  *
  * Memory: the heap. Threads: one at a time.
  */
@@ -38,7 +38,7 @@ struct sandbox;
 /* A script may not call a function of the caller with more. */
 #define SANDBOX_ARGUMENTS_MAX 32
 
-/* What a sandbox may use and where it gets the world from. All may be zero: defaults, no time
+/* Limits of a sandbox, and its clocks and output. All may be zero: defaults, no time
  * limit, os.time and os.date unavailable, print dropped. */
 struct sandbox_options {
     size_t memory_max;       /* bytes */
@@ -61,18 +61,19 @@ typedef int sandbox_fn(void *user, const struct value *args, size_t count, struc
 struct sandbox *sandbox_new(const struct sandbox_options *options);
 void sandbox_free(struct sandbox *sandbox);
 
-/* Make a function known as `name`: "success", or "os.getgroups" for one of a library. A second one
- * of the same name takes the place of the first. Fails when there is no such library. */
+/* Add a function called `name`: "success", or "os.getgroups" for one of a library. A second one
+ * of the same name replaces the first. Fails when there is no such library. */
 int sandbox_add_function(struct sandbox *sandbox, const char *name, sandbox_fn *fn, void *user,
                          struct err *err);
 
 /* Let scripts see `v` as `name`, read-only. Borrows the tree until the name is set again or the
- * sandbox ends: what a script kept of an older one is refused, not read. NULL: no such name. Fails
+ * sandbox ends: what a script kept of an older one raises an error. NULL: no such name. Fails
  * when scripts have used up the memory. */
 int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v, struct err *err);
 
 /* Reading a name that is not in `map`, a part of the tree of a variable, raises: "'kepler.env.X' is
- * not there: <why>". Holds until it is said again for the map with NULL. Keeps a copy of `why`. */
+ * not there: <why>". Applies until it is called again for the map with NULL. Keeps a copy of `why`.
+ */
 void sandbox_guard(struct sandbox *sandbox, const struct value *map, const char *why);
 
 /* Bytes in use by scripts now. */

@@ -75,7 +75,7 @@ static bool search_line(struct str line, struct str word, size_t from, struct pl
     return true;
 }
 
-/* The same words may stand on a line twice: search behind what comes before them in the value. */
+/* The same words may occur on a line twice: search after what precedes them in the value. */
 static size_t search_from(const struct value *v, struct str line, size_t offset, bool is_block)
 {
     size_t start = offset;

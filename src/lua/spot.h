@@ -1,10 +1,10 @@
 /*
- * spot - where a byte of a text value stands in its document.
+ * spot - where a byte of a text value is in its document.
  *
  * A value knows where it begins. For the place of something inside it the
- * document is looked at again: the lines of a literal block ('|') are those of
- * the file, and what stands on one line is searched there word by word. When
- * escapes or folding hide it, the beginning of the value has to do.
+ * document is searched again: the lines of a literal block ('|') are those of
+ * the file, and what is on one line is searched there word by word. When
+ * escapes or folding hide it, the place is the beginning of the value.
  */
 #ifndef LUA_SPOT_H
 #define LUA_SPOT_H

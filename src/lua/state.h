@@ -5,7 +5,7 @@
  *
  *     env of one block  ->  user: what the top-level chunk defined  ->  base: library, variables
  *
- * so a block's own globals end with it, and nobody but the caller changes base.
+ * so the globals of a block are dropped with it, and only the caller changes base.
  */
 #ifndef LUA_STATE_H
 #define LUA_STATE_H
@@ -36,7 +36,7 @@ struct miss {
     char key[STATE_KEY_MAX];
 };
 
-/* A map in which every name that is asked for should be. */
+/* A map in which every name that is read must exist. */
 struct guard {
     const struct value_map *map;
     const char *why;
@@ -68,7 +68,7 @@ struct sandbox {
     size_t running;       /* the number of the one that is run */
     struct miss miss;
     bool secret;     /* a secret was read in this evaluation */
-    bool unreadable; /* the code is no Lua */
+    bool unreadable; /* the code is not valid Lua */
 };
 
 struct sandbox *state_of(lua_State *L);
@@ -79,14 +79,14 @@ void state_push_base(lua_State *L);
 void state_push_cache(lua_State *L);
 void state_clear_cache(lua_State *L);
 
-/* The names of libraries that are opened when they are first used; NULL behind the last. */
+/* The names of libraries that are opened when they are first used; NULL after the last. */
 const char *state_later_name(size_t i);
 
 /* Remember that `key` (on the stack) was not in `parent`. */
 void state_missed(lua_State *L, const struct variable *variable, const struct value *parent,
                   int key);
 
-/* The function on top gets a new environment of its own. */
+/* The function on top gets a new environment. */
 void state_give_env(lua_State *L);
 /* The function on top gets the table of the top-level chunk's names. */
 void state_give_user(lua_State *L);

@@ -11,7 +11,7 @@ static int refuse_word(struct cli *cli, const char *word)
     if (strchr(word, '.'))
         return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
                          word);
-    return cli_usage(cli, "unknown command '%s' (to work on this machine say --local first)", word);
+    return cli_usage(cli, "unknown command '%s' (use --local first to work on this machine)", word);
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 /*
  * zester - states on this machine, and the way to the fleet.
  *
- * What talks to the fleet needs libraries that make every start slower, so it is a program of its
- * own, zester-fleet, which has all commands. Here are those that work on this machine; every other
- * line is handed over as it is.
+ * What talks to the fleet needs libraries that make every start slower, so it is a separate
+ * program, zester-fleet, which has all commands. Here are those that work on this machine; every
+ * other line is handed over as it is.
  */
 #include <string.h>
 #include <unistd.h>

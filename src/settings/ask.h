@@ -1,5 +1,5 @@
 /*
- * ask - what templates of settings can ask: facts_get('os.family'),
+ * ask - functions that templates of settings can call: facts_get('os.family'),
  * pillar_get('ports:http', 80), settings_get('ports.http'), and Salt's
  * salt['grains.get']('roles', []). Other functions are those of the host.
  *
@@ -14,7 +14,7 @@ struct arena;
 struct jinja;
 struct value;
 
-/* What is asked; may change between renderings. */
+/* What the functions read; may change between renderings. */
 struct ask {
     const struct value *facts, *grains, *settings;
     dotted_fn *salt; /* every other function behind `salt`; NULL: there is none */

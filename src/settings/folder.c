@@ -58,7 +58,7 @@ int folder_find(struct arena *arena, const char *root, struct str ref, struct fo
     return 0;
 }
 
-/* The name of an entry as the last part of a reference; a NULL view when it is none. */
+/* The name of an entry as the last part of a reference; a NULL view when it is not one. */
 static struct str part_of(const char *entry)
 {
     struct str name = str_from(entry);

@@ -1,7 +1,7 @@
 /*
  * folder - the files of settings: references and paths below one folder.
  *
- *     a.b  ->  a/b.zy, a/b/init.zy, a/b.sls, a/b/init.sls    the first that is there
+ *     a.b  ->  a/b.zy, a/b/init.zy, a/b.sls, a/b/init.sls    the first that exists
  *
  * Memory: the arena. Threads: any.
  */
@@ -22,17 +22,17 @@ struct folder_file {
 };
 
 /* The file of a reference; `path` is NULL when there is none. Fails with ERR_INVALID for a text
- * that is no reference. */
+ * that is not a reference. */
 int folder_find(struct arena *arena, const char *root, struct str ref, struct folder_file *ret_file,
                 struct err *err);
 
 /* A reference with slashes, without an ending. */
 const char *folder_path(struct arena *arena, struct str ref);
 
-/* The nearest reference to one that is not there, or NULL. */
+/* The nearest reference to a missing one, or NULL. */
 const char *folder_suggest(struct arena *arena, const char *root, struct str ref);
 
-/* A file by its path below the folder; a NULL view when it is not there or leads out. */
+/* A file by its path below the folder; a NULL view when it is missing or outside of the folder. */
 int folder_read(struct arena *arena, const char *root, struct str path, struct str *ret_text,
                 struct err *err);
 

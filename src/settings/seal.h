@@ -1,7 +1,7 @@
 /*
- * seal - secrets in a document: which values are never to be shown.
+ * seal - secrets in a document: which values must never be shown.
  *
- * The tag !secret marks a value and all below it; it is gone afterwards.
+ * The tag !secret marks a value and all below it; the tag itself is removed.
  *
  * Memory: the arena. Threads: one, as long as the document changes.
  */
@@ -13,10 +13,10 @@ struct diags;
 struct value;
 
 /* Mark what is tagged in the document, which is changed. Returns -1 when it added to `diags`: for
- * what is sealed, and for tags that mean nothing. */
+ * sealed values, and for unknown tags. */
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags);
 
-/* Of the diagnostics from number `from` on: take away source lines, and hints, that may show a
+/* Of the diagnostics from number `from` on: remove source lines, and hints, that may show a
  * secret. */
 void seal_hide(struct diags *diags, unsigned long from);
 

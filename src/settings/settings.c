@@ -37,14 +37,14 @@ struct loader {
     struct str ref; /* of the file that is rendered */
 };
 
-/* A file that is wanted: by the top file or by another one. */
+/* A file that is included by the top file or by another one. */
 struct wish {
     struct str ref;
-    const struct value *where;    /* who names it */
+    const struct value *where;    /* what names it */
     const struct value *defaults; /* more names for its template, or NULL */
     struct str key;               /* where its settings go, with colons; empty: the root */
     bool optional;
-    const struct wish *outer; /* who includes it, or NULL */
+    const struct wish *outer; /* what includes it, or NULL */
     bool is_init;             /* set when it has been found */
 };
 
@@ -210,7 +210,7 @@ static int absolute_ref(struct loader *loader, const struct wish *from, struct w
     return 0;
 }
 
-/* What stands behind a reference: {key: 'a:b', defaults: {...}}. */
+/* What follows a reference: {key: 'a:b', defaults: {...}}. */
 static int read_rules(struct loader *loader, const struct value *rules, struct wish *wish)
 {
     if (rules->kind == VALUE_NULL)
@@ -283,7 +283,7 @@ static int missing_file(struct loader *loader, const struct wish *wish)
     return -1;
 }
 
-/* True when the file has been merged already, or is on its way. */
+/* True when the file has been merged already, or is being merged. */
 static bool is_seen(struct loader *loader, const struct wish *wish)
 {
     char *name = arena_printf(loader->arena, "%.*s %.*s", STR_ARG(wish->ref), STR_ARG(wish->key));
@@ -306,7 +306,7 @@ static int check_limits(struct loader *loader, const struct wish *wish)
     return 0;
 }
 
-/* Includes that form a circle end by themselves: each file is merged once for each key. */
+/* Circular includes end by themselves: each file is merged once for each key. */
 static int load_file(struct loader *loader, struct wish *wish)
 {
     struct folder_file file;
@@ -329,7 +329,7 @@ static int load_file(struct loader *loader, struct wish *wish)
     if (doc.kind == VALUE_NULL)
         return 0;
     if (doc.kind != VALUE_MAP)
-        return value_diag(loader->diags, &doc, "settings are a map, this is %s",
+        return value_diag(loader->diags, &doc, "settings must be a map, got %s",
                           value_describe(&doc));
     if (read_includes(loader, wish, &doc) < 0)
         return -1;

@@ -1,5 +1,5 @@
 /*
- * settings - what a machine is told: Salt's pillar.
+ * settings - values for a machine: Salt's pillar.
  *
  * A folder of files with a top file, which says what belongs to whom:
  *
@@ -19,7 +19,7 @@
  * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
  * !encrypted is an error: there is no key on one machine alone.
  *
- * All mistakes of all files are told at once. Memory: the arena. Threads: any.
+ * All mistakes of all files are reported at once. Memory: the arena. Threads: any.
  */
 #ifndef SETTINGS_SETTINGS_H
 #define SETTINGS_SETTINGS_H
@@ -36,11 +36,11 @@
 #define SETTINGS_DEPTH_MAX    32   /* files that include one another */
 
 struct settings_options {
-    const char *folder;            /* need not be there: then there are no settings */
+    const char *folder;            /* may be missing: then there are no settings */
     struct target_subject subject; /* the machine: id and facts */
     const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
     const struct value *groups;    /* of targets, or NULL */
-    dotted_fn *salt;               /* answers salt['...'] that is none of ours; NULL: nobody does */
+    dotted_fn *salt;               /* handles other salt['...'] calls; NULL: none */
     void *salt_user;
     bool strict_templates; /* an undefined name is an error, not nothing */
 };

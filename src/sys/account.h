@@ -1,8 +1,8 @@
 /*
  * account - users and groups of this machine.
  *
- * Answers come from the system's name services, so a look-up may block; there is
- * no cache. One that is not there is a NULL result, not an error.
+ * Lookups use the system's name services and may block; there is no cache. A
+ * missing entry is a NULL result, not an error.
  *
  * Memory: results are in the arena. Threads: any.
  */
@@ -51,12 +51,12 @@ const char *account_describe(struct arena *arena, uid_t uid);
 int account_groups(struct arena *arena, const struct account *account,
                    struct account_gids *ret_gids, struct err *err);
 
-/* A name, or a number whether or not somebody has it. Fails with ERR_NOT_FOUND. */
+/* A name, or a number whether or not it is in use. Fails with ERR_NOT_FOUND. */
 int account_parse_user(const char *text, uid_t *ret_uid, struct err *err);
 int account_parse_group(const char *text, gid_t *ret_gid, struct err *err);
 
-/* "user", "user:group", ":group", and "user:" for the user with the login group. What is not said
- * is (uid_t)-1 or (gid_t)-1. */
+/* "user", "user:group", ":group", and "user:" for the user with the login group. A part that is
+ * left out is (uid_t)-1 or (gid_t)-1. */
 struct account_owner {
     uid_t uid;
     gid_t gid;

@@ -1,12 +1,12 @@
 /*
- * cancel - a word from one thread to many: stop what you are doing.
+ * cancel - one thread tells many others to stop.
  *
- * Raised once, it stays raised until cleared. Who blocks in poll adds `fd`,
- * which is then readable; who computes asks cancel_is_raised now and then.
+ * Raised once, it stays raised until cleared. Code that blocks in poll adds
+ * `fd`, which is then readable; code that computes calls cancel_is_raised now and then.
  *
  *     cancel_init -> { cancel_raise, cancel_is_raised }... -> cancel_done
  *
- * A NULL token is one that nobody ever raises. Threads: any; raising is also
+ * A NULL token is never raised. Threads: any; raising is also
  * safe in a signal handler.
  */
 #ifndef SYS_CANCEL_H
@@ -28,11 +28,11 @@ void cancel_raise(struct cancel *cancel);
 /* Ready for use again; nobody may be waiting. */
 void cancel_clear(struct cancel *cancel);
 bool cancel_is_raised(const struct cancel *cancel);
-/* -1 for a NULL token, which poll passes over. */
+/* -1 for a NULL token, which poll ignores. */
 int cancel_fd(const struct cancel *cancel);
 
-/* The token that long work of this thread heeds from now on, such as walks and copies, which are
- * given none; NULL: none. Returns the one before, to be put back. */
+/* The token that long work of this thread checks from now on, such as walks and copies; NULL:
+ * none. Returns the previous one, which the caller restores. */
 const struct cancel *cancel_heed(const struct cancel *cancel);
 /* Fails with ERR_CANCELED when that token is raised. */
 int cancel_check(struct err *err);

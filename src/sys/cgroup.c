@@ -145,7 +145,7 @@ int cgroup_list(const struct cgroup *cgroup, struct arena *arena, struct cgroup_
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* Before Linux 5.14: who forks faster than we read is caught in the next round. */
+/* Before Linux 5.14: processes that fork faster than we read are caught in the next round. */
 static int kill_one_by_one(const struct cgroup *cgroup, struct err *err)
 {
     for (int i = 0; i < KILL_ROUNDS; i++) {
@@ -202,7 +202,7 @@ int cgroup_wait(const struct cgroup *cgroup, int64_t deadline, struct err *err)
         if (!populated)
             return 0;
         if (deadline != CLOCK_NEVER && clock_real() >= deadline)
-            return err_set(err, ERR_TIMEOUT, "control group '%s' is not empty in time",
+            return err_set(err, ERR_TIMEOUT, "control group '%s' did not become empty in time",
                            cgroup->path);
         if (ppoll(&poll, 1, clock_left(deadline, &room), NULL) < 0 && errno != EINTR)
             return err_sys(err, errno, "wait for control group '%s'", cgroup->path);

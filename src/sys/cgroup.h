@@ -1,5 +1,5 @@
 /*
- * cgroup - a group of processes that none of them can leave by itself.
+ * cgroup - a group of processes that none of them can leave.
  *
  * Only the unified hierarchy (cgroup v2) is used, wherever it is mounted; beside
  * v1 it is often at /sys/fs/cgroup/unified. Groups are made below the one that
@@ -26,7 +26,7 @@ struct str;
 struct cgroup {
     char *path;
     int fd;     /* the folder */
-    int events; /* cgroup.events: POLLPRI when the group becomes empty or is no longer */
+    int events; /* cgroup.events: POLLPRI when the group becomes empty or populated */
 };
 
 #define CGROUP_NONE                                                                                \
@@ -38,7 +38,7 @@ struct cgroup {
  * may not make groups there. */
 int cgroup_home(struct arena *arena, const char **ret_path, struct err *err);
 
-/* A group below the folder `parent`. One that is there already is opened. */
+/* A group below the folder `parent`. An existing one is opened. */
 int cgroup_create(struct cgroup *cgroup, const char *parent, const char *name, struct err *err);
 /* Close and free; the group stays. */
 void cgroup_done(struct cgroup *cgroup);
@@ -59,7 +59,7 @@ struct cgroup_pids {
 int cgroup_list(const struct cgroup *cgroup, struct arena *arena, struct cgroup_pids *ret_pids,
                 struct err *err);
 
-/* Read or write one of its files, such as "memory.max". What is not there reads as a NULL view. */
+/* Read or write one of its files, such as "memory.max". A missing file reads as a NULL view. */
 int cgroup_get(const struct cgroup *cgroup, struct arena *arena, const char *file,
                struct str *ret_text, struct err *err);
 int cgroup_set(const struct cgroup *cgroup, const char *file, const char *text, struct err *err);

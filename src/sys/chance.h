@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Any number; blocks only before the machine has gathered chance once. */
+/* Any number; blocks only until the kernel's generator is initialised after boot. */
 uint64_t chance_number(void);
 /* Bytes for keys. */
 void chance_bytes(void *bytes, size_t n);

@@ -1,11 +1,11 @@
 /*
- * A child is born with CLONE_VM and CLONE_VFORK, on a stack of its own: nothing is
- * copied, so the cost does not grow with our memory, and the parent stands still
+ * A child is born with CLONE_VM and CLONE_VFORK, on a separate stack: nothing is
+ * copied, so the cost does not grow with our memory, and the parent is suspended
  * until exec or exit. Without a cgroup that is libc's clone. Only clone3 can give
  * birth into a cgroup, and libc has no function for it: a few instructions for
  * the processor that we know, and a copy of our memory on all others.
  *
- * All of the child is raw system calls: libc's setuid would reach for the
+ * All of the child is raw system calls: libc's setuid would signal the
  * parent's other threads, and sanitizers watch libc's other wrappers.
  */
 #include "sys/child.h"
@@ -43,8 +43,8 @@
     __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined"),        \
                    noinline))
 
-/* libc's clone by its second name: the thread sanitizer takes the first one for a fork, and would
- * believe in the parent's memory that it is in the child. */
+/* libc's clone by its second name: the thread sanitizer treats the first one as a fork, and would
+ * mark the parent's memory as the child's. */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
 IN_CHILD static int enter_group(const struct child *child)
@@ -57,7 +57,7 @@ IN_CHILD static int enter_group(const struct child *child)
     return 0;
 }
 
-/* Until it is in the list it dies with us; from then on whoever comes after us finds it. */
+/* Until it is in the list it dies with us; from then on a later process finds it. */
 IN_CHILD static int note_birth(const struct child *child)
 {
     struct process_birth birth;
@@ -80,7 +80,7 @@ IN_CHILD static int note_birth(const struct child *child)
     return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
-/* Handlers go with exec; ignored signals would stay ignored. */
+/* exec resets handlers; ignored signals would stay ignored. */
 IN_CHILD static int reset_signals(const struct child *child)
 {
     static const uint64_t action[SIGNAL_ACTION_WORDS];
@@ -167,8 +167,8 @@ IN_CHILD static int become_reaper(const struct child *child)
     return child->spec->reaper ? (int)syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) : 0;
 }
 
-/* As execvp does: a candidate without rights is remembered, one that is not there is not, and a
- * file that the kernel cannot run is a script for the shell. */
+/* As execvp does: a candidate without permission is remembered, a missing one is not, and a file
+ * that the kernel cannot run is a script for the shell. */
 IN_CHILD static int exec_program(const struct child *child)
 {
     static const uint64_t no_signals;
@@ -182,7 +182,7 @@ IN_CHILD static int exec_program(const struct child *child)
             (void)syscall(SYS_execve, child->script[0], child->script, child->env);
             return -1;
         }
-        if (errno == EACCES) /* of a folder of PATH that may not be searched nothing is known */
+        if (errno == EACCES) /* nothing is known about a folder of PATH that we may not search */
             denied |= child->candidates[0] == child->argv[0] ||
                       syscall(SYS_faccessat, AT_FDCWD, *path, F_OK) == 0;
         else if (errno != ENOENT && errno != ENOTDIR)
@@ -230,8 +230,8 @@ static pid_t start_sharing(struct child *child, int *ret_pidfd)
 }
 
 #ifdef __x86_64__
-/* The child never returns to our frames: it goes on with `live` on the stack that the kernel has
- * given it, which is empty, as the ABI wants it before a call. */
+/* The child never returns to our frames: it continues with `live` on the stack that the kernel has
+ * given it, which is empty, as the ABI requires before a call. */
 static pid_t clone_into(struct clone_args args, struct child *child)
 {
     char stack[STACK_SIZE] __attribute__((aligned(16)));
@@ -256,7 +256,7 @@ static pid_t clone_into(struct clone_args args, struct child *child)
     return -1;
 }
 #else
-/* The child's copy of our stack is its own, so it may simply go on from here; what it reports is
+/* The child's copy of our stack is its own, so it may simply continue from here; what it reports is
  * in memory that both see. */
 __attribute__((no_sanitize("address"), no_sanitize("thread"))) static pid_t
 clone_into(struct clone_args args, struct child *child)
@@ -313,11 +313,10 @@ static int report_step(const struct child *child, struct err *err)
     int errnum = child->report->errnum;
 
     switch (child->report->step) {
-    case CHILD_GROUP: return err_sys(err, errnum, "start '%s': lead a new group", program);
-    case CHILD_BIRTH:
-        return err_sys(err, errnum, "start '%s': write down that it is there", program);
+    case CHILD_GROUP: return err_sys(err, errnum, "start '%s': create a process group", program);
+    case CHILD_BIRTH: return err_sys(err, errnum, "start '%s': record the process", program);
     case CHILD_LIMITS: return err_sys(err, errnum, "start '%s': set its limits", program);
-    case CHILD_STREAMS: return err_sys(err, errnum, "start '%s': give it its files", program);
+    case CHILD_STREAMS: return err_sys(err, errnum, "start '%s': set up its files", program);
     case CHILD_GROUPS: return err_sys(err, errnum, "start '%s': set its groups", program);
     case CHILD_GID:
         return err_sys(err, errnum, "start '%s': change to group %u", program, spec->user->gid);
@@ -325,8 +324,8 @@ static int report_step(const struct child *child, struct err *err)
         return err_sys(err, errnum, "start '%s': change to user %u", program, spec->user->uid);
     case CHILD_CWD:
         return err_sys(err, errnum, "start '%s': change to folder '%s'", program, spec->cwd);
-    case CHILD_PRIVS: return err_sys(err, errnum, "start '%s': give up new privileges", program);
-    case CHILD_REAPER: return err_sys(err, errnum, "start '%s': adopt orphans", program);
+    case CHILD_PRIVS: return err_sys(err, errnum, "start '%s': set no_new_privs", program);
+    case CHILD_REAPER: return err_sys(err, errnum, "start '%s': become a subreaper", program);
     default: return err_sys(err, errnum, "start '%s'", program);
     }
 }
@@ -341,7 +340,7 @@ int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err 
     child->parent = getpid();
     pid = start_quietly(child, &pidfd);
     if (pid < 0)
-        return err_sys(err, errno, "start '%s': make a process", child->argv[0]);
+        return err_sys(err, errno, "start '%s': create a process", child->argv[0]);
     if (report.step != CHILD_NONE) {
         (void)waitid(P_PIDFD, (id_t)pidfd, NULL, WEXITED);
         fd_close(&pidfd);

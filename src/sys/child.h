@@ -51,7 +51,7 @@ struct child {
     char *const *argv;
     char *const *env;
     const char *const *candidates; /* paths to try for the program; ends in NULL */
-    const char **script; /* the shell, room for a path, the arguments: for what is no binary */
+    const char **script; /* the shell, room for a path, the arguments: for what is not a binary */
     struct child_fd *fds;
     size_t fd_count;
     const struct process_limit *limits;

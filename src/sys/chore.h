@@ -1,5 +1,5 @@
 /*
- * chore - work of a loop that may wait for the disk, done by a worker meanwhile.
+ * chore - blocking work for a loop, done by a worker.
  *
  *     struct job { struct chore chore; ... };
  *     chores_open(&chores, loop, err);
@@ -7,10 +7,10 @@
  *
  * work(&job->chore) runs in a worker, then done(&job->chore) in the loop. Chores that are under
  * way at once run side by side, as many as there are workers; the rest wait for their turn. Until
- * `done` comes, what `work` touches is the worker's.
+ * `done` runs, what `work` touches belongs to the worker.
  *
- * Memory: a chore lives in its owner's struct until its `done`. Threads: all of this is for that
- * of the loop, but for `work`.
+ * Memory: a chore lives in its owner's struct until its `done`. Threads: all of this is for the
+ * loop's thread, except `work`.
  */
 #ifndef SYS_CHORE_H
 #define SYS_CHORE_H
@@ -46,16 +46,16 @@ struct chores {
     pthread_cond_t finished;
 };
 
-/* With CHORES_MAX workers, or with so many. */
+/* With CHORES_MAX workers, or with `workers`. */
 int chores_open(struct chores *chores, struct loop *loop, struct err *err);
 int chores_open_workers(struct chores *chores, struct loop *loop, unsigned workers,
                         struct err *err);
-/* After all that was begun is done. Not open is fine. */
+/* After all chores are done. Not open is fine. */
 void chores_close(struct chores *chores);
 
 void chore_begin(struct chores *chores, struct chore *chore, chore_fn *work, chore_fn *done);
-/* Wait until the work is finished, so that its owner may look at it; `done` comes all the same,
- * from the loop. */
+/* Wait until the work is finished, so that its owner may look at it; `done` still runs, from the
+ * loop. */
 void chore_wait(struct chore *chore);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * clock - what time it is, through a source that tests can turn.
+ * clock - the time, from a source that tests can control.
  *
  * All times are nanoseconds in an int64_t: monotonic ones count from some point
- * in the past and never jump, wall ones count from 1970. Whoever keeps deadlines
- * asks clock_now; a test installs the fake clock and turns it by hand.
+ * in the past and never jump, wall ones count from 1970. Code with deadlines calls
+ * clock_now; a test installs the fake clock and advances it.
  *
- * Waits that block a thread (poll, condition variables) cannot be turned by a
- * test: they measure with clock_real. Threads: any.
+ * Waits that block a thread (poll, condition variables) cannot be controlled by
+ * a test: they use clock_real. Threads: any.
  */
 #ifndef SYS_CLOCK_H
 #define SYS_CLOCK_H
@@ -28,13 +28,13 @@ int64_t clock_wall(void);
 /* Monotonic time of the kernel, whatever is installed. */
 int64_t clock_real(void);
 
-/* `now` + `ns`, or CLOCK_NEVER when that is beyond all time. */
+/* `now` + `ns`, or CLOCK_NEVER when that overflows. */
 int64_t clock_after(int64_t now, int64_t ns);
 
 /* What is left until `deadline` of clock_real, for ppoll; NULL for CLOCK_NEVER. */
 const struct timespec *clock_left(int64_t deadline, struct timespec *room);
 
-/* From now on both clocks stand still until a test turns them. */
+/* From now on both clocks stand still until a test advances them. */
 void clock_fake(int64_t now, int64_t wall);
 void clock_turn(int64_t ns);
 /* Back to the kernel's clocks. */

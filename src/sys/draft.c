@@ -22,7 +22,7 @@
 #include "sys/fd.h"
 
 #define NAME_TRIES  16
-#define COPY_CHUNK  ((size_t)64 << 20) /* between two looks at whether to go on */
+#define COPY_CHUNK  ((size_t)64 << 20) /* between two checks for cancellation */
 #define COPY_BUFFER 65536
 /* The kernel's own limits on extended attributes. */
 #define XATTR_LIST_SIZE  65536
@@ -138,15 +138,15 @@ static int copy_xattr(struct draft *draft, int old, const char *name, struct err
     ssize_t n = fgetxattr(old, name, value, XATTR_VALUE_SIZE);
 
     if (n < 0 && errno == ENODATA)
-        return 0; /* gone meanwhile */
+        return 0; /* removed meanwhile */
     if (n >= 0 && fsetxattr(draft->fd, name, value, (size_t)n, 0) == 0)
         return 0;
     if (errno == ENOTSUP || strncmp(name, "security.", 9) == 0)
-        return 0; /* labels are the policy's business, not a user's */
+        return 0; /* labels are up to the policy, not to a user */
     return err_sys(err, errno, "copy the attribute '%s' of '%s'", name, draft->site->path);
 }
 
-/* What `info` is about, and nothing that took its name since. */
+/* The file that `info` describes, and not one that replaced it. */
 static int open_old(const struct draft *draft, const struct fs_info *info, int flags)
 {
     AUTO_FD int fd = openat(draft->site->folder, draft->site->name,
@@ -203,7 +203,7 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
     return 0;
 }
 
-/* The number of an inode may be of another file by now, its last change cannot. */
+/* An inode number may be reused by another file, its change time cannot. */
 static bool is_unchanged(const struct fs_info *seen, const struct fs_info *now)
 {
     return seen->kind == now->kind &&
@@ -219,7 +219,7 @@ static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err 
     if (fstatat(draft->site->folder, draft->site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         fs_info_from(&st, ret_old);
     else if (errno != ENOENT)
-        return err_sys(err, errno, "look at '%s'", draft->site->path);
+        return err_sys(err, errno, "stat '%s'", draft->site->path);
     if (ret_old->kind == FS_FOLDER)
         return err_sys(err, EISDIR, "replace '%s'", draft->site->path);
     if (draft->options.seen && !is_unchanged(draft->options.seen, ret_old))
@@ -249,7 +249,7 @@ static int copy_attr(const struct draft *draft, int to, struct err *err)
     struct stat want, now;
 
     if (fstat(draft->fd, &want) < 0 || fstat(to, &now) < 0)
-        return err_sys(err, errno, "look at '%s'", draft->site->path);
+        return err_sys(err, errno, "stat '%s'", draft->site->path);
     if ((want.st_uid != now.st_uid || want.st_gid != now.st_gid) &&
         fchown(to, want.st_uid, want.st_gid) < 0)
         return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->site->path, want.st_uid,
@@ -268,7 +268,7 @@ static bool is_mount(int fd)
 }
 
 /* Something is mounted on the name, as containers do with /etc/hosts: it cannot be replaced, only
- * filled anew. Readers may see a part of it; who must be able to go back has an image. */
+ * rewritten. Readers may see a part of it; a revert uses the image. */
 static int fill_mounted(struct draft *draft, const struct fs_info *old, struct err *err)
 {
     AUTO_FD int to = open_old(draft, old, O_WRONLY);
@@ -324,7 +324,8 @@ int draft_commit(struct draft *draft, struct err *err)
 void draft_done(struct draft *draft)
 {
     if (draft->temp[0])
-        (void)unlinkat(draft->site->folder, draft->temp, 0); /* nobody is left to tell */
+        (void)unlinkat(draft->site->folder, draft->temp,
+                       0); /* there is no caller left to report to */
     draft->temp[0] = '\0';
     fd_close(&draft->fd);
     site_done(&draft->own);

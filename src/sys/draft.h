@@ -4,10 +4,10 @@
  * Write to `fd` (or use draft_add, draft_copy), then commit: owner, extended
  * attributes and mode are set, file and folder are synced, and one rename makes
  * it visible. Until then nobody sees a change, and a draft that is dropped, or
- * whose process is killed, leaves the old file as it was. A killed process may
+ * whose process is killed, leaves the old file unchanged. A killed process may
  * leave the draft behind, a file ".zester-<16 digits>" in the same folder.
  * A file that is a mount point (/etc/hosts in a container) cannot be replaced:
- * it is filled with the draft instead, and keeps its attributes.
+ * its content is rewritten instead, and it keeps its attributes.
  *
  *     draft_open -> write... -> draft_commit -> draft_done (always)
  *

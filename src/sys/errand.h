@@ -1,12 +1,12 @@
 /*
- * errand - a function that another thread's loop is to call.
+ * errand - a function call sent to the loop of another thread.
  *
  *     struct job { struct errand errand; ... };
  *     errands_open(&errands, loop);                 in the thread of the loop
  *     errand_send(&errands, &job->errand, fn);      from any thread: fn(&job->errand) there
  *
- * Errands run in the order in which they were sent, from the loop. What fn does with the memory of
- * its errand is its own affair; sending allocates nothing.
+ * Errands run in the order in which they were sent, from the loop. fn owns the memory of its
+ * errand; sending allocates nothing.
  *
  * Threads: any may send; the rest is for the thread of the loop.
  */
@@ -32,7 +32,7 @@ struct errands {
 };
 
 int errands_open(struct errands *errands, struct loop *loop, struct err *err);
-/* Runs what is there; nobody may send any more. */
+/* Runs what is queued; nobody may send any more. */
 void errands_close(struct errands *errands);
 
 void errand_send(struct errands *errands, struct errand *errand, errand_fn *fn);

@@ -1,10 +1,9 @@
 /*
  * The head of the family is stopped first, so that it neither ends (its
  * descendants would scatter) nor reaps (their numbers stay taken). Then rounds:
- * find who lives, kill them, wait until they are dead. Whoever forked in time is
- * found in the next round, as a child of the head if not of somebody else. Two
- * rounds that find nobody are the end: the kernel's list of children may skip
- * one while another exits.
+ * find the living, kill them, wait until they are dead. A process that forked in
+ * time is found in the next round, as a child of the head if not of another. Two rounds that find
+ * none are the end: the kernel's list of children may skip one while another exits.
  */
 #include "sys/family.h"
 

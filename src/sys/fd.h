@@ -28,11 +28,11 @@ int fd_write(int fd, const void *data, size_t size, struct err *err);
 /* Read up to `size` bytes, less only at the end. */
 int fd_read(int fd, void *data, size_t size, size_t *ret_size, struct err *err);
 
-/* Allow this process as many open files as the hard limit says: a thousand children with pipes need
- * thousands. Children are started with the limit that was there before. */
+/* Allow this process as many open files as the hard limit allows: a thousand children with pipes
+ * need thousands. Children are started with the limit that was there before. */
 void fd_limit_raise(void);
 /* Keep so many of them free from now on, a quarter at most; 0: none. Only after the limit was
- * raised: what must not fail then has room where the rest was told that there is none. */
+ * raised: what must not fail then has room where everything else gets EMFILE. */
 void fd_limit_spare(size_t count);
 /* What the limit was before it was raised; false when it never was. */
 bool fd_limit_before(struct rlimit *ret_limit);

@@ -25,13 +25,13 @@
 struct fence_group {
     struct cgroup cgroup;
     struct fence_group *next;
-    bool killed; /* some kernels then kill who is born into it later: not used again */
+    bool killed; /* some kernels then kill processes started in it later: not used again */
 };
 
 /* The groups of this process, all below one. */
 static struct {
     pthread_mutex_t mutex;
-    pid_t owner;        /* who looked for a place; 0: nobody yet */
+    pid_t owner;        /* the process that opened the groups; 0: none yet */
     struct cgroup base; /* path is NULL when there is no place for groups */
     struct fence_group *idle;
     struct fence_group *lingering; /* held a process when their run was over */
@@ -51,7 +51,7 @@ static void remove_list(struct fence_group **list)
     *list = NULL;
 }
 
-/* At exit: no lock, for nobody else runs and a lock could be held forever. */
+/* At exit: no lock, since no other thread runs and a lock could be held forever. */
 static void remove_all(void)
 {
     if (groups.owner != getpid())
@@ -63,7 +63,7 @@ static void remove_all(void)
     cgroup_done(&groups.base);
 }
 
-/* Groups of processes that are gone and had no time to remove them. */
+/* Groups that dead processes left behind. */
 static void sweep(const char *home)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -143,7 +143,7 @@ static int take_group(struct fence_group **ret_group, struct err *err)
     if (groups.owner != getpid())
         open_groups();
     if (!groups.base.path)
-        err_set(err, ERR_UNSUPPORTED, "no control group can be made here");
+        err_set(err, ERR_UNSUPPORTED, "cannot create a control group here");
     else if (!(group = take_old()))
         group = make_new(err);
     (void)pthread_mutex_unlock(&groups.mutex);

@@ -4,8 +4,8 @@
  * Two kinds. Either the child adopts the orphans below it, so that the family can
  * be found (sys/family.h): this costs nothing and works for any user. Or a control
  * group holds whatever the run starts; groups are made below our own group and
- * used again by later runs. That is exact even against programs that try to get
- * away, and costs a little for each group.
+ * used again by later runs. That is exact even against programs that try to
+ * escape, and costs a little for each group.
  *
  *     fence_open -> fence_apply(spec) -> process_start -> [fence_kill] -> fence_close
  *
@@ -30,7 +30,7 @@ struct fence {
     struct fence_group *group;
 };
 
-/* Fails with ERR_UNSUPPORTED when a control group is wanted and cannot be had. */
+/* Fails with ERR_UNSUPPORTED when a control group is requested and cannot be created. */
 int fence_open(struct fence *fence, enum fence_kind kind, struct err *err);
 /* The child will be born inside. */
 void fence_apply(const struct fence *fence, struct process_spec *spec);

@@ -1,7 +1,7 @@
 /*
  * Only the types and numbers of curl's header are used; the functions come from
  * the table below, filled by dlopen. The header's macro around curl_easy_setopt
- * checks types, so it is taken away.
+ * checks types, so it is undefined.
  */
 #include "sys/fetch.h"
 
@@ -100,7 +100,7 @@ static int explain(CURL *easy, CURLcode code, const char *url, const struct tran
     (void)api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return err_set(err, status == 404 || status == 410 ? ERR_NOT_FOUND : ERR_INVALID,
-                       "fetch '%s': the server says %ld", url, status);
+                       "fetch '%s': HTTP status %ld", url, status);
     return err_set(err, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_INVALID,
                    "fetch '%s': %s", url, api.easy_strerror(code));
 }

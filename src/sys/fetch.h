@@ -1,9 +1,9 @@
 /*
- * fetch - the bytes behind an http or https address.
+ * fetch - the content of an http or https address.
  *
- * The library that does it is loaded when it is first needed, so that programs
- * start as fast without it. Redirects are followed, a few of them, and never to
- * another scheme than these two. What a server says beyond 2xx is an error.
+ * The library is loaded when it is first needed, so that programs start
+ * fast. Redirects are followed, a few of them, and never to
+ * another scheme than these two. A status other than 2xx is an error.
  *
  * Memory: the arena. Threads: any; a pool worker is marked as blocked meanwhile.
  */
@@ -29,7 +29,7 @@ struct fetch_options {
 };
 
 /* Fails with ERR_UNSUPPORTED when the library is not installed, with ERR_CANCELED, ERR_LIMIT and
- * ERR_TIMEOUT, with ERR_NOT_FOUND when the server says 404 or 410. */
+ * ERR_TIMEOUT, with ERR_NOT_FOUND for status 404 or 410. */
 int fetch(struct arena *arena, const char *url, const struct fetch_options *options,
           struct str *ret_bytes, struct err *err);
 

@@ -19,7 +19,7 @@
 #include "sys/site.h"
 
 /* What a file without a size (as in /proc) is first given room for. */
-/* Read between two looks at whether to go on. */
+/* Bytes read between two checks for cancellation. */
 #define READ_PIECE ((size_t)64 << 20)
 #define FIRST_ROOM 4096
 /* Of names for files in the making. */
@@ -84,7 +84,7 @@ static int stat_path(const char *path, int flags, struct fs_info *ret_info, stru
         return 0;
     }
     if (!is_absence(errno))
-        return err_sys(err, errno, "look at '%s'", path);
+        return err_sys(err, errno, "stat '%s'", path);
     *ret_info = (struct fs_info){ .kind = FS_NONE };
     return 0;
 }
@@ -115,7 +115,7 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
     char *text;
 
     if (fstat(fd, &st) < 0)
-        return err_sys(err, errno, "look at '%s'", path);
+        return err_sys(err, errno, "stat '%s'", path);
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max)
         return too_large(path, max, err);
     room = (S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : FIRST_ROOM) + 1;
@@ -144,7 +144,7 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
             struct err *err)
 {
-    /* a fifo without a writer must not stop us, nor a terminal become ours */
+    /* a fifo without a writer must not block, nor a terminal become ours */
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0 && is_absence(errno)) {
@@ -221,7 +221,7 @@ int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *r
 
     if (!dir)
         return err_sys(err, errno, "list '%s'", name);
-    (void)fd_take(&copy); /* is the stream's now */
+    (void)fd_take(&copy); /* owned by the stream now */
     return list_names(arena, dir, name, ret_names, err);
 }
 
@@ -252,7 +252,7 @@ int fs_symlink(const char *target, const char *path, struct err *err)
     return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_symlink(&site, target, err);
 }
 
-/* A folder that somebody else makes at the same moment is as good as ours. */
+/* A folder that another process makes at the same moment will do. */
 static int make_one(const char *path, mode_t mode, struct err *err)
 {
     const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };

@@ -1,11 +1,11 @@
 /*
- * fs - files, folders and links by path, for our own data and for looking.
+ * fs - files, folders and links by path, for our own data and for reading.
  *
  * What belongs to somebody else is changed through sys/site.h, whose walk nobody can lead
- * elsewhere; changes here are made through the same door, but follow whatever the path says.
+ * elsewhere; changes here use the same code, but follow every link.
  *
- * "Not there" is a result where one looks (a NULL view, FS_NONE) and no error
- * where one removes. Errors name the path and what was wanted. What others may
+ * "Not there" is a result when reading (a NULL view, FS_NONE) and not an error
+ * when removing. Errors name the path and the operation. What others may
  * read is replaced whole: they see the old or the new, also when the machine
  * stops in the middle (sys/draft.h does the work).
  *
@@ -76,9 +76,10 @@ enum fs_sync {
 struct fs_replace_options {
     struct fs_attr attr;
     enum fs_sync sync;
-    bool follow;                /* replace what a symbolic link leads to, not the link */
-    bool fresh;                 /* fail when there is something already */
-    const struct fs_info *seen; /* what the content was made from: fail when it is not there now */
+    bool follow; /* replace what a symbolic link leads to, not the link */
+    bool fresh;  /* fail when there is something already */
+    const struct fs_info
+        *seen; /* what the content was made from: fail when the file is another now */
 };
 
 /* Follows links, or does not. What is not there is FS_NONE. */
@@ -92,7 +93,7 @@ int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_t
 /* All that comes from an open descriptor, which stays open; `name` is for messages. */
 int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
                struct err *err);
-/* Where a symbolic link points; NULL when there is none, or no link. */
+/* Where a symbolic link points; NULL when there is none, or when it is not a link. */
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err);
 
 /* The names in a folder, without "." and "..", in byte order. */
@@ -108,8 +109,8 @@ int fs_list_fd(struct arena *arena, int fd, const char *name, struct fs_names *r
  * what is there, and sync. */
 int fs_replace(const char *path, struct str content, const struct fs_replace_options *options,
                struct err *err);
-/* The same, but a file that holds exactly this is left as it is: nothing is written, and a full
- * disk is no error. */
+/* The same, but a file with exactly this content is left alone: nothing is written, and a full
+ * disk does not matter. */
 int fs_keep(const char *path, struct str content, const struct fs_replace_options *options,
             struct err *err);
 /* A new file; fails with EEXIST when something is there. Synced. */
@@ -139,9 +140,9 @@ int fs_sync_folder(const char *path, struct err *err);
 /* A name that nobody else uses for a file in the making. */
 #define FS_TEMP_NAME_SIZE 32
 void fs_temp_name(char name[FS_TEMP_NAME_SIZE]);
-/* Was it made by that? A process that was killed may have left one. */
+/* Is it such a name? A killed process may have left one. */
 bool fs_is_temp_name(const char *name);
-/* For those who walk: what fstatat found. */
+/* For walks: what fstatat returned. */
 struct stat;
 void fs_info_from(const struct stat *st, struct fs_info *ret_info);
 

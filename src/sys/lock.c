@@ -22,19 +22,19 @@
 #define PRIVATE_MODE  0600
 #define SHOWN_MODE    0644
 /* The kernel wakes a waiter for a lock, but not at a deadline and not with other events. So a wait
- * that may end early looks again and again, at first often, then less so. */
+ * that may end early polls, at first often, then less so. */
 #define LOOK_FIRST CLOCK_MS
 #define LOOK_LAST  (64 * CLOCK_MS)
 /* For a child of a holder that was killed: it has the file open until it runs its program. */
 #define HEIR_WAIT (2 * CLOCK_SECOND)
-/* For those who look whether somebody has it, for which they have to share it for a moment. */
+/* For lock_holder, which shares it for a moment. */
 #define LOOKER_WAIT CLOCK_SECOND
 
 static const int operations[] = {
     [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX, [LOCK_PRIVATE] = LOCK_EX
 };
 
-/* 1: taken, 0: somebody has it. */
+/* 1: locked, 0: held by another. */
 static int try(int fd, int operation, struct err *err)
 {
     while (flock(fd, operation) < 0) {
@@ -95,7 +95,7 @@ static int wait_until(int fd, int operation, int64_t deadline, const struct canc
     }
 }
 
-/* Has the process that took it ended, reaped or not? */
+/* Has the process that locked it ended, reaped or not? */
 static bool is_inherited(int fd)
 {
     pid_t pid = read_pid(fd);
@@ -107,7 +107,7 @@ static bool is_inherited(int fd)
     return pidfd < 0 ? errno == ESRCH : poll(&look, 1, 0) > 0;
 }
 
-/* Does nobody have it for himself? */
+/* Does nobody hold it exclusively? */
 static bool is_looked_at(int fd)
 {
     struct err ignored;
@@ -140,7 +140,7 @@ static int acquire(int fd, int operation, int64_t wait, const struct cancel *can
     return rc;
 }
 
-/* For messages only: a lock whose holder cannot be told is still a lock. Always of the same length,
+/* For messages only: a lock whose holder is unknown is still a lock. Always of the same length,
  * so that what was there need not be cut off: ext4 writes a file that was cut to the disk. */
 static void write_pid(int fd)
 {
@@ -150,13 +150,14 @@ static void write_pid(int fd)
     (void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-/* One that was made more open once: who has it open already may hold it until they end. */
+/* An older file may have wider permissions: a process that has it open may hold it until it ends.
+ */
 static void narrow(int fd)
 {
     struct stat st;
 
     if (fstat(fd, &st) == 0 && (st.st_mode & 07777) != PRIVATE_MODE)
-        (void)fchmod(fd, PRIVATE_MODE); /* it may be of somebody else, who decides */
+        (void)fchmod(fd, PRIVATE_MODE); /* it may belong to another user, who decides */
 }
 
 int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t wait,
@@ -197,7 +198,7 @@ int lock_holder(const char *path, pid_t *ret_pid, struct err *err)
         return err_sys(err, errno, "open the lock '%s'", path);
     rc = try(fd, LOCK_SH | LOCK_NB, err);
     if (rc < 0)
-        return err_wrap(err, "look at the lock '%s'", path);
+        return err_wrap(err, "stat the lock '%s'", path);
     *ret_pid = rc > 0 ? 0 : read_pid(fd);
     return 0;
 }

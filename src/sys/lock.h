@@ -5,8 +5,8 @@
  * lock_drop, and with the process however that ends. The file stays; it holds
  * the number of the process that has the exclusive lock, for messages. A process that
  * is killed while it starts a child leaves the lock to that child until it runs its
- * program; whoever comes then waits for that moment, also with LOCK_TRY. So it does when
- * nobody has it exclusively: lock_holder shares it for a moment.
+ * program; others then wait for that moment, also with LOCK_TRY. The same when nobody has
+ * it exclusively: lock_holder shares it for a moment.
  *
  * Threads: any; two threads of one process exclude each other as well.
  */
@@ -22,8 +22,8 @@ struct err;
 enum lock_kind {
     LOCK_SHARED,
     LOCK_EXCLUSIVE,
-    /* The same, on a file that nobody else can open: who can open one can lock it, and keep us
-     * waiting. One that was more open is narrowed. */
+    /* The same, on a file that nobody else can open: any process that can open it can lock it,
+     * and keep us waiting. Wider permissions are narrowed. */
     LOCK_PRIVATE,
 };
 
@@ -36,12 +36,13 @@ struct lock {
         -1                                                                                         \
     }
 
-/* Do not wait, and wait for ever. */
+/* Do not wait, and wait forever. */
 #define LOCK_TRY     0
 #define LOCK_FOREVER INT64_MAX
 
-/* Take the lock of the file `path`, which is made if it is not there, and wait `wait` nanoseconds
- * for it. Fails with ERR_BUSY, telling who has it, and with ERR_CANCELED. `cancel` may be NULL. */
+/* Lock the file `path`, which is created if missing, and wait `wait` nanoseconds
+ * for it. Fails with ERR_BUSY, which names the holder, and with ERR_CANCELED. `cancel` may be NULL.
+ */
 int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t wait,
               const struct cancel *cancel, struct err *err);
 /* Dropping what is not held is fine. */

@@ -1,7 +1,7 @@
 /*
  * One epoll set, a heap of timers and a signalfd. A watch is a plain struct of its owner, to which
- * the set points; so whoever stops one takes its event out of the harvest of this turn, and its
- * memory is free to go.
+ * the set points; so stopping one removes its event from the batch of this turn, and its memory
+ * may be freed.
  *
  * A turn: the steps, the wait, the files that are ready, the timers that are due. The wait is
  * bounded by the next deadline, to the nanosecond. A busy file cannot keep the others waiting: the
@@ -31,7 +31,7 @@
 #define HARVEST_MAX 256
 /* Signals that are read at once. */
 #define SIGNALS_MAX 16
-/* What a watch is called for even if it did not ask. */
+/* Reported to every watch. */
 #define ALWAYS ((uint32_t)WATCH_ERROR | (uint32_t)WATCH_HUP)
 
 _Static_assert((int)WATCH_READ == EPOLLIN && (int)WATCH_WRITE == EPOLLOUT &&
@@ -123,7 +123,7 @@ static void run_steps(struct loop *loop)
         loop->steps.p[i].fn(loop->steps.p[i].self);
 }
 
-/* How long the files may sleep; NULL is for ever. */
+/* How long to wait for files; NULL is forever. */
 static const struct timespec *find_wait(const struct loop *loop, struct timespec *room)
 {
     int64_t next = timers_next(&loop->timers), left = 0;
@@ -131,7 +131,7 @@ static const struct timespec *find_wait(const struct loop *loop, struct timespec
     if (!loop->stopped && next == CLOCK_NEVER)
         return NULL;
     if (!loop->stopped)
-        left = next - clock_now(); /* asked once: it goes on */
+        left = next - clock_now(); /* handled once: the loop continues */
     if (left < 0)
         left = 0;
     *room = (struct timespec){ .tv_sec = left / CLOCK_SECOND, .tv_nsec = left % CLOCK_SECOND };
@@ -139,8 +139,8 @@ static const struct timespec *find_wait(const struct loop *loop, struct timespec
 }
 
 /* For kernels before 5.11 and filters of system calls that do not know the finer call:
- * milliseconds, rounded up, since a timer that comes early would make the loop go round for
- * nothing. */
+ * milliseconds, rounded up, since a timer that fires early would cause an idle
+ * turn. */
 static int wait_coarsely(struct loop *loop, const struct timespec *wait)
 {
     int64_t ms = -1;
@@ -236,7 +236,7 @@ void watch_stop(struct watch *watch)
 
     if (!loop)
         return;
-    (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, watch->fd, NULL); /* closed already: gone as well */
+    (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, watch->fd, NULL); /* already closed */
     for (int i = 0; i < loop->harvested; i++)
         if (loop->harvest[i].data.ptr == watch)
             loop->harvest[i].data.ptr = NULL;

@@ -2,11 +2,11 @@
  * loop - one thread that waits for everything: files (the pidfd of a child is one), timers,
  * signals.
  *
- * Harvest first, act later: the events of a turn are collected, then each
- * callback learns what happened; a `step` runs after all callbacks of a turn and
+ * Collect first, act later: the events of a turn are collected, then the
+ * callbacks run; a `step` runs after all callbacks of a turn and
  * before the loop waits again. Watches and timers live in their owner's struct
  * and may be stopped at any time, in any callback, after which they are never
- * called; their memory is free to go at once.
+ * called; their memory may be freed at once.
  *
  *     loop_new -> { watch_start, timer_set(loop_timers), ... } -> loop_run -> loop_free
  *
@@ -41,8 +41,8 @@ enum watch_event {
     WATCH_READ = 1,  /* EPOLLIN */
     WATCH_WRITE = 4, /* EPOLLOUT */
     WATCH_PRI = 2,   /* EPOLLPRI: files of /proc and control groups that changed */
-    WATCH_ERROR = 8, /* EPOLLERR, always told */
-    WATCH_HUP = 16,  /* EPOLLHUP, always told */
+    WATCH_ERROR = 8, /* EPOLLERR, always reported */
+    WATCH_HUP = 16,  /* EPOLLHUP, always reported */
 };
 
 struct watch;

@@ -34,10 +34,10 @@ struct mailbox {
 
 /* At most `max` messages; 0: no limit. */
 int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err);
-/* Nobody may use it any more; mail that was not taken is still its owner's. */
+/* Nobody may use it any more; mail that was not taken still belongs to its sender. */
 void mailbox_done(struct mailbox *mailbox);
 
-/* False when the box is full or closed; the message is still the sender's then. */
+/* False when the box is full or closed; the message then still belongs to the sender. */
 bool mailbox_post(struct mailbox *mailbox, struct mail *mail);
 /* Waits for room; false only when the box is closed. */
 bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail);

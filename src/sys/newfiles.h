@@ -2,7 +2,7 @@
  * newfiles - several new files in a folder: all of them, or none.
  *
  * For keys and certificates, which are never overwritten. They are written in order, synced, so
- * that the last one says that all are there.
+ * that the last one shows that all exist.
  *
  * Threads: any.
  */
@@ -27,7 +27,7 @@ struct newfile {
 int newfiles_write(const char *folder, const struct newfile *files, size_t count, const char *why,
                    struct err *err);
 
-/* Take back what newfiles_write has written: for whoever finds that something else fails. */
+/* Remove what newfiles_write has written, when a later step fails. */
 void newfiles_remove(const char *folder, const struct newfile *files, size_t count);
 
 #endif

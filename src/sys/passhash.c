@@ -29,10 +29,10 @@ static int prepare(struct err *err)
 {
     if (library_get(&library))
         return 0;
-    return err_set(err, ERR_UNSUPPORTED, "passwords cannot be hashed: %s is not there", LIBRARY);
+    return err_set(err, ERR_UNSUPPORTED, "cannot hash passwords: %s is not installed", LIBRARY);
 }
 
-/* The data are large and hold the password for a while. */
+/* The data is large and contains the password. */
 static char *hash_password(const char *password, const char *setting)
 {
     struct crypt_data *data = mem_alloc(sizeof(*data));
@@ -68,7 +68,7 @@ int passhash_make(struct arena *arena, const char *password, const char **ret, s
     if (api.salt(PREFIX, 0, NULL, 0, setting, (int)sizeof(setting)))
         made = hash_password(password, setting);
     if (!made)
-        return err_set(err, ERR_INVALID, "the password cannot be hashed");
+        return err_set(err, ERR_INVALID, "cannot hash the password");
     *ret = arena_strdup(arena, made);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * passhash - hashes of passwords, as they stand in /etc/shadow.
+ * passhash - hashes of passwords, as in /etc/shadow.
  *
  * The library that makes them is loaded when it is first needed.
  *
@@ -13,9 +13,9 @@
 struct arena;
 struct err;
 
-/* Is `hash` one of this password? A hash of no known kind is of none. */
+/* Is `hash` a hash of this password? False for an unknown kind. */
 int passhash_matches(const char *password, const char *hash, bool *ret, struct err *err);
-/* A new hash, with a salt of its own: SHA-512, which every system knows. */
+/* A new hash with a random salt: SHA-512, which every system supports. */
 int passhash_make(struct arena *arena, const char *password, const char **ret, struct err *err);
 
 #endif

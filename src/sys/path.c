@@ -53,7 +53,7 @@ struct str path_basename(const char *path)
     return (struct str){ path + start, end - start };
 }
 
-/* Take the last part off `out`, which begins at `root`; false when there is none to take. */
+/* Remove the last part of `out`, which begins at `root`; false when there is none. */
 static bool climb(const char *out, size_t root, size_t *n)
 {
     size_t start = *n;

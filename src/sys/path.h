@@ -1,8 +1,8 @@
 /*
  * path - paths as text; nothing here touches the disk.
  *
- * Results are in the arena. A symbolic link inside a path is not seen, so what
- * is normalised here may lead elsewhere on disk.
+ * Results are in the arena. Symbolic links are not resolved, so a normalised
+ * path may lead elsewhere on disk.
  */
 #ifndef SYS_PATH_H
 #define SYS_PATH_H
@@ -33,7 +33,7 @@ char *path_absolute(struct arena *arena, const char *path);
 /* `path` is `folder` or something below it; both are normalised first. */
 bool path_is_below(const char *path, const char *folder);
 
-/* An absolute path, or one that climbs out with "..": never to be joined to a folder. */
+/* An absolute path, or one that climbs out with "..": must never be joined to a folder. */
 bool path_escapes(const char *path);
 
 #endif

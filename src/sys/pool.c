@@ -2,8 +2,8 @@
  * Counts, all under the mutex: a worker is idle (waits for a job), blocked (said
  * so) or active. A worker takes a job only while active ones are fewer than
  * `active_max`; a job that waits and no idle worker to take it make a new one, if
- * there is room in both `active_max` and `limit`. A blocked worker that goes on
- * may make one too many active: it finishes its job and then steps back.
+ * there is room in both `active_max` and `limit`. A blocked worker that continues
+ * may make one too many active: it finishes its job and then waits.
  */
 #include "sys/pool.h"
 
@@ -48,7 +48,7 @@ struct pool {
     pthread_cond_t work; /* a job may be taken, or the pool ends */
     pthread_cond_t calm; /* no job is left, or a worker has ended */
     struct job *first, **last;
-    struct worker *ended; /* to be joined */
+    struct worker *ended; /* to join */
     unsigned limit, active_max;
     unsigned workers, idle, blocked, running, peak;
     size_t stack_size;
@@ -70,7 +70,7 @@ static unsigned active(const struct pool *pool)
 /* Nothing begins any more when the pool ends, also not what jobs submit that still run. */
 static bool may_take(const struct pool *pool)
 {
-    /* an idle worker is about to ask: it counts as active when it goes on */
+    /* an idle worker is about to check: it counts as active when it continues */
     return pool->first && !pool->closing && active(pool) < pool->active_max;
 }
 
@@ -113,7 +113,7 @@ static void join_ended(struct pool *pool)
     for (struct worker *next; pool->ended; pool->ended = next) {
         next = pool->ended->next;
         (void)pthread_join(pool->ended->thread,
-                           NULL); /* it has let go of the mutex, or is about to */
+                           NULL); /* it has released the mutex, or is about to */
         free(pool->ended);
     }
 }
@@ -186,8 +186,8 @@ static int start_worker(struct pool *pool)
     return 0;
 }
 
-/* Somebody for the first job in the queue, if the counts allow it. A worker that cannot be started
- * is not missed: the job waits for one of those there are. */
+/* Somebody for the first job in the queue, if the counts allow it. When a worker cannot be started
+ * the job waits for an existing one. */
 static void find_worker(struct pool *pool)
 {
     if (!may_take(pool))

@@ -1,8 +1,8 @@
 /*
  * pool - workers for code that blocks; as many as that needs, and no more.
  *
- * A few workers (one for each core) run jobs. When a worker says that it is about
- * to block, another may run in its place, so a thousand jobs that each wait for a
+ * A few workers (one for each core) run jobs. When a worker announces that it will
+ * block, another may run in its place, so a thousand jobs that each wait for a
  * command run all at once, and a thousand that compute run a few at a time. There
  * are never more than `limit` workers; idle ones end after a while.
  *

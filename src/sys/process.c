@@ -33,7 +33,7 @@ struct streams {
 
 /* --- the program ------------------------------------------------------------------ */
 
-/* execve takes what it does not change as if it did. */
+/* execve's parameters are not const, though it changes nothing. */
 static char *const *as_exec(const char *const *list)
 {
     union {
@@ -66,7 +66,7 @@ static const char *const *list_candidates(struct arena *arena, const char *progr
         struct str folder = str_cut(&rest, ':');
 
         if (folder.n == 0)
-            folder = STR("."); /* as ever */
+            folder = STR("."); /* the traditional default */
         VEC_PUSH_IN(arena, &list, arena_printf(arena, "%.*s/%s", STR_ARG(folder), program));
     }
     VEC_PUSH_IN(arena, &list, NULL);
@@ -136,7 +136,7 @@ static int open_pipe(struct streams *streams, int stream, struct err *err)
     int theirs = stream == STDIN_FILENO ? 0 : 1;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_sys(err, errno, "make a pipe");
+        return err_sys(err, errno, "create a pipe");
     streams->theirs[stream] = ends[theirs];
     streams->ours[stream] = ends[1 - theirs];
     return 0;
@@ -151,7 +151,7 @@ static int open_null(struct streams *streams, struct err *err)
     return 0;
 }
 
-/* Which of our descriptors becomes the child's `stream`; -1: the one it has. */
+/* Which of our descriptors becomes the child's `stream`; -1: unchanged. */
 static int find_source(struct streams *streams, const struct process_spec *spec, int stream,
                        int *ret_fd, struct err *err)
 {
@@ -172,7 +172,7 @@ static int find_source(struct streams *streams, const struct process_spec *spec,
         *ret_fd = streams->null;
         return 0;
     }
-    return err_set(err, ERR_INVALID, "only standard error can go where standard output goes");
+    return err_set(err, ERR_INVALID, "only standard error can be redirected to standard output");
 }
 
 static void add_file(struct child *child, int fd, int as)
@@ -273,7 +273,7 @@ int process_wait(const struct process *process, int64_t deadline, struct process
         if (ended)
             return 0;
         if (deadline != CLOCK_NEVER && clock_real() >= deadline)
-            return err_set(err, ERR_TIMEOUT, "process %d has not ended in time", process->pid);
+            return err_set(err, ERR_TIMEOUT, "process %d did not end in time", process->pid);
         if (ppoll(&poll, 1, clock_left(deadline, &room), NULL) < 0 && errno != EINTR)
             return err_sys(err, errno, "wait for process %d", process->pid);
     }

@@ -9,9 +9,9 @@
  *                   -> process_done
  *     process_run    all of that at once, with captured output
  *
- * A child is known by its pidfd, so a number that the kernel gives out again is
- * never mistaken for it. What fails before the program runs (no such program, no
- * such folder, no right to change the user) is an error of process_start that
+ * A child is identified by its pidfd, so a reused process number is never
+ * mistaken for it. What fails before the program runs (no such program, no
+ * such folder, no permission to change the user) is an error of process_start that
  * names the step. Threads: any may start; one at a time for each process.
  */
 #ifndef SYS_PROCESS_H
@@ -90,8 +90,8 @@ struct process_spec {
     bool reaper; /* orphans below the child become its children, not init's */
 };
 
-/* One line of such a list. Whoever is not in it when we die dies too: a later process can find all
- * that we started. */
+/* One line of such a list. A child that is not in it when we die dies too: a later process can find
+ * all that we started. */
 struct process_birth {
     int64_t pid;
     int64_t time; /* nanoseconds since boot, sleep included */
@@ -112,14 +112,14 @@ struct process_status {
 /* The program runs when this returns. */
 int process_start(const struct process_spec *spec, struct process *ret_process, struct err *err);
 
-/* Has it ended? Never blocks; an end is told once. */
+/* Has it ended? Never blocks; an end is reported once. */
 int process_reap(int pidfd, bool *ret_ended, struct process_status *ret_status, struct err *err);
 /* Wait for the end; fails with ERR_TIMEOUT at `deadline` of clock_real. */
 int process_wait(const struct process *process, int64_t deadline, struct process_status *ret_status,
                  struct err *err);
 
-/* To the process alone, or to the process group or session that it leads. One that has ended is no
- * error. */
+/* To the process alone, or to the process group or session that it leads. One that has ended is not
+ * an error. */
 int process_signal(const struct process *process, int signo, struct err *err);
 int process_signal_group(const struct process *process, int signo, struct err *err);
 
@@ -150,8 +150,8 @@ struct process_result {
 };
 
 /* Run to the end. Both output streams are captured unless the spec says PROCESS_STDOUT or gives
- * them an fd; the child leads a session of its own. Blocks; a pool worker is marked as blocked
- * meanwhile. What the program leaves in the background of its own will is left alone. Timeout and
+ * them an fd; the child leads a new session. Blocks; a pool worker is marked as blocked
+ * meanwhile. What the program deliberately leaves in the background keeps running. Timeout and
  * cancel are results, not errors. Texts are in the arena. */
 int process_run(const struct process_spec *spec, const struct process_bounds *bounds,
                 const struct cancel *cancel, struct arena *arena, struct process_result *ret_result,

@@ -61,8 +61,8 @@ static void drain(struct sink *sink)
         fd_close(sink->fd);
 }
 
-/* A program that does not read all of its input is no error. SIGPIPE is kept away from this thread
- * in process_run. */
+/* A program need not read all of its input. SIGPIPE is blocked in this thread by
+ * process_run. */
 static void feed(struct run *run)
 {
     ssize_t n = write(run->process.in, run->input.p, run->input.n);
@@ -93,7 +93,7 @@ static int learn_end(struct run *run, struct err *err)
     if (process_reap(run->process.pidfd, &run->ended, &run->result.status, err) < 0)
         return -1;
     if (run->ended) {
-        fd_close(&run->process.in); /* nobody reads it any more */
+        fd_close(&run->process.in); /* not read any more */
         run->deadline = clock_after(clock_real(), PROCESS_DRAIN_NS);
     }
     return 0;
@@ -201,7 +201,7 @@ static int start_fenced(struct run *run, const struct process_spec *spec,
     return 0;
 }
 
-/* When waiting fails there must not be a child left that nobody waits for. */
+/* When waiting fails, no child may be left behind. */
 static void give_up(struct run *run)
 {
     struct process_status status;
@@ -213,8 +213,8 @@ static void give_up(struct run *run)
     (void)process_wait(&run->process, CLOCK_NEVER, &status, &ignored);
 }
 
-/* Writing to a program that has closed its input must not end us: blocked here, and taken back if
- * one came, in threads of any program. */
+/* Writing to a program that has closed its input must not end us: blocked here, and consumed if one
+ * came, in threads of any program. */
 static void hold_pipe_signal(sigset_t *before)
 {
     sigset_t pipe;
@@ -254,7 +254,7 @@ static int wait_marked(struct run *run, struct err *err)
     return rc;
 }
 
-/* With too little of what the system allows at once, wait for those that run. */
+/* When the system's limits are reached, wait for running programs to end. */
 static int start_in_turn(struct run *run, const struct process_spec *spec,
                          const struct process_bounds *bounds, struct err *err)
 {
@@ -308,7 +308,7 @@ int process_run(const struct process_spec *spec, const struct process_bounds *bo
                 struct err *err)
 {
     static const struct process_bounds none;
-    /* to end a tree of processes takes walks and reads, which the token would stop */
+    /* killing a tree of processes needs walks and reads, which the token would stop */
     const struct cancel *before = cancel_heed(NULL);
     const int rc = run_bounded(spec, bounds ? bounds : &none, cancel, arena, ret_result, err);
 

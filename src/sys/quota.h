@@ -20,8 +20,8 @@ struct err;
 /* A wait for one of those that run. ERR_CANCELED when `cancel`, which may be NULL, is raised
  * first. */
 int quota_enter(const struct cancel *cancel, struct err *err);
-/* It could not be started, and `err` says why. True after a wait, when that may be otherwise now:
- * others have ended, or threads have made room. `ret_began` is when the first try was. */
+/* It could not be started, for the reason in `err`. True after a wait, when another try may
+ * succeed: others have ended, or threads have made room. `ret_began` is when the first try was. */
 bool quota_retry(const struct cancel *cancel, int64_t began, const struct err *err);
 void quota_leave(void);
 

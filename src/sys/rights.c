@@ -13,7 +13,7 @@
 #include "sys/account.h"
 #include "sys/fs.h"
 
-/* What setfsuid and setfsgid take for "tell me, change nothing". */
+/* What setfsuid and setfsgid take as "return the current id, change nothing". */
 #define ASK ((uid_t)-1)
 
 int rights_load(struct arena *arena, uid_t uid, gid_t gid, struct rights *ret_rights,
@@ -56,13 +56,13 @@ bool rights_has_group(const struct rights *rights, gid_t gid)
 
 /* --- being somebody else ---------------------------------------------------------------- */
 
-/* The system call itself, since the library's changes all threads. */
+/* The raw system call, since libc's wrapper changes all threads. */
 static int set_groups(const gid_t *groups, size_t count)
 {
     return (int)syscall(SYS_setgroups, count, groups);
 }
 
-/* Both are of this thread alone, and never say that they failed: one has to look. */
+/* Both change this thread only, and do not report failure: check afterwards. */
 static bool set_ids(uid_t uid, gid_t gid)
 {
     (void)setfsgid(gid);
@@ -75,16 +75,16 @@ static int keep_groups(struct rights_held *ret_held, struct err *err)
     int count = getgroups(0, NULL);
 
     if (count < 0)
-        return err_sys(err, errno, "ask for our groups");
+        return err_sys(err, errno, "get our groups");
 
     AUTO_FREE gid_t *groups = mem_alloc(mem_product((size_t)count + 1, sizeof(gid_t)));
 
     count = getgroups(count, groups);
     if (count < 0)
-        return err_sys(err, errno, "ask for our groups");
+        return err_sys(err, errno, "get our groups");
     ret_held->groups = groups;
     ret_held->group_count = (size_t)count;
-    groups = NULL; /* is theirs now */
+    groups = NULL; /* has their rights now */
     return 0;
 }
 
@@ -117,7 +117,7 @@ void rights_drop(struct rights_held *held)
     if (!held->active)
         return;
     if (!set_ids(geteuid(), getegid()) || set_groups(held->groups, held->group_count) < 0)
-        abort(); /* nothing that follows would be done by whom it should be */
+        abort(); /* everything that follows would run with the wrong rights */
     free(held->groups);
     *held = (struct rights_held){ 0 };
     errno = errnum;

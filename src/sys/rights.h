@@ -1,5 +1,5 @@
 /*
- * rights - look at files as somebody else would.
+ * rights - access files with the permissions of another user.
  *
  * A process of root that is given a path by a user must not follow it with its own rights: it
  * would read for them what they may not read. Between rights_take and rights_drop this thread, and
@@ -9,7 +9,7 @@
  *
  *     rights_load -> { rights_take -> calls on files -> rights_drop }...
  *
- * Who is not root can only be themselves: for them, and for one's own user, nothing changes.
+ * Without root, and for one's own user, nothing changes.
  *
  * Memory: the arena given to rights_load. Threads: any; take and drop in the same one.
  */
@@ -33,8 +33,8 @@ struct rights {
     bool own; /* those of this process: there is nothing to take */
 };
 
-/* Of a user with this group, and the groups that the account is in now: who was put out of a group
- * has lost it. A number without an account has the one group. */
+/* Of a user with this group, and the groups that the account is in now: a user who was removed from
+ * a group has lost it. A number without an account has the one group. */
 int rights_load(struct arena *arena, uid_t uid, gid_t gid, struct rights *ret_rights,
                 struct err *err);
 struct rights rights_copy(struct arena *arena, const struct rights *rights);
@@ -49,7 +49,7 @@ struct rights_held {
 };
 /* Fails, and changes nothing, when the system does not allow it. Keep what is between short. */
 int rights_take(const struct rights *rights, struct rights_held *ret_held, struct err *err);
-/* Ends the process if it cannot be itself again. Keeps errno. */
+/* Ends the process if the rights cannot be restored. Keeps errno. */
 void rights_drop(struct rights_held *held);
 
 /* fs_read and fs_stat with these rights; errors say with whose. */

@@ -33,7 +33,7 @@ struct spot {
 struct walk {
     struct arena *arena;
     const char *path; /* as the caller gave it, with last links replaced */
-    const char *rest; /* what is still to go from `at` */
+    const char *rest; /* what remains, from `at` */
     struct spot at;
     unsigned flags;
     int links;
@@ -276,7 +276,7 @@ static const char *cut_part(struct walk *walk)
     return n > 0 ? arena_strndup(walk->arena, start, n) : NULL;
 }
 
-/* What a step came to; what failed is -1, as everywhere. */
+/* The result of a step; -1 for a failure, as everywhere. */
 enum { STEP_ON, STEP_END };
 
 /* An open link; its text takes the place of its name. `last`: nothing comes after it. */
@@ -323,7 +323,7 @@ static int step_into(struct walk *walk, const char *name, struct err *err)
     return STEP_ON;
 }
 
-/* The last part. A link that is to be followed goes on. */
+/* The last part. A link that must be followed continues the walk. */
 static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret, struct err *err)
 {
     AUTO_FD int fd = -1;
@@ -334,7 +334,7 @@ static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret
     if (statx(walk->at.fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st) == 0)
         info_from(&st, ret);
     else if (!is_absence(errno))
-        return err_sys(err, errno, "look at '%s'", walk->path);
+        return err_sys(err, errno, "stat '%s'", walk->path);
     if (ret->kind != FS_LINK || !(walk->flags & SITE_FOLLOW))
         return STEP_END;
     fd = openat(walk->at.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -342,7 +342,7 @@ static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret
         return err_sys(err, errno, "open the link '%s'", walk->path);
     if (spot.info.kind == FS_LINK)
         return follow_link(walk, name, &spot, true, err);
-    *ret = spot.info; /* it was replaced this very moment */
+    *ret = spot.info; /* it was just replaced */
     return STEP_END;
 }
 

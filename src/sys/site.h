@@ -1,17 +1,17 @@
 /*
  * site - a path that has been walked: an open folder, a name in it, and what was found there.
  *
- * A path is text, and what it leads to is decided anew at every call that is given it. Who owns a
- * folder on the way may swap it for a link between two calls, and what was checked is not what is
- * changed. So a path is walked once, from `/`, one open folder after the other, links read by
- * ourselves, and everything after that happens in the folder that the walk ended in.
+ * A path is text, and what it leads to is decided anew at every call that is given it. The owner of
+ * a folder on the path may swap it for a link between two calls, and then what was checked is not
+ * what is changed. So a path is walked once, from `/`, one open folder after the other, links read
+ * by ourselves, and everything after that happens in the folder that the walk ended in.
  *
  *     site_walk -> { site_open, site_read, site_set, ... }... -> site_done (always)
  *
  * The rule of the walk. Root and the user of this process are trusted, all others are not.
  *
  *   - From a folder of somebody who is not trusted the walk goes on only to a folder of the same
- *     owner. (Moved there by them, a mount of their own: it cannot be told.)
+ *     owner. (It may have been moved there by them, or be a mount: there is no way to know.)
  *   - A link in such a folder, or a link of such an owner anywhere, is followed only to what
  *     belongs to that owner: the thing itself, or the folder that it is in. Links of root's in
  *     such a folder are followed under the same condition, since the owner of the folder chooses
@@ -87,10 +87,10 @@ int site_read(struct arena *arena, struct site *site, size_t max, struct str *re
               struct err *err);
 int site_readlink(struct arena *arena, const struct site *site, const char **ret_target,
                   struct err *err);
-/* For a look after which nothing is done: one call instead of a walk. Opens a file for reading when
- * no part of the path is a link; else, or when the system does not know the call, -1. */
+/* For reading only: one call instead of a walk. Opens a file for reading when
+ * no part of the path is a link; else, or when the system does not have the call, -1. */
 int site_glance(const char *path);
-/* What was found, as a descriptor that can do nothing but be named (O_PATH): fails when there is
+/* What was found, as an O_PATH descriptor: fails when there is
  * something else now, or when it may not be touched in site. */
 int site_hold(const struct site *site, int *ret_fd, struct err *err);
 /* What such a descriptor is, for calls that know paths only (of extended attributes, say). */
@@ -99,7 +99,7 @@ void site_fd_path(int fd, char path[SITE_FD_PATH_SIZE]);
 
 /* --- changing -------------------------------------------------------------------------- */
 
-/* Owner, then mode (a new owner takes set-id bits away); FS_KEEP leaves them. A mode is not set for
+/* Owner, then mode (a new owner clears set-id bits); FS_KEEP leaves them. A mode is not set for
  * a link. */
 int site_set(struct site *site, const struct fs_attr *attr, struct err *err);
 /* Access and modification time, wall nanoseconds. */
@@ -122,9 +122,9 @@ int site_rmdir(const struct site *site, struct err *err);
 int site_sync(const struct site *site, struct err *err);
 
 /* Can nobody but root and ourselves give what we make there another name? Where they cannot, a path
- * leads to the same thing again: for those who have to hand one to a program or library. */
+ * leads to the same thing again: for paths that are passed to a program or library. */
 bool site_is_guarded(const struct site *site);
-/* Is it in the folder where `base` is, or below that? Of a site that is not there: no. */
+/* Is it in the folder where `base` is, or below that? False when it is missing. */
 int site_is_below(const struct site *site, const struct site *base, bool *ret, struct err *err);
 
 #endif

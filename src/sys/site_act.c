@@ -71,7 +71,7 @@ int site_look(struct site *site, struct err *err)
     if (fstatat(site->folder, site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         fs_info_from(&st, &site->info);
     else if (!is_absence(errno))
-        return err_sys(err, errno, "look at '%s'", site->path);
+        return err_sys(err, errno, "stat '%s'", site->path);
     return 0;
 }
 
@@ -98,7 +98,7 @@ int site_peek(struct site *site, int *ret_fd, struct err *err)
     if (fd < 0)
         return look_instead(site, errno, err);
     if (fstat(fd, &st) < 0)
-        return err_sys(err, errno, "look at '%s'", site->path);
+        return err_sys(err, errno, "stat '%s'", site->path);
     fs_info_from(&st, &site->info);
     *ret_fd = fd_take(&fd);
     return 0;
@@ -175,7 +175,7 @@ int site_hold(const struct site *site, int *ret_fd, struct err *err)
         return err_sys(err, errno, "open '%s'", site->path);
     fs_info_from(&st, &now);
     if (!is_same(&now, &site->info))
-        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", site->path);
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     if (check_names(site, &now, err) < 0)
         return -1;
     *ret_fd = fd_take(&fd);
@@ -194,7 +194,7 @@ static int set_owner(const struct site *site, int fd, const struct fs_attr *attr
     return 0;
 }
 
-/* There is no call for this that takes such a descriptor in all kernels that we run on. */
+/* No call for this takes such a descriptor on all supported kernels. */
 static int set_mode(const struct site *site, int fd, mode_t mode, struct err *err)
 {
     char path[SITE_FD_PATH_SIZE];
@@ -245,7 +245,7 @@ static int look_at_made(struct site *site, enum fs_kind kind, struct err *err)
     if (site_look(site, err) < 0)
         return -1;
     if (site->info.kind != kind)
-        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", site->path);
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     return 0;
 }
 
@@ -305,7 +305,7 @@ int site_symlink(struct site *site, const char *target, struct err *err)
         return err_sys(err, errno, "make a link beside '%s'", site->path);
     if (renameat(site->folder, temp, site->folder, site->name) < 0) {
         err_sys(err, errno, "replace '%s' by a link", site->path);
-        (void)unlinkat(site->folder, temp, 0); /* the first error is the one worth telling */
+        (void)unlinkat(site->folder, temp, 0); /* the first error is the one worth reporting */
         return -1;
     }
     return look_at_made(site, FS_LINK, err);
@@ -379,7 +379,7 @@ int site_is_below(const struct site *site, const struct site *base, bool *ret, s
         int above;
 
         if (fd < 0 || fstat(fd, &now) < 0)
-            return err_sys(err, errno, "look at what is above '%s'", site->path);
+            return err_sys(err, errno, "stat what is above '%s'", site->path);
         *ret = is_folder(&now, &base->above);
         if (*ret || (now.st_ino == before.st_ino && now.st_dev == before.st_dev))
             return 0; /* the root folder is above itself */

@@ -1,11 +1,10 @@
 /*
  * timers - deadlines in order, and what to call when they have passed.
  *
- * A timer lives in its owner's struct. The set knows nothing of loops or clocks:
- * whoever drives it (sys/loop, or a test with a fake clock) asks for the next
- * deadline and hands in the time. What is due is harvested first and called then,
- * so a callback may set and clear any timer, its own included; one that it sets
- * is not called in the same round.
+ * A timer lives in its owner's struct. The set knows nothing about loops or
+ * clocks: its driver (sys/loop, or a test with a fake clock) reads the next deadline and passes the
+ * time. What is due is collected first and called then, so a callback may set and clear any timer,
+ * its own included; one that it sets is not called in the same round.
  *
  *     timers_init -> timer_set... -> { timers_next, timers_run }... -> timers_done
  *
@@ -28,7 +27,7 @@ typedef void timer_fn(struct timer *timer);
 struct timer {
     int64_t deadline;
     timer_fn *fn;
-    uint64_t turn;              /* equal deadlines: who was set first */
+    uint64_t turn;              /* equal deadlines: the order of setting */
     size_t place;               /* in the heap, from 1; 0: not there */
     struct timer *next, **back; /* while it is due */
 };

@@ -36,7 +36,7 @@ static void close_level(struct level *level)
     arena_done(&level->arena);
 }
 
-/* The folder that was looked at, and nothing that took its name since. */
+/* The folder that was checked, and not one that replaced it. */
 static int open_level(struct level *level, struct err *err)
 {
     const struct tree_entry *entry = &level->entry;
@@ -46,7 +46,7 @@ static int open_level(struct level *level, struct err *err)
     if (level->fd < 0 || fstat(level->fd, &st) < 0)
         return err_sys(err, errno, "open the folder '%s'", entry->path);
     if (st.st_ino != entry->info.inode || st.st_dev != entry->info.device)
-        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", entry->path);
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", entry->path);
     return 0;
 }
 
@@ -81,7 +81,7 @@ static int visit_entry(struct walk *walk, int folder, const struct fs_info *abov
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno == ENOENT && walk->depth > 0)
             return 0;
-        return err_sys(err, errno, "look at '%s'", entry.path);
+        return err_sys(err, errno, "stat '%s'", entry.path);
     }
     fs_info_from(&st, &entry.info);
     if (entry.info.kind == FS_FOLDER)
@@ -89,7 +89,7 @@ static int visit_entry(struct walk *walk, int folder, const struct fs_info *abov
     return walk->visit(walk->self, TREE_ENTRY, &entry, err);
 }
 
-/* The deepest folder is done: close it, tell, and go up. */
+/* The deepest folder is done: close it, report it, and go up. */
 static int leave_folder(struct walk *walk, struct err *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];
@@ -126,7 +126,7 @@ int tree_walk_at(const struct site *site, tree_fn *fn, void *self, struct err *e
     int rc;
 
     if (site->folder < 0)
-        return err_sys(err, ENOENT, "look at '%s'", site->path);
+        return err_sys(err, ENOENT, "stat '%s'", site->path);
     buf_add_text(&walk.path, site->path);
     rc = visit_entry(&walk, site->folder, &site->above, site->name, err);
     while (rc == 0 && walk.depth > 0)
@@ -151,13 +151,13 @@ void tree_site(const struct tree_entry *entry, struct site *ret_site)
 
 /* --- removing ------------------------------------------------------------------ */
 
-/* Which mount a folder belongs to tells bind mounts apart as well, which the device does not. */
+/* The mount id distinguishes bind mounts as well, which the device number does not. */
 static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct err *err)
 {
     struct statx st;
 
     if (statx(entry->folder, entry->name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &st) < 0)
-        return err_sys(err, errno, "look at '%s'", entry->path);
+        return err_sys(err, errno, "stat '%s'", entry->path);
     *ret_mount = st.stx_mnt_id;
     return 0;
 }

@@ -2,7 +2,7 @@
  * tree - a folder and all that is below it.
  *
  * A walk goes by open folders and names, never by paths, and follows no link, so
- * nobody can lead it out of the tree by swapping a folder for a link. Names come
+ * swapping a folder for a link cannot lead it out of the tree. Names come
  * in byte order; a folder is entered before and left after what it holds.
  *
  * Threads: any number of walks at once.
@@ -38,7 +38,7 @@ struct tree_entry {
 typedef int tree_fn(void *self, enum tree_step step, const struct tree_entry *entry,
                     struct err *err);
 
-/* Visit `path` and all below it. What vanishes meanwhile is passed over. Fails with ERR_LIMIT below
+/* Visit `path` and all below it. What vanishes meanwhile is skipped. Fails with ERR_LIMIT below
  * TREE_DEPTH_MAX levels, and when `path` is not there. */
 int tree_walk(const char *path, tree_fn *fn, void *self, struct err *err);
 /* The same from a site that was walked. Its last part may be another by now. */

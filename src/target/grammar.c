@@ -36,7 +36,7 @@ struct grammar {
     const struct value *where;
     struct str text;
     struct token token; /* the next one */
-    size_t at;          /* behind it */
+    size_t at;          /* after it */
     uint32_t depth;
     uint32_t *terms; /* of all expressions together */
     const struct grammar *outer;
@@ -120,7 +120,7 @@ static enum token_kind kind_of(struct str word)
                                   : TOKEN_WORD;
 }
 
-/* Behind the set of a regular expression that begins at `at`, whose parentheses mean themselves. */
+/* After the set of a regular expression that begins at `at`, whose parentheses are literal. */
 static size_t set_end(struct str word, size_t at)
 {
     size_t i = at + 1;
@@ -260,7 +260,7 @@ static bool has_comma(struct str word)
     return comma != STR_NONE && !(open < comma && close != STR_NONE && comma < close);
 }
 
-/* A word without prefix says by its characters what it is: no id has a colon, slash or comma. */
+/* The characters of a word without prefix show what it is: no id has a colon, slash or comma. */
 static int add_bare(struct grammar *g, struct str word, size_t at, const struct grammar_node **ret)
 {
     if (is_subnet(word))
@@ -378,7 +378,7 @@ static int add_word(struct grammar *g, const struct token *word, const struct gr
     return add_bare(g, word->text, word->at, ret);
 }
 
-/* A word that makes no sense has been told of; go on, there may be others. */
+/* An invalid word has been reported; continue, there may be others. */
 static int take_word(struct grammar *g, const struct token *word, const struct grammar_node **ret)
 {
     static const struct grammar_node senseless = { .kind = GRAMMAR_TERM };
@@ -409,7 +409,7 @@ static int parse_parentheses(struct grammar *g, const struct grammar_node **ret)
     return advance(g);
 }
 
-/* `before` is the operator that wants an operand, or a word of kind END. */
+/* `before` is the operator that needs an operand, or a word of kind END. */
 static int parse_operand(struct grammar *g, const struct token *before,
                          const struct grammar_node **ret)
 {

@@ -124,7 +124,7 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
             *reterr_at = at + 1 + inside;
             return -1;
         }
-        /* A regular expression cut in two, as in (?:a), is no second way to read it. */
+        /* A regular expression cut in two, as in (?:a), is not a second reading. */
     }
     *ret_pair = pair;
     return 0;

@@ -1,7 +1,7 @@
 /*
- * pair - "key:value" over a tree of values, as G@, P@, I@ and J@ ask.
+ * pair - "key:value" over a tree of values, for G@, P@, I@ and J@.
  *
- * Keys may lead through maps by ':' as well as by '.', and values may hold colons, so
+ * Keys may descend through maps by ':' as well as by '.', and values may contain colons, so
  * "a:b:c" is tried as a = b:c, then as a.b = c. Each way is prepared once.
  *
  * Memory: in the arena. Threads: any number may match.
@@ -26,8 +26,8 @@ enum pair_kind {
     PAIR_MATCHER, /* a regular expression */
 };
 
-/* Quotes in `text` are taken off. Fails with ERR_INVALID, or ERR_LIMIT; `reterr_at` is the byte of
- * the text that is to blame. */
+/* Quotes in `text` are removed. Fails with ERR_INVALID, or ERR_LIMIT; `reterr_at` is the byte of
+ * the text where the mistake is. */
 int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
                const struct pair **ret_pair, size_t *reterr_at, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
  * subnet - addresses and ranges of addresses, of both families.
  *
- * "10.0.0.0/8", "fe80::/10", or one address. Bits behind the prefix are ignored.
+ * "10.0.0.0/8", "fe80::/10", or one address. Bits after the prefix are ignored.
  */
 #ifndef TARGET_SUBNET_H
 #define TARGET_SUBNET_H
@@ -23,8 +23,8 @@ struct subnet {
 /* Fails with ERR_INVALID. */
 int subnet_parse(struct str text, struct subnet *ret_subnet, struct err *err);
 
-/* Is this address in it? What follows a '/' or '%' in `address` does not count; a text that is no
- * address is in no subnet. */
+/* Is this address in it? What follows a '/' or '%' in `address` does not count; a text that is not
+ * an address is in no subnet. */
 bool subnet_has(const struct subnet *subnet, struct str address);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A parsed target is a row of terms, each of which says where to go on when it is
- * true and when it is false. Matching walks the row: no tree, no recursion, and
+ * A parsed target is a row of terms, each of which says where to continue when it
+ * is true and when it is false. Matching walks the row: no tree, no recursion, and
  * never more terms than the answer needs.
  */
 #include "target/target.h"
@@ -16,8 +16,8 @@ struct target {
     struct term terms[];
 };
 
-/* Append the terms of `node`, which go on at `yes` and `no`; returns where to begin. Depth: that of
- * the tree, which TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
+/* Append the terms of `node`, which continue at `yes` and `no`; returns where to begin. Depth: that
+ * of the tree, which TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
 static uint32_t emit(struct target *target, const struct grammar_node *node, uint32_t yes,
                      uint32_t no)
 {

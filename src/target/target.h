@@ -11,10 +11,10 @@
  *     N@group                     a group of the configuration
  *     A and not (B or C)          `not` binds most, then `and`, then `or`; in any case
  *
- * A value is compared without regard to case and may be a glob; `key:*` asks whether
- * there is such a key. Before it may stand != < <= > >=: by number when both sides
- * are numbers, by version when both begin with a digit, else by byte. A key that is
- * not there matches nothing, not even !=. Keys lead through maps by '.' or ':', and
+ * A value is compared without regard to case and may be a glob; `key:*` matches when
+ * the key exists. It may follow one of != < <= > >=: by number when both sides
+ * are numbers, by version when both begin with a digit, else by byte. A missing key
+ * matches nothing, not even !=. Keys descend through maps by '.' or ':', and
  * through lists by number or into any item; a list matches when an item does, a map
  * when a key or its `name` does. Quotes keep blanks, colons and parentheses together:
  * G@os.pretty_name:"Debian GNU/Linux*". Ids are the same with dots or underscores.

@@ -53,7 +53,7 @@ const char *term_prefixes(void);
 bool term_is_regex(enum target_type type);
 
 /* `text` is the word without its prefix. Fails with ERR_INVALID or ERR_LIMIT; `reterr_at` is the
- * byte of the text that is to blame. */
+ * byte of the text where the mistake is. */
 int term_parse(struct arena *arena, enum target_type type, struct str text, struct term *ret_term,
                size_t *reterr_at, struct err *err);
 

@@ -11,7 +11,7 @@
  * Environments are labels: all are read, in the order of the document. References
  * come in the order in which they are first named, each once. `match` says how the
  * target is meant (any expression, if it is not there), `ignore_missing: true`
- * that a reference may lead nowhere.
+ * that a reference may be missing.
  *
  * Memory: views of the document. Threads: any.
  */
@@ -31,7 +31,7 @@ struct top_refs {
     VEC(struct top_ref) list;
 };
 
-/* Returns -1 when it added to `diags`; all mistakes are told. `groups` may be NULL. */
+/* Returns -1 when it added to `diags`; all mistakes are reported. `groups` may be NULL. */
 int top_read(struct arena *arena, const struct value *doc, const struct target_subject *subject,
              const struct value *groups, struct top_refs *ret_refs, struct diags *diags);
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/glob.h"
 
-/* Nothing in it has a meaning. */
+/* It has no special characters. */
 static bool is_plain(struct str pattern)
 {
     return glob_is_plain(pattern) && str_find_char(pattern, '\\', 0) == STR_NONE;

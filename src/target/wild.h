@@ -1,7 +1,7 @@
 /*
- * wild - globs as targets write them: base/glob.h with GLOB_CARET and GLOB_ESCAPE. What
- * is asked of thousands of machines is made ready first: most patterns are a name or
- * the beginning of one, which is compared and not matched.
+ * wild - globs as targets write them: base/glob.h with GLOB_CARET and GLOB_ESCAPE. Patterns
+ * are prepared, since they are matched against thousands of machines: most are a name or the
+ * beginning of one, which is compared directly.
  *
  * Memory: in the arena. Threads: any number may match.
  */

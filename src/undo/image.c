@@ -167,7 +167,7 @@ static int take_file(struct arena *arena, struct site *site, struct image *image
     if (site_peek(site, &fd, err) < 0)
         return -1;
     if (fd < 0 || site->info.kind != FS_FILE)
-        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", site->path);
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     image->info = site->info;
     site_fd_path(fd, fd_path);
     if (take_content(arena, fd, image, folder, copy, err) < 0)
@@ -197,8 +197,7 @@ static int take(struct arena *arena, struct site *site, struct image *image, con
         if (site_readlink(arena, site, &image->target, err) < 0)
             return -1;
         if (!image->target)
-            return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile",
-                           site->path);
+            return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
         image->mark = arena_printf(arena, "link:%s", image->target);
         return 0;
     }

@@ -69,7 +69,7 @@ def test_the_version_is_told_in_both_spellings(program):
     ([ZESTER, "state.apply", "web"], "did you mean 'zester --local state.apply'?"),
     ([ZESTER, "--local", "apply", "web"], "did you mean 'state.apply'?"),
     ([ZESTER, "--local", "file.manged"], "did you mean 'file.managed'?"),
-    ([ZESTER, "--local"], "FUNCTION is missing\n"),
+    ([ZESTER, "--local"], "missing FUNCTION\n"),
     ([ZESTER, "--local", "--format", "jsn", "state.owed"], "'--format' must be one of"),
     ([ZESTER, "doc", "file.managed", "--format", "markdown"], "without a NAME"),
     ([ZESTER, "doc", "jinja", "--json"], "as text only"),
@@ -78,8 +78,8 @@ def test_the_version_is_told_in_both_spellings(program):
     ([KEPLER, "status"], "did you mean 'ps'?"),
     ([KEPLER, "start", "--detahc"], "did you mean '--detach'?"),
     ([KEPLER, "start", "--timeout", "soon"], "'--timeout' must be a duration such as \"10s\""),
-    ([KEPLER, "why"], "SERVICE is missing\n"),
-    ([KEPLER, "-f", "web.yaml"], "a command is missing\n"),
+    ([KEPLER, "why"], "missing SERVICE\n"),
+    ([KEPLER, "-f", "web.yaml"], "missing command\n"),
     ([KEPLER, "doc", "hooks", "--format", "markdown"], "without a CHAPTER"),
     ([DAEMON, "web"], "unknown argument 'web'"),
 ])
@@ -156,4 +156,4 @@ def test_who_has_no_home_keeps_undo_data_nowhere_where_others_could_have_put_som
     if "Permission denied" in result.stderr:
         pytest.skip("the programs are where only root may run them")
     assert result.returncode == 1
-    assert "no place for undo data" in result.stderr and "--data-dir" in result.stderr
+    assert "no folder for undo data" in result.stderr and "--data-dir" in result.stderr

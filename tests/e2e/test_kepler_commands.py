@@ -210,7 +210,7 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
     (["logs", "--head", "1", "--tail", "1"], "exclude each other"),
     (["top"], "not supported"),
     (["-f", "kepler.yaml", "top", "web", "--history", "5m", "--json"], "not supported"),
-    (["-f", "kepler.yaml"], "a command is missing"),
+    (["-f", "kepler.yaml"], "missing command"),
     (["strat"], "did you mean 'start'?"),
     (["daemon", "strat"], "did you mean 'start'?"),
     (["ps", "--jsn"], "did you mean '--json'?"),

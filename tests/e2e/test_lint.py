@@ -261,6 +261,33 @@ def test_the_compiler_must_be_asked_to_refuse_arrays_of_variable_length(tree):
     assert "Makefile:1: the compiler is not asked for -Wvla" in refused(tree, "--only", "text")
 
 
+WORDS = {
+    "is no": ("/* A text that\n * is no number. */\n", ":2: 'is no'; write 'is not a ...'"),
+    "wants": ('static const char *text = "the option wants a value";\n', ":1: 'wants'; write 'requires'"),
+    "told": ("/* Mistakes are told. */\n", ":1: 'are told'; write 'is reported'"),
+    "taken back": ('static const char *text = "2 runs were taken back";\n', ":1: 'taken back'; write 'revert'"),
+    "as they should be": ("/* 25 are as they should be. */\n", ":1: 'as they should be'; write 'unchanged'"),
+    "a bare name": ("static int look(void)\n{\n    return 1;\n}\n", ":1: a function called 'look'; add what it works on"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_that_the_glossary_replaces_are_refused(tree, name):
+    text, wanted = WORDS[name]
+    write(tree, "src/base/other.c", text)
+    assert f"src/base/other.c{wanted}" in refused(tree, "--only", "words")
+
+
+@pytest.mark.parametrize("path, text", [
+    ("src/base/other.c", "/* There is no such file, and it is no longer open. */\n"),
+    ("src/base/other.c", "int look(void);\nint look(void)\n{\n    return 1;\n}\n"),
+    ("src/later/other.c", "/* A text that is no number. */\n"),
+])
+def test_usual_words_and_folders_that_are_not_listed_pass(tree, path, text):
+    write(tree, path, text)
+    assert lint(tree, "--only", "words").returncode == 0
+
+
 def function(lines):
     return "int\nbig(void)\n{\n" + "    call();\n" * (lines - 4) + "}\n"
 

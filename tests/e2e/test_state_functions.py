@@ -156,6 +156,6 @@ def test_guards_and_retries_are_part_of_what_is_shown(machine):
                                       "state.owed"])
 def test_a_word_that_a_function_does_not_take_is_refused(machine, function):
     result = machine.run(function, "foo", status=1)
-    assert f"{function} takes no words, got 'foo'" in result.stderr and result.stdout == ""
+    assert f"{function} takes no arguments, got 'foo'" in result.stderr and result.stdout == ""
     assert ("zester doc pkg.list_pkgs" in result.stderr) == (function == "pkg.list_pkgs")
     machine.run(function, status=0)

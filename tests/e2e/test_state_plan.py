@@ -78,5 +78,5 @@ def test_what_is_no_plan_is_refused(machine):
     other = machine.folder / "other"
     other.write_text(json.dumps([{"peel_id": "elsewhere", "test": True, "results": []}]))
     assert "holds no dry run of" in machine.run("state.apply", "web", "--plan", str(other), status=1).stderr
-    assert "is not there" in machine.run("state.apply", "web", "--plan", "/no/such", status=1).stderr
+    assert "does not exist" in machine.run("state.apply", "web", "--plan", "/no/such", status=1).stderr
     assert "applies no states" in machine.run("state.revert", "web", "--plan", str(run), status=1).stderr

@@ -63,7 +63,7 @@ static int set_owner(struct state_run *run, const char *path, const struct attrs
     if (site_walk(&site, path, 0, err) < 0)
         return -1;
     if (site.info.kind != FS_LINK)
-        return err_set(err, ERR_BUSY, "'%s' was replaced by somebody else meanwhile", path);
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", path);
     return attrs_apply(run, &site, attrs, err);
 }
 

@@ -99,7 +99,7 @@ static int look(const char *path, bool *ret_exists, struct stat *st, struct err 
 {
     *ret_exists = stat(path, st) == 0;
     if (!*ret_exists && errno != ENOENT && errno != ENOTDIR)
-        return err_sys(err, errno, "look at '%s'", path);
+        return err_sys(err, errno, "stat '%s'", path);
     return 0;
 }
 

@@ -73,7 +73,7 @@ TEST(every_mistake_of_a_line_is_told_at_once)
         -1);
     CHECK_HAS(buf_text(&errors), "unknown option '--tset'\n      = did you mean '--test'?");
     CHECK_HAS(buf_text(&errors), "unknown option '-x'");
-    CHECK_HAS(buf_text(&errors), "option '--dir' is given twice");
+    CHECK_HAS(buf_text(&errors), "option '--dir' given twice");
     CHECK_HAS(buf_text(&errors), "option '--timeout' requires a value");
     CHECK_HAS(buf_text(&errors), "jsno");
 }

@@ -52,7 +52,7 @@ TEST(what_is_read_is_printed_in_every_style)
     test_golden("json/styles.txt", run_golden);
 }
 
-TEST(what_is_no_json_is_refused_with_its_place)
+TEST(invalid_json_is_refused_with_its_place)
 {
     test_golden("json/refuse.txt", run_golden);
 }

@@ -178,7 +178,7 @@ TEST(unknown_keys_can_be_warnings)
     CHECK_STR(messages(&warnings), "file.x has no parameter 'zzzzzzz'\n");
 }
 
-TEST(a_document_that_is_no_map_is_refused)
+TEST(a_document_that_is_not_a_map_is_refused)
 {
     CHECK_INT(decode(&coercing, "[1]"), -1);
     CHECK_STR(messages(&fix.diags), "must be a map, got a list\n");

@@ -264,7 +264,7 @@ TEST(a_table_that_is_not_sound_is_found)
 
     CHECK_INT(record_check(&thing_type, &err), 0);
     CHECK_INT(record_check(&bad[0], &err), -1);
-    CHECK_STR(err.text, "bad: 'name' is there twice");
+    CHECK_STR(err.text, "bad: 'name' is listed twice");
     CHECK_INT(record_check(&bad[1], &err), -1);
     CHECK_STR(err.text, "bad: 'x' is not in the struct");
 }

@@ -276,7 +276,7 @@ TEST(bytes_that_are_no_text_are_refused_at_their_place)
 }
 
 /* The check goes in words of eight bytes where it can. */
-TEST(a_byte_that_is_no_text_is_found_at_every_offset)
+TEST(a_byte_that_is_not_text_is_found_at_every_offset)
 {
     static const char bad[] = { '\x01', '\x1f', '\x7f', '\x80', '\xff' };
 

@@ -413,7 +413,7 @@ TEST(a_value_cannot_smuggle_in_a_line)
     struct err err;
 
     CHECK_INT(edit_keyvalue(STR(""), &args, &out, &found, &err), -1);
-    CHECK_HAS(err.text, "stand on one line");
+    CHECK_HAS(err.text, "must be on one line");
 }
 
 /* --- blocks ------------------------------------------------------------------------- */
@@ -497,7 +497,7 @@ TEST(a_block_that_nothing_ends_is_an_error)
     struct err err;
 
     CHECK_INT(edit_block(STR("x\n<<\ny\n"), &args, &out, &found, &err), -1);
-    CHECK_STR(err.text, "the marker '<<' in line 2 has no '>>' behind it");
+    CHECK_STR(err.text, "the marker '<<' in line 2 has no '>>' after it");
 }
 
 TEST(a_content_with_a_marker_in_it_is_refused)

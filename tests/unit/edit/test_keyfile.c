@@ -26,7 +26,7 @@ TEST(options_may_hold_quoted_blanks)
     CHECK(str_is(key.options, "") && str_is(key.comment, ""));
 }
 
-TEST(what_is_no_key)
+TEST(an_invalid_line_is_not_a_key)
 {
     struct keyfile_key key;
 

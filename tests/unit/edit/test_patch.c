@@ -73,7 +73,7 @@ TEST(hunks_are_found_where_they_fit)
     }
 }
 
-TEST(what_is_no_patch_is_told_with_its_line)
+TEST(an_invalid_patch_is_refused_with_its_line)
 {
     static const struct {
         const char *patch, *error;
@@ -86,7 +86,7 @@ TEST(what_is_no_patch_is_told_with_its_line)
         { HEAD "@@ -1 +1 @@\n?a\n",
           "line 4 of the patch: a line of a hunk begins with ' ', '-' or '+'" },
         { HEAD "@@ -1 +0,0 @@\n+a\n",
-          "line 4 of the patch: the hunk has other lines than its head says" },
+          "line 4 of the patch: the lines of the hunk do not match its header" },
         { HEAD "@@ -999999999999 +1 @@\n a\n",
           "line 2 of the patch: no hunk follows the names of a file" },
     };

@@ -202,7 +202,7 @@ TEST(what_a_script_kept_of_an_older_value_is_refused)
     eval(sandbox, &arena, "${{ deps == nil }}$", &got);
     CHECK(got.kind == VALUE_BOOL && got.b);
     eval(sandbox, &arena, "${{ global.old.list }}$", &got);
-    CHECK_HAS(got.s.p, "this table is of an earlier 'deps'");
+    CHECK_HAS(got.s.p, "this table belongs to an earlier 'deps'");
     eval(sandbox, &arena, "${{ global }}$", &got);
     CHECK_HAS(got.s.p, "the value holds a table of an earlier evaluation");
     eval(sandbox, &arena, "${{ global.old == global.old }}$", &got);

@@ -131,7 +131,7 @@ TEST(a_server_may_say_no_and_may_say_too_much)
                     &options, &bytes, &err),
               -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
-    CHECK_HAS(err.text, "the server says 404");
+    CHECK_HAS(err.text, "HTTP status 404");
     server_stop(&server);
     server_start(&server, "HTTP/1.0 200 OK\r\n\r\nhello", 1);
     CHECK_INT(fetch(&scene.arena, arena_printf(&scene.arena, "http://127.0.0.1:%d/", server.port),

@@ -25,7 +25,7 @@ TEST(accounts_are_found_by_name_and_number)
     CHECK_STR(group->name, "daemon");
 }
 
-TEST(an_account_that_is_not_there_is_no_error)
+TEST(a_missing_account_is_not_an_error)
 {
     const struct account *account;
     const struct account_group *group;

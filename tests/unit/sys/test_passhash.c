@@ -27,7 +27,7 @@ TEST(a_hash_matches_its_own_password_and_no_other)
     CHECK(!matches("open sesam", one));
 }
 
-TEST(what_is_no_hash_matches_nothing)
+TEST(an_invalid_hash_matches_nothing)
 {
     CHECK(!matches("x", "!"));
     CHECK(!matches("x", "*"));

@@ -93,7 +93,7 @@ TEST(a_program_is_found_in_the_path_of_the_child)
     CHECK_STR(run(&(struct process_spec){ .argv = argv, .env = env }).out.p, "hello you\n");
 }
 
-TEST(a_file_that_is_no_binary_is_a_script_for_the_shell)
+TEST(a_file_that_is_not_a_binary_is_a_script_for_the_shell)
 {
     const char *path = path_join(&arena, test_folder(), "hello-there");
     const char *const argv[] = { path, "a b", "c", NULL };
@@ -120,7 +120,7 @@ TEST(what_fails_before_the_program_runs_names_the_step)
               "start a process: no program given");
     CHECK_STR(failure(&(struct process_spec){
                   .argv = fine, .fds = &(struct process_fd){ .fd = 999, .as = 5 }, .fd_count = 1 }),
-              "start '/bin/true': give it its files: Bad file descriptor");
+              "start '/bin/true': set up its files: Bad file descriptor");
 }
 
 TEST(a_failed_start_leaves_no_child_and_no_open_file)

@@ -249,7 +249,7 @@ TEST(what_was_swapped_after_the_walk_is_not_changed)
     CHECK_INT(unlink(in_folder("x")), 0);
     CHECK_INT(symlink("victim", in_folder("x")), 0);
     CHECK_INT(site_set(&site, &attr, &err), -1);
-    CHECK_HAS(err.text, "was replaced by somebody else meanwhile");
+    CHECK_HAS(err.text, "was replaced by another process");
     CHECK_INT(unlink(in_folder("x")), 0);
     CHECK_INT(rename(in_folder("victim"), in_folder("x")), 0);
     CHECK_INT(site_set(&site, &attr, &err), -1);

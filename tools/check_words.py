@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""check-words: phrases and names that CONTRIBUTING.md (Words) replaces by better ones.
+
+In comments and string literals of the folders that are listed here, in the documents that are, and in the names of
+static functions. Add a folder once it is clean.
+"""
+import bisect
+import os
+import re
+
+from csource import Problem, main
+
+# What not to write -> what to write instead.
+PHRASES = {
+    r"(?<!here )\b(?:is|are|was|were) no (?!longer\b|more\b)": "'is not a ...'",
+    r"\bwants\b": "'requires', 'expects' or 'needs'",
+    r"\b(?:is|are|was|were|be) told\b": "'is reported'",
+    r"\b(?:is|are) to be\b": "'must be'",
+    r"\bhas not (?:a|an|any|the)\b": "'does not have'",
+    r"\bas they should be\b": "'unchanged'",
+    r"\b(?:take|takes|taken|took) back\b": "'revert'",
+    r"\b(?:goes|gone|went) its own way\b": "'has diverged'",
+    r"\blooks after\b": "'manages'",
+    r"\bthere twice\b": "'duplicate'",
+    r"\bmend(?:s|ed|ing)?\b": "'fix'",
+}
+BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
+
+# A static function says what it does to what: find_parent, not look.
+BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
+           "settle take tell visit".split())
+
+FOLDERS = set("base data edit facts filters graph jinja lua methods settings sys target".split())
+DOCUMENTS = []
+
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+
+
+def check_text(path, first, text, problems):
+    """A phrase that is broken over lines counts at the line on which it begins."""
+    words = list(re.finditer(r"\S+", re.sub(r"(?m)^[ \t]*\*(?!/)", lambda match: " " * len(match.group()), text)))
+    flat, starts = "", []
+    for word in words:
+        starts.append(len(flat))
+        flat += word.group() + " "
+    for pattern, instead in BAD:
+        for match in pattern.finditer(flat):
+            begin = words[bisect.bisect_right(starts, match.start()) - 1].start()
+            line = first + text.count("\n", 0, begin)
+            problems.append(Problem(path, line, f"'{match.group().strip()}'; write {instead} (CONTRIBUTING.md, Words)"))
+
+
+def check_source(source, problems):
+    for comment in source.comments:
+        check_text(source.path, comment.line, comment.text, problems)
+    for number, line in enumerate(source.text.split("\n"), 1):
+        for literal in LITERAL.findall(line):
+            check_text(source.path, number, literal, problems)
+    for name, number, _ in source.functions:
+        if name in BARE and source.lines[number - 1].startswith("static"):
+            text = f"a function called '{name}'; add what it works on, as in 'find_parent' (CONTRIBUTING.md, Words)"
+            problems.append(Problem(source.path, number, text))
+
+
+def check(tree):
+    problems = []
+    for source in tree.sources:
+        if source.folder in FOLDERS:
+            check_source(source, problems)
+    for path in DOCUMENTS:
+        if os.path.exists(tree.path(path)):
+            check_text(path, 1, tree.read(path), problems)
+    return problems
+
+
+if __name__ == "__main__":
+    main(check)

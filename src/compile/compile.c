@@ -115,7 +115,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         origin.broken = true;
         state.shown = from->args;
     }
-    (void)generic_read(c->arena, origin.args, &state, body, diags);
+    (void)generic_read(c->arena, origin.args, &state, body, c->warnings, diags);
     if (excuse(c, &state, &own)) {
         origin.broken = true;
         state.onlyif = state.unless = state.check_cmd = (struct plan_guards){ 0 };

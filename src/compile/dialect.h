@@ -19,7 +19,7 @@
  *     module, value
  *     or target
  *     include cycle    a mistake                       each file once
- *     attributes       refused when they would do      those of Salt are accepted
+ *     attributes       a mistake when they would do    a warning, and ignored
  *                      nothing
  *
  * What YAML means is told by the same suffix (yaml_dialect_of). Modules see only whether their
@@ -41,7 +41,7 @@ struct dialect {
     bool ignores_parameters; /* unknown ones are warnings */
     bool ignores_cycles;     /* of includes */
     bool fails_late;         /* a mistake in one state is the failure of that state */
-    bool salt_attributes;    /* fire_event, aggregate... */
+    bool salt_attributes;    /* fire_event, aggregate...: warned of and ignored */
 };
 
 extern const struct dialect dialect_zy, dialect_sls;

@@ -66,10 +66,10 @@ static const struct param retry_params[] = {
     { 0 },
 };
 
-/* What Salt has and would do nothing here: told in files of ours, accepted in Salt's. */
+/* What Salt has and has no effect here: a mistake in .zy files, a warning in .sls files. */
 static const struct { const char *key, *hint; } refused[] = {
     { "aggregate", "only package states work together, and they do so anyway" },
-    { "fire_event", "every result is an event already" },
+    { "fire_event", "there is no fleet to send it to" },
     { "reload_grains", "facts are read before a run" },
     { "reload_pillar", "settings are read before a run" },
     { "require_sls", "write 'require: [{sls: ...}]'" },
@@ -182,11 +182,24 @@ static const char *find_refused(struct str key)
     return NULL;
 }
 
-static int refuse_key(const struct value *key, const char *hint, struct diags *diags)
+/* Where what would do nothing is told, and whether that is a mistake. */
+struct idle {
+    struct diags *diags;
+    int result;
+};
+
+static struct idle idle_of(const struct plan_state *state, struct diags *warnings,
+                           struct diags *diags)
 {
-    (void)value_diag(diags, key, "'%s' would do nothing here", key->s.p);
-    diag_hint(diags, "%s", hint);
-    return -1;
+    return state->dialect->salt_attributes ? (struct idle){ warnings, 0 }
+                                           : (struct idle){ diags, -1 };
+}
+
+static int refuse_key(const struct value *key, const char *hint, struct idle idle)
+{
+    (void)value_diag(idle.diags, key, "'%s' has no effect here", key->s.p);
+    diag_hint(idle.diags, "%s", hint);
+    return idle.result;
 }
 
 /* Salt calls a function where such a text stands, when the state starts. Here it would be text. */
@@ -208,7 +221,8 @@ static int check_slots(const struct value *v, struct diags *diags)
 }
 
 static int split(struct arena *arena, const struct value_map *args, const struct plan_state *state,
-                 struct value_map *generic, struct value_map *body, struct diags *diags)
+                 struct value_map *generic, struct value_map *body, struct idle idle,
+                 struct diags *diags)
 {
     const struct module *module = state->module;
     int result = 0;
@@ -229,8 +243,7 @@ static int split(struct arena *arena, const struct value_map *args, const struct
                     diags, &pair->value,
                     "outputs() can be used in arguments of the module, not in '%s'", key.p);
         } else if (find_refused(key)) {
-            if (!state->dialect->salt_attributes)
-                result = refuse_key(&pair->key, find_refused(key), diags);
+            result |= refuse_key(&pair->key, find_refused(key), idle);
         } else {
             value_map_set(arena, body, pair->key, pair->value);
         }
@@ -264,35 +277,37 @@ static const char *module_user(const struct module *module, const struct value_m
 }
 
 static int check_sense(const struct generic_args *args, const struct plan_state *state,
-                       const struct value *where, struct diags *diags)
+                       const struct value *where, struct idle idle, struct diags *diags)
 {
-    if (args->test == PARAM_IS_FALSE && !state->dialect->salt_attributes) {
-        (void)value_diag(diags, where, "'test: false' would do nothing here");
-        diag_hint(diags, "a dry run never acts");
-        return -1;
+    int result = 0;
+
+    if (args->test == PARAM_IS_FALSE) {
+        (void)value_diag(idle.diags, where, "'test: false' has no effect here");
+        diag_hint(idle.diags, "a dry run never acts");
+        result = idle.result;
     }
     if (args->has_umask && args->umask > UMASK_MAX) {
         (void)value_diag(diags, where, "'umask' must be at most 0777, got %04o",
                          (unsigned)args->umask);
         return -1;
     }
-    if (args->runas && !state->dialect->salt_attributes &&
-        state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
-        (void)value_diag(diags, where, "'runas' would do nothing here: '%s' has no command",
+    if (args->runas && state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
+        (void)value_diag(idle.diags, where, "'runas' has no effect here: '%s' has no command",
                          state->module->name);
-        return -1;
+        result |= idle.result;
     }
-    return 0;
+    return result;
 }
 
 int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
-                 struct value_map *ret_body, struct diags *diags)
+                 struct value_map *ret_body, struct diags *warnings, struct diags *diags)
 {
     const struct params_policy policy = { .noun = "attribute" };
+    const struct idle idle = idle_of(state, warnings, diags);
     struct value_map *map = value_map_new(arena, 0); /* most have none */
     const struct value generic = value_map(map);
     struct generic_args got = { 0 };
-    int result = split(arena, args, state, map, ret_body, diags);
+    int result = split(arena, args, state, map, ret_body, idle, diags);
 
     result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
     result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);
@@ -301,7 +316,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     result |= read_order(arena, got.order, &state->order, diags);
     result |= read_retry(arena, got.retry, state->dialect, &state->retry, diags);
     if (map->count > 0)
-        result |= check_sense(&got, state, &map->pairs[0].key, diags);
+        result |= check_sense(&got, state, &map->pairs[0].key, idle, diags);
     place_name(arena, state->module, got.name, ret_body);
     state->has_order = got.order && got.order->kind != VALUE_NULL;
     state->parallel = got.parallel == PARAM_IS_TRUE;

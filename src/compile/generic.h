@@ -28,9 +28,10 @@ struct suggest;
 struct value_map;
 
 /* Split the arguments of a state: its attributes are read into `state`, what is left for the module
- * is put into `ret_body`. Requisites and `names` are passed over. */
+ * is put into `ret_body`. Requisites and `names` are passed over. Attributes of Salt that have no
+ * effect are mistakes in .zy files and go to `warnings` for .sls files. */
 int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
-                 struct value_map *ret_body, struct diags *diags);
+                 struct value_map *ret_body, struct diags *warnings, struct diags *diags);
 
 /* Is it a key that is not for a module: an attribute, or a requisite? */
 bool generic_has(struct str key);

@@ -723,10 +723,13 @@ def test_terminals_show_statuses_services_and_levels_in_colour(home):
     plain = [re.sub(r"\x1b\[\d+m", "", row) for row in rows]
     assert all(row.rindex(row.split()[-1]) == plain[0].index("PID") for row in plain)
     lines = [line[20:] for line in home.on_terminal("logs", stdout=True)[0].splitlines()]
+    colors = {name: color for line in lines for color, name in re.findall(r"(\x1b\[\d+m)(\w+)(?:\.pre_start)? \|", line)}
+    # Services get the colours in the order in which they first write, which is a race here.
+    assert sorted(colors) == ["done", "job", "web"] and set(colors.values()) == {CYAN, YELLOW, GREEN}
     assert sorted(lines) == sorted([
-        f"[INFO] {CYAN}web |{OFF} up", f"{RED}[ERROR]{OFF} {CYAN}web |{OFF} oh",
-        f"[INFO] {YELLOW}job.pre_start |{OFF} hook", f"[INFO] {YELLOW}job |{OFF} bad",
-        f"{YELLOW}[WARN]{OFF} {GREEN}done |{OFF} careful"])
+        f"[INFO] {colors['web']}web |{OFF} up", f"{RED}[ERROR]{OFF} {colors['web']}web |{OFF} oh",
+        f"[INFO] {colors['job']}job.pre_start |{OFF} hook", f"[INFO] {colors['job']}job |{OFF} bad",
+        f"{YELLOW}[WARN]{OFF} {colors['done']}done |{OFF} careful"])
     home.write("services:\n  a: {run: 'echo hi'}\n")
     home.run("stop", "--clean")
     assert f"[INFO] {CYAN}a |{OFF} hi" in home.on_terminal("start", stdout=True)[0]

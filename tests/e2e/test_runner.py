@@ -74,6 +74,31 @@ def test_a_failure_is_counted_and_its_output_shown(tree):
     assert "FAIL the_sky_is_green" in out
 
 
+FAILS_ONCE = 'echo x >> tries; [ $(wc -l < tries) -gt 1 ] && echo "2 passed, 0 failed" && exit 0; echo "%s"; echo "1 passed, 1 failed"; exit 1'
+
+
+def test_a_job_that_fails_once_and_then_passes_alone_is_reported_as_unstable(tree):
+    tree.unit("base/test_a", FAILS_ONCE % "")
+    status, out, last = tree.run("--only", "unit")
+    assert (status, last) == (0, "2 passed, 0 failed"), out
+    assert "UNSTABLE unit base/test_a: failed once, then passed 2 times alone" in out
+
+
+def test_an_unstable_job_is_a_failure_when_asked_to_be_strict_or_when_a_sanitizer_found_something(tree):
+    tree.unit("base/test_a", FAILS_ONCE % "")
+    assert tree.run("--only", "unit", "--strict")[::2] == (1, "1 passed, 1 failed")
+    (tree.root / "tries").unlink()
+    tree.unit("base/test_a", FAILS_ONCE % "==1==ERROR: AddressSanitizer: heap-use-after-free")
+    assert tree.run("--only", "unit")[::2] == (1, "1 passed, 1 failed")
+
+
+def test_many_jobs_that_fail_are_not_run_again(tree):
+    for name in "abcd":
+        tree.unit(f"base/test_{name}", FAILS_ONCE.replace("tries", f"tries_{name}") % "")
+    status, out, _ = tree.run("--only", "unit")
+    assert status == 1 and "[again" not in out
+
+
 CRASHES = {"a crash": "kill -9 $$", "silence": "exit 0", "nothing run": 'echo "0 passed, 0 failed"; exit 1',
            "a leak after the tests": 'echo "LeakSanitizer"; echo "0 passed, 0 failed"; exit 23'}
 

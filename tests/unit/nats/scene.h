@@ -65,7 +65,9 @@ struct watched {
     struct nats_conn *conn;
     struct nats_listener listener;
     int counts[NATS_EVENT_WRITABLE + 1];
-    char error[NATS_ERROR_TEXT_SIZE]; /* of the last event that had one */
+    char error[NATS_ERROR_TEXT_SIZE];  /* of the last event that had one */
+    char broken[NATS_ERROR_TEXT_SIZE]; /* of the first disconnect; attempts that follow have others
+                                        */
     enum nats_fault fault;
 };
 
@@ -73,6 +75,8 @@ static inline void watched_on_event(struct nats_listener *listener, const struct
 {
     struct watched *watched = container_of(listener, struct watched, listener);
 
+    if (event->kind == NATS_EVENT_DISCONNECTED && !watched->counts[event->kind])
+        (void)snprintf(watched->broken, sizeof(watched->broken), "%s", event->error->text);
     watched->counts[event->kind]++;
     if (event->error) {
         (void)snprintf(watched->error, sizeof(watched->error), "%s", event->error->text);

@@ -118,9 +118,16 @@ static int start_play(const struct step *steps)
     return ntohs(address.sin_port);
 }
 
+/* Only those who wait for the end of a time have little of it: on a busy machine everything takes
+ * long. */
+#define SHORT_NS (1500 * CLOCK_MS)
+#define LONG_NS  (60 * CLOCK_SECOND)
+
 static void connect_to_play(struct scene *scene, struct watched *conn, const struct play *play,
                             struct nats_tls *tls)
 {
+    bool is_late = strstr(play->error, "in time");
+    bool is_silent = strstr(play->error, "does not answer pings");
     char url[64];
     const char *urls[] = { url };
 
@@ -132,8 +139,8 @@ static void connect_to_play(struct scene *scene, struct watched *conn, const str
                                           .tls = tls,
                                           .attempts_max = 1,
                                           .out_max = 1 << 20,
-                                          .connect_timeout = 300 * CLOCK_MS,
-                                          .ping_interval = 100 * CLOCK_MS,
+                                          .connect_timeout = is_late ? SHORT_NS : LONG_NS,
+                                          .ping_interval = is_silent ? 100 * CLOCK_MS : LONG_NS,
                                           .backoff_min = CLOCK_MS });
 }
 
@@ -250,7 +257,7 @@ TEST(a_server_that_turns_hostile_is_left_with_a_reason_and_little_memory)
         connect_to_play(&scene, &conn, &late[i], NULL);
         SCENE_RUN(&scene, conn.counts[NATS_EVENT_DISCONNECTED] == 1);
         CHECK_INT(conn.counts[NATS_EVENT_CONNECTED], 1);
-        CHECK_HAS(conn.error, late[i].error);
+        CHECK_HAS(conn.broken, late[i].error);
         nats_conn_free(conn.conn);
         scene_end(&scene);
         if (i == 0)

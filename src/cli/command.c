@@ -15,7 +15,7 @@
 #include "base/suggest.h"
 #include "cli/color.h"
 #include "cli/help.h"
-#include "cli/options.h"
+#include "data/options.h"
 
 /* "zester ca init" */
 static void print_name(const struct cli *cli)

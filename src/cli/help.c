@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "data/options.h"
 
 #define HELP_MAX ((size_t)1 << 20)
 

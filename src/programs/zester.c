@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "cli/zester.h"
+#include "data/options.h"
 #include "sys/program.h"
 
 #define FLEET "zester-fleet"

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "data/options.h"
 
 #include "base/arena.h"
 #include "base/diag.h"

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "data/options.h"
 
 #include <string.h>
 
@@ -140,10 +140,9 @@ static void read_words(struct reader *reader)
         VEC_PUSH_IN(reader->arena, &reader->operands, reader->argv[reader->at++]);
 }
 
-int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
-                  void *args, struct param_strs *ret_operands, struct diags *diags)
+int options_read(struct arena *arena, const struct param *table, int argc, char *const *argv,
+                 struct value *ret_given, struct param_strs *ret_operands, struct diags *diags)
 {
-    const struct params_policy policy = { .noun = "option", .mark = "--" };
     struct reader reader = {
         .arena = arena,
         .table = table,
@@ -153,14 +152,24 @@ int options_parse(struct arena *arena, const struct param *table, int argc, char
         .given = value_map_new(arena, 0),
     };
     size_t before = diags_count(diags);
-    struct value given;
 
     read_words(&reader);
-    given = value_map(reader.given);
-    (void)params_decode(arena, table, &policy, &given, args, diags);
-    if (diags_count(diags) > before)
-        return -1;
+    *ret_given = value_map(reader.given);
     *ret_operands = (struct param_strs){ reader.operands.n, reader.operands.p };
+    return diags_count(diags) > before ? -1 : 0;
+}
+
+int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
+                  void *args, struct param_strs *ret_operands, struct diags *diags)
+{
+    const struct params_policy policy = { .noun = "option", .mark = "--" };
+    struct param_strs operands;
+    struct value given;
+    int result = options_read(arena, table, argc, argv, &given, &operands, diags);
+
+    if (params_decode(arena, table, &policy, &given, args, diags) < 0 || result < 0)
+        return -1;
+    *ret_operands = operands;
     return 0;
 }
 

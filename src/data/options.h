@@ -9,17 +9,23 @@
  *
  * Mistakes are diagnostics without a place: all of a line at once.
  */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#ifndef DATA_OPTIONS_H
+#define DATA_OPTIONS_H
 
 #include "data/params.h"
 
 struct arena;
+struct buf;
 struct diags;
+struct value;
 
 /* Read argv[0..argc) into `args`, which is all zero. */
 int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
                   void *args, struct param_strs *ret_operands, struct diags *diags);
+
+/* The same without decoding: what was given, as a map of the names in the table. */
+int options_read(struct arena *arena, const struct param *table, int argc, char *const *argv,
+                 struct value *ret_given, struct param_strs *ret_operands, struct diags *diags);
 
 /* True when `word` is given before `--`, without reading the rest: "--help". */
 bool options_has(int argc, char *const *argv, const char *word);

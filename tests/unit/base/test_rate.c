@@ -1,4 +1,4 @@
-#include "enroll/rate.h"
+#include "base/rate.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 #define SECOND NUMBER_NS_PER_S
 
-TEST(an_address_has_its_burst_and_then_waits_for_each_token)
+TEST(a_source_has_its_burst_and_then_waits_for_each_token)
 {
     static const struct {
         int64_t at;
@@ -47,17 +47,17 @@ TEST(a_burst_of_zero_is_no_limit_and_no_tokens_a_minute_is_for_ever)
     rate_done(&rate);
 }
 
-TEST(addresses_are_bounded_and_the_silent_ones_are_forgotten)
+TEST(sources_are_bounded_and_the_silent_ones_are_forgotten)
 {
     struct rate rate;
     char address[32];
 
     rate_init(&rate, 1, 60);
-    for (int i = 0; i < RATE_ADDRESSES + 100; i++) {
+    for (int i = 0; i < RATE_SOURCES + 100; i++) {
         (void)snprintf(address, sizeof(address), "10.0.%d.%d", i / 256, i % 256);
         CHECK_INT(rate_take(&rate, str_from(address), SECOND), 0);
     }
-    CHECK_INT(rate_count(&rate), RATE_ADDRESSES);
+    CHECK_INT(rate_count(&rate), RATE_SOURCES);
     CHECK_INT(rate_take(&rate, STR("last"), 3 * SECOND), 0);
     CHECK_INT(rate_count(&rate), 1);
     rate_done(&rate);

@@ -1,0 +1,63 @@
+#include "base/rate.h"
+
+#include "base/mem.h"
+#include "base/number.h"
+
+#define MINUTE (60 * NUMBER_NS_PER_S)
+/* Far enough, and sums of it are still numbers. */
+#define NEVER (INT64_MAX / 4)
+
+/* Tokens are kept as the time by which the bucket is full again: one number, no fractions. */
+struct rate_source {
+    struct lru_item item;
+    int64_t full_at;
+};
+
+void rate_init_for(struct rate *rate, int64_t burst, int64_t per_minute, size_t sources_max)
+{
+    *rate = (struct rate){ .burst = burst, .per_minute = per_minute };
+    lru_init(&rate->sources, sources_max, sizeof(struct rate_source));
+}
+
+void rate_init(struct rate *rate, int64_t burst, int64_t per_minute)
+{
+    rate_init_for(rate, burst, per_minute, RATE_SOURCES);
+}
+
+void rate_done(struct rate *rate)
+{
+    lru_done(&rate->sources);
+}
+
+static void forget_full(struct rate *rate, int64_t now)
+{
+    while (rate->sources.oldest &&
+           container_of(rate->sources.oldest, struct rate_source, item)->full_at <= now)
+        lru_remove(&rate->sources, rate->sources.oldest);
+}
+
+int64_t rate_take(struct rate *rate, struct str text, int64_t now)
+{
+    struct rate_source *source;
+    int64_t token, full_at, limit;
+
+    if (rate->burst <= 0)
+        return 0;
+    source = lru_find(&rate->sources, text);
+    if (!source) {
+        forget_full(rate, now);
+        source = lru_get(&rate->sources, text);
+    }
+    token = rate->per_minute > 0 ? MINUTE / rate->per_minute : NEVER / (rate->burst + 1);
+    full_at = (source->full_at > now ? source->full_at : now) + token;
+    limit = now + token * rate->burst;
+    if (full_at > limit)
+        return rate->per_minute > 0 ? full_at - limit : INT64_MAX;
+    source->full_at = full_at;
+    return 0;
+}
+
+size_t rate_count(const struct rate *rate)
+{
+    return lru_count(&rate->sources);
+}

@@ -48,6 +48,7 @@ static const struct record_field job_fields[] = {
     RECORD("success_count", INT,   struct job, success_count, RECORD_OMIT),
     RECORD("v",             INT,   struct job, v, RECORD_OMIT),
     RECORD("metadata",      MAP,   struct job, metadata, RECORD_OMIT),
+    RECORD("sent_epoch",    INT,   struct job, sent_epoch, RECORD_OMIT | RECORD_WIDE),
     { 0 },
 };
 

@@ -38,7 +38,8 @@ struct job {
     enum job_status status;
     struct value_time created, updated;
     const char *user, *owner;
-    uint64_t epoch;
+    uint64_t epoch;      /* the revision of the claim */
+    uint64_t sent_epoch; /* of a running job that was taken over: what its requests carry */
     struct value_time deadline;
     int32_t reclaim_count;
     struct param_strs offline_at_dispatch;

@@ -1,0 +1,79 @@
+#include "jobs/claim.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+static bool are_same_texts(const struct param_strs *a, const struct param_strs *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->p[i], b->p[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool is_empty_map(const struct value *v)
+{
+    return v->kind == VALUE_NULL || (v->kind == VALUE_MAP && v->map->count == 0);
+}
+
+static bool are_same_maps(const struct value *a, const struct value *b)
+{
+    return (is_empty_map(a) && is_empty_map(b)) || value_equal(a, b);
+}
+
+bool claim_is_same(const struct job *a, const struct job *b)
+{
+    return strcmp(a->function, b->function) == 0 && a->timeout == b->timeout &&
+           strcmp(a->user, b->user) == 0 && strcmp(a->state_id, b->state_id) == 0 &&
+           are_same_texts(&a->targets, &b->targets) && are_same_maps(&a->args, &b->args) &&
+           are_same_maps(&a->metadata, &b->metadata);
+}
+
+enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,
+                               const char *master_id, bool owner_lives)
+{
+    if (!claim_is_same(wanted, stored))
+        return CLAIM_CONFLICT;
+    if (stored->status > JOB_CLAIMED)
+        return CLAIM_DUPLICATE;
+    if (strcmp(stored->owner, master_id) == 0)
+        return CLAIM_RESUME;
+    return owner_lives ? CLAIM_PENDING : CLAIM_TAKE;
+}
+
+uint64_t claim_epoch(const struct job *job, uint64_t revision)
+{
+    return job->sent_epoch ? job->sent_epoch : revision;
+}
+
+static void set_failed(struct arena *arena, struct job *job)
+{
+    struct value_map *metadata = value_map_new(arena, 4);
+    struct value key = value_text(CLAIM_FAILED_REASON);
+
+    if (job->metadata.kind == VALUE_MAP)
+        metadata = value_copy(arena, &job->metadata).map;
+    value_map_set(arena, metadata, key,
+                  value_text("taken over too often: each master that had it ended"));
+    job->metadata = value_map(metadata);
+    job->status = JOB_FAILED;
+}
+
+bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
+                const char *master_id, struct value_time now, struct job *ret_job)
+{
+    struct job taken = *job;
+
+    taken.owner = master_id;
+    taken.updated = now;
+    taken.reclaim_count++;
+    if (job->status == JOB_RUNNING)
+        taken.sent_epoch = claim_epoch(job, revision);
+    if (taken.reclaim_count > CLAIM_RECLAIMS_MAX)
+        set_failed(arena, &taken);
+    *ret_job = taken;
+    return !job_status_is_final(taken.status);
+}

@@ -1,0 +1,43 @@
+/*
+ * claim - whose a job is: what a master may do when a record of that id is there already.
+ *
+ * A job is claimed by creating its record, so exactly one master has it. A claimed job was sent to
+ * nobody; a running one may have been. A job whose owner gives no sign of life may be taken over.
+ *
+ * Pure. Memory: the arena. Threads: any.
+ */
+#ifndef JOBS_CLAIM_H
+#define JOBS_CLAIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/job.h"
+
+/* Taken over more often than this, it fails: something in it ends masters. */
+#define CLAIM_RECLAIMS_MAX  3
+#define CLAIM_FAILED_REASON "failed_reason"
+
+enum claim_verdict {
+    CLAIM_RESUME,    /* ours, and sent to nobody: go on with it */
+    CLAIM_TAKE,      /* of a master that is gone: take it over, then go on */
+    CLAIM_PENDING,   /* of a living master that has not sent it yet: try again later */
+    CLAIM_DUPLICATE, /* the same work was sent already */
+    CLAIM_CONFLICT,  /* other work under the same id */
+};
+
+/* Is it the same work: function, timeout, user, targets, arguments, metadata? */
+bool claim_is_same(const struct job *a, const struct job *b);
+
+enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,
+                               const char *master_id, bool owner_lives);
+
+/* The record when `master_id` takes it over. `revision` is that of the entry `job` was read from:
+ * the first running one is the epoch that peels know. False: it was taken over too often, and the
+ * record says that it failed. */
+bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
+                const char *master_id, struct value_time now, struct job *ret_job);
+/* The epoch that the requests of a running job carry. */
+uint64_t claim_epoch(const struct job *job, uint64_t revision);
+
+#endif

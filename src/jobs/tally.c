@@ -1,0 +1,235 @@
+#include "jobs/tally.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+enum target_state {
+    TARGET_HELD, /* not sent yet */
+    TARGET_SENT,
+    TARGET_RESENT,
+    TARGET_ACKED,
+    TARGET_MADE_UP, /* a master answered for it */
+    TARGET_RETURNED,
+};
+
+struct target {
+    const char *id;
+    enum target_state state;
+    bool success;
+    int64_t due; /* of SENT and RESENT: when its silence has lasted too long */
+};
+
+struct tally {
+    struct arena arena;
+    struct tally_options options;
+    struct map by_id;
+    struct target *targets;
+    size_t count;
+    size_t first_held; /* all before it were sent */
+    size_t busy;       /* sent, without a result */
+    size_t returned, succeeded;
+    int64_t next_silence; /* no target is due before; INT64_MAX: none waits */
+    bool canceled, ended;
+};
+
+struct tally *tally_new(const struct param_strs *targets, const struct tally_options *options)
+{
+    struct tally *tally = mem_zalloc(sizeof(*tally));
+
+    tally->options = *options;
+    tally->targets = ARENA_ARRAY(&tally->arena, struct target, targets->n);
+    tally->next_silence = INT64_MAX;
+    map_reserve(&tally->by_id, targets->n);
+    for (size_t i = 0; i < targets->n; i++) {
+        struct target *target = &tally->targets[tally->count];
+
+        if (map_has(&tally->by_id, str_from(targets->p[i])))
+            continue;
+        target->id = arena_strdup(&tally->arena, targets->p[i]);
+        (void)map_set(&tally->by_id, str_from(target->id), target);
+        tally->count++;
+    }
+    return tally;
+}
+
+void tally_free(struct tally *tally)
+{
+    if (!tally)
+        return;
+    map_done(&tally->by_id);
+    arena_done(&tally->arena);
+    free(tally);
+}
+
+static bool is_busy(const struct target *target)
+{
+    return target->state == TARGET_SENT || target->state == TARGET_RESENT ||
+           target->state == TARGET_ACKED;
+}
+
+static bool has_returned(const struct target *target)
+{
+    return target->state == TARGET_MADE_UP || target->state == TARGET_RETURNED;
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+enum tally_note tally_ack(struct tally *tally, struct str peel)
+{
+    struct target *target = map_find(&tally->by_id, peel);
+
+    if (!target)
+        return TALLY_STRANGER;
+    if (target->state >= TARGET_ACKED)
+        return TALLY_KNOWN;
+    tally->busy += target->state == TARGET_HELD;
+    target->state = TARGET_ACKED;
+    return TALLY_NOTED;
+}
+
+static void set_result(struct tally *tally, struct target *target, bool success, bool made_up)
+{
+    tally->busy -= is_busy(target);
+    if (has_returned(target)) {
+        tally->returned--;
+        tally->succeeded -= target->success;
+    }
+    target->state = made_up ? TARGET_MADE_UP : TARGET_RETURNED;
+    target->success = success;
+    tally->returned++;
+    tally->succeeded += success;
+}
+
+enum tally_note tally_return(struct tally *tally, struct str peel, bool success, bool made_up)
+{
+    struct target *target = map_find(&tally->by_id, peel);
+
+    if (!target)
+        return TALLY_STRANGER;
+    if (target->state == TARGET_RETURNED || (made_up && target->state == TARGET_MADE_UP))
+        return TALLY_KNOWN;
+    set_result(tally, target, success, made_up);
+    return TALLY_NOTED;
+}
+
+void tally_cancel(struct tally *tally)
+{
+    tally->canceled = true;
+}
+
+/* --- what is due -------------------------------------------------------------------- */
+
+static void await_answer(struct tally *tally, struct target *target, enum target_state state,
+                         int64_t due)
+{
+    target->state = state;
+    target->due = due;
+    if (due < tally->next_silence)
+        tally->next_silence = due;
+}
+
+static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders *orders)
+{
+    if (now < tally->next_silence)
+        return;
+    tally->next_silence = INT64_MAX;
+    for (size_t i = 0; i < tally->count; i++) {
+        struct target *target = &tally->targets[i];
+
+        if (target->state != TARGET_SENT && target->state != TARGET_RESENT)
+            continue;
+        if (now < target->due) {
+            await_answer(tally, target, target->state, target->due);
+        } else if (target->state == TARGET_SENT) {
+            await_answer(tally, target, TARGET_RESENT, now + TALLY_GIVE_UP_NS);
+            VEC_PUSH(&orders->resend, target->id);
+        } else {
+            set_result(tally, target, false, true);
+            VEC_PUSH(&orders->lost, target->id);
+        }
+    }
+}
+
+static bool is_over_budget(const struct tally *tally)
+{
+    return tally->options.batch && tally->returned - tally->succeeded > tally->options.failures_max;
+}
+
+static void send_held(struct tally *tally, int64_t now, struct tally_orders *orders)
+{
+    bool refuse = is_over_budget(tally);
+
+    for (; tally->first_held < tally->count; tally->first_held++) {
+        struct target *target = &tally->targets[tally->first_held];
+
+        if (target->state != TARGET_HELD)
+            continue;
+        if (refuse) {
+            set_result(tally, target, false, true);
+            VEC_PUSH(&orders->unsent, target->id);
+            continue;
+        }
+        if (tally->options.batch && tally->busy >= tally->options.batch)
+            return;
+        tally->busy++;
+        await_answer(tally, target, TARGET_SENT, now + TALLY_RESEND_NS);
+        VEC_PUSH(&orders->send, target->id);
+    }
+}
+
+static enum job_status find_status(const struct tally *tally)
+{
+    if (tally->returned == tally->count)
+        return tally->succeeded == tally->count ? JOB_COMPLETE : JOB_FAILED;
+    if (tally->canceled)
+        return JOB_CANCELED;
+    return tally->returned ? JOB_PARTIAL : JOB_TIMEOUT;
+}
+
+void tally_orders_done(struct tally_orders *orders)
+{
+    vec_done(&orders->send);
+    vec_done(&orders->resend);
+    vec_done(&orders->lost);
+    vec_done(&orders->unsent);
+}
+
+void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders)
+{
+    vec_clear(&orders->send);
+    vec_clear(&orders->resend);
+    vec_clear(&orders->lost);
+    vec_clear(&orders->unsent);
+    if (!tally->ended && !tally->canceled && now < tally->options.deadline) {
+        give_up_silent(tally, now, orders);
+        send_held(tally, now, orders);
+    }
+    if (tally->canceled || now >= tally->options.deadline || tally->returned == tally->count)
+        tally->ended = true;
+    orders->ended = tally->ended;
+    orders->status = tally->ended ? find_status(tally) : JOB_RUNNING;
+}
+
+int64_t tally_next(const struct tally *tally)
+{
+    if (tally->ended)
+        return INT64_MAX;
+    if (tally->canceled || tally->returned == tally->count)
+        return 0;
+    return tally->next_silence < tally->options.deadline ? tally->next_silence
+                                                         : tally->options.deadline;
+}
+
+struct tally_counts tally_counts(const struct tally *tally)
+{
+    return (struct tally_counts){ tally->count, tally->returned, tally->succeeded };
+}
+
+bool tally_has_returned(const struct tally *tally, struct str peel)
+{
+    const struct target *target = map_find(&tally->by_id, peel);
+
+    return target && has_returned(target);
+}

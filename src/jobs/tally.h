@@ -1,0 +1,79 @@
+/*
+ * tally - which targets of a job have answered, and what is due next.
+ *
+ * A target is sent its request, acknowledges it and returns a result. One that stays silent gets
+ * the same request once more after TALLY_RESEND_NS, and is given up as unreachable after another
+ * TALLY_GIVE_UP_NS. One that has acknowledged has the whole time of the job. With a batch, only so
+ * many targets are busy at once; when more than `failures_max` have failed, the rest is not sent.
+ *
+ *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
+ *
+ * The first result of a target counts. Only an answer that a master made up (unreachable) is
+ * replaced, by the real one.
+ *
+ * Pure: time is handed in, in nanoseconds of one clock. Memory: copies the ids. Threads: one.
+ */
+#ifndef JOBS_TALLY_H
+#define JOBS_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "data/params.h"
+#include "wire/job.h"
+
+struct tally;
+
+#define TALLY_RESEND_NS  (INT64_C(5) * 1000000000)
+#define TALLY_GIVE_UP_NS (INT64_C(5) * 1000000000)
+
+struct tally_options {
+    int64_t deadline;    /* of the whole job */
+    size_t batch;        /* targets that are busy at once; 0: all */
+    size_t failures_max; /* with a batch; SIZE_MAX: any number */
+};
+
+struct tally *tally_new(const struct param_strs *targets, const struct tally_options *options);
+/* NULL is fine. */
+void tally_free(struct tally *tally);
+
+enum tally_note {
+    TALLY_NOTED,
+    TALLY_KNOWN,    /* it says nothing new */
+    TALLY_STRANGER, /* not a target */
+};
+
+/* A target has the request. */
+enum tally_note tally_ack(struct tally *tally, struct str peel);
+/* A target has a result; `made_up` by a master that got no answer. */
+enum tally_note tally_return(struct tally *tally, struct str peel, bool success, bool made_up);
+/* Somebody stopped the job. */
+void tally_cancel(struct tally *tally);
+
+/* What is due. Ids are valid as long as the tally. */
+struct tally_orders {
+    VEC(const char *) send;   /* for the first time */
+    VEC(const char *) resend; /* the same once more */
+    VEC(const char *) lost;   /* are unreachable: counted as failed already */
+    VEC(const char *) unsent; /* the failures of others kept them from being sent; counted, too */
+    bool ended;
+    enum job_status status; /* when it has ended */
+};
+void tally_orders_done(struct tally_orders *orders);
+
+/* Adds to `orders`, whose vectors it clears first. */
+void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders);
+/* When tally_advance may have something to do; INT64_MAX: not before the next answer. */
+int64_t tally_next(const struct tally *tally);
+
+struct tally_counts {
+    size_t targets, returned, succeeded;
+};
+struct tally_counts tally_counts(const struct tally *tally);
+/* Has a result, made up or not? */
+bool tally_has_returned(const struct tally *tally, struct str peel);
+
+#endif

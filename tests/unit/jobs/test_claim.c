@@ -1,0 +1,105 @@
+#include "jobs/claim.h"
+
+#include "base/arena.h"
+#include "test.h"
+
+static const char *const targets[] = { "a", "b" };
+
+static struct job make_job(enum job_status status, const char *owner)
+{
+    return (struct job){ .jid = "J",
+                         .function = "test.ping",
+                         .targets = { 2, targets },
+                         .timeout = 5,
+                         .status = status,
+                         .user = "root",
+                         .owner = owner,
+                         .state_id = "",
+                         .target_expr = "*" };
+}
+
+static const struct {
+    enum job_status status;
+    const char *owner;
+    bool lives;
+    enum claim_verdict verdict;
+} rows[] = {
+    { JOB_CLAIMED, "me", true, CLAIM_RESUME },
+    { JOB_CLAIMED, "other", true, CLAIM_PENDING },
+    { JOB_CLAIMED, "other", false, CLAIM_TAKE },
+    { JOB_RUNNING, "me", true, CLAIM_DUPLICATE },
+    { JOB_RUNNING, "other", false, CLAIM_DUPLICATE },
+    { JOB_COMPLETE, "other", true, CLAIM_DUPLICATE },
+};
+
+TEST(a_record_that_is_there_decides_what_may_be_done)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct job wanted = make_job(JOB_PENDING, ""),
+                   stored = make_job(rows[i].status, rows[i].owner);
+
+        CHECK_INT(claim_judge(&wanted, &stored, "me", rows[i].lives), rows[i].verdict);
+    }
+}
+
+TEST(other_work_under_the_same_id_is_a_conflict)
+{
+    struct job stored = make_job(JOB_COMPLETE, "other");
+    struct job wanted = stored;
+
+    wanted.function = "cmd.run";
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
+    wanted = stored;
+    wanted.targets.n = 1;
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
+    wanted = stored;
+    wanted.timeout = 6;
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
+    wanted = stored;
+    wanted.user = "eve";
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
+}
+
+TEST(the_target_as_it_was_written_is_not_part_of_the_intent)
+{
+    struct job stored = make_job(JOB_RUNNING, "other");
+    struct job wanted = stored;
+
+    wanted.target_expr = "L@a,b";
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_DUPLICATE);
+}
+
+TEST(a_job_that_was_sent_keeps_its_epoch_through_every_takeover)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job = make_job(JOB_RUNNING, "a"), second, third;
+
+    CHECK_INT(claim_epoch(&job, 17), 17);
+    CHECK(claim_take(&arena, &job, 17, "b", (struct value_time){ 1, 0 }, &second));
+    CHECK_STR(second.owner, "b");
+    CHECK_INT(second.reclaim_count, 1);
+    CHECK_INT(claim_epoch(&second, 20), 17);
+    CHECK(claim_take(&arena, &second, 20, "c", (struct value_time){ 2, 0 }, &third));
+    CHECK_INT(claim_epoch(&third, 29), 17);
+}
+
+TEST(a_claim_that_was_not_sent_has_no_epoch_yet)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job = make_job(JOB_CLAIMED, "a"), taken;
+
+    CHECK(claim_take(&arena, &job, 17, "b", (struct value_time){ 1, 0 }, &taken));
+    CHECK_INT(taken.status, JOB_CLAIMED);
+    CHECK_INT(taken.sent_epoch, 0);
+}
+
+TEST(a_job_that_is_taken_over_too_often_fails_with_a_reason)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job = make_job(JOB_RUNNING, "a"), taken;
+
+    job.reclaim_count = CLAIM_RECLAIMS_MAX;
+    CHECK(!claim_take(&arena, &job, 17, "b", (struct value_time){ 1, 0 }, &taken));
+    CHECK_INT(taken.status, JOB_FAILED);
+    CHECK_HAS(value_get_text(&taken.metadata, CLAIM_FAILED_REASON), "too often");
+}

@@ -1,0 +1,206 @@
+#include "jobs/tally.h"
+
+#include "test.h"
+
+#define SECOND INT64_C(1000000000)
+
+static const char *const abc[] = { "a", "b", "c" };
+static const struct param_strs three = { 3, abc };
+
+struct count {
+    struct tally *tally;
+    struct tally_orders orders;
+};
+
+static struct count begin(const struct tally_options *options)
+{
+    return (struct count){ .tally = tally_new(&three, options) };
+}
+
+static void end(struct count *count)
+{
+    tally_orders_done(&count->orders);
+    tally_free(count->tally);
+}
+
+static void at(struct count *count, int64_t seconds)
+{
+    tally_advance(count->tally, seconds * SECOND, &count->orders);
+}
+
+static const struct tally_options minute = { .deadline = 60 * SECOND };
+
+TEST(all_are_sent_at_once_and_success_of_all_is_complete)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    CHECK_INT(count.orders.send.n, 3);
+    CHECK_STR(count.orders.send.p[2], "c");
+    for (size_t i = 0; i < 3; i++)
+        CHECK_INT(tally_return(count.tally, str_from(abc[i]), true, false), TALLY_NOTED);
+    at(&count, 1);
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_COMPLETE);
+    CHECK_INT(tally_counts(count.tally).succeeded, 3);
+    end(&count);
+}
+
+TEST(one_failure_makes_a_job_failed_when_all_have_returned)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    (void)tally_return(count.tally, STR("a"), true, false);
+    (void)tally_return(count.tally, STR("b"), false, false);
+    at(&count, 1);
+    CHECK(!count.orders.ended);
+    (void)tally_return(count.tally, STR("c"), true, false);
+    at(&count, 1);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    end(&count);
+}
+
+TEST(the_silent_get_it_once_more_after_5_s_and_are_unreachable_after_10_s)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    CHECK_INT(tally_ack(count.tally, STR("a")), TALLY_NOTED);
+    CHECK_INT(tally_next(count.tally), 5 * SECOND);
+    at(&count, 4);
+    CHECK_INT(count.orders.resend.n, 0);
+    at(&count, 5);
+    CHECK_INT(count.orders.resend.n, 2);
+    CHECK_STR(count.orders.resend.p[0], "b");
+    CHECK_INT(tally_next(count.tally), 10 * SECOND);
+    CHECK_INT(tally_ack(count.tally, STR("b")), TALLY_NOTED);
+    at(&count, 10);
+    CHECK_INT(count.orders.resend.n, 0);
+    CHECK_INT(count.orders.lost.n, 1);
+    CHECK_STR(count.orders.lost.p[0], "c");
+    CHECK(tally_has_returned(count.tally, STR("c")));
+    CHECK_INT(tally_next(count.tally), 60 * SECOND);
+    end(&count);
+}
+
+TEST(who_has_acknowledged_has_the_whole_time)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    for (size_t i = 0; i < 3; i++)
+        (void)tally_ack(count.tally, str_from(abc[i]));
+    at(&count, 59);
+    CHECK(!count.orders.ended);
+    CHECK_INT(count.orders.lost.n, 0);
+    at(&count, 60);
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_TIMEOUT);
+    end(&count);
+}
+
+TEST(some_results_at_the_deadline_are_partial)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    for (size_t i = 0; i < 3; i++)
+        (void)tally_ack(count.tally, str_from(abc[i]));
+    (void)tally_return(count.tally, STR("b"), true, false);
+    at(&count, 60);
+    CHECK_INT(count.orders.status, JOB_PARTIAL);
+    end(&count);
+}
+
+TEST(a_real_result_replaces_a_made_up_one_and_is_never_replaced)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    at(&count, 5);
+    at(&count, 10);
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    CHECK_INT(tally_return(count.tally, STR("a"), true, false), TALLY_NOTED);
+    CHECK_INT(tally_return(count.tally, STR("a"), false, false), TALLY_KNOWN);
+    CHECK_INT(tally_return(count.tally, STR("a"), false, true), TALLY_KNOWN);
+    CHECK_INT(tally_counts(count.tally).succeeded, 1);
+    CHECK_INT(tally_counts(count.tally).returned, 3);
+    end(&count);
+}
+
+TEST(strangers_do_not_count)
+{
+    struct count count = begin(&minute);
+
+    CHECK_INT(tally_ack(count.tally, STR("d")), TALLY_STRANGER);
+    CHECK_INT(tally_return(count.tally, STR("d"), true, false), TALLY_STRANGER);
+    CHECK_INT(tally_counts(count.tally).returned, 0);
+    end(&count);
+}
+
+TEST(a_stopped_job_is_canceled_unless_all_have_returned)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    (void)tally_return(count.tally, STR("a"), true, false);
+    tally_cancel(count.tally);
+    CHECK_INT(tally_next(count.tally), 0);
+    at(&count, 1);
+    CHECK_INT(count.orders.status, JOB_CANCELED);
+    end(&count);
+
+    count = begin(&minute);
+    at(&count, 0);
+    for (size_t i = 0; i < 3; i++)
+        (void)tally_return(count.tally, str_from(abc[i]), i != 1, false);
+    tally_cancel(count.tally);
+    at(&count, 1);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    end(&count);
+}
+
+TEST(a_batch_keeps_so_many_busy)
+{
+    struct count count =
+        begin(&(struct tally_options){ .deadline = 60 * SECOND, .batch = 1, .failures_max = 9 });
+
+    at(&count, 0);
+    CHECK_INT(count.orders.send.n, 1);
+    (void)tally_ack(count.tally, STR("a"));
+    at(&count, 1);
+    CHECK_INT(count.orders.send.n, 0);
+    (void)tally_return(count.tally, STR("a"), false, false);
+    at(&count, 2);
+    CHECK_INT(count.orders.send.n, 1);
+    CHECK_STR(count.orders.send.p[0], "b");
+    CHECK(tally_next(count.tally) <= 7 * SECOND);
+    end(&count);
+}
+
+TEST(when_too_many_failed_the_rest_is_not_sent_and_everyone_has_an_answer)
+{
+    struct count count =
+        begin(&(struct tally_options){ .deadline = 60 * SECOND, .batch = 1, .failures_max = 0 });
+
+    at(&count, 0);
+    (void)tally_return(count.tally, STR("a"), false, false);
+    at(&count, 1);
+    CHECK_INT(count.orders.send.n, 0);
+    CHECK_INT(count.orders.unsent.n, 2);
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    CHECK_INT(tally_counts(count.tally).returned, 3);
+    end(&count);
+}
+
+TEST(a_target_that_is_named_twice_counts_once)
+{
+    static const char *const twice[] = { "a", "a" };
+    struct tally *tally = tally_new(&(struct param_strs){ 2, twice }, &minute);
+
+    CHECK_INT(tally_counts(tally).targets, 1);
+    tally_free(tally);
+}

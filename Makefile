@@ -25,7 +25,7 @@ SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 
 # --- flags ------------------------------------------------------------------
 
-LIBS     := yaml-0.1 jansson msgpack libsodium libpcre2-8 lua5.4 libxxhash libssl libcrypto
+LIBS     := yaml-0.1 jansson msgpack libsodium libpcre2-8 lua5.4 libxxhash libssl libcrypto libmicrohttpd
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wformat=2 -Wvla -Wcast-qual -Wundef -Werror
 

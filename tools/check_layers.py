@@ -18,7 +18,7 @@ DOORS = {
     "lauxlib.h": {"lua"},
     "lua.h": {"lua"},
     "lualib.h": {"lua"},
-    "microhttpd.h": {"enroll", "master"},
+    "microhttpd.h": {"http"},
     "msgpack.h": {"data"},
     "msgpack/": {"data"},
     "openssl/": {"enroll", "nats"},

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
+#include "cli/interrupt.h"
 #include "cli/local.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
@@ -28,6 +29,7 @@
 #include "run/revert.h"
 #include "run/run.h"
 #include "state/secrets.h"
+#include "sys/fd.h"
 
 #define ARGS struct local_args
 
@@ -41,7 +43,7 @@ static const struct param options[] = {
     PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
     PARAM("plan",         STR,      ARGS, plan, "do only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
     PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
-    PARAM("timeout",      DURATION, ARGS, session.timeout, "end the run, and all that it started, after this time"),
+    PARAM("timeout",      DURATION, ARGS, timeout, "end the run, and all that it started, after this time"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
     PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
@@ -581,14 +583,26 @@ static bool applies(const struct function_entry *entry, const struct module *mod
            entry->run == state_sls_id || entry->run == state_single;
 }
 
+static int open_session(struct local *local, enum session_need need)
+{
+    struct session_options how = local->args->session;
+    struct err err;
+
+    if (cancel_init(&local->cancel, &err) < 0)
+        return diag_err(&local->diags, (struct place){ 0 }, &err);
+    how.cancel = &local->cancel;
+    interrupt_watch(&local->cancel, local->args->timeout);
+    fd_limit_raise();
+    return session_init(&local->session, &how, need, &local->diags);
+}
+
 static int dispatch(struct local *local, struct param_strs operands)
 {
     const struct function_entry *entry = find_function(local->function);
     const struct module *module = module_find(str_from(local->function));
     enum session_need need = entry ? entry->need : SESSION_NOTHING;
 
-    if (session_init(&local->session, &local->args->session, need, &local->diags) < 0 ||
-        local_read_words(local, operands) < 0)
+    if (open_session(local, need) < 0 || local_read_words(local, operands) < 0)
         return local_refuse(local);
     if (local->args->plan && (entry || module) && !applies(entry, module))
         return cli_usage(local->cli, "%s takes no plan: it applies no states", local->function);
@@ -609,7 +623,9 @@ static int run_local(struct cli *cli, const void *args, struct param_strs operan
     };
     int status = dispatch(&local, operands);
 
+    interrupt_forget();
     session_done(&local.session);
+    cancel_done(&local.cancel);
     return status;
 }
 

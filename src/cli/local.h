@@ -11,10 +11,11 @@
 #include <stddef.h>
 
 #include "base/diag.h"
-#include "cli/session.h"
 #include "compile/compile.h"
 #include "data/params.h"
 #include "data/value.h"
+#include "local/session.h"
+#include "sys/cancel.h"
 
 struct bound;
 struct cli;
@@ -26,6 +27,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
 
 struct local_args {
     struct session_options session;
+    int64_t timeout; /* nanoseconds; 0: none */
     int format;
     bool local, no_color, quiet, force;
     const char *log_level, *state_output; /* for users of Salt; without effect */
@@ -37,6 +39,7 @@ struct local {
     struct cli *cli;
     const struct local_args *args;
     struct session session;
+    struct cancel cancel;
     struct diags diags;
     const char *function;
     struct param_strs words;  /* after the function, without key=value */

@@ -16,9 +16,8 @@
 /* Beside the file, as /etc/.pwd.lock is. */
 #define LOCK_NAME ".facts.lock"
 
-int custom_read(struct arena *arena, const char *root, struct value *ret_map, struct diags *diags)
+int custom_read(struct arena *arena, const char *path, struct value *ret_map, struct diags *diags)
 {
-    char *path = arena_printf(arena, "%s%s", root, FACTS_FILE);
     struct value map = value_map(value_map_new(arena, 0)), doc;
     struct place at = { path, 0, 0 };
     struct str text;
@@ -87,35 +86,35 @@ static int write_file(const char *path, const struct value *map, struct err *err
     return fs_replace(path, buf_view(&text), &options, err);
 }
 
-static int change_file(struct arena *arena, const char *root, struct str key,
+static int change_file(struct arena *arena, const char *path, struct str key,
                        const struct value *value, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct value before, change, after;
 
-    if (custom_read(arena, root, &before, &diags) < 0)
+    if (custom_read(arena, path, &before, &diags) < 0)
         return diags_to_err(&diags, err);
     if (nest_fact(arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
         return -1;
     after = value_merge(arena, &before, &change, VALUE_MERGE_REPLACE);
-    return write_file(arena_printf(arena, "%s%s", root, FACTS_FILE), &after, err);
+    return write_file(path, &after, err);
 }
 
 /* Others, states of the same level among them, set facts at the same time. */
-int facts_set(const char *root, struct str key, const struct value *value, struct err *err)
+int facts_set(const char *file, struct str key, const struct value *value, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct lock lock = LOCK_NONE;
     const char *folder;
     int rc;
 
-    root = root ? root : "";
-    folder = path_dirname(&arena, arena_printf(&arena, "%s%s", root, FACTS_FILE));
+    file = file ? file : FACTS_FILE;
+    folder = path_dirname(&arena, file);
     if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
         lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_PRIVATE, LOCK_FOREVER, NULL,
                   err) < 0)
         return -1;
-    rc = change_file(&arena, root, key, value, err);
+    rc = change_file(&arena, file, key, value, err);
     lock_drop(&lock);
     return rc;
 }

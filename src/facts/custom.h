@@ -1,5 +1,5 @@
 /*
- * custom - facts that the administrator wrote: /etc/zester/facts below a root.
+ * custom - facts that the administrator wrote into a file.
  *
  * A map in YAML; no file means no facts. Threads: any; writers one at a time.
  */
@@ -14,8 +14,7 @@ struct value;
 /* Parts of the path of one fact. */
 #define CUSTOM_DEPTH_MAX 32
 
-/* `root` may be "". Sets a map, empty when there is no file. Returns -1 when it added to `diags`.
- */
-int custom_read(struct arena *arena, const char *root, struct value *ret_map, struct diags *diags);
+/* Sets a map, empty when there is no file. Returns -1 when it added to `diags`. */
+int custom_read(struct arena *arena, const char *path, struct value *ret_map, struct diags *diags);
 
 #endif

@@ -33,7 +33,10 @@ int facts_collect(struct arena *arena, const struct facts_options *options,
             families[i].collect(&scan);
     *facts = value_map(scan.facts);
     if (wanted & FACTS_CUSTOM) {
-        status = custom_read(arena, scan.root, &custom, diags);
+        status = custom_read(arena,
+                             options->file ? options->file
+                                           : arena_printf(arena, "%s%s", scan.root, FACTS_FILE),
+                             &custom, diags);
         if (status == 0)
             *facts = value_merge(arena, facts, &custom, VALUE_MERGE_REPLACE);
     }

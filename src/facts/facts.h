@@ -52,6 +52,7 @@ struct facts_options {
     const char *root;  /* NULL: "/" */
     const char *id;    /* of this machine; NULL: its full name */
     unsigned families; /* 0: FACTS_ALL */
+    const char *file;  /* of the administrator; NULL: FACTS_FILE below the root */
 };
 
 /* Returns -1 when it added to `diags`: mistakes in the file of the administrator, or no root. */
@@ -61,9 +62,9 @@ int facts_collect(struct arena *arena, const struct facts_options *options,
 /* The same facts with `os` as text, for Salt's templates. Shares the rest. */
 const struct value *facts_grains(struct arena *arena, const struct value *facts);
 
-/* Write a fact of the administrator's: `key` is a dotted path, folders and maps on the way are
- * made. The file is replaced whole. Fails when it cannot be read as YAML, or a part of the path
- * exists and is not a map. */
-int facts_set(const char *root, struct str key, const struct value *value, struct err *err);
+/* Write a fact of the administrator's into `file` (NULL: FACTS_FILE): `key` is a dotted path,
+ * folders and maps on the way are made. The file is replaced whole. Fails when it cannot be read as
+ * YAML, or a part of the path exists and is not a map. */
+int facts_set(const char *file, struct str key, const struct value *value, struct err *err);
 
 #endif

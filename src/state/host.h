@@ -37,10 +37,13 @@ struct state_host {
     struct variables *variables; /* state/variables.h; NULL: nobody sets variables */
     struct cancel *cancel;       /* sys/cancel.h: somebody wants the run to end */
     bool strict_params;          /* unknown parameters are errors; else warnings */
-    bool strict_templates; /* an undefined value in a template is an error; else it is empty */
-    bool test;             /* dry run */
-    unsigned parallel;     /* states that run at once; 0: as many as a level has */
-    int (*set_fact)(const char *key, const struct value *v, struct err *err); /* NULL: nobody may */
+    bool strict_templates;  /* an undefined value in a template is an error; else it is empty */
+    bool test;              /* dry run */
+    unsigned parallel;      /* states that run at once; 0: as many as a level has */
+    const char *facts_file; /* where set_fact writes; NULL: the usual place */
+    /* NULL: nobody may */
+    int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
+                    struct err *err);
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     int64_t lock_wait;         /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };

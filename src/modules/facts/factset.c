@@ -27,7 +27,7 @@ int factset_call(struct state_run *run, const void *args, struct value *ret, str
                        run->host->test ? "in a dry run" : "here");
     if (v.kind == VALUE_STR && yaml_parse(run->arena, "value", v.s, NULL, &v, &diags) < 0)
         return diags_to_err(&diags, err);
-    if (run->host->set_fact(want->key, &v, err) < 0)
+    if (run->host->set_fact(run->host, want->key, &v, err) < 0)
         return -1;
     *ret = v;
     return 0;

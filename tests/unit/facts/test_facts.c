@@ -173,6 +173,11 @@ TEST(a_root_that_is_not_there_is_an_error)
     CHECK_STR(diags.list.p[0].text, "open the root '/no/such/root': No such file or directory");
 }
 
+static const char *facts_file(struct arena *arena, const char *root)
+{
+    return arena_printf(arena, "%s" FACTS_FILE, root);
+}
+
 TEST(facts_that_are_set_stay)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -181,10 +186,10 @@ TEST(facts_that_are_set_stay)
     struct fs_info info;
     struct err err;
 
-    CHECK_INT(facts_set(root, STR("role"), &web, &err), 0);
-    CHECK_INT(facts_set(root, STR("site.region"), &eu, &err), 0);
-    CHECK_INT(facts_set(root, STR("site.region"), &us, &err), 0);
-    CHECK_INT(facts_set(root, STR("os.name"), &web, &err), 0);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("role"), &web, &err), 0);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("site.region"), &eu, &err), 0);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("site.region"), &us, &err), 0);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("os.name"), &web, &err), 0);
 
     const struct value *facts = collect(&arena, root, FACTS_OS | FACTS_CUSTOM);
 
@@ -209,7 +214,7 @@ static void *set_some(void *arg)
         const struct value v = value_int(i);
         const char *key = arena_printf(&arena, "%s%d", (const char *)arg, i);
 
-        if (facts_set(test_folder(), str_from(key), &v, &err) < 0)
+        if (facts_set(facts_file(&arena, test_folder()), str_from(key), &v, &err) < 0)
             return arg;
     }
     return NULL;
@@ -239,17 +244,18 @@ TEST(facts_that_are_set_at_the_same_time_are_all_there)
 
 TEST(facts_are_not_set_over_what_would_be_lost)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *root = test_folder();
     struct value v = value_int(1);
     struct err err;
 
-    CHECK_INT(facts_set(root, STR("role"), &v, &err), 0);
-    CHECK_INT(facts_set(root, STR("role.name"), &v, &err), -1);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("role"), &v, &err), 0);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("role.name"), &v, &err), -1);
     CHECK_STR(err.text, "set 'role.name': 'role' is an integer and not a map");
-    CHECK_INT(facts_set(root, STR("a..b"), &v, &err), -1);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("a..b"), &v, &err), -1);
     CHECK_STR(err.text, "'a..b' is not a valid fact key");
     put(root, STR("etc/zester/facts"), STR("a: [\n"));
-    CHECK_INT(facts_set(root, STR("b"), &v, &err), -1);
+    CHECK_INT(facts_set(facts_file(&arena, root), STR("b"), &v, &err), -1);
     CHECK_HAS(err.text, "etc/zester/facts:");
 }
 

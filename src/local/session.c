@@ -1,9 +1,7 @@
-#include "cli/session.h"
+#include "local/session.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -17,8 +15,6 @@
 #include "compile/salt.h"
 #include "compile/tree.h"
 #include "sys/account.h"
-#include "sys/clock.h"
-#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -27,39 +23,6 @@
 #define SALT_STATES_DIR   "/srv/salt"
 #define SALT_SETTINGS_DIR "/srv/pillar"
 #define DATA_DIR          "/var/lib/zester"
-
-/* A signal handler can only find what is global. */
-static struct cancel *signal_cancel;
-
-static void on_signal(int signo)
-{
-    (void)signo;
-    if (signal_cancel)
-        cancel_raise(signal_cancel);
-}
-
-/* Ctrl-C, SIGTERM and the time limit all end a run in the same way: what runs is killed with
- * its children, the rest is skipped. A second Ctrl-C ends the program at once. */
-static void watch_signals(struct cancel *cancel, int64_t timeout)
-{
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
-    /* the timer counts microseconds, and none of them is no limit */
-    const int64_t us = timeout / CLOCK_US + (timeout % CLOCK_US > 0);
-    const struct itimerval timer = {
-        .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) },
-    };
-    struct sigaction action = { .sa_handler = on_signal,
-                                .sa_flags = SA_RESTART | (int)SA_RESETHAND };
-
-    signal_cancel = cancel;
-    (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        (void)sigaction(signals[i], &action, NULL);
-    action.sa_handler = SIG_IGN;
-    (void)sigaction(SIGPIPE, &action, NULL); /* a closed pipe is an error of the write */
-    if (timeout > 0)
-        (void)setitimer(ITIMER_REAL, &timer, NULL);
-}
 
 /* From the environment, else from the account; NULL: unknown. */
 static const char *find_home(struct arena *arena)
@@ -202,27 +165,37 @@ void session_hide_secrets(const struct session *session, const struct value *v)
     hide_secrets(session->host.secrets, v);
 }
 
-static int set_fact(const char *key, const struct value *v, struct err *err)
+static int set_fact(const struct state_host *host, const char *key, const struct value *v,
+                    struct err *err)
 {
-    return facts_set(NULL, str_from(key), v, err);
+    return facts_set(host->facts_file, str_from(key), v, err);
 }
 
-static int learn_machine(struct session *session, const struct session_options *options,
-                         struct diags *diags)
+static int learn_facts(struct session *session, const struct session_options *options,
+                       struct diags *diags)
 {
-    const struct facts_options about = { .id = options->id };
+    const struct facts_options about = { .id = options->id, .file = options->facts_file };
+    const struct value *id;
+
+    session->host.facts = options->facts;
+    if (!options->facts && facts_collect(&session->arena, &about, &session->host.facts, diags) < 0)
+        return -1;
+    session->host.grains = facts_grains(&session->arena, session->host.facts);
+    id = value_get(session->host.facts, "id");
+    session->host.peel_id = value_is(id, VALUE_STR) ? id->s.p : "local";
+    return 0;
+}
+
+static int learn_settings(struct session *session, const struct session_options *options,
+                          struct diags *diags)
+{
     struct settings_options where = {
         .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
         .strict_templates = !options->lenient,
     };
     struct builtin_context salt = { .host = &session->host };
-    const struct value nothing = value_map(value_map_new(&session->arena, 0)), *id;
+    const struct value nothing = value_map(value_map_new(&session->arena, 0));
 
-    if (facts_collect(&session->arena, &about, &session->host.facts, diags) < 0)
-        return -1;
-    session->host.grains = facts_grains(&session->arena, session->host.facts);
-    id = value_get(session->host.facts, "id");
-    session->host.peel_id = value_is(id, VALUE_STR) ? id->s.p : "local";
     where.grains = session->host.grains;
     where.subject = (struct target_subject){
         .id = str_from(session->host.peel_id),
@@ -231,7 +204,9 @@ static int learn_machine(struct session *session, const struct session_options *
     session->host.settings = &nothing; /* until they are known */
     where.salt = salt_dispatch;
     where.salt_user = &salt;
-    if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0) {
+    if (options->settings) {
+        session->host.settings = options->settings;
+    } else if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0) {
         open_paths(diags, where.folder);
         return -1;
     }
@@ -242,28 +217,24 @@ static int learn_machine(struct session *session, const struct session_options *
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags)
 {
-    struct err err;
-
     *session = (struct session){ .arena = ARENA_INIT };
     session->host = (struct state_host){
         .services = &run_services,
         .data_dir = options->data_dir,
         .secrets = secrets_new(),
         .variables = variables_new(),
-        .cancel = &session->cancel,
+        .cancel = options->cancel,
+        .facts_file = options->facts_file,
         .strict_params = !options->loose,
         .strict_templates = !options->lenient,
         .test = options->test,
         .parallel = (unsigned)options->parallel,
         .set_fact = set_fact,
     };
-    if (cancel_init(&session->cancel, &err) < 0)
-        return diag_err(diags, (struct place){ 0 }, &err);
-    watch_signals(&session->cancel, options->timeout);
-    fd_limit_raise();
     if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;
-    if (learn_machine(session, options, diags) < 0 || open_tree(session, options, need, diags) < 0)
+    if (learn_facts(session, options, diags) < 0 || learn_settings(session, options, diags) < 0 ||
+        open_tree(session, options, need, diags) < 0)
         return -1;
     session->host.tree = session->tree;
     return 0;
@@ -271,10 +242,8 @@ int session_init(struct session *session, const struct session_options *options,
 
 void session_done(struct session *session)
 {
-    signal_cancel = NULL;
     tree_free(session->tree);
     secrets_free(session->host.secrets);
     variables_free(session->host.variables);
-    cancel_done(&session->cancel);
     arena_done(&session->arena);
 }

@@ -1,28 +1,30 @@
 /*
- * session - this machine, as the state engine sees it.
+ * session - this machine, as the state engine sees it, for one request.
  *
- * Made from the options of `zester --local`: the tree of state files, facts,
- * settings, where undo data is kept, and when to stop (Ctrl-C, a time limit).
+ * Made from the options of `zester --local`, or by the agent for a job: the tree of state files,
+ * facts, settings, where undo data is kept, and the token that ends it.
  *
- * Memory: session_done releases all of it. Threads: one; the engine has its
- * own. One session a process, since signals belong to the process.
+ * Memory: session_done releases all of it; options are borrowed. Threads: one for each session; the
+ * engine has its own.
  */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef LOCAL_SESSION_H
+#define LOCAL_SESSION_H
 
 #include "base/arena.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "state/host.h"
-#include "sys/cancel.h"
 
+struct cancel;
 struct diags;
 struct value;
 struct tree;
 
 struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
-    int64_t timeout; /* nanoseconds; 0: none */
+    const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
+    const struct value *facts, *settings; /* NULL: collected, and read from the folder */
+    struct cancel *cancel;                /* ends what runs; may be NULL */
     int64_t parallel;
     bool test, lenient, loose;
 };
@@ -30,7 +32,6 @@ struct session_options {
 struct session {
     struct arena arena;
     struct state_host host;
-    struct cancel cancel;
     struct tree *tree; /* NULL: no states folder is needed */
     bool salt_tree;    /* the folder is Salt's, used because ours is missing */
 };

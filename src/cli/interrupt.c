@@ -1,0 +1,47 @@
+#include "cli/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/time.h>
+
+#include "base/mem.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+
+/* A signal handler can only find what is global. */
+static struct cancel *signal_cancel;
+
+static void on_signal(int signo)
+{
+    (void)signo;
+    if (signal_cancel)
+        cancel_raise(signal_cancel);
+}
+
+/* Ctrl-C, SIGTERM and the time limit all end a run in the same way: what runs is killed with
+ * its children, the rest is skipped. A second Ctrl-C ends the program at once. */
+void interrupt_watch(struct cancel *cancel, int64_t timeout)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
+    /* the timer counts microseconds, and none of them is no limit */
+    const int64_t us = timeout / CLOCK_US + (timeout % CLOCK_US > 0);
+    const struct itimerval timer = {
+        .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) },
+    };
+    struct sigaction action = { .sa_handler = on_signal,
+                                .sa_flags = SA_RESTART | (int)SA_RESETHAND };
+
+    signal_cancel = cancel;
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        (void)sigaction(signals[i], &action, NULL);
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL); /* a closed pipe is an error of the write */
+    if (timeout > 0)
+        (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void interrupt_forget(void)
+{
+    signal_cancel = NULL;
+}

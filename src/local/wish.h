@@ -1,0 +1,30 @@
+/*
+ * wish - what functions of states are asked for: references, and options as key=value.
+ *
+ * Shared by `zester --local` and the agent. Memory: the arena of the session. Threads: any.
+ */
+#ifndef LOCAL_WISH_H
+#define LOCAL_WISH_H
+
+#include <stdbool.h>
+
+#include "compile/compile.h"
+#include "data/params.h"
+
+struct diags;
+struct session;
+struct value;
+
+/* `test=True` is a way to ask for a dry run: removed from `given`, and `test` is set when it says
+ * so. An unclear value is refused: reading it wrongly would change the machine. */
+int wish_take_test(struct value *given, bool *test, struct diags *diags);
+
+/* The words of a function are references, and pairs are options; settings among them go before
+ * those of the session. Returns -1 when it added to `diags`. */
+int wish_read(struct session *session, const char *function, struct param_strs words,
+              const struct value *given, struct compile_wish *ret_wish, struct diags *diags);
+/* The function takes no pair: an unknown one is a mistake. */
+int wish_refuse_pairs(struct session *session, const char *function, const struct value *given,
+                      struct diags *diags);
+
+#endif

@@ -1,4 +1,5 @@
-/* Any text as hosts, fstab, crontab, key file and account file: edits end, settle after one time,
+/* Any text as hosts, fstab, crontab, key file, account file and file with
+ * sections: edits end, settle after one time,
  * and what is taken away again is gone. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "edit/crontab.h"
 #include "edit/fstab.h"
 #include "edit/hosts.h"
+#include "edit/ini.h"
 #include "edit/keyfile.h"
 #include "edit/lines.h"
 
@@ -57,12 +59,34 @@ static void edit_colons(struct str text, bool remove, struct buf *out)
         colons_set(text, STR("adm"), STR("adm:x:4:ada\n"), out);
 }
 
+static void edit_ini(struct str text, bool remove, struct buf *out)
+{
+    const struct ini_format format = { .separator = STR("=") };
+    const struct ini_item want = { .section = STR("a"), .key = STR("b"), .value = STR("c\nd") };
+
+    if (remove)
+        ini_remove(text, &format, want.section, want.key, out);
+    else
+        ini_set(text, &format, &want, out);
+}
+
+static void edit_words(struct str text, bool remove, struct buf *out)
+{
+    const struct ini_format format = { .separator = STR(" "), .tight = true };
+    const struct ini_item want = { .key = STR("b"), .value = STR("c") };
+
+    if (remove)
+        ini_remove_section(text, &format, STR("a"), out);
+    else
+        ini_set(text, &format, &want, out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const edits[])(struct str, bool, struct buf *) = {
-        edit_hosts, edit_fstab, edit_crontab, edit_keys, edit_colons,
+        edit_hosts, edit_fstab, edit_crontab, edit_keys, edit_colons, edit_ini, edit_words,
     };
     const struct str text = str_bytes(data, size);
 

@@ -93,6 +93,11 @@ TEST(texts_are_edited)
     test_golden("modules/edits.txt", run_case);
 }
 
+TEST(options_of_sections_are_edited)
+{
+    test_golden("modules/ini.txt", run_case);
+}
+
 TEST(commands_run)
 {
     test_golden("modules/commands.txt", run_case);

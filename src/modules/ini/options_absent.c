@@ -1,0 +1,53 @@
+/* ini.options_absent - a file with sections does not have these options. */
+#include "base/diag.h"
+#include "base/err.h"
+#include "modules/ini/inifile.h"
+
+/* clang-format off */
+static const struct param options_absent_params[] = {
+    INIFILE_PARAMS(MAP, "sections, each with a list of keys; a key outside of any section stands for itself"),
+    { 0 },
+};
+/* clang-format on */
+
+static int options_absent_plan(struct state_run *run, const void *args,
+                               const struct editor_file *file, struct editor_plan *plan,
+                               struct err *err)
+{
+    const struct inifile_args *want = args;
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct inifile_draft draft = { run->arena, inifile_format(want), file->text, 0 };
+    struct inifile_wishes wishes;
+
+    if (inifile_read_options(run->arena, want, false, &wishes, &diags) < 0)
+        return diags_to_err(&diags, err);
+    VEC_EACH (&wishes.list, wish) {
+        ini_remove(draft.text, &draft.format, wish->section, wish->key, &plan->text);
+        if (inifile_step(&draft, &plan->text, err) < 0)
+            return err_wrap(err, "%s", want->name);
+    }
+    buf_add_str(&plan->text, draft.text);
+    plan->pending =
+        arena_printf(run->arena, "%zu options are still in %s", draft.changes, want->name);
+    plan->done = arena_printf(run->arena, "removed %zu options from %s", draft.changes, want->name);
+    plan->remark = arena_printf(run->arena, "%s has none of the options", want->name);
+    return 0;
+}
+
+static struct editor editor_of(const struct inifile_args *want)
+{
+    return (struct editor){ .path = want->name, .plan = options_absent_plan };
+}
+
+EDITOR_STATE(editor_of)
+
+const struct module module_ini_options_absent = {
+    .name = "ini.options_absent",
+    .summary = "a file with sections does not have these options",
+    .example = "name: ROOT/settings.ini\nsections:\n  server:\n    - debug\n",
+    .params = options_absent_params,
+    .args_size = sizeof(struct inifile_args),
+    .flags = MODULE_LOCAL,
+    .validate = inifile_validate_absent,
+    EDITOR_STATE_FIELDS,
+};

@@ -1,0 +1,95 @@
+/* ini.options_present - options of a file with sections have these values. */
+#include "base/diag.h"
+#include "base/err.h"
+#include "edit/edit.h"
+#include "modules/ini/inifile.h"
+
+/* clang-format off */
+static const struct param options_present_params[] = {
+    INIFILE_PARAMS(MAP, "sections, each with its options and their values; a key outside of any section has a value of its own"),
+    PARAM("strict", BOOL, struct inifile_args, strict, "other options of these sections are removed"),
+    PARAM("no_spaces", BOOL, struct inifile_args, no_spaces, "no blanks around the separator of lines that are written"),
+    { 0 },
+};
+/* clang-format on */
+
+static bool is_wished(const struct inifile_wishes *wishes, const struct ini_item *item)
+{
+    VEC_EACH (&wishes->list, wish)
+        if (wish->kind == INI_OPTION && wish->section.p && str_eq(wish->section, item->section) &&
+            str_eq(wish->key, item->key))
+            return true;
+    return false;
+}
+
+/* Options of the section that nobody wishes for. */
+static int remove_others(struct inifile_draft *draft, struct str section,
+                         const struct inifile_wishes *wishes, struct buf *out, struct err *err)
+{
+    struct ini_walk walk = { .rest = draft->text, .format = &draft->format };
+    struct ini_item item;
+
+    while (ini_next(&walk, &item))
+        if (item.kind != INI_OPTION || !item.section.p || !str_eq(item.section, section) ||
+            is_wished(wishes, &item))
+            buf_add_str(out, item.text);
+    return inifile_step(draft, out, err);
+}
+
+static int edit_options(struct inifile_draft *draft, const struct inifile_args *want,
+                        const struct inifile_wishes *wishes, struct buf *out, struct err *err)
+{
+    VEC_EACH (&wishes->list, wish) {
+        if (wish->kind != INI_OPTION)
+            continue;
+        ini_set(draft->text, &draft->format, wish, out);
+        if (inifile_step(draft, out, err) < 0)
+            return -1;
+    }
+    VEC_EACH (&wishes->list, wish)
+        if (want->strict && wish->kind == INI_HEADER &&
+            remove_others(draft, wish->section, wishes, out, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int options_present_plan(struct state_run *run, const void *args,
+                                const struct editor_file *file, struct editor_plan *plan,
+                                struct err *err)
+{
+    const struct inifile_args *want = args;
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct inifile_draft draft = { run->arena, inifile_format(want), file->text, 0 };
+    struct inifile_wishes wishes;
+
+    if (inifile_read_options(run->arena, want, true, &wishes, &diags) < 0)
+        return diags_to_err(&diags, err);
+    if (edit_options(&draft, want, &wishes, &plan->text, err) < 0)
+        return err_wrap(err, "%s", want->name);
+    buf_add_str(&plan->text, draft.text);
+    plan->pending = arena_printf(run->arena, "%zu options of %s differ", draft.changes, want->name);
+    plan->done = arena_printf(run->arena, "set %zu options in %s", draft.changes, want->name);
+    plan->remark = arena_printf(run->arena, "all options of %s are set", want->name);
+    return 0;
+}
+
+static struct editor editor_of(const struct inifile_args *want)
+{
+    return (struct editor){ .path = want->name, .plan = options_present_plan };
+}
+
+EDITOR_STATE(editor_of)
+
+const struct module module_ini_options_present = {
+    .name = "ini.options_present",
+    .summary = "options of a file with sections have these values",
+    .details = "Comments, order and spacing of all other lines stay. A new option comes after the "
+               "last one of its section, a new section at the end, and a missing file is created. "
+               "A null value is a key without a value.",
+    .example = "name: ROOT/app.ini\nsections:\n  server:\n    port: 80\n    host: localhost\n",
+    .params = options_present_params,
+    .args_size = sizeof(struct inifile_args),
+    .flags = MODULE_LOCAL,
+    .validate = inifile_validate_present,
+    EDITOR_STATE_FIELDS,
+};

@@ -33,20 +33,21 @@ static uint32_t head_check(const char *head, uint64_t salt)
     return (uint32_t)checksum(head, HEAD_CHECK_AT, salt);
 }
 
-static void write_head(char *head, uint16_t version, uint64_t salt, struct str payload)
+void frame_head_encode(uint16_t version, uint64_t salt, struct str payload,
+                       char out[static FRAME_HEAD])
 {
     const uint16_t version_le = htole16(version);
     const uint32_t length = htole32((uint32_t)payload.n);
     const uint64_t check = htole64(checksum(payload.p, payload.n, salt));
     uint32_t small_check;
 
-    memcpy(head, magic, MAGIC_SIZE);
-    memcpy(head + VERSION_AT, &version_le, sizeof(version_le));
-    memset(head + VERSION_AT + sizeof(version_le), 0, LENGTH_AT - VERSION_AT - sizeof(version_le));
-    memcpy(head + LENGTH_AT, &length, sizeof(length));
-    small_check = htole32(head_check(head, salt));
-    memcpy(head + HEAD_CHECK_AT, &small_check, sizeof(small_check));
-    memcpy(head + CHECK_AT, &check, sizeof(check));
+    memcpy(out, magic, MAGIC_SIZE);
+    memcpy(out + VERSION_AT, &version_le, sizeof(version_le));
+    memset(out + VERSION_AT + sizeof(version_le), 0, LENGTH_AT - VERSION_AT - sizeof(version_le));
+    memcpy(out + LENGTH_AT, &length, sizeof(length));
+    small_check = htole32(head_check(out, salt));
+    memcpy(out + HEAD_CHECK_AT, &small_check, sizeof(small_check));
+    memcpy(out + CHECK_AT, &check, sizeof(check));
 }
 
 int frame_end(struct buf *out, size_t start, uint16_t version, uint64_t salt, struct err *err)
@@ -62,7 +63,8 @@ int frame_end(struct buf *out, size_t start, uint16_t version, uint64_t salt, st
                     : err_set(err, ERR_LIMIT, "a record of %zu bytes: the limit is %zu", size,
                               FRAME_MAX);
     }
-    write_head(out->p + start, version, salt, (struct str){ out->p + start + FRAME_HEAD, size });
+    frame_head_encode(version, salt, (struct str){ out->p + start + FRAME_HEAD, size },
+                      out->p + start);
     return 0;
 }
 
@@ -81,6 +83,11 @@ void frame_file_begin(struct buf *out, const char *purpose, uint64_t salt)
 }
 
 /* --- reading ---------------------------------------------------------------------- */
+
+struct str frame_magic(void)
+{
+    return (struct str){ magic, MAGIC_SIZE };
+}
 
 bool frame_head_decode(const char *bytes, uint64_t salt, struct frame_head *ret_head)
 {
@@ -120,11 +127,10 @@ static bool is_start_of_head(struct str rest)
 /* Where the next head is, or where it may begin and is cut, or the end. */
 static size_t find_head(const struct frame_scan *scan, size_t from)
 {
-    const struct str magic_view = { magic, MAGIC_SIZE };
     struct frame_head head;
     size_t at = from;
 
-    while ((at = str_find(scan->bytes, magic_view, at)) != STR_NONE) {
+    while ((at = str_find(scan->bytes, frame_magic(), at)) != STR_NONE) {
         if (scan->bytes.n - at < FRAME_HEAD ||
             frame_head_decode(scan->bytes.p + at, scan->salt, &head))
             return at;

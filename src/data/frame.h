@@ -47,6 +47,10 @@ size_t frame_begin(struct buf *out);
  * then removes the frame. */
 int frame_end(struct buf *out, size_t start, uint16_t version, uint64_t salt, struct err *err);
 
+/* The head alone, for a payload that is somewhere else. */
+void frame_head_encode(uint16_t version, uint64_t salt, struct str payload,
+                       char out[static FRAME_HEAD]);
+
 /* The beginning of a file of many frames. `purpose` names its format: "undo journal". */
 void frame_file_begin(struct buf *out, const char *purpose, uint64_t salt);
 
@@ -82,6 +86,8 @@ struct frame_head {
     uint64_t check;
 };
 
+/* What every head begins with, to search for one. */
+struct str frame_magic(void);
 /* False when these FRAME_HEAD bytes are not the head of a frame. */
 bool frame_head_decode(const char *bytes, uint64_t salt, struct frame_head *ret_head);
 bool frame_head_fits(const struct frame_head *head, uint64_t salt, struct str payload);

@@ -4,10 +4,10 @@
  * To clear a service is to append one record to the file "cleared" of the store; the
  * lines stay where they are until the room is worth taking back. Readers hide them.
  *
- *     | check 8 | seq 8 | length 1 | name of the service |   little-endian
- *
- * The last record of a service counts. A record that is not whole ends the file. One
- * without a name speaks of no service: it keeps numbers from being used again.
+ * The file holds records in frames (data/frame.h), after a salt. The last record of a service
+ * counts; damage costs the records it hits, and a torn one at the end was never written. A record
+ * without a name speaks of no service: it keeps numbers from being used again. A file of the
+ * format before, which had no frames, is read, and written anew by the next change.
  *
  * Memory: the heap, until cleared_done. Threads: one at a time for each struct;
  * one process writes.
@@ -31,8 +31,10 @@ struct err;
 struct cleared {
     struct arena arena;
     struct map seqs;
-    uint64_t size;  /* bytes of the file that make sense */
+    uint64_t size;  /* bytes of the file that make sense; 0: there is no file, or it is empty */
     size_t records; /* in them */
+    uint64_t salt;
+    bool old; /* the file has the format before */
 };
 
 /* What the file says now, in place of what was there. No file: nothing was cleared. */

@@ -123,7 +123,7 @@ static int enter_segment(struct log_reader *reader, struct err *err)
         if (!is_last(reader) && firsts[1] <= reader->after + 1)
             continue; /* all of its lines come before */
         if (segment_file_open(reader->folder, firsts[0], &reader->file, err) == 0) {
-            reader->offset = SEGMENT_HEADER_SIZE;
+            reader->offset = reader->file.header.size;
             return 0;
         }
         if (err->code != ERR_NOT_FOUND && err->code != ERR_INVALID)
@@ -237,7 +237,7 @@ static int next_in_segment(struct log_reader *reader, bool *ret_found, struct er
         }
         if (!body.p)
             break;
-        reader->offset += SEGMENT_BLOCK_HEAD + block.length;
+        reader->offset += segment_block_size(&block);
         if (!wants_block(reader, &block))
             continue;
         log_cursor_begin(&reader->cursor, &reader->filter, &reader->cleared, body);
@@ -372,7 +372,7 @@ static int count_span(struct tail *tail, const struct segment_span *span, struct
         log_cursor_begin(&reader->cursor, &reader->filter, &reader->cleared, body);
         counted = (struct counted){ offset, log_cursor_count(&reader->cursor, reader->after) };
         VEC_PUSH(&tail->blocks, counted);
-        offset += SEGMENT_BLOCK_HEAD + block.length;
+        offset += segment_block_size(&block);
     }
     return 0;
 }

@@ -204,7 +204,7 @@ static void add_lines(struct segment_block *head, const struct segment_entry *en
 static struct segment_block filter_block(struct log_retention *retention,
                                          const struct segment_block *block, struct str body)
 {
-    struct segment_block head = { .services = block->services };
+    struct segment_block head = { .services = block->services, .head = SEGMENT_BLOCK_HEAD };
     struct sources sources = { VEC_INIT };
     struct segment_entry entry;
 
@@ -227,7 +227,7 @@ static int copy_block(struct log_retention *retention, const struct segment_bloc
                       struct str body, struct err *err)
 {
     const struct segment_block head = filter_block(retention, block, body);
-    const size_t n = SEGMENT_BLOCK_HEAD + head.length;
+    const size_t n = segment_block_size(&head);
 
     if (head.lines == 0)
         return 0;
@@ -277,6 +277,8 @@ static int begin_copy(struct log_retention *retention, struct err *err)
 
     retention->header = retention->file.header;
     retention->header.salt = chance_number();
+    retention->header.format = SEGMENT_FRAMES;
+    retention->header.size = SEGMENT_HEADER_SIZE;
     segment_file_name(retention->header.first, SEGMENT_PART_TEMP, name);
     retention->out = openat(retention->folder, name,
                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, retention->mode);
@@ -286,7 +288,8 @@ static int begin_copy(struct log_retention *retention, struct err *err)
     if (fd_write(retention->out, header, sizeof(header), err) < 0)
         return err_wrap(err, "write a segment anew");
     retention->block = mem_alloc(SEGMENT_BLOCK_HEAD + SEGMENT_BLOCK_MAX);
-    retention->offset = SEGMENT_HEADER_SIZE;
+    retention->offset = retention->file.header.size;
+    retention->index.start = retention->header.size;
     return 0;
 }
 
@@ -324,7 +327,7 @@ static int next_segment(struct log_retention *retention, uint64_t active, struct
         retention->next = list.firsts.p[i] + 1;
         if (segment_file_open(retention->folder, list.firsts.p[i], &retention->file, err) < 0)
             continue; /* gone, or of no use to a sweep */
-        retention->offset = SEGMENT_HEADER_SIZE;
+        retention->offset = retention->file.header.size;
         retention->sweeping = true;
         break;
     }
@@ -342,7 +345,7 @@ static int sweep_block(struct log_retention *retention, struct err *err)
     retention->damaged |= retention->file.gap.size > 0;
     if (!body.p)
         return finish(retention, err);
-    retention->offset += SEGMENT_BLOCK_HEAD + block.length;
+    retention->offset += segment_block_size(&block);
     if (retention->out >= 0)
         return copy_block(retention, &block, body, err);
     count_block(retention, body);

@@ -121,7 +121,7 @@ static void mark_losses(struct log_writer *writer)
 static void clear_block(struct log_writer *writer)
 {
     writer->used = 0;
-    writer->head = (struct segment_block){ 0 };
+    writer->head = (struct segment_block){ .head = SEGMENT_BLOCK_HEAD };
     writer->block_number++;
     vec_clear(&writer->sources);
     writer->last_at = 0;
@@ -258,7 +258,7 @@ void log_writer_seal(struct log_writer *writer)
 
     if (writer->fd < 0)
         return;
-    if (writer->size <= SEGMENT_HEADER_SIZE) { /* its name may be wanted again */
+    if (writer->size <= writer->header.size) { /* its name may be wanted again */
         segment_file_name(writer->header.first, SEGMENT_PART_LOG, name);
         (void)unlinkat(writer->folder, name, 0);
         segment_file_name(writer->header.first, SEGMENT_PART_INDEX, name);
@@ -307,6 +307,7 @@ static int begin_segment(struct log_writer *writer)
         .salt = chance_number(),
         .first = writer->head.first,
         .created = clock_wall(),
+        .size = SEGMENT_HEADER_SIZE,
     };
     writer->fd = open_part(writer, writer->header.first, SEGMENT_PART_LOG, O_CREAT | O_EXCL);
     if (writer->fd < 0)
@@ -317,7 +318,7 @@ static int begin_segment(struct log_writer *writer)
         log_writer_seal(writer);
         return errnum;
     }
-    writer->size = SEGMENT_HEADER_SIZE;
+    writer->size = writer->index.start = writer->header.size;
     writer->index_fd =
         open_part(writer, writer->header.first, SEGMENT_PART_INDEX, O_CREAT | O_TRUNC);
     return 0;
@@ -326,7 +327,7 @@ static int begin_segment(struct log_writer *writer)
 /* With `n` more bytes it would be too large, or it is too old. */
 static bool is_worn(const struct log_writer *writer, size_t n)
 {
-    return (writer->size > SEGMENT_HEADER_SIZE &&
+    return (writer->size > writer->header.size &&
             writer->size + n > writer->options.segment_size) ||
            clock_wall() - writer->header.created >= writer->options.segment_age;
 }
@@ -453,9 +454,9 @@ static int find_end(struct log_writer *writer, struct segment_file *file, struct
  * stays, so that readers tell of it. */
 static uint64_t end_of_segment(const struct log_writer *writer, const struct segment_file *file)
 {
-    static const unsigned char zeros[SEGMENT_BLOCK_HEAD];
+    static const unsigned char zeros[SEGMENT_PEEK];
     const uint64_t end = segment_index_end(&writer->index);
-    unsigned char bytes[SEGMENT_BLOCK_HEAD];
+    unsigned char bytes[SEGMENT_PEEK];
     struct stat st;
 
     if (!file->gap.tail || fstat(writer->fd, &st) < 0 ||
@@ -482,6 +483,10 @@ static int go_on(struct log_writer *writer, struct segment_file *file, struct er
     writer->size = end_of_segment(writer, file);
     if (ftruncate(writer->fd, (off_t)writer->size) < 0)
         return err_sys(err, errno, "cut off the torn end of segment %016" PRIx64, first);
+    if (writer->header.format == SEGMENT_OLD) {
+        log_writer_seal(writer);
+        return 0;
+    }
     writer->index_fd = open_part(writer, first, SEGMENT_PART_INDEX, O_CREAT);
     if (writer->index_fd >= 0 &&
         ftruncate(writer->index_fd, (off_t)(writer->indexed * SEGMENT_INDEX_ENTRY)) < 0)
@@ -524,6 +529,7 @@ int log_writer_open(struct log_writer *writer, int folder, const struct log_writ
         .index_fd = -1,
         .next_seq = 1,
         .block_number = 1,
+        .head = { .head = SEGMENT_BLOCK_HEAD },
         .due = CLOCK_NEVER,
     };
     if (recover(writer, err) < 0) {

@@ -1,19 +1,20 @@
 /*
  * segment - the file format of stored lines. Bytes only: nothing here opens a file.
  *
- * A segment is written at its end only, one whole block at a time. All numbers are
- * little-endian.
+ * A segment is written at its end only, one whole block at a time. It is made of frames
+ * (data/frame.h) with a salt of its own:
  *
- *     file    | header | block | block | ...
- *
- *     header  | magic 8 | salt 8 | first seq 8 | created 8 | zero 24 | check 8 |   twice
- *
- *     block   | magic 8 | head check 8 | body check 8 | length 4 | lines 4 |
- *             | first seq 8 | end seq 8 | time min 8 | time max 8 | services 24 |
- *             | entry | entry | ...                          `length` bytes
+ *     file    | salt, twice | header | header | block | block | ...
+ *     header  a record: the number of the first line, when the file was made
+ *     block   | info | entries |
+ *     info    a record: bytes of the entries, lines, numbers, times and services
+ *     entries | entry | entry | ...
  *
  *     entry   | kind 1 | flags 1 | source 2 | length 4 | lines 4 | zero 4 |
- *             | seq 8 | time 8 | bytes                       `length` bytes
+ *             | seq 8 | time 8 | bytes                       little-endian
+ *
+ * The info is a frame of its own so that damage to the entries can be told with all that the info
+ * says. An entry never begins with a byte that begins a map: no entries pass for an info.
  *
  * A block stands alone: an entry of kind "source" gives a number to a service, hook
  * and stream before the first lines that use it, "service\0hook\0". An entry of
@@ -22,9 +23,7 @@
  * `seq`, the next one `seq` + 1. Numbers grow over all segments of a store; there
  * may be gaps. An entry of kind "lost" is one line that says what is missing.
  *
- * The head check covers the head behind itself, the body check the entries. Both
- * are seeded with the salt of the file, a random number, so that what a service
- * writes can never pass for a block when a damaged file is searched for the next.
+ * Segments of the format before, which had no frames, are read and never written.
  *
  * Memory: views into the bytes that were given. Threads: any.
  */
@@ -36,13 +35,14 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "data/frame.h"
 
 enum {
-    SEGMENT_HEADER_SIZE = 128, /* two copies: without its salt nothing of a file can be read */
-    SEGMENT_BLOCK_HEAD = 88,
+    SEGMENT_HEADER_SIZE = 200, /* of a file that is written now; others have what they say */
+    SEGMENT_BLOCK_HEAD = 168,
     SEGMENT_ENTRY_HEAD = 32,
-    SEGMENT_MAGIC_SIZE = 8,
     SEGMENT_MASK_WORDS = 3,
+    SEGMENT_MASK_SIZE = 8 * SEGMENT_MASK_WORDS,
 };
 
 /* Bytes of the entries of a block. */
@@ -52,7 +52,11 @@ enum {
 /* Bytes of the name of a service or hook. */
 #define SEGMENT_NAME_MAX 255
 
-extern const char segment_block_magic[SEGMENT_MAGIC_SIZE];
+/* Bytes that decide whether a header is there, and how long the head of a block is. */
+#define SEGMENT_HEADER_MAX 1024
+#define SEGMENT_PEEK       FRAME_HEAD
+
+enum segment_format { SEGMENT_FRAMES, SEGMENT_OLD };
 
 enum segment_stream {
     SEGMENT_STDOUT,
@@ -74,7 +78,9 @@ enum segment_flag {
 
 struct segment_header {
     uint64_t salt, first;
-    int64_t created; /* wall time */
+    int64_t created;            /* wall time */
+    enum segment_format format; /* the rest is set by decoding */
+    uint32_t size;              /* where the first block begins */
 };
 
 /* A set of services, each one bit by the hash of its name: "not in it" is certain. */
@@ -87,7 +93,9 @@ struct segment_block {
     uint64_t first, end; /* numbers of its lines; `end` is behind the last */
     int64_t time_min, time_max;
     struct segment_mask services;
+    uint32_t head; /* bytes before the entries; this and the rest are set by decoding */
     uint64_t body_check;
+    bool has_check; /* false: what it was is damaged */
 };
 
 struct segment_entry {
@@ -108,15 +116,24 @@ struct segment_source {
 
 void segment_header_encode(const struct segment_header *header,
                            unsigned char out[static SEGMENT_HEADER_SIZE]);
-/* False when it is none. */
-bool segment_header_decode(const unsigned char *bytes, struct segment_header *ret_header);
+/* From the beginning of a file, SEGMENT_HEADER_MAX bytes if it has them. False: not a segment. */
+bool segment_header_decode(struct str bytes, struct segment_header *ret_header);
 
 /* Writes the head of a block whose `block->length` bytes of entries are `body`. */
 void segment_block_encode(const struct segment_block *block, uint64_t salt, const void *body,
                           unsigned char out[static SEGMENT_BLOCK_HEAD]);
-/* False when these SEGMENT_BLOCK_HEAD bytes are no head of a block of this file. */
-bool segment_block_decode(const unsigned char *bytes, uint64_t salt,
-                          struct segment_block *ret_block);
+/* What every block of this file begins with. */
+struct str segment_block_magic(const struct segment_header *header);
+/* Bytes of the info of the block that begins with these SEGMENT_PEEK bytes; 0: it is not one. */
+size_t segment_info_size(const unsigned char *bytes, const struct segment_header *header);
+/* The info, of the size that segment_info_size returned. False: not a block of this file. */
+bool segment_info_decode(struct str bytes, const struct segment_header *header,
+                         struct segment_block *ret_block);
+/* The rest of the head, up to `block->head`: the check of the entries. */
+void segment_check_decode(struct str head, const struct segment_header *header,
+                          struct segment_block *block);
+/* Bytes of the whole block. */
+uint64_t segment_block_size(const struct segment_block *block);
 /* The entries are as they were written. */
 bool segment_block_is_whole(const struct segment_block *block, uint64_t salt, const void *body);
 
@@ -127,6 +144,11 @@ void segment_entry_encode(const struct segment_entry *entry,
 bool segment_entry_next(struct str *rest, struct segment_entry *ret_entry);
 /* False when the bytes of a source entry are not two names. */
 bool segment_source_decode(const struct segment_entry *entry, struct segment_source *ret_source);
+
+/* As in records: a view of 24 bytes in `bytes`, and back. */
+struct str segment_mask_encode(const struct segment_mask *mask,
+                               unsigned char bytes[static SEGMENT_MASK_SIZE]);
+bool segment_mask_decode(struct str bytes, struct segment_mask *ret_mask);
 
 void segment_mask_add(struct segment_mask *mask, const char *service);
 void segment_mask_join(struct segment_mask *mask, const struct segment_mask *other);

@@ -126,24 +126,25 @@ static int view(struct segment_file *file, uint64_t offset, size_t n, const unsi
 /* The next magic behind `*offset`. */
 static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_found, struct err *err)
 {
+    const struct str magic = segment_block_magic(&file->header);
     const unsigned char *bytes, *hit;
     uint64_t at = *offset + 1;
 
     for (;;) {
         size_t there;
 
-        if (view(file, at, SEGMENT_MAGIC_SIZE, &bytes, err) < 0)
+        if (view(file, at, magic.n, &bytes, err) < 0)
             return -1;
         if (!bytes)
             break;
         there = file->window_n - (size_t)(at - file->window_at);
-        hit = memmem(bytes, there, segment_block_magic, SEGMENT_MAGIC_SIZE);
+        hit = memmem(bytes, there, magic.p, magic.n);
         if (hit) {
             *offset = at + (uint64_t)(hit - bytes);
             *ret_found = true;
             return 0;
         }
-        at += there - (SEGMENT_MAGIC_SIZE - 1);
+        at += there - (magic.n - 1);
     }
     *ret_found = false;
     return 0;
@@ -156,28 +157,55 @@ enum place {
     PLACE_UNKNOWN,
 };
 
+/* The head of the block at exactly `offset`: PLACE_BLOCK when it is whole. */
+static int read_head(struct segment_file *file, uint64_t offset, enum place *ret_place,
+                     struct segment_block *ret_block, struct err *err)
+{
+    const unsigned char *bytes;
+    size_t size;
+
+    *ret_place = PLACE_TORN;
+    if (view(file, offset, SEGMENT_PEEK, &bytes, err) < 0)
+        return -1;
+    if (!bytes)
+        return 0;
+    size = segment_info_size(bytes, &file->header);
+    if (size > 0 && view(file, offset, size, &bytes, err) < 0)
+        return -1;
+    if (!bytes)
+        return 0;
+    *ret_place = PLACE_UNKNOWN;
+    if (size == 0 || !segment_info_decode(str_bytes(bytes, size), &file->header, ret_block))
+        return 0;
+    *ret_place = PLACE_TORN;
+    if (view(file, offset, ret_block->head, &bytes, err) < 0)
+        return -1;
+    if (!bytes)
+        return 0;
+    segment_check_decode(str_bytes(bytes, ret_block->head), &file->header, ret_block);
+    *ret_place = PLACE_BLOCK;
+    return 0;
+}
+
 /* What is at exactly `offset`; the block is set for the first two. */
-static int look_at(struct segment_file *file, uint64_t offset, bool verify, enum place *ret_place,
-                   struct segment_block *ret_block, struct str *ret_body, struct err *err)
+static int read_place(struct segment_file *file, uint64_t offset, bool verify,
+                      enum place *ret_place, struct segment_block *ret_block, struct str *ret_body,
+                      struct err *err)
 {
     const unsigned char *bytes;
     struct segment_block block;
 
     *ret_body = (struct str){ NULL, 0 };
+    if (read_head(file, offset, ret_place, &block, err) < 0)
+        return -1;
+    if (*ret_place != PLACE_BLOCK)
+        return 0;
     *ret_place = PLACE_TORN;
-    if (view(file, offset, SEGMENT_BLOCK_HEAD, &bytes, err) < 0)
+    if (view(file, offset, segment_block_size(&block), &bytes, err) < 0)
         return -1;
     if (!bytes)
         return 0;
-    *ret_place = PLACE_UNKNOWN;
-    if (!segment_block_decode(bytes, file->header.salt, &block))
-        return 0;
-    *ret_place = PLACE_TORN;
-    if (view(file, offset, SEGMENT_BLOCK_HEAD + block.length, &bytes, err) < 0)
-        return -1;
-    if (!bytes)
-        return 0;
-    bytes += SEGMENT_BLOCK_HEAD;
+    bytes += block.head;
     *ret_block = block;
     *ret_place = PLACE_DAMAGED;
     if (verify && !segment_block_is_whole(&block, file->header.salt, bytes))
@@ -210,7 +238,7 @@ static int pass_over(struct segment_file *file, enum place place, const struct s
     *ret_more = place != PLACE_TORN;
     if (place == PLACE_DAMAGED) {
         join_heads(&gap->heads, block);
-        *at += SEGMENT_BLOCK_HEAD + block->length;
+        *at += segment_block_size(block);
         gap->size = *at - gap->offset;
     }
     if (place != PLACE_UNKNOWN)
@@ -232,7 +260,7 @@ static int next_block(struct segment_file *file, uint64_t *offset, bool verify,
     while (more) {
         enum place place;
 
-        if (look_at(file, at, verify, &place, ret_block, ret_body, err) < 0)
+        if (read_place(file, at, verify, &place, ret_block, ret_body, err) < 0)
             return -1;
         if (place == PLACE_BLOCK) {
             file->gap.size = at - file->gap.offset;
@@ -315,7 +343,7 @@ static void load_index(int folder, struct segment_file *file)
 int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file, struct err *err)
 {
     struct segment_file file = SEGMENT_FILE_NONE;
-    unsigned char bytes[SEGMENT_HEADER_SIZE];
+    unsigned char bytes[SEGMENT_HEADER_MAX];
     char name[SEGMENT_FILE_NAME_SIZE];
     size_t n = 0;
 
@@ -327,10 +355,10 @@ int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file,
         return err_sys(err, errno, "open segment '%s'", name);
     if (fd_read(fd, bytes, sizeof(bytes), &n, err) < 0)
         return err_wrap(err, "read segment '%s'", name);
-    if (n < sizeof(bytes) || !segment_header_decode(bytes, &file.header) ||
-        file.header.first != first)
+    if (!segment_header_decode(str_bytes(bytes, n), &file.header) || file.header.first != first)
         return err_set(err, ERR_INVALID, "'%s' has no header of a segment", name);
     file.fd = fd_take(&fd);
+    file.index.start = file.header.size;
     load_index(folder, &file);
     *ret_file = file;
     return 0;

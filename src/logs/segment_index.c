@@ -1,11 +1,35 @@
 #include "logs/segment_index.h"
 
-#include <endian.h>
+#include <assert.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/frame.h"
+#include "data/record.h"
 
-enum { CHECK_AT = SEGMENT_INDEX_ENTRY - 8, WORDS = SEGMENT_INDEX_ENTRY / 8 };
+enum { VERSION = 1 };
+
+/* A span as it is stored. */
+struct stored {
+    uint64_t offset, end, first;
+    int64_t time_min, time_max;
+    struct str services;
+};
+
+#define ARGS struct stored
+static const struct record_field stored_fields[] = {
+    RECORD("offset", INT, ARGS, offset, RECORD_REQUIRED | RECORD_WIDE),
+    RECORD("end", INT, ARGS, end, RECORD_REQUIRED | RECORD_WIDE),
+    RECORD("first", INT, ARGS, first, RECORD_REQUIRED | RECORD_WIDE),
+    RECORD("from", INT, ARGS, time_min, RECORD_REQUIRED | RECORD_WIDE),
+    RECORD("to", INT, ARGS, time_max, RECORD_REQUIRED | RECORD_WIDE),
+    RECORD("services", BYTES, ARGS, services, RECORD_REQUIRED),
+    { 0 },
+};
+static const struct record_type stored_type = RECORD_TYPE("log span", ARGS, stored_fields, 0);
+#undef ARGS
 
 void segment_index_done(struct segment_index *index)
 {
@@ -20,7 +44,7 @@ static bool is_finished(const struct segment_span *span)
 void segment_index_add(struct segment_index *index, uint64_t offset,
                        const struct segment_block *block)
 {
-    const uint64_t end = offset + SEGMENT_BLOCK_HEAD + block->length;
+    const uint64_t end = offset + segment_block_size(block);
     struct segment_span *last;
 
     if (segment_index_finished(index) == index->spans.n) {
@@ -46,7 +70,7 @@ void segment_index_add(struct segment_index *index, uint64_t offset,
 
 uint64_t segment_index_end(const struct segment_index *index)
 {
-    return index->spans.n ? index->spans.p[index->spans.n - 1].end : SEGMENT_HEADER_SIZE;
+    return index->spans.n ? index->spans.p[index->spans.n - 1].end : index->start;
 }
 
 size_t segment_index_finished(const struct segment_index *index)
@@ -59,40 +83,40 @@ size_t segment_index_finished(const struct segment_index *index)
 void segment_index_encode(const struct segment_span *span, uint64_t salt,
                           unsigned char out[static SEGMENT_INDEX_ENTRY])
 {
-    uint64_t words[WORDS] = {
-        span->offset,
-        span->end,
-        span->first,
-        (uint64_t)span->time_min,
-        (uint64_t)span->time_max,
-        span->services.words[0],
-        span->services.words[1],
-        span->services.words[2],
+    AUTO_BUF struct buf entry = BUF_INIT(SEGMENT_INDEX_ENTRY);
+    unsigned char mask[SEGMENT_MASK_SIZE];
+    const struct stored stored = {
+        .offset = span->offset,
+        .end = span->end,
+        .first = span->first,
+        .time_min = span->time_min,
+        .time_max = span->time_max,
+        .services = segment_mask_encode(&span->services, mask),
     };
+    struct err err;
 
-    for (size_t i = 0; i < WORDS; i++)
-        words[i] = htole64(words[i]);
-    memcpy(out, words, CHECK_AT);
-    words[WORDS - 1] = htole64(checksum(out, CHECK_AT, salt));
-    memcpy(out + CHECK_AT, &words[WORDS - 1], sizeof(words[0]));
+    (void)record_append(&entry, &stored_type, &stored, VERSION, salt, &err);
+    assert(entry.n == SEGMENT_INDEX_ENTRY);
+    memcpy(out, entry.p, entry.n);
 }
 
-static bool decode_span(const char *bytes, uint64_t salt, struct segment_span *ret_span)
+static bool decode_span(const struct frame *frame, struct segment_span *ret_span)
 {
-    uint64_t words[WORDS];
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct stored stored = { 0 };
+    struct segment_mask services;
+    struct err err;
 
-    memcpy(words, bytes, sizeof(words));
-    for (size_t i = 0; i < WORDS; i++)
-        words[i] = le64toh(words[i]);
-    if (words[WORDS - 1] != checksum(bytes, CHECK_AT, salt))
+    if (record_decode(&arena, &stored_type, frame->version, frame->payload, &stored, &err) < 0 ||
+        !segment_mask_decode(stored.services, &services))
         return false;
     *ret_span = (struct segment_span){
-        .offset = words[0],
-        .end = words[1],
-        .first = words[2],
-        .time_min = (int64_t)words[3],
-        .time_max = (int64_t)words[4],
-        .services = { { words[5], words[6], words[7] } },
+        .offset = stored.offset,
+        .end = stored.end,
+        .first = stored.first,
+        .time_min = stored.time_min,
+        .time_max = stored.time_max,
+        .services = services,
     };
     return true;
 }
@@ -100,10 +124,12 @@ static bool decode_span(const char *bytes, uint64_t salt, struct segment_span *r
 void segment_index_decode(struct segment_index *index, struct str bytes, uint64_t salt,
                           uint64_t size)
 {
+    struct frame_scan scan = { .bytes = bytes, .salt = salt };
     struct segment_span span;
+    struct frame frame;
 
-    for (; bytes.n >= SEGMENT_INDEX_ENTRY; bytes = str_from_offset(bytes, SEGMENT_INDEX_ENTRY)) {
-        if (!decode_span(bytes.p, salt, &span))
+    while (frame_next(&scan, &frame) == FRAME_WHOLE) {
+        if (!decode_span(&frame, &span))
             return;
         if (span.offset != segment_index_end(index) || span.end <= span.offset || span.end > size)
             return;

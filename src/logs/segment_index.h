@@ -4,12 +4,9 @@
  * A segment is divided into spans of whole blocks, at least SEGMENT_SPAN_SIZE bytes
  * long. The index knows of each span where it lies, the number of its first line,
  * the earliest and latest time, and which services may be in it. It is kept beside the
- * segment, one record for each finished span:
- *
- *     | offset 8 | end 8 | first seq 8 | time min 8 | time max 8 | services 24 | check 8 |
- *
- * The check is seeded with the salt of the segment, so an index of another file is
- * no index. What is missing or wrong is found again by reading heads of blocks.
+ * segment, one record in a frame (data/frame.h) for each finished span. The frames have the
+ * salt of the segment, so an index of another file is no index. What is missing or wrong is found
+ * again by reading heads of blocks.
  *
  *     segment_index_decode -> segment_index_add... -> segment_index_done
  *
@@ -26,7 +23,7 @@
 #include "logs/segment.h"
 
 #define SEGMENT_SPAN_SIZE   ((uint64_t)64 << 10)
-#define SEGMENT_INDEX_ENTRY 72
+#define SEGMENT_INDEX_ENTRY 130
 
 struct segment_span {
     uint64_t offset, end; /* bytes of the file */
@@ -38,6 +35,7 @@ struct segment_span {
 /* Zero is an index of nothing. The last span may still grow. */
 struct segment_index {
     VEC(struct segment_span) spans;
+    uint64_t start; /* where the first block of the file begins */
 };
 
 void segment_index_done(struct segment_index *index);

@@ -31,11 +31,23 @@ static void walk(struct str body)
     log_cursor_done(&cursor);
 }
 
+static void decode_head(struct str bytes, const struct segment_header *header)
+{
+    const size_t size = segment_info_size((const unsigned char *)bytes.p, header);
+    struct segment_block block;
+
+    if (size == 0 || size > bytes.n ||
+        !segment_info_decode(str_slice(bytes, 0, size), header, &block))
+        return;
+    assert(block.length <= SEGMENT_BLOCK_MAX);
+    if (block.head <= bytes.n)
+        segment_check_decode(str_slice(bytes, 0, block.head), header, &block);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct segment_index index = { VEC_INIT };
+    struct segment_index index = { .start = 0 };
     struct segment_header header;
-    struct segment_block block;
     struct str rest;
 
     if (size == 0)
@@ -43,13 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rest = str_bytes(data + 1, size - 1);
     switch (data[0] % 4) {
     case 0: walk(rest); break;
-    case 1:
-        if (rest.n >= SEGMENT_HEADER_SIZE)
-            (void)segment_header_decode(data + 1, &header);
-        break;
+    case 1: (void)segment_header_decode(rest, &header); break;
     case 2:
-        if (rest.n >= SEGMENT_BLOCK_HEAD && segment_block_decode(data + 1, 0, &block))
-            assert(block.length <= SEGMENT_BLOCK_MAX);
+        header = (struct segment_header){ .format = data[0] & 0x80 ? SEGMENT_OLD : SEGMENT_FRAMES };
+        if (rest.n >= SEGMENT_PEEK)
+            decode_head(rest, &header);
         break;
     default: segment_index_decode(&index, rest, 0, UINT64_MAX); segment_index_done(&index);
     }

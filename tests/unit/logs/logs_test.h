@@ -115,4 +115,12 @@ static inline void write_lines(struct log_store *store, const char *service, con
     CHECK_INT(log_store_flush(store, &err), 0);
 }
 
+static inline void clean_all(struct log_store *store)
+{
+    bool more = true;
+
+    while (more)
+        CHECK_INT(log_store_clean(store, &more, &err), 0);
+}
+
 #endif

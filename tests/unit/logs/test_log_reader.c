@@ -1,9 +1,12 @@
 #include "logs_test.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/checksum.h"
+#include "data/frame.h"
 #include "logs/jsonline.h"
 #include "logs/segment_file.h"
 #include "sys/clock.h"
@@ -258,7 +261,7 @@ TEST(a_flipped_bit_costs_one_block_at_most_and_is_told_in_its_place)
         const char *want;
 
         hurt = i >= SEGMENT_HEADER_SIZE && hurt > 2 ? 2 : hurt;
-        want = want_without(hurt, in_block < SEGMENT_BLOCK_HEAD);
+        want = want_without(hurt, in_block < SEGMENT_BLOCK_HEAD - FRAME_HEAD);
         bytes[i] = (char)(bytes[i] ^ (1 << i % 8));
         put_bytes(path, str_bytes(bytes, whole.n));
         CHECK_STR(without_places(read_lines(folder, NULL, ALL)), want);
@@ -279,8 +282,8 @@ TEST(damage_is_told_with_its_file_and_offset_to_those_whose_lines_it_may_have_be
     bytes[str_find(whole, STR("two\n"), 0)] ^= 1;
     put_bytes(path, str_bytes(bytes, whole.n));
     CHECK_HAS(read_lines(folder, &wanted, ALL),
-              "1 web |one\n1 kepler ?|1 line lost: 161 bytes of '0000000000000001.log' are damaged "
-              "at offset 289\n3 web |three\n");
+              "1 web |one\n1 kepler ?|1 line lost: 241 bytes of '0000000000000001.log' are damaged "
+              "at offset 441\n3 web |three\n");
     CHECK_STR(read_lines(folder, &unwanted, ALL), "");
     CHECK_STR(read_lines(folder, &later, ALL), "3 web |three\n");
 }
@@ -343,6 +346,114 @@ TEST(a_service_cannot_forge_a_block_for_the_time_of_damage)
     bytes[SEGMENT_HEADER_SIZE] ^= 1; /* the only block is damaged, what it holds is searched */
     put_bytes(path, str_bytes(bytes, whole.n));
     CHECK_STR(read_lines(folder, NULL, ALL), "");
+}
+
+/* --- segments of the format before frames ---------------------------------------------- */
+
+#define OLD_SALT UINT64_C(0x0123456789abcdef)
+
+static void add_numbers(struct buf *out, const uint64_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t number = htole64(numbers[i]);
+
+        buf_add(out, &number, sizeof(number));
+    }
+}
+
+static void add_old_header(struct buf *out)
+{
+    const size_t start = out->n;
+
+    buf_add(out, "\x89kls\r\n\x1a\x31", 8);
+    add_numbers(out, (uint64_t[]){ OLD_SALT, 1, 99, 0, 0, 0 }, 6);
+    add_numbers(out, (uint64_t[]){ checksum(out->p + start, 56, OLD_SALT) }, 1);
+}
+
+/* A block with one line of a service, whose name has three letters. */
+static void add_old_block(struct buf *out, uint64_t seq, const char *service, const char *text)
+{
+    AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT), head = BUF_INIT(BUF_NO_LIMIT);
+    struct segment_mask mask = { { 0 } };
+    unsigned char entry[SEGMENT_ENTRY_HEAD];
+
+    segment_entry_encode(&(struct segment_entry){ .kind = SEGMENT_SOURCE, .bytes = { service, 5 } },
+                         entry);
+    buf_add(&body, entry, sizeof(entry));
+    buf_add_text(&body, service);
+    buf_fill(&body, '\0', 2);
+    segment_entry_encode(
+        &(struct segment_entry){
+            .kind = SEGMENT_LINES, .lines = 1, .seq = seq, .time = 5, .bytes = str_from(text) },
+        entry);
+    buf_add(&body, entry, sizeof(entry));
+    buf_add_text(&body, text);
+    segment_mask_add(&mask, service);
+    add_numbers(&head,
+                (uint64_t[]){ checksum(body.p, body.n, OLD_SALT), body.n | UINT64_C(1) << 32, seq,
+                              seq + 1, 5, 5, mask.words[0], mask.words[1], mask.words[2] },
+                9);
+    buf_add(out, "\x89klb\r\n\x1a\x31", 8);
+    add_numbers(out, (uint64_t[]){ checksum(head.p, head.n, OLD_SALT) }, 1);
+    buf_add_str(out, buf_view(&head));
+    buf_add_str(out, buf_view(&body));
+}
+
+/* Two blocks of the format before, and what else `tail` says. */
+static const char *old_segment(const char *tail)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char *folder = log_folder();
+
+    add_old_header(&out);
+    add_old_header(&out);
+    add_old_block(&out, 1, "web", "one, and it is longer\n");
+    add_old_block(&out, 2, "sql", "two\n");
+    buf_add_text(&out, tail);
+    log_store_free(open_store(folder, NULL));
+    put_bytes(part_path(folder, 1, SEGMENT_PART_LOG), buf_view(&out));
+    return folder;
+}
+
+TEST(a_segment_of_the_format_before_is_read)
+{
+    const char *folder = old_segment("");
+    const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
+    const struct str whole = file_bytes(path);
+    char *bytes = arena_strndup(&arena, whole.p, whole.n);
+
+    CHECK_STR(read_lines(folder, NULL, ALL), "1 web |one, and it is longer\n2 sql |two\n");
+    CHECK_STR(read_lines(folder, NULL, 1), "2 sql |two\n");
+    bytes[str_find(whole, STR("longer\n"), 0)] ^= 1;
+    put_bytes(path, str_bytes(bytes, whole.n));
+    CHECK_STR(without_places(read_lines(folder, NULL, ALL)),
+              "0 kepler ?|1 line lost: 2 sql |two\n");
+}
+
+TEST(lines_after_a_segment_of_the_format_before_go_to_one_with_frames)
+{
+    const char *folder = old_segment("\x89klb torn");
+    struct log_store *store = open_store(folder, NULL);
+
+    write_lines(store, "web", "next\n");
+    log_store_free(store);
+    CHECK_STR(read_lines(folder, NULL, ALL),
+              "1 web |one, and it is longer\n2 sql |two\n3 web |next\n");
+    CHECK(str_starts(file_bytes(part_path(folder, 3, SEGMENT_PART_LOG)), frame_magic()));
+}
+
+TEST(a_segment_of_the_format_before_is_swept_into_one_with_frames)
+{
+    const char *folder = old_segment("");
+    const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
+    struct log_store *store = open_store(folder, NULL);
+
+    write_lines(store, "sql", "three\n");
+    CHECK_INT(log_store_clear(store, "web", &err), 0);
+    clean_all(store);
+    log_store_free(store);
+    CHECK_STR(read_lines(folder, NULL, ALL), "2 sql |two\n3 sql |three\n");
+    CHECK(str_starts(file_bytes(path), frame_magic()));
 }
 
 TEST(who_follows_reads_on_across_segments)

@@ -33,14 +33,6 @@ static uint64_t folder_size(const char *folder)
     return size;
 }
 
-static void clean_all(struct log_store *store)
-{
-    bool more = true;
-
-    while (more)
-        CHECK_INT(log_store_clean(store, &more, &err), 0);
-}
-
 /* `count` lines of about 100 bytes. */
 static void write_many(struct log_store *store, const char *service, int count)
 {

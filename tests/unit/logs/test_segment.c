@@ -8,19 +8,38 @@
 TEST(a_header_reads_back_from_either_copy)
 {
     const struct segment_header header = { .salt = SALT, .first = 17, .created = 99 };
-    unsigned char bytes[SEGMENT_HEADER_SIZE];
+    unsigned char bytes[SEGMENT_HEADER_SIZE] = { 0 };
+    const struct str view = str_bytes(bytes, sizeof(bytes));
     struct segment_header back;
 
     segment_header_encode(&header, bytes);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] ^= 0x20;
-        CHECK(segment_header_decode(bytes, &back));
+        CHECK(segment_header_decode(view, &back));
         CHECK(back.salt == SALT && back.first == 17 && back.created == 99);
+        CHECK(back.format == SEGMENT_FRAMES && back.size == SEGMENT_HEADER_SIZE);
         bytes[i] ^= 0x20;
     }
+    for (size_t n = 0; n < 2 * FRAME_HEAD; n++)
+        CHECK(!segment_header_decode(str_slice(view, 0, n), &back));
     bytes[9] ^= 1;
-    bytes[9 + SEGMENT_HEADER_SIZE / 2] ^= 1;
-    CHECK(!segment_header_decode(bytes, &back));
+    bytes[9 + FRAME_HEAD + 8 + strlen("log segment")] ^= 1;
+    CHECK(!segment_header_decode(view, &back));
+}
+
+/* The whole head of a block. */
+static bool decode_block(const unsigned char head[static SEGMENT_BLOCK_HEAD], uint64_t salt,
+                         struct segment_block *ret_block)
+{
+    const struct segment_header header = { .salt = salt };
+    const size_t size = segment_info_size(head, &header);
+
+    if (size == 0 || size > SEGMENT_BLOCK_HEAD ||
+        !segment_info_decode(str_bytes(head, size), &header, ret_block))
+        return false;
+    CHECK_INT(ret_block->head, SEGMENT_BLOCK_HEAD);
+    segment_check_decode(str_bytes(head, SEGMENT_BLOCK_HEAD), &header, ret_block);
+    return true;
 }
 
 TEST(a_block_reads_back_and_notices_every_flipped_bit)
@@ -37,16 +56,16 @@ TEST(a_block_reads_back_and_notices_every_flipped_bit)
 
     segment_mask_add(&block.services, "web");
     segment_block_encode(&block, SALT, body, head);
-    CHECK(segment_block_decode(head, SALT, &back));
+    CHECK(decode_block(head, SALT, &back));
     CHECK(back.length == sizeof(body) && back.lines == 2 && back.first == 5 && back.end == 7);
     CHECK(back.time_min == -1 && back.time_max == 3);
     CHECK(segment_mask_meets(&back.services, &block.services));
     CHECK(segment_block_is_whole(&back, SALT, body));
     CHECK(!segment_block_is_whole(&back, SALT, "some entriez"));
-    CHECK(!segment_block_decode(head, SALT + 1, &back));
+    CHECK(!decode_block(head, SALT + 1, &back));
     for (size_t i = 0; i < sizeof(head) * 8; i++) {
         head[i / 8] ^= (unsigned char)(1 << i % 8);
-        CHECK(!segment_block_decode(head, SALT, &back));
+        CHECK(!decode_block(head, SALT, &back) || !segment_block_is_whole(&back, SALT, body));
         head[i / 8] ^= (unsigned char)(1 << i % 8);
     }
 }
@@ -58,10 +77,10 @@ TEST(a_block_beyond_the_limit_is_none)
     unsigned char *body = mem_zalloc(SEGMENT_BLOCK_MAX);
 
     segment_block_encode(&block, SALT, body, head);
-    CHECK(segment_block_decode(head, SALT, &back));
+    CHECK(decode_block(head, SALT, &back));
     block.first = 2; /* behind its own end */
     segment_block_encode(&block, SALT, body, head);
-    CHECK(!segment_block_decode(head, SALT, &back));
+    CHECK(!decode_block(head, SALT, &back));
     mem_free_auto(&body);
 }
 
@@ -114,20 +133,21 @@ TEST(a_source_is_two_names_that_end)
 
 TEST(an_index_keeps_spans_that_follow_one_another)
 {
-    struct segment_index index = { VEC_INIT }, back = { VEC_INIT };
+    struct segment_index index = { VEC_INIT, SEGMENT_HEADER_SIZE }, back = index;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     unsigned char entry[SEGMENT_INDEX_ENTRY];
     uint64_t offset = SEGMENT_HEADER_SIZE;
 
     for (uint64_t i = 0; i < 5; i++) {
         const struct segment_block block = { .length = 40000,
+                                             .head = SEGMENT_BLOCK_HEAD,
                                              .first = 10 * i,
                                              .end = 10 * i + 10,
                                              .time_min = (int64_t)i,
                                              .time_max = (int64_t)i + 1 };
 
         segment_index_add(&index, offset, &block);
-        offset += SEGMENT_BLOCK_HEAD + block.length;
+        offset += segment_block_size(&block);
     }
     CHECK_INT(segment_index_end(&index), offset);
     CHECK_INT(index.spans.n, 3); /* two blocks each, and one that may grow */

@@ -10,7 +10,7 @@
 #include "daemon/daemon.h"
 #include "daemon/loading.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/stream.h"
 #include "config/config.h"
 #include "engine/readiness.h"
@@ -286,7 +286,7 @@ static const char *failure_detail(const struct service *service)
 static void tell_failure(struct call *call, const struct service *service)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value v = record_service_value(&arena, &service->record, buf_text(&service->reason));
+    struct value v = state_file_service_value(&arena, &service->record, buf_text(&service->reason));
 
     put(&arena, v.map, "service", value_text(service->config->name));
     put(&arena, v.map, "detail", value_text(failure_detail(service)));

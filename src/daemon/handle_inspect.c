@@ -9,7 +9,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "config/config.h"
 #include "config/environment.h"
 #include "supervise/output_store.h"
@@ -24,8 +24,8 @@ struct view {
     struct call *call;
     const struct request_ask *args;
     const struct config *config;
-    const struct project *project; /* NULL: not loaded */
-    const struct record *record;   /* then */
+    const struct project *project;   /* NULL: not loaded */
+    const struct state_file *record; /* then */
     const char *folder;
     bool services, environment, flags;
 };
@@ -78,21 +78,21 @@ static struct value state_value(const struct view *view, uint32_t index)
 {
     struct arena *arena = &view->call->arena;
     const char *name = view->config->services[index].name;
-    const struct record_service *known;
-    struct record_service one;
+    const struct state_file_service *known;
+    struct state_file_service one;
 
     if (view->project) {
         const struct service *service = engine_get(view->project->engine, index);
 
-        return record_service_value(arena, &service->record,
-                                    arena_strdup(arena, buf_text(&service->reason)));
+        return state_file_service_value(arena, &service->record,
+                                        arena_strdup(arena, buf_text(&service->reason)));
     }
-    known = view->record ? record_find(view->record, name) : NULL;
+    known = view->record ? state_file_find(view->record, name) : NULL;
     if (!known)
         return value_null();
     one = *known;
-    record_settle(&one);
-    return record_service_value(arena, &one.record, one.reason);
+    state_file_settle(&one);
+    return state_file_service_value(arena, &one.record, one.reason);
 }
 
 static struct value service_value(const struct view *view, uint32_t index)
@@ -176,7 +176,7 @@ static int load_stored(struct view *view)
     struct diags diags = DIAGS_INIT(&call->arena);
     struct err err;
 
-    if (record_load(&call->arena, view->folder, &view->record, &err) < 0 || !view->record ||
+    if (state_file_load(&call->arena, view->folder, &view->record, &err) < 0 || !view->record ||
         !client_may(call->client, view->record->owner_uid) ||
         fs_read(&call->arena, copy, CONFIG_FILE_MAX, &source.text, &err) < 0 || !source.text.p)
         return -1;

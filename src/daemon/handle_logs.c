@@ -4,7 +4,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/stream.h"
 #include "logs/jsonline.h"
 #include "sys/fs.h"
@@ -15,7 +15,7 @@
 static const char *find_folder(struct call *call, const char *config)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, config);
-    const struct record *record;
+    const struct state_file *record;
     struct fs_info info;
     struct err err;
     uid_t owner;
@@ -26,7 +26,8 @@ static const char *find_folder(struct call *call, const char *config)
         call_finish(call, value_null());
         return NULL;
     }
-    owner = record_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
+    owner =
+        state_file_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
     if (client_may(call->client, owner))
         return path_join(&call->arena, folder, "logs");
     call_refuse_foreign(call, config, owner);

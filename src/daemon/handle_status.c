@@ -10,7 +10,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/snapshot.h"
 #include "config/config.h"
 #include "engine/why.h"
@@ -66,33 +66,33 @@ static struct value loaded_services(struct call *call, const struct project *pro
         const struct service *service = engine_get(project->engine, i);
 
         put(call, map, service->config->name,
-            record_service_value(&call->arena, &service->record,
-                                 arena_strdup(&call->arena, buf_text(&service->reason))));
+            state_file_service_value(&call->arena, &service->record,
+                                     arena_strdup(&call->arena, buf_text(&service->reason))));
     }
     return value_map(map);
 }
 
 /* What is on disk; NULL when the client may not see it, or nothing is there. */
-static const struct record *load_stored(struct call *call, const char *folder)
+static const struct state_file *load_stored(struct call *call, const char *folder)
 {
-    const struct record *record;
+    const struct state_file *record;
     struct err err;
 
-    if (record_load(&call->arena, folder, &record, &err) < 0 || !record ||
+    if (state_file_load(&call->arena, folder, &record, &err) < 0 || !record ||
         !client_may(call->client, record->owner_uid))
         return NULL;
     return record;
 }
 
-static struct value stored_services(struct call *call, const struct record *record)
+static struct value stored_services(struct call *call, const struct state_file *record)
 {
     struct value_map *map = value_map_new(&call->arena, record->services.n);
 
     VEC_EACH (&record->services, service) {
-        struct record_service one = *service;
+        struct state_file_service one = *service;
 
-        record_settle(&one);
-        put(call, map, one.name, record_service_value(&call->arena, &one.record, one.reason));
+        state_file_settle(&one);
+        put(call, map, one.name, state_file_service_value(&call->arena, &one.record, one.reason));
     }
     return value_map(map);
 }
@@ -121,7 +121,7 @@ static void status_of_all(struct call *call)
     VEC_EACH (&names.list, name) {
         const char *folder = path_join(&call->arena, home->configs, *name), *path;
         struct project *project;
-        const struct record *record;
+        const struct state_file *record;
 
         if (snapshot_load_path(&call->arena, folder, &path, &ignored) < 0 || !path)
             continue;
@@ -141,7 +141,7 @@ void handle_status(struct call *call)
 {
     const struct request_ask *args = call->args;
     struct value_map *body = value_map_new(&call->arena, 1);
-    const struct record *record;
+    const struct state_file *record;
 
     if (!args->config) {
         status_of_all(call);
@@ -166,15 +166,15 @@ void handle_status(struct call *call)
 /* --- why ------------------------------------------------------------------------------------ */
 
 /* Of a config that is not loaded the last state is known, and how it came about. */
-static struct value why_stored(struct call *call, const struct record_service *service,
+static struct value why_stored(struct call *call, const struct state_file_service *service,
                                const struct history_book *book)
 {
     struct value_map *map = value_map_new(&call->arena, 6);
     const struct history_page *page = history_page(book, service->name);
-    struct record_service one = *service;
+    struct state_file_service one = *service;
     const char *reason;
 
-    record_settle(&one);
+    state_file_settle(&one);
     reason = !one.reason ? "the config is not loaded"
              : one.record.status == STATUS_STOPPED
                  ? arena_printf(&call->arena, "%s; the config is not loaded", one.reason)
@@ -193,7 +193,7 @@ static struct value why_stored(struct call *call, const struct record_service *s
 static void why_unloaded(struct call *call, const struct request_ask *args)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, args->config);
-    const struct record *record = load_stored(call, folder);
+    const struct state_file *record = load_stored(call, folder);
     struct value_list *list = value_list_new(&call->arena, args->services.n);
     struct value_map *body = value_map_new(&call->arena, 1);
     struct history_book book = { 0 };
@@ -202,7 +202,8 @@ static void why_unloaded(struct call *call, const struct request_ask *args)
     if (record && chronicle_load(&call->arena, folder, &book, &ignored) < 0)
         book = (struct history_book){ 0 };
     for (size_t i = 0; i < args->services.n; i++) {
-        const struct record_service *one = record ? record_find(record, args->services.p[i]) : NULL;
+        const struct state_file_service *one =
+            record ? state_file_find(record, args->services.p[i]) : NULL;
 
         if (!one) {
             call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);

@@ -6,7 +6,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/snapshot.h"
 #include "daemon/stream.h"
 #include "config/config.h"
@@ -59,7 +59,7 @@ static void stop_unloaded(struct call *call)
 {
     const struct request_stop *args = call->args;
     const char *folder = home_config(&call->arena, &call->daemon->home, args->config);
-    const struct record *record;
+    const struct state_file *record;
     struct fs_info info;
     struct err err;
 
@@ -71,7 +71,7 @@ static void stop_unloaded(struct call *call)
         call_say(call, "'%s' is not loaded: nothing of it runs", args->config);
         return;
     }
-    if (record_load(&call->arena, folder, &record, &err) < 0)
+    if (state_file_load(&call->arena, folder, &record, &err) < 0)
         record = NULL; /* root may remove what cannot be read */
     if (!client_may(call->client, record ? record->owner_uid : 0)) {
         call_refuse_foreign(call, args->config, record ? record->owner_uid : 0);

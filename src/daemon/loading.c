@@ -11,7 +11,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "config/config.h"
 #include "config/environment.h"
 #include "sys/account.h"
@@ -155,11 +155,11 @@ static void warn_root(struct call *call, const struct file *file)
 static void stored_owner(struct call *call, const char *path, struct config_owner *owner)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, path);
-    const struct record *record = NULL;
+    const struct state_file *record = NULL;
     struct fs_info info;
     struct err ignored;
 
-    if (record_load(&call->arena, folder, &record, &ignored) == 0 && record)
+    if (state_file_load(&call->arena, folder, &record, &ignored) == 0 && record)
         *owner = (struct config_owner){ record->owner_uid, record->owner_gid };
     else if (fs_lstat(folder, &info, &ignored) < 0 || info.kind != FS_NONE)
         *owner = (struct config_owner){ 0, 0 };

@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "control/home.h"
 #include "daemon/daemon.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/snapshot.h"
 #include "config/config.h"
 #include "config/environment.h"
@@ -26,18 +26,18 @@
 
 /* --- state on disk ------------------------------------------------------------------------ */
 
-struct record project_record(const struct project *project, struct arena *arena)
+struct state_file project_record(const struct project *project, struct arena *arena)
 {
-    struct record record = { .config_initialized = project->initialized,
-                             .snapshot_time = project->snapshot_time,
-                             .owner_uid = project->config->owner.uid,
-                             .owner_gid = project->config->owner.gid };
+    struct state_file record = { .config_initialized = project->initialized,
+                                 .snapshot_time = project->snapshot_time,
+                                 .owner_uid = project->config->owner.uid,
+                                 .owner_gid = project->config->owner.gid };
 
     for (uint32_t i = 0; i < project->config->service_count; i++) {
         const struct service *service = engine_get(project->engine, i);
-        struct record_service one = { .name = service->config->name,
-                                      .record = service->record,
-                                      .reason = buf_text(&service->reason) };
+        struct state_file_service one = { .name = service->config->name,
+                                          .record = service->record,
+                                          .reason = buf_text(&service->reason) };
 
         VEC_PUSH_IN(arena, &record.services, one);
     }
@@ -59,9 +59,9 @@ static int write_snapshot(struct project *project, struct err *err)
 static int write_state(struct project *project, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct record record = project_record(project, &arena);
+    struct state_file record = project_record(project, &arena);
 
-    return record_save(project->folder, &record, err);
+    return state_file_save(project->folder, &record, err);
 }
 
 /* What cannot be written is tried again until it can; that is told once, and so is its end. */
@@ -180,7 +180,7 @@ static int open_files(struct project *project, struct err *err)
 static void restore_state(struct project *project)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct record *record;
+    const struct state_file *record;
     struct history_book book;
     struct err err;
 
@@ -189,13 +189,14 @@ static void restore_state(struct project *project)
                     err.text);
     else
         engine_restore_history(project->engine, &book);
-    if (record_load(&arena, project->folder, &record, &err) < 0) {
+    if (state_file_load(&arena, project->folder, &record, &err) < 0) {
         log_warning("state of an earlier life cannot be read config=%s error=%s", project->path,
                     err.text);
         return;
     }
     for (uint32_t i = 0; record && i < project->config->service_count; i++) {
-        const struct record_service *known = record_find(record, project->config->services[i].name);
+        const struct state_file_service *known =
+            state_file_find(record, project->config->services[i].name);
 
         if (known)
             engine_restore(project->engine, i, &known->record, known->reason);

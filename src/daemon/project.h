@@ -26,7 +26,7 @@ struct config_source;
 struct daemon;
 struct project;
 struct diags;
-struct record;
+struct state_file;
 
 /* Is told of each event of the engine. */
 typedef void project_event_fn(struct project *project, const struct event *event);
@@ -91,7 +91,7 @@ void project_save_later(struct project *project);
 /* Before somebody is told how things are: a crash after that must not take it back. */
 void project_save_told(struct project *project);
 /* What state.json says. */
-struct record project_record(const struct project *project, struct arena *arena);
+struct state_file project_record(const struct project *project, struct arena *arena);
 
 /* How many run. */
 size_t project_running(const struct project *project);

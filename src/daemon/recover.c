@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "daemon/snapshot.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -17,26 +17,26 @@
 #include "sys/rights.h"
 
 /* Nobody looks after them any more. */
-static void settle_record(const char *folder, const struct record *record)
+static void settle_record(const char *folder, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct record settled = *record;
+    struct state_file settled = *record;
     struct err err;
 
     settled.services.p = NULL;
     settled.services.n = settled.services.cap = 0;
     VEC_EACH (&record->services, service) {
-        struct record_service one = *service;
+        struct state_file_service one = *service;
 
-        record_settle(&one);
+        state_file_settle(&one);
         VEC_PUSH_IN(&arena, &settled.services, one);
     }
-    if (record_save(folder, &settled, &err) < 0)
+    if (state_file_save(folder, &settled, &err) < 0)
         log_error("state cannot be written folder=%s error=%s", folder, err.text);
 }
 
 /* Those that ran, and were not about to stop. */
-static void start_again(struct project *project, const struct record *record)
+static void start_again(struct project *project, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     VEC(uint32_t) active = VEC_INIT;
@@ -53,7 +53,7 @@ static void start_again(struct project *project, const struct record *record)
 }
 
 static void restore_project(struct daemon *daemon, struct arena *arena, const char *folder,
-                            const struct snapshot *snapshot, const struct record *record)
+                            const struct snapshot *snapshot, const struct state_file *record)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct project *project;
@@ -89,10 +89,10 @@ static void recover_one(struct daemon *daemon, const char *folder)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct snapshot *snapshot = NULL;
-    const struct record *record = NULL;
+    const struct state_file *record = NULL;
     struct err err;
 
-    if (record_load(&arena, folder, &record, &err) < 0)
+    if (state_file_load(&arena, folder, &record, &err) < 0)
         log_error("state cannot be read folder=%s error=%s", folder, err.text);
     if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "daemon/chronicle.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 #include "data/json.h"
 #include "data/record.h"
 #include "config/environment.h"
@@ -218,7 +218,7 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
 
 int snapshot_remove(const char *folder, struct err *err)
 {
-    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml", RECORD_FILE, CHRONICLE_FILE,
+    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml", STATE_FILE, CHRONICLE_FILE,
                                          "source_path.txt" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
 

@@ -262,13 +262,6 @@ struct nats_poison_watch {
     void *self;
 };
 
-static struct str get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return value_is(v, VALUE_STR) ? v->s : STR("");
-}
-
 static void on_advisory(void *self, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -279,8 +272,8 @@ static void on_advisory(void *self, const struct nats_msg *msg)
     if (json_decode_lenient(&arena, msg->payload, &event, &err) < 0)
         return; /* whatever it was, it was no advisory */
     watch->fn(watch->self, &(struct nats_poison){
-                               .stream = get_text(&event, "stream"),
-                               .consumer = get_text(&event, "consumer"),
+                               .stream = value_get_view(&event, "stream"),
+                               .consumer = value_get_view(&event, "consumer"),
                                .stream_seq = (uint64_t)nats_js_number(&event, "stream_seq", 0),
                                .deliveries = nats_js_number(&event, "deliveries", 0),
                            });

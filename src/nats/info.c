@@ -11,27 +11,6 @@
 #define VERSION_PARTS       3
 #define VERSION_PART_MAX    999
 
-static struct str get_text(const struct value *info, const char *key)
-{
-    const struct value *v = value_get(info, key);
-
-    return value_is(v, VALUE_STR) ? v->s : STR("");
-}
-
-static bool get_bool(const struct value *info, const char *key)
-{
-    const struct value *v = value_get(info, key);
-
-    return value_is(v, VALUE_BOOL) && v->b;
-}
-
-static int64_t get_int(const struct value *info, const char *key, int64_t fallback)
-{
-    const struct value *v = value_get(info, key);
-
-    return value_is(v, VALUE_INT) && v->i > 0 ? v->i : fallback;
-}
-
 /* "2.10.1-beta.3" is 2010001. */
 static int read_version(struct str text)
 {
@@ -62,6 +41,15 @@ static void read_urls(struct arena *arena, const struct value *list, struct nats
             ret->urls[ret->url_count++] = list->list->items[i].s;
 }
 
+static size_t read_max_payload(const struct value *info)
+{
+    const int64_t bytes = value_get_int(info, "max_payload", 0);
+
+    if (bytes <= 0)
+        return MAX_PAYLOAD_DEFAULT;
+    return bytes > (int64_t)NATS_PAYLOAD_MAX ? NATS_PAYLOAD_MAX : (size_t)bytes;
+}
+
 int nats_info_decode(struct arena *arena, struct str json, struct nats_info *ret_info,
                      struct err *err)
 {
@@ -72,23 +60,21 @@ int nats_info_decode(struct arena *arena, struct str json, struct nats_info *ret
     if (info.kind != VALUE_MAP)
         return err_set(err, ERR_INVALID, "protocol error: INFO is not an object");
     *ret_info = (struct nats_info){
-        .server_id = get_text(&info, "server_id"),
-        .server_name = get_text(&info, "server_name"),
-        .version_text = get_text(&info, "version"),
-        .nonce = get_text(&info, "nonce"),
-        .cluster = get_text(&info, "cluster"),
-        .client_id = (uint64_t)get_int(&info, "client_id", 0),
-        .max_payload = (size_t)get_int(&info, "max_payload", MAX_PAYLOAD_DEFAULT),
-        .headers = get_bool(&info, "headers"),
-        .jetstream = get_bool(&info, "jetstream"),
-        .auth_required = get_bool(&info, "auth_required"),
-        .tls_required = get_bool(&info, "tls_required"),
-        .tls_available = get_bool(&info, "tls_available"),
-        .lame_duck = get_bool(&info, "ldm"),
+        .server_id = value_get_view(&info, "server_id"),
+        .server_name = value_get_view(&info, "server_name"),
+        .version_text = value_get_view(&info, "version"),
+        .nonce = value_get_view(&info, "nonce"),
+        .cluster = value_get_view(&info, "cluster"),
+        .client_id = (uint64_t)value_get_int(&info, "client_id", 0),
+        .max_payload = read_max_payload(&info),
+        .headers = value_get_bool(&info, "headers"),
+        .jetstream = value_get_bool(&info, "jetstream"),
+        .auth_required = value_get_bool(&info, "auth_required"),
+        .tls_required = value_get_bool(&info, "tls_required"),
+        .tls_available = value_get_bool(&info, "tls_available"),
+        .lame_duck = value_get_bool(&info, "ldm"),
     };
     ret_info->version = read_version(ret_info->version_text);
-    if (ret_info->max_payload > NATS_PAYLOAD_MAX)
-        ret_info->max_payload = NATS_PAYLOAD_MAX;
     read_urls(arena, value_get(&info, "connect_urls"), ret_info);
     return 0;
 }

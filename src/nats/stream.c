@@ -337,13 +337,6 @@ static void on_direct(void *self, const struct nats_error *error, const struct n
     call.fn(call.self, NULL, &stored);
 }
 
-static struct str get_text(const struct value *map, const char *key)
-{
-    const struct value *v = value_get(map, key);
-
-    return value_is(v, VALUE_STR) ? v->s : STR("");
-}
-
 static void on_message(void *self, const struct nats_error *error, const struct value *reply)
 {
     AUTO_BUF struct buf header = BUF_INIT(NATS_JS_BODY_MAX), data = BUF_INIT(JSON_SIZE_MAX);
@@ -357,15 +350,15 @@ static void on_message(void *self, const struct nats_error *error, const struct 
         return;
     }
     message = value_get(reply, "message");
-    if (base64_decode(get_text(message, "hdrs"), BASE64_STANDARD, &header, &err) < 0 ||
-        base64_decode(get_text(message, "data"), BASE64_STANDARD, &data, &err) < 0) {
+    if (base64_decode(value_get_view(message, "hdrs"), BASE64_STANDARD, &header, &err) < 0 ||
+        base64_decode(value_get_view(message, "data"), BASE64_STANDARD, &data, &err) < 0) {
         fail_get(&call, NATS_FAULT_PROTOCOL, 0, str_from(err.text));
         return;
     }
     call.fn(call.self, NULL,
             &(struct nats_stored){ .seq = (uint64_t)nats_js_number(message, "seq", 0),
-                                   .time = read_time(get_text(message, "time")),
-                                   .subject = get_text(message, "subject"),
+                                   .time = read_time(value_get_view(message, "time")),
+                                   .subject = value_get_view(message, "subject"),
                                    .header = buf_view(&header),
                                    .payload = buf_view(&data) });
 }

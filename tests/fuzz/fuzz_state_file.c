@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,15 +13,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct record record, back;
+    struct state_file record, back;
     struct err err;
     int result;
 
-    if (record_parse(&arena, (struct str){ (const char *)data, size }, &record, &err) < 0)
+    if (state_file_parse(&arena, (struct str){ (const char *)data, size }, &record, &err) < 0)
         return 0;
-    result = record_print(&out, &record, &err);
+    result = state_file_print(&out, &record, &err);
     assert(result == 0);
-    result = record_parse(&arena, buf_view(&out), &back, &err);
+    result = state_file_parse(&arena, buf_view(&out), &back, &err);
     assert(result == 0 && back.services.n == record.services.n);
     return 0;
 }

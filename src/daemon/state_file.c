@@ -1,4 +1,4 @@
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 
 #include <string.h>
 
@@ -82,15 +82,15 @@ static struct stored_service to_stored(const char *name, const struct service_re
     };
 }
 
-struct value record_service_value(struct arena *arena, const struct service_record *record,
-                                  const char *reason)
+struct value state_file_service_value(struct arena *arena, const struct service_record *record,
+                                      const char *reason)
 {
     const struct stored_service stored = to_stored(NULL, record, reason);
 
     return record_value(arena, &shown_type, &stored);
 }
 
-void record_settle(struct record_service *service)
+void state_file_settle(struct state_file_service *service)
 {
     service->record.pid = 0;
     service->record.started_at = 0;
@@ -102,7 +102,7 @@ void record_settle(struct record_service *service)
 
 /* --- printing and reading --------------------------------------------------------------- */
 
-int record_print(struct buf *out, const struct record *record, struct err *err)
+int state_file_print(struct buf *out, const struct state_file *record, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct stored stored = {
@@ -120,9 +120,10 @@ int record_print(struct buf *out, const struct record *record, struct err *err)
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
 }
 
-int record_parse(struct arena *arena, struct str text, struct record *ret_record, struct err *err)
+int state_file_parse(struct arena *arena, struct str text, struct state_file *ret_record,
+                     struct err *err)
 {
-    struct record record = { 0 };
+    struct state_file record = { 0 };
     struct stored stored;
     struct value whole;
 
@@ -135,7 +136,7 @@ int record_parse(struct arena *arena, struct str text, struct record *ret_record
                                                     : service->stop_reason;
 
         VEC_PUSH_IN(arena, &record.services,
-                    ((struct record_service){ service->name, service->record, reason }));
+                    ((struct state_file_service){ service->name, service->record, reason }));
     }
     record.config_initialized = stored.config_initialized;
     record.snapshot_time = stored.snapshot_time;
@@ -147,38 +148,38 @@ int record_parse(struct arena *arena, struct str text, struct record *ret_record
 
 /* --- files ---------------------------------------------------------------------------- */
 
-int record_save(const char *folder, const struct record *record, struct err *err)
+int state_file_save(const char *folder, const struct state_file *record, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
                                             .sync = FS_NO_SYNC };
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf text = BUF_INIT(RECORD_FILE_MAX);
+    AUTO_BUF struct buf text = BUF_INIT(STATE_FILE_MAX);
 
-    if (record_print(&text, record, err) < 0)
+    if (state_file_print(&text, record, err) < 0)
         return err_wrap(err, "keep the state of services");
     buf_add_char(&text, '\n');
-    return fs_replace(path_join(&arena, folder, RECORD_FILE), buf_view(&text), &how, err);
+    return fs_replace(path_join(&arena, folder, STATE_FILE), buf_view(&text), &how, err);
 }
 
-int record_load(struct arena *arena, const char *folder, const struct record **ret_record,
-                struct err *err)
+int state_file_load(struct arena *arena, const char *folder, const struct state_file **ret_record,
+                    struct err *err)
 {
-    const char *path = path_join(arena, folder, RECORD_FILE);
-    struct record *record = ARENA_NEW(arena, struct record);
+    const char *path = path_join(arena, folder, STATE_FILE);
+    struct state_file *record = ARENA_NEW(arena, struct state_file);
     struct str text;
 
     *ret_record = NULL;
-    if (fs_read(arena, path, RECORD_FILE_MAX, &text, err) < 0)
+    if (fs_read(arena, path, STATE_FILE_MAX, &text, err) < 0)
         return -1;
     if (!text.p)
         return 0;
-    if (record_parse(arena, text, record, err) < 0)
+    if (state_file_parse(arena, text, record, err) < 0)
         return err_wrap(err, "read '%s'", path);
     *ret_record = record;
     return 0;
 }
 
-const struct record_service *record_find(const struct record *record, const char *name)
+const struct state_file_service *state_file_find(const struct state_file *record, const char *name)
 {
     VEC_EACH (&record->services, service)
         if (strcmp(service->name, name) == 0)

@@ -1,4 +1,4 @@
-#include "daemon/record.h"
+#include "daemon/state_file.h"
 
 #include <string.h>
 
@@ -9,47 +9,47 @@
 
 #define ROOM ((size_t)1 << 20)
 
-static struct record read_back(struct arena *arena, const struct record *record)
+static struct state_file read_back(struct arena *arena, const struct state_file *record)
 {
     AUTO_BUF struct buf out = BUF_INIT(ROOM);
-    struct record got = { 0 };
+    struct state_file got = { 0 };
     struct err err;
 
-    CHECK(record_print(&out, record, &err) == 0);
-    CHECK(record_parse(arena, buf_view(&out), &got, &err) == 0);
+    CHECK(state_file_print(&out, record, &err) == 0);
+    CHECK(state_file_parse(arena, buf_view(&out), &got, &err) == 0);
     return got;
 }
 
 TEST(a_record_comes_back_as_it_was)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct record record = { .config_initialized = true, .owner_uid = 1000 };
-    struct record got;
-    const struct record_service *web;
+    struct state_file record = { .config_initialized = true, .owner_uid = 1000 };
+    struct state_file got;
+    const struct state_file_service *web;
 
     VEC_PUSH_IN(&arena, &record.services,
-                (struct record_service){ .name = "web",
-                                         .record = { .status = STATUS_RUNNING,
-                                                     .pid = 12,
-                                                     .started_at = 7 * CLOCK_SECOND,
-                                                     .restarts = 3,
-                                                     .initialized = true } });
+                (struct state_file_service){ .name = "web",
+                                             .record = { .status = STATUS_RUNNING,
+                                                         .pid = 12,
+                                                         .started_at = 7 * CLOCK_SECOND,
+                                                         .restarts = 3,
+                                                         .initialized = true } });
     VEC_PUSH_IN(&arena, &record.services,
-                (struct record_service){ .name = "job",
-                                         .record = { .status = STATUS_SKIPPED },
-                                         .reason = "dependency `web` was skipped" });
+                (struct state_file_service){ .name = "job",
+                                             .record = { .status = STATUS_SKIPPED },
+                                             .reason = "dependency `web` was skipped" });
     got = read_back(&arena, &record);
     CHECK_INT(got.services.n, 2);
     CHECK(got.config_initialized);
     CHECK_INT(got.owner_uid, 1000);
-    web = record_find(&got, "web");
+    web = state_file_find(&got, "web");
     CHECK_INT(web->record.status, STATUS_RUNNING);
     CHECK_INT(web->record.pid, 12);
     CHECK_INT(web->record.started_at, 7 * CLOCK_SECOND);
     CHECK_INT(web->record.restarts, 3);
     CHECK(!web->record.has_exit_code);
-    CHECK_STR(record_find(&got, "job")->reason, "dependency `web` was skipped");
-    CHECK(record_find(&got, "nix") == NULL);
+    CHECK_STR(state_file_find(&got, "job")->reason, "dependency `web` was skipped");
+    CHECK(state_file_find(&got, "nix") == NULL);
 }
 
 TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
@@ -63,9 +63,9 @@ TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct record_service service = { .record = { .status = cases[i].from, .pid = 7 } };
+        struct state_file_service service = { .record = { .status = cases[i].from, .pid = 7 } };
 
-        record_settle(&service);
+        state_file_settle(&service);
         CHECK_INT(service.record.status, cases[i].to);
         CHECK_INT(service.reason != NULL, cases[i].to == STATUS_STOPPED);
         CHECK_INT(service.record.pid, 0);
@@ -86,10 +86,10 @@ TEST(a_file_that_is_no_record_is_refused)
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
-        struct record record;
+        struct state_file record;
         struct err err;
 
-        CHECK(record_parse(&arena, str_from(texts[i]), &record, &err) == -1);
+        CHECK(state_file_parse(&arena, str_from(texts[i]), &record, &err) == -1);
     }
 }
 
@@ -97,13 +97,13 @@ TEST(a_record_on_disk_is_found_and_one_that_is_not_there_is_none)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
-    struct record record = { .config_initialized = true };
-    const struct record *got;
+    struct state_file record = { .config_initialized = true };
+    const struct state_file *got;
     struct err err;
 
-    CHECK(record_load(&arena, folder, &got, &err) == 0);
+    CHECK(state_file_load(&arena, folder, &got, &err) == 0);
     CHECK(got == NULL);
-    CHECK(record_save(folder, &record, &err) == 0);
-    CHECK(record_load(&arena, folder, &got, &err) == 0);
+    CHECK(state_file_save(folder, &record, &err) == 0);
+    CHECK(state_file_load(&arena, folder, &got, &err) == 0);
     CHECK(got != NULL);
 }

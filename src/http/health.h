@@ -24,7 +24,7 @@ enum health_status { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
 /* "ok", "degraded", "down" */
 const char *health_status_name(enum health_status status);
 
-#define HEALTH_TEXT_MAX 512
+#define HEALTH_TEXT_MAX 1024
 
 /* What a daemon says about itself, one check after the other. */
 struct health_report;

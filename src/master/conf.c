@@ -1,0 +1,80 @@
+#include "master/conf.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "bus/link.h"
+#include "bus/store.h"
+#include "http/address.h"
+
+#define ARGS struct master_conf
+
+/* clang-format off */
+static const struct param rows[] = {
+    PARAM("nats_url",           STR,    ARGS, nats_url, "servers of the bus, separated by commas; tls:// only", .kind_text = "URLS", .default_text = LINK_URL_DEFAULT),
+    PARAM("nats_ca",            STR,    ARGS, nats_ca, "whom to trust for the bus; else NATS_CA_FILE, AUTH_DIR/nats-ca.crt, the CAs of the system", .kind_text = "FILE"),
+    PARAM("auth_dir",           PATH,   ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
+    PARAM("jetstream_replicas", INT,    ARGS, jetstream_replicas, "copies of streams and buckets; 0: as many as there are servers, three at most", PARAM_RANGE(0, STORE_REPLICAS_MAX), .default_text = "0"),
+    PARAM("health_addr",        STR,    ARGS, health_addr, "where /healthz, /readyz and /metrics are served", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
+    PARAM("log_level",          CHOICE, ARGS, log_level, "what is logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
+    PARAM("log_format",         CHOICE, ARGS, log_format, "how it is logged", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
+    { 0 },
+};
+
+/* Keys whose values are used once, at the start. */
+static const struct {
+    const char *key;
+    size_t offset;
+} fixed_texts[] = {
+    { "nats_url", offsetof(ARGS, nats_url) },
+    { "nats_ca", offsetof(ARGS, nats_ca) },
+    { "auth_dir", offsetof(ARGS, auth_dir) },
+    { "health_addr", offsetof(ARGS, health_addr) },
+};
+/* clang-format on */
+
+static void check_address(const char *address, const char *key, const struct value *given,
+                          struct diags *diags)
+{
+    struct err err;
+
+    if (address_check(address, &err) < 0)
+        (void)value_diag(diags, value_point(given, key), "'%s': %s", key, err.text);
+}
+
+static void check_conf(struct arena *arena, void *values, const struct value *given,
+                       struct diags *diags)
+{
+    const struct master_conf *conf = values;
+
+    (void)arena;
+    check_address(conf->health_addr, "health_addr", given, diags);
+}
+
+const struct daemon_conf master_daemon_conf = {
+    .program = "zester-master",
+    .summary = "Directs the peels of a fleet: enrolls them, and gives them work.",
+    .file = "/etc/zester/master.yaml",
+    .rows = rows,
+    .size = sizeof(struct master_conf),
+    .lenient = true,
+    .check = check_conf,
+};
+
+static const char *text_at(const struct master_conf *conf, size_t offset)
+{
+    const char *const *field = (const char *const *)(const void *)((const char *)conf + offset);
+
+    return *field ? *field : "";
+}
+
+const char *master_conf_restart_key(const struct master_conf *before,
+                                    const struct master_conf *after)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fixed_texts); i++)
+        if (strcmp(text_at(before, fixed_texts[i].offset), text_at(after, fixed_texts[i].offset)))
+            return fixed_texts[i].key;
+    return before->jetstream_replicas == after->jetstream_replicas ? NULL : "jetstream_replicas";
+}

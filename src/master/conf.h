@@ -1,0 +1,29 @@
+/*
+ * conf - the configuration of a master: /etc/zester/master.yaml and flags, by one table.
+ *
+ * A key has its row here together with the feature that it is for. Memory: texts live as long as
+ * the values; see master/master.h for how they are replaced.
+ */
+#ifndef MASTER_CONF_H
+#define MASTER_CONF_H
+
+#include <stdint.h>
+
+#include "bus/daemon_conf.h"
+#include "bus/daemon_log.h"
+
+struct master_conf {
+    const char *nats_url, *nats_ca, *auth_dir;
+    int64_t jetstream_replicas;
+    const char *health_addr;
+    enum daemon_log_level log_level;
+    enum daemon_log_format log_format;
+};
+
+extern const struct daemon_conf master_daemon_conf;
+
+/* The name of the first key that differs and that only a restart changes; NULL: none does. */
+const char *master_conf_restart_key(const struct master_conf *before,
+                                    const struct master_conf *after);
+
+#endif

@@ -1,0 +1,17 @@
+/* zester-master - directs the peels of a fleet. */
+#include "master/master.h"
+
+static const struct master_service *const services[] = {
+    NULL,
+};
+
+int main(int argc, char **argv)
+{
+    struct master master;
+    int status;
+
+    if (master_init(&master, argc, argv, &status))
+        status = master_run(&master, services);
+    master_done(&master);
+    return status;
+}

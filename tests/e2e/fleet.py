@@ -1,0 +1,215 @@
+"""A fleet on loopback for tests: a fresh folder, free ports, a nats-server with generated keys, masters and peels.
+
+    with Fleet(tmp_path) as fleet:
+        fleet.start_server()
+        master = fleet.start_master()
+        fleet.wait_ready(master)
+        peel = fleet.start_peel("web-01")
+        fleet.zester("enroll", "approve", "--peel", "web-01")
+
+Every process is gone at the end. Whatever waits has a deadline of SECONDS, and then shows the logs.
+"""
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+BUILD = os.path.abspath(os.environ.get("ZESTER_BUILD", "build/asan"))
+SERVER = os.environ.get("NATS_SERVER") or shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+SECONDS = 60
+# A daemon that gets SIGTERM is gone after this.
+STOP_SECONDS = 8
+LOG_TAIL = 6000
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def yaml_of(keys):
+    """Nested maps of plain values as YAML; JSON is YAML."""
+    return json.dumps(keys, indent=1) + "\n"
+
+
+class Daemon:
+    """A process with a log file, and a port for health when it has one."""
+
+    def __init__(self, fleet, name, words, health=None, environment=None):
+        self.fleet, self.name, self.health = fleet, name, health
+        self.words, self.environment = [str(word) for word in words], environment
+        self.log_path = fleet.folder / f"{name}.log"
+        self.process = None
+        self.start()
+
+    def start(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.words, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            env={**os.environ, **(self.environment or {})})
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def lines(self):
+        """What was logged as JSON."""
+        return [json.loads(line) for line in self.log().splitlines() if line.startswith("{")]
+
+    def has_logged(self, text):
+        return text in self.log()
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, number=signal.SIGTERM, seconds=SECONDS):
+        """End it and return its exit status."""
+        if self.is_running():
+            self.send(number)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        self.stop(signal.SIGKILL)
+
+    def get(self, path):
+        """Status and text of a page of its health port; status 0 when nobody listens."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.health, timeout=SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        except ConnectionError:
+            return 0, ""
+        finally:
+            connection.close()
+
+    def checks(self):
+        """Name of a check -> its status."""
+        status, text = self.get("/readyz")
+        return {name: check["status"] for name, check in json.loads(text)["checks"].items()} if status else {}
+
+    def metric(self, name):
+        """The value of the line that begins with `name` (labels included), or None."""
+        match = re.search(rf"^{re.escape(name)} (\S+)$", self.get("/metrics")[1], re.M)
+        return float(match.group(1)) if match else None
+
+
+class Fleet:
+    def __init__(self, folder):
+        self.folder = folder
+        self.auth = folder / "auth"
+        self.daemons = []
+        self.port = free_port()
+        self.server = None
+        self.url = f"tls://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        for daemon in self.daemons:
+            daemon.kill()
+
+    def add(self, name, words, **more):
+        daemon = Daemon(self, name, words, **more)
+        self.daemons.append(daemon)
+        return daemon
+
+    # --- commands -------------------------------------------------------------------------
+
+    def run(self, program, *words, status=0, cwd=None, environment=None):
+        result = subprocess.run([f"{BUILD}/{program}", *map(str, words)], capture_output=True, text=True, timeout=SECONDS,
+                                cwd=cwd or self.folder, env={**os.environ, **(environment or {})})
+        assert status is None or result.returncode == status, f"{program} {words}: {result.returncode}\n" \
+            f"{result.stdout}{result.stderr}\n{self.logs()}"
+        return result
+
+    def zester(self, *words, **more):
+        """A command of the operator, with the credentials of this fleet."""
+        return self.run("zester", *words, "--config", self.write_cli_conf(), **more)
+
+    def zester_json(self, *words, **more):
+        return json.loads(self.zester(*words, "--format", "json", **more).stdout)
+
+    def write_cli_conf(self):
+        path = self.folder / "cli.yaml"
+        path.write_text(yaml_of({"master": {"urls": [self.url], "creds_file": str(self.auth / "admin.creds"),
+                                            "tls_ca": str(self.auth / "nats-ca.crt")}}))
+        return path
+
+    # --- the bus --------------------------------------------------------------------------
+
+    def make_keys(self):
+        self.run("zester", "nats-auth", "init", "--dir", self.auth, "--nats-conf", self.folder / "nats.conf",
+                 "--jetstream-store", self.folder / "js", "--host", "127.0.0.1", "--port", self.port)
+        conf = self.folder / "nats.conf"
+        conf.write_text(re.sub(r"^http: .*\n", "", conf.read_text(), flags=re.M))
+
+    def start_server(self):
+        """Make all keys when they are not there, start the server, and wait until it listens."""
+        if not self.auth.exists():
+            self.make_keys()
+        self.server = self.add("nats", [SERVER, "-c", self.folder / "nats.conf"])
+        self.wait(lambda: self.listens(self.port), "nats-server listens")
+        return self.server
+
+    @staticmethod
+    def listens(port):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=SECONDS):
+            return True
+        return False
+
+    # --- daemons --------------------------------------------------------------------------
+
+    def master_conf(self, name, **keys):
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}"}
+        conf.update(keys)
+        return conf
+
+    def start_master(self, name="master", **keys):
+        """Keys are those of master.yaml; nested ones are maps."""
+        conf = self.master_conf(name, **keys)
+        path = self.folder / f"{name}.yaml"
+        path.write_text(yaml_of(conf))
+        master = self.add(name, [f"{BUILD}/zester-master", "--config", path], health=int(conf["health_addr"].rsplit(":", 1)[1]))
+        master.conf, master.conf_path = conf, path
+        return master
+
+    def start_ready_master(self, name="master", **keys):
+        master = self.start_master(name, **keys)
+        self.wait_ready(master)
+        return master
+
+    # --- waiting --------------------------------------------------------------------------
+
+    def logs(self):
+        return "\n".join(f"--- {daemon.name} (status {daemon.process.poll()})\n{daemon.log()[-LOG_TAIL:]}" for daemon in self.daemons)
+
+    def wait(self, condition, what, seconds=SECONDS):
+        """Until `condition` is true; returns what it returned."""
+        deadline = time.monotonic() + seconds
+        while True:
+            result = condition()
+            if result:
+                return result
+            assert time.monotonic() < deadline, f"not in time: {what}\n{self.logs()}"
+            time.sleep(0.02)
+
+    def wait_ready(self, daemon):
+        def is_ready():
+            assert daemon.is_running(), self.logs()
+            return daemon.get("/readyz")[0] == 200
+        self.wait(is_ready, f"{daemon.name} is ready")

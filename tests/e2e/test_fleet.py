@@ -1,0 +1,85 @@
+"""A fleet of real processes on loopback: nats-server, masters, peels."""
+import json
+import signal
+import subprocess
+
+import pytest
+
+from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, yaml_of
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        yield fleet
+
+
+def test_a_master_prepares_the_bus_and_is_ready(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    status, text = master.get("/healthz")
+    assert status == 200
+    assert json.loads(text) == {"status": "ok", "component": "master", "version": json.loads(text)["version"]}
+    assert master.checks()["nats"] == "ok"
+    assert master.metric("zester_nats_connected") == 1
+    assert master.stop(seconds=STOP_SECONDS) == 0
+    line = master.lines()[0]
+    assert line["level"] == "info" and line["component"] == "master" and line["master_id"].startswith("master-")
+
+
+def test_without_a_bus_a_master_is_alive_but_not_ready_and_waits_for_it(fleet):
+    fleet.make_keys()
+    master = fleet.start_master()
+    fleet.wait(lambda: master.get("/healthz")[0] == 200, "alive")
+    assert master.get("/readyz")[0] == 503
+    assert master.checks()["nats"] == "down"
+    fleet.start_server()
+    fleet.wait_ready(master)
+    assert master.stop(seconds=STOP_SECONDS) == 0
+
+
+def test_a_master_outlives_a_restart_of_the_server(fleet):
+    server = fleet.start_server()
+    master = fleet.start_ready_master()
+    server.kill()
+    fleet.wait(lambda: master.get("/readyz")[0] == 503, "not ready without a server")
+    server.start()
+    fleet.wait_ready(master)
+    assert master.metric("zester_nats_reconnects_total") == 1
+    assert master.metric("zester_nats_disconnects_total") == 1
+
+
+def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master(log_level="info")
+    master.conf_path.write_text("log_level: noisy\n")
+    master.send(signal.SIGHUP)
+    fleet.wait(lambda: master.has_logged("configuration has errors, keeping the old one"), "the bad file is reported")
+    assert "noisy" in master.log()
+    master.conf_path.write_text(yaml_of({**master.conf, "log_format": "text", "auth_dir": "/nowhere", "nonsense": 1}))
+    master.send(signal.SIGHUP)
+    fleet.wait(lambda: master.has_logged("info configuration read again"), "the good file is used")
+    assert "takes effect after a restart key=auth_dir" in master.log()
+    assert "nonsense" in master.log()
+    fleet.wait_ready(master)
+
+
+@pytest.mark.parametrize("words, text", [
+    (["extra"], "extra"),
+    (["--no-such-flag"], "no-such-flag"),
+    (["--config", "/nowhere/master.yaml"], "/nowhere/master.yaml"),
+    (["--nats-url", "nats://127.0.0.1:4222", "--health-addr", "127.0.0.1:0"], "tls://"),
+    (["--health-addr", "somewhere"], "somewhere"),
+])
+def test_a_master_that_cannot_start_says_why(fleet, words, text):
+    fleet.make_keys()
+    result = subprocess.run([f"{BUILD}/zester-master", "--auth-dir", fleet.auth, *words], capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == (2 if words[0] in ("extra", "--no-such-flag") else 1), result.stderr
+    assert text in result.stderr and result.stdout == ""
+
+
+def test_version_and_help_need_neither_file_nor_server(fleet):
+    assert fleet.run("zester-master", "--version").stdout.startswith("zester-master ")
+    assert "--nats-url" in fleet.run("zester-master", "--help").stdout

@@ -45,6 +45,10 @@ TAB = r"/crontabs/root$"
 REMOTE = ("git init -q -b main WORK/remote; cd WORK/remote; git config user.email x@example.org; git config user.name x; "
           "echo 1 > file; git add file; git commit -q -m one; ")
 
+# A copy of the database of debconf, which keeps the one before beside each file.
+DEBCONF = "mkdir /mnt/debconf; cp -a /var/cache/debconf/. /mnt/debconf; mount --bind /mnt/debconf /var/cache/debconf; "
+DEBCONF_COPIES = r"^/mnt/debconf/.*-old$"
+
 SYSTEM = {
     "alternatives.auto": Case(f"[{{name: editor}}, {ALTERNATIVES}]", BOTH_EDITORS +
                               "update-alternatives --quiet --altdir WORK/links --admindir WORK/known --set editor WORK/vi",
@@ -67,6 +71,13 @@ SYSTEM = {
                       CRONTAB, ("crontab",), TAB),
     "cron.present": Case("[{name: job}, {command: run it}, {user: root}, {minute: 30}]", "echo '0 0 * * * mine' | crontab -u root -",
                          CRONTAB, ("crontab",), TAB),
+    "debconf.set": Case("[{name: zt-pkg}, {data: {zt/flag: {type: boolean, value: false}, zt/pass: {type: password, value: hidden}}}]",
+                        DEBCONF + "echo 'other zt/flag boolean true' | debconf-set-selections",
+                        "printf 'GET zt/flag\\nMETAGET zt/flag owners\\nGET zt/pass\\n' | debconf-communicate zt || true",
+                        ("debconf-communicate",), DEBCONF_COPIES),
+    "debconf.set_file": Case("[{name: zt-pkg}, {source: WORK/selections}]",
+                             DEBCONF + "printf 'zt-pkg zt/a string one two\\nzt-pkg zt/a seen false\\n' > WORK/selections",
+                             "printf 'GET zt/a\\nFGET zt/a seen\\n' | debconf-communicate zt || true", ("debconf-communicate",), DEBCONF_COPIES),
     "git.cloned": Case("[{name: WORK/copy}, {url: WORK/remote}, {branch: main}]", REMOTE, needs=("git",)),
     "git.latest": Case("[{name: WORK/remote}, {target: WORK/copy}, {branch: main}]", REMOTE +
                        "git clone -q WORK/remote WORK/copy; echo 2 > file; git commit -q -a -m two",

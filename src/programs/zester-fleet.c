@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/fleet_link.h"
 #include "cli/zester.h"
 
 /* The fleet will take a target here; until then every word that is not a command is a mistake. */
@@ -17,11 +18,13 @@ static int refuse_word(struct cli *cli, const char *word)
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
-        command_nats_auth, command_ca, command_render, command_doc, command_completion, { 0 },
+        command_enroll, command_nats_auth,  command_ca, command_render,
+        command_doc,    command_completion, { 0 },
     };
     const struct program program = {
         ZESTER_PROGRAM,
         .commands = commands,
+        .globals = fleet_globals,
         .unknown = refuse_word,
     };
 

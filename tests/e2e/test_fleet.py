@@ -83,3 +83,32 @@ def test_a_master_that_cannot_start_says_why(fleet, words, text):
 def test_version_and_help_need_neither_file_nor_server(fleet):
     assert fleet.run("zester-master", "--version").stdout.startswith("zester-master ")
     assert "--nats-url" in fleet.run("zester-master", "--help").stdout
+
+
+# --- the command line ---------------------------------------------------------------------
+
+
+def test_a_command_finds_the_fleet_by_flags_by_environment_and_by_either_kind_of_file(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    flags = ["--master", fleet.url, "--creds", fleet.auth / "admin.creds", "--nats-ca", fleet.auth / "nats-ca.crt"]
+    home = {"HOME": str(fleet.folder / "home"), "NATS_URL": ""}
+    listed = ["enroll", "list", "--format", "json"]
+    assert json.loads(fleet.run("zester", *listed, *flags, environment=home).stdout) == []
+    assert json.loads(fleet.run("zester", *listed, *flags[2:], environment={**home, "NATS_URL": fleet.url}).stdout) == []
+    assert fleet.zester_json("enroll", "list") == []
+    assert json.loads(fleet.run("zester", *listed, "--config", master.conf_path).stdout) == []
+    assert json.loads(fleet.run("zester", "--config", master.conf_path, *listed).stdout) == []
+    (fleet.folder / "home/.zester").mkdir(parents=True)
+    (fleet.folder / "home/.zester/config.yaml").write_text(fleet.write_cli_conf().read_text())
+    assert json.loads(fleet.run("zester", *listed, environment=home).stdout) == []
+
+
+def test_a_command_that_cannot_connect_says_why(fleet):
+    fleet.make_keys()
+    assert "Connection refused" in fleet.zester("enroll", "list", status=1).stderr
+    assert "does not exist" in fleet.run("zester", "enroll", "list", "--config", "/nowhere.yaml", status=1).stderr
+    assert "tls://" in fleet.zester("enroll", "list", "--master", "nats://127.0.0.1:1", status=1).stderr
+    (fleet.folder / "bad.yaml").write_text("master: {urls: [tls://localhost:1], creds: x}\n")
+    assert "no key 'creds'" in fleet.run("zester", "enroll", "list", "--config", fleet.folder / "bad.yaml", status=1).stderr
+    assert "not a state" in fleet.zester("enroll", "list", "-s", "gone", status=1).stderr

@@ -1,0 +1,22 @@
+/*
+ * columns - a table of text for people: each column as wide as its widest cell.
+ *
+ *     columns_print(&out, cells, 3, rows);       cells[row * 3 + column]; the first row is the head
+ *
+ * Cells may come from machines: control characters and broken UTF-8 are shown as '?'. Pure.
+ */
+#ifndef CLI_COLUMNS_H
+#define CLI_COLUMNS_H
+
+#include <stddef.h>
+
+struct buf;
+
+#define COLUMNS_MAX 16
+
+/* Append the lines. NULL is an empty cell. */
+void columns_print(struct buf *out, const char *const *cells, size_t columns, size_t rows);
+/* One text with the same replacements. */
+void columns_print_text(struct buf *out, const char *text);
+
+#endif

@@ -1,0 +1,555 @@
+/* zester enroll: which machines ask to be peels, and what is decided about them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "bus/store.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/fleet_link.h"
+#include "data/time_text.h"
+#include "enroll/admission.h"
+#include "enroll/registry.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "wire/subject.h"
+
+/* Of an answer; fleet.md gives masters five seconds. */
+#define ANSWER_NS (INT64_C(5) * 1000000000)
+#define REPLY_MAX ((size_t)1 << 20)
+#define STATE_ALL "all"
+
+struct enroll_args {
+    struct fleet_options fleet;
+    const char *state, *peel, *reason;
+    bool all_pending, force, direct;
+};
+
+#define ARGS struct enroll_args
+
+/* clang-format off */
+static const struct param list_options[] = {
+    PARAM("state", STR, ARGS, state, "only those in this state; 'all' for every one", .aliases = "s", .kind_text = "STATE", .default_text = "pending"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param show_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+#define DIRECT PARAM("direct-kv", BOOL, ARGS, direct, "write the decision to the bucket instead of asking a master")
+
+static const struct param approve_options[] = {
+    PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
+    PARAM("all-pending", BOOL, ARGS, all_pending, "every pending enrollment"),
+    PARAM("force", BOOL, ARGS, force, "even though the trust of the machine is not as it should be"),
+    DIRECT,
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param refuse_options[] = {
+    PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
+    PARAM("reason", STR, ARGS, reason, "why; kept on the record", .kind_text = "TEXT"),
+    DIRECT,
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/* All records of the bucket, and the ids that the index names. */
+struct listing {
+    struct arena *arena;
+    VEC(struct enrollment) records;
+    struct map current; /* id of an enrollment -> non-NULL */
+    bool is_done;
+    struct err err;
+    bool has_failed;
+};
+
+static void add_record(struct listing *listing, struct str value)
+{
+    struct enrollment record;
+    struct err err;
+
+    if (record_decode(listing->arena, &enrollment_type, 1, arena_str(listing->arena, value),
+                      &record, &err) == 0)
+        VEC_PUSH_IN(listing->arena, &listing->records, record);
+}
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct listing *listing = self;
+
+    if (str_starts(entry->key, STR(ADMISSION_ID)))
+        add_record(listing, entry->value);
+    else if (str_starts(entry->key, STR(ADMISSION_INDEX)))
+        (void)map_set(&listing->current, arena_str(listing->arena, entry->value), listing);
+}
+
+static void on_caught_up(void *self)
+{
+    ((struct listing *)self)->is_done = true;
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    struct listing *listing = self;
+
+    listing->has_failed = true;
+    listing->is_done = true;
+    (void)nats_error_to_err(error, &listing->err);
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const struct enrollment *left = a, *right = b;
+
+    return strcmp(left->id, right->id); /* by time: an id begins with it */
+}
+
+static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
+    struct nats_kv_watch *watch;
+    int result;
+
+    *ret = (struct listing){ .arena = fleet->arena, .current = MAP_INIT_IN(fleet->arena) };
+    watch = nats_kv_watch_new(&kv,
+                              &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                               .entry = on_entry,
+                                                               .caught_up = on_caught_up,
+                                                               .failed = on_failed,
+                                                               .self = ret },
+                              err);
+    if (!watch)
+        return -1;
+    result = fleet_wait(fleet, &ret->is_done, timeout, err);
+    nats_kv_watch_free(watch);
+    if (result == 0 && ret->has_failed) {
+        *err = ret->err;
+        result = -1;
+    }
+    if (ret->records.n > 0)
+        qsort(ret->records.p, ret->records.n, sizeof(ret->records.p[0]), compare_records);
+    return result < 0 ? err_wrap(err, "enrollments") : 0;
+}
+
+/* One that another has replaced is history, and one that no index names was never admitted. */
+static bool is_listed(const struct listing *listing, const struct enrollment *record,
+                      const char *state)
+{
+    if (strcmp(state, STATE_ALL) == 0)
+        return true;
+    return strcmp(enrollment_state_name(record->state), state) == 0 &&
+           (enrollment_state_is_final(record->state) ||
+            map_has(&listing->current, str_from(record->id)));
+}
+
+/* --- printing ----------------------------------------------------------------------- */
+
+static const char *time_of(struct arena *arena, struct value_time time)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (time.seconds == 0)
+        return "";
+    time_print(&text, time);
+    return buf_copy(&text, arena).p;
+}
+
+static const char *const list_keys[] = { "id",    "peel_id", "hostname", "source",
+                                         "state", "trust",   "created" };
+static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURCE",
+                                          "STATE", "TRUST",   "CREATED" };
+#define LIST_COLUMNS ARRAY_LEN(list_keys)
+
+static void fill_row(struct arena *arena, const struct enrollment *record,
+                     const char *cells[static LIST_COLUMNS])
+{
+    cells[0] = record->id;
+    cells[1] = record->peel_id;
+    cells[2] = record->hostname ? record->hostname : "";
+    cells[3] = record->remote_addr ? record->remote_addr : "";
+    cells[4] = enrollment_state_name(record->state);
+    cells[5] = admission_trust(record);
+    cells[6] = time_of(arena, record->created_at);
+}
+
+static struct value row_value(struct arena *arena, const char *const *cells)
+{
+    struct value_map *map = value_map_new(arena, LIST_COLUMNS);
+
+    for (size_t i = 0; i < LIST_COLUMNS; i++)
+        value_map_set(arena, map, value_text(list_keys[i]), value_text(cells[i]));
+    return value_map(map);
+}
+
+static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
+                      const char *state)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char **cells =
+        ARENA_ARRAY(cli->arena, const char *, (listing->records.n + 1) * LIST_COLUMNS);
+    struct value_list *list = value_list_new(cli->arena, 0);
+    struct value result = value_list(list);
+    size_t rows = 1;
+
+    memcpy(cells, list_heads, sizeof(list_heads));
+    VEC_EACH (&listing->records, record) {
+        if (!is_listed(listing, record, state))
+            continue;
+        fill_row(cli->arena, record, &cells[rows * LIST_COLUMNS]);
+        value_list_push(cli->arena, list, row_value(cli->arena, &cells[rows * LIST_COLUMNS]));
+        rows++;
+    }
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &result);
+    columns_print(&out, cells, LIST_COLUMNS, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct enroll_args *want = args;
+    enum enrollment_state state;
+    struct listing listing;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (strcmp(want->state, STATE_ALL) != 0 &&
+        !enrollment_state_find(str_from(want->state), &state))
+        return cli_usage(cli, "'%s' is not a state of enrollments", want->state);
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = read_all(fleet, want->fleet.timeout, &listing, &err);
+    fleet_close(fleet);
+    return result < 0 ? cli_err(cli, &err)
+                      : print_list(cli, want->fleet.format, &listing, want->state);
+}
+
+/* --- show --------------------------------------------------------------------------- */
+
+static const struct enrollment *find_record(const struct listing *listing, const char *id)
+{
+    VEC_EACH (&listing->records, record)
+        if (strcmp(record->id, id) == 0 ||
+            (strcmp(record->peel_id, id) == 0 && map_has(&listing->current, str_from(record->id))))
+            return record;
+    return NULL;
+}
+
+static void show_line(struct buf *out, const char *name, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    buf_printf(out, "%-12s ", name);
+    columns_print_text(out, text);
+    buf_add_char(out, '\n');
+}
+
+static void show_text(struct arena *arena, const struct enrollment *record)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    show_line(&out, "id", record->id);
+    show_line(&out, "peel", record->peel_id);
+    show_line(&out, "hostname", record->hostname);
+    show_line(&out, "source", record->remote_addr);
+    show_line(&out, "state", enrollment_state_name(record->state));
+    show_line(&out, "trust", admission_trust(record));
+    show_line(&out, "trusted CA", record->trusted_ca_spki);
+    show_line(&out, "public key", record->public_key);
+    show_line(&out, "created", time_of(arena, record->created_at));
+    show_line(&out, "decided by", record->decided_by);
+    show_line(&out, "decided", time_of(arena, record->decided_at));
+    show_line(&out, "reason", record->reject_reason);
+    show_line(&out, "issued", time_of(arena, record->issued_at));
+    show_line(&out, "expires", time_of(arena, record->expires_at));
+    for (size_t i = 0; record->metadata.kind == VALUE_MAP && i < record->metadata.map->count; i++)
+        show_line(&out, record->metadata.map->pairs[i].key.s.p,
+                  record->metadata.map->pairs[i].value.s.p);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+/* The record as it is stored, and the judgement about its trust. */
+static int show_value(struct cli *cli, enum fleet_format format, const struct enrollment *record)
+{
+    struct value result = record_value(cli->arena, &enrollment_type, record);
+
+    value_map_set(cli->arena, result.map, value_text("trust"), value_text(admission_trust(record)));
+    return fleet_print(cli, format, &result);
+}
+
+static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct enroll_args *want = args;
+    const struct enrollment *record;
+    struct listing listing;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = read_all(fleet, want->fleet.timeout, &listing, &err);
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    record = find_record(&listing, operands.p[0]);
+    if (!record)
+        return cli_error(cli, "'%s': no such enrollment", operands.p[0]);
+    if (want->fleet.format != FLEET_TEXT)
+        return show_value(cli, want->fleet.format, record);
+    show_text(cli->arena, record);
+    return CLI_OK;
+}
+
+/* --- deciding ----------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct {
+    enum subject_kind subject;
+    const char *done;
+} decisions[] = {
+    [ADMISSION_APPROVE] = { SUBJECT_ENROLL_APPROVE, "approved" },
+    [ADMISSION_REJECT]  = { SUBJECT_ENROLL_REJECT, "rejected" },
+    [ADMISSION_REVOKE]  = { SUBJECT_ENROLL_REVOKE, "revoked" },
+};
+/* clang-format on */
+
+struct decision {
+    struct cli *cli;
+    struct fleet *fleet;
+    const struct enroll_args *want;
+    enum admission_decision what;
+    struct registry registry; /* for --direct-kv */
+    bool is_done, has_failed;
+    size_t decided, failed;
+};
+
+static void tell_done(struct decision *decision, const char *id, const char *peel)
+{
+    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    columns_print_text(&line, id);
+    buf_add_text(&line, " (");
+    columns_print_text(&line, peel ? peel : "");
+    buf_printf(&line, ") %s\n", decisions[decision->what].done);
+    (void)fwrite(buf_text(&line), 1, line.n, stdout);
+    decision->decided++;
+}
+
+static void tell_failed(struct decision *decision, const char *text)
+{
+    (void)cli_error(decision->cli, "%s", text);
+    decision->failed++;
+}
+
+/* Without a master: the bucket alone changes. */
+static void on_decided(void *self, const struct enrollment *record, const char *error)
+{
+    struct decision *decision = self;
+
+    decision->is_done = true;
+    if (error)
+        tell_failed(decision, error);
+    else
+        tell_done(decision, record->id, record->peel_id);
+}
+
+static void decide_directly(struct decision *decision, const struct enrollment_request *request)
+{
+    struct err err;
+
+    decision->is_done = false;
+    registry_decide(&decision->registry, decision->what, request, on_decided, decision);
+    if (fleet_wait(decision->fleet, &decision->is_done, decision->want->fleet.timeout, &err) < 0)
+        tell_failed(decision, err.text);
+    else if (decision->what == ADMISSION_REVOKE)
+        (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
+}
+
+static int send_request(struct decision *decision, const struct enrollment_request *request,
+                        struct enrollment_reply *ret_reply, struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(REPLY_MAX);
+    struct str reply;
+
+    if (subject_print(&subject, decisions[decision->what].subject, &(struct subject_names){ 0 },
+                      err) < 0 ||
+        record_encode(&bytes, &enrollment_request_type, request, err) < 0)
+        return -1;
+    if (fleet_request(
+            decision->fleet,
+            &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
+            decision->want->fleet.has_timeout ? decision->want->fleet.timeout : ANSWER_NS, &reply,
+            err) < 0)
+        return err_wrap(err, "no master answers (--direct-kv does without one)");
+    return record_decode(decision->cli->arena, &enrollment_reply_type, 1, reply, ret_reply, err);
+}
+
+static void decide(struct decision *decision, const char *id)
+{
+    const struct enrollment_request request = {
+        .id = id,
+        .operator_name = fleet_user(decision->cli->arena),
+        .reason = decision->want->reason ? decision->want->reason : "",
+        .force = decision->want->force,
+    };
+    struct enrollment_reply reply = { 0 };
+    struct err err;
+
+    if (decision->want->direct) {
+        decide_directly(decision, &request);
+        return;
+    }
+    if (send_request(decision, &request, &reply, &err) < 0) {
+        tell_failed(decision, err.text);
+        return;
+    }
+    if (reply.err && reply.err[0]) {
+        tell_failed(decision, reply.err);
+        return;
+    }
+    tell_done(decision, value_get_text(&reply.record, "id"),
+              value_get_text(&reply.record, "peel_id"));
+    if (reply.warning && reply.warning[0])
+        (void)fprintf(stderr, "WARNING: %s\n", reply.warning);
+}
+
+static int decide_pending(struct decision *decision, struct err *err)
+{
+    const char *pending = enrollment_state_name(ENROLLMENT_PENDING);
+    struct listing listing;
+    size_t count = 0;
+
+    if (read_all(decision->fleet, decision->want->fleet.timeout, &listing, err) < 0)
+        return -1;
+    VEC_EACH (&listing.records, record)
+        if (is_listed(&listing, record, pending)) {
+            decide(decision, record->id);
+            count++;
+        }
+    return count > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "nothing is pending");
+}
+
+static int run_decision(struct cli *cli, const struct enroll_args *want, struct param_strs operands,
+                        enum admission_decision what)
+{
+    struct decision decision = { .cli = cli, .want = want, .what = what };
+    struct err err;
+    int result = 0;
+
+    if ((operands.n > 0) + (want->peel != NULL) + want->all_pending != 1)
+        return cli_usage(cli, "name one enrollment, or --peel%s",
+                         what == ADMISSION_APPROVE ? ", or --all-pending" : "");
+    if (fleet_open(cli->arena, &want->fleet, &decision.fleet, &err) < 0)
+        return cli_err(cli, &err);
+    decision.registry = (struct registry){ .js = decision.fleet->js };
+    if (want->all_pending)
+        result = decide_pending(&decision, &err);
+    else
+        decide(&decision, want->peel ? want->peel : operands.p[0]);
+    fleet_close(decision.fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    return decision.failed > 0 ? CLI_ERROR : CLI_OK;
+}
+
+static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_APPROVE);
+}
+
+static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_REJECT);
+}
+
+static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_REVOKE);
+}
+
+/* --- the group ---------------------------------------------------------------------- */
+
+static const struct command enroll_commands[] = {
+    {
+        .name = "list",
+        .operands = "",
+        .summary = "machines that asked to be peels",
+        .details =
+            "TRUST: 'ok' the machine trusts our certificate authority; 'unverified' there\n"
+            "is none to compare with; 'MISMATCH!' it trusts another one: somebody may stand\n"
+            "between; '-' it did not say.\n",
+        .examples = "  zester enroll list\n  zester enroll list -s all --format json\n",
+        .options = list_options,
+        .args_size = sizeof(struct enroll_args),
+        .run = run_list,
+    },
+    {
+        .name = "show",
+        .operands = "ID|PEEL",
+        .summary = "everything about one enrollment",
+        .examples = "  zester enroll show web-01\n",
+        .options = show_options,
+        .args_size = sizeof(struct enroll_args),
+        .least = 1,
+        .most = 1,
+        .run = run_show,
+    },
+    {
+        .name = "approve",
+        .operands = "[ID]",
+        .summary = "let machines become peels",
+        .examples = "  zester enroll approve --peel web-01\n"
+                    "  zester enroll approve --all-pending\n",
+        .options = approve_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_approve,
+    },
+    {
+        .name = "reject",
+        .operands = "[ID]",
+        .summary = "refuse a machine",
+        .examples = "  zester enroll reject --peel web-01 --reason 'not ours'\n",
+        .options = refuse_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_reject,
+    },
+    {
+        .name = "revoke",
+        .operands = "[ID]",
+        .summary = "take a peel's credentials back",
+        .details = "Its connection ends, and what it keeps on the bus is removed.\n",
+        .examples = "  zester enroll revoke --peel web-01 --reason 'stolen'\n",
+        .options = refuse_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_revoke,
+    },
+    { 0 },
+};
+
+const struct command command_enroll = {
+    .name = "enroll",
+    .operands = "",
+    .summary = "machines that ask to be peels: list, approve, reject, revoke",
+    .examples = "  zester enroll list\n",
+    .commands = enroll_commands,
+};

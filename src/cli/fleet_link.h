@@ -1,0 +1,93 @@
+/*
+ * fleet_link - how a command reaches the fleet: its options, its configuration, a connection with
+ * the rights of an operator, and a loop that runs until there is an answer.
+ *
+ *     static const struct param options[] = { FLEET_OPTIONS(ARGS, fleet), { 0 } };
+ *     if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
+ *         return cli_err(cli, &err);
+ *     fleet_request(fleet, &(struct nats_pub){ ... }, timeout, &reply, &err);
+ *     fleet_close(fleet);
+ *
+ * Configuration: the file of --config, else /etc/zester/master.yaml, else ~/.zester/config.yaml;
+ * none is fine. Its block `master` has urls, creds_file and tls_ca. Without that block it is the
+ * configuration of a master on this machine, whose servers and folder of credentials are used. The
+ * address is that of --master, else of NATS_URL, else of the file, else FLEET_URL_DEFAULT.
+ *
+ * Memory: fleet_close; what is returned is in the arena of fleet_open. Threads: one.
+ */
+#ifndef CLI_FLEET_LINK_H
+#define CLI_FLEET_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "data/params.h"
+#include "nats/js.h"
+
+struct arena;
+struct cli;
+struct err;
+struct loop;
+struct nats_error;
+struct nats_hub;
+struct nats_pub;
+
+#define FLEET_URL_DEFAULT  "tls://localhost:4222"
+#define FLEET_URL_VARIABLE "NATS_URL"
+#define FLEET_CONFIG       "/etc/zester/master.yaml"
+#define FLEET_CONFIG_HOME  ".zester/config.yaml" /* below the home folder */
+/* How long a command tries to connect. */
+#define FLEET_CONNECT_NS (INT64_C(10) * 1000000000)
+
+enum fleet_format { FLEET_TEXT, FLEET_JSON, FLEET_YAML };
+
+struct fleet_options {
+    const char *config;
+    struct param_strs masters;
+    const char *creds, *nats_ca;
+    int64_t timeout;  /* nanoseconds */
+    bool has_timeout; /* it was given */
+    enum fleet_format format;
+};
+
+/* clang-format off */
+#define FLEET_OPTIONS(type, field)                                                                                                   \
+    PARAM("config", STR, type, field.config, "the configuration (" FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
+    PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be given again", .kind_text = "URL"),           \
+    PARAM("creds", STR, type, field.creds, "the operator's credentials", .kind_text = "FILE"),                                       \
+    PARAM("nats-ca", STR, type, field.nats_ca, "whom to trust for the bus", .kind_text = "FILE"),                                    \
+    PARAM("timeout", DURATION, type, field.timeout, "how long to wait for answers", PARAM_GIVEN(type, field.has_timeout), .default_text = "60s", PARAM_RANGE(1, INT64_MAX)), \
+    PARAM("format", CHOICE, type, field.format, "how results are printed", .choices = "text|json|yaml", .default_text = "text")
+/* clang-format on */
+
+/* The same as a table, for options before the command. */
+extern const struct param fleet_globals[];
+
+struct fleet {
+    struct arena *arena;
+    struct loop *loop;
+    struct nats_hub *hub;
+    struct nats_js js; /* and the connection */
+};
+
+/* Connects. Fails when no server can be reached, or does not accept the credentials. */
+int fleet_open(struct arena *arena, const struct fleet_options *options, struct fleet **ret_fleet,
+               struct err *err);
+/* NULL is fine. What is under way calls back as canceled. */
+void fleet_close(struct fleet *fleet);
+
+/* Run the loop until `done` is true. Fails with ERR_TIMEOUT. */
+int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err);
+
+/* One request and its answer. ERR_NOT_FOUND: nobody listens there. */
+int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
+                  struct str *ret_reply, struct err *err);
+
+/* The user who asks: of the system, else $USER, else "unknown". */
+const char *fleet_user(struct arena *arena);
+
+/* A result as JSON or YAML on standard output. Returns the exit status. */
+int fleet_print(struct cli *cli, enum fleet_format format, const struct value *result);
+
+#endif

@@ -1,0 +1,198 @@
+#include "master/dispatcher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "jobs/claim.h"
+#include "master/job_run.h"
+#include "master/roster.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "wire/peel_id.h"
+
+struct dispatcher *dispatcher_new(const struct dispatcher_options *options, struct err *err)
+{
+    struct dispatcher *dispatcher = mem_zalloc(sizeof(*dispatcher));
+
+    (void)err;
+    dispatcher->options = *options;
+    dispatcher->publisher = nats_publisher_new(&options->js, &(struct nats_publisher_options){ 0 });
+    return dispatcher;
+}
+
+void dispatcher_free(struct dispatcher *dispatcher)
+{
+    if (!dispatcher)
+        return;
+    for (struct map_entry *entry; (entry = map_next(&dispatcher->runs, NULL));)
+        job_run_drop(entry->value);
+    nats_publisher_free(dispatcher->publisher);
+    map_done(&dispatcher->runs);
+    free(dispatcher);
+}
+
+/* --- is it sound? ------------------------------------------------------------------- */
+
+static bool is_jid(const char *jid)
+{
+    size_t n = strlen(jid);
+
+    return n > 0 && n <= DISPATCHER_JID_MAX &&
+           strspn(jid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == n;
+}
+
+/* family.name, in lower case. */
+static bool is_function(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    size_t family = strspn(name, letters);
+    size_t rest = name[family] == '.' ? strspn(name + family + 1, letters) : 0;
+
+    return family > 0 && rest > 0 && name[family + 1 + rest] == '\0' &&
+           family + rest < DISPATCHER_FUNCTION_MAX;
+}
+
+int dispatcher_check(const struct job *job, struct err *err)
+{
+    if (!is_jid(job->jid))
+        return err_set(err, ERR_INVALID, "'%.64s' is not a valid job id", job->jid);
+    if (!is_function(job->function))
+        return err_set(err, ERR_INVALID, "'%.128s' is not the name of a function (family.name)",
+                       job->function);
+    if (job->targets.n == 0)
+        return err_set(err, ERR_INVALID, "job %s has no targets", job->jid);
+    if (job->targets.n > DISPATCHER_TARGETS_MAX)
+        return err_set(err, ERR_LIMIT, "%zu targets, the limit is %d", job->targets.n,
+                       DISPATCHER_TARGETS_MAX);
+    if (job->timeout < 0 || job->timeout > DISPATCHER_TIMEOUT_MAX)
+        return err_set(err, ERR_LIMIT, "the timeout must be between 0 and 24 hours");
+    for (size_t i = 0; i < job->targets.n; i++)
+        if (!peel_id_is_valid(str_from(job->targets.p[i])))
+            return err_set(err, ERR_INVALID, "'%.128s' is not a valid peel id", job->targets.p[i]);
+    return 0;
+}
+
+/* --- jobs --------------------------------------------------------------------------- */
+
+void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispatcher_fn *fn,
+                     void *self)
+{
+    struct job_run *run;
+    struct err err;
+
+    if (dispatcher_check(job, &err) < 0) {
+        fn(self, DISPATCH_INVALID, err.text);
+        return;
+    }
+    run = map_find(&dispatcher->runs, str_from(job->jid));
+    if (run) {
+        if (claim_is_same(job, &run->job))
+            fn(self, run->step > JOB_RUN_MARKING ? DISPATCH_DUPLICATE : DISPATCH_PENDING, job->jid);
+        else
+            fn(self, DISPATCH_CONFLICT, "another job has this id");
+        return;
+    }
+    run = job_run_new(dispatcher, job);
+    run->fn = fn;
+    run->self = self;
+    job_run_claim(run);
+}
+
+/* --- recovery ----------------------------------------------------------------------- */
+
+struct rescue {
+    struct dispatcher *dispatcher;
+    char jid[DISPATCHER_JID_MAX + 1];
+};
+
+static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)error; /* the next scan tries again */
+    (void)revision;
+}
+
+static void purge_active(struct dispatcher *dispatcher, const char *jid)
+{
+    const struct nats_kv kv = { .js = dispatcher->options.js,
+                                .bucket = store_bucket_name(STORE_JOBS) };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err err;
+
+    (void)nats_kv_purge(&kv, arena_printf(&arena, "active.%s", jid), 0, on_purged, NULL, &err);
+}
+
+static void on_orphan(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct rescue *rescue = self;
+    struct dispatcher *dispatcher = rescue->dispatcher;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *me = dispatcher->options.master_id;
+    struct job job;
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        log_debug("job %s: %s", rescue->jid, error->text);
+    } else if (error || (record_decode(&arena, &job_type, 1, entry->value, &job, &err) == 0 &&
+                         job_status_is_final(job.status))) {
+        purge_active(dispatcher, rescue->jid);
+    } else if (!map_has(&dispatcher->runs, str_from(rescue->jid)) &&
+               (strcmp(job.owner, me) == 0 ||
+                !roster_master_lives(dispatcher->options.roster, str_from(job.owner)))) {
+        job_run_take(job_run_new(dispatcher, &job), entry->revision);
+    }
+    free(rescue);
+}
+
+void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
+{
+    const struct nats_kv kv = { .js = dispatcher->options.js,
+                                .bucket = store_bucket_name(STORE_JOBS),
+                                .indirect = true };
+    struct rescue *rescue;
+    struct err err;
+
+    if (!is_jid(jid) || map_has(&dispatcher->runs, str_from(jid)))
+        return;
+    rescue = mem_zalloc(sizeof(*rescue));
+    rescue->dispatcher = dispatcher;
+    (void)snprintf(rescue->jid, sizeof(rescue->jid), "%s", jid);
+    if (nats_kv_get(&kv, jid, on_orphan, rescue, &err) < 0)
+        free(rescue);
+}
+
+void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)
+{
+    struct job_run *run = map_find(&dispatcher->runs, jid);
+
+    if (run)
+        job_run_cancel(run);
+}
+
+bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid)
+{
+    return map_has(&dispatcher->runs, jid);
+}
+
+void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,
+                     struct param_strs *ret_jids)
+{
+    VEC(const char *) jids = VEC_INIT;
+
+    MAP_EACH (&dispatcher->runs, entry) {
+        const struct job_run *run = entry->value;
+
+        if (run->step < JOB_RUN_LINGERING)
+            VEC_PUSH_IN(arena, &jids, run->job.jid);
+    }
+    *ret_jids = (struct param_strs){ jids.n, jids.p };
+}
+
+const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispatcher)
+{
+    return &dispatcher->counts;
+}

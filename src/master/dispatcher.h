@@ -1,0 +1,90 @@
+/*
+ * dispatcher - the jobs that this master drives, each from its claim to its end.
+ *
+ *     dispatcher_new -> { dispatcher_send, dispatcher_recover }... -> dispatcher_free
+ *
+ * A job is claimed by creating its record, set running by CAS, and only then sent to its targets;
+ * the revision of the running record is the epoch that peels compare. Before the record there is an
+ * entry active.<jid>, so that other masters find a job whose owner ends at any moment. Returns are
+ * stored as they come; at the end the record has the status and the counts, and a return that comes
+ * later corrects them.
+ *
+ * Every call calls back exactly once. A job is freed when its end is on record, when another master
+ * has taken it over, or with the dispatcher: then it stays running, for others to take over.
+ *
+ * Memory: jobs and their texts are copied. To be freed before its connection. Threads: the loop's.
+ */
+#ifndef MASTER_DISPATCHER_H
+#define MASTER_DISPATCHER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "nats/js.h"
+#include "wire/job.h"
+
+struct dispatcher;
+struct err;
+struct roster;
+
+/* Of a job that comes from outside. */
+#define DISPATCHER_JID_MAX      64
+#define DISPATCHER_FUNCTION_MAX 128
+#define DISPATCHER_TARGETS_MAX  100000
+#define DISPATCHER_TIMEOUT_NS   (INT64_C(60) * 1000000000)
+#define DISPATCHER_TIMEOUT_MAX  (INT64_C(86400) * 1000000000)
+
+/* Metadata that the dispatcher reads. */
+#define DISPATCHER_BATCH    "batch"          /* targets that are busy at once */
+#define DISPATCHER_FAILURES "batch_failures" /* that may fail before the rest is not sent */
+#define DISPATCHER_DEPTH    "reactor_depth"
+
+/* What was counted since the start. */
+struct dispatcher_counts {
+    uint64_t ended[JOB_STATUSES];
+    uint64_t reclaims, resends, strangers, late;
+};
+
+struct dispatcher_options {
+    struct nats_js js;
+    const char *master_id; /* borrowed */
+    struct roster *roster; /* must outlive it */
+    /* A job has ended; may be NULL. `seconds` is how long it took. */
+    void (*on_end)(void *self, const struct job *job, double seconds);
+    void *self;
+};
+
+struct dispatcher *dispatcher_new(const struct dispatcher_options *options, struct err *err);
+/* NULL is fine. */
+void dispatcher_free(struct dispatcher *dispatcher);
+
+enum dispatch_outcome {
+    DISPATCH_SENT,
+    DISPATCH_DUPLICATE, /* the same work was sent already */
+    DISPATCH_PENDING,   /* another master has claimed it and has not sent it yet: try again */
+    DISPATCH_CONFLICT,  /* other work under the same id */
+    DISPATCH_INVALID,   /* it makes no sense; the text says why */
+    DISPATCH_FAILED,    /* the bus did not take it; the text says why */
+};
+typedef void dispatcher_fn(void *self, enum dispatch_outcome outcome, const char *text);
+
+/* Claim a job and send it. */
+void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispatcher_fn *fn,
+                     void *self);
+/* Take over a job whose owner is gone, if it is still that owner's. */
+void dispatcher_recover(struct dispatcher *dispatcher, const char *jid);
+/* Stop a job, if it is one of ours. */
+void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
+/* Is it one of ours? */
+bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid);
+
+/* Appends the ids of all jobs under way. */
+void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,
+                     struct param_strs *ret_jids);
+const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispatcher);
+
+/* Is the work itself sound? Fails with ERR_INVALID. */
+int dispatcher_check(const struct job *job, struct err *err);
+
+#endif

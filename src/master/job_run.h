@@ -1,0 +1,111 @@
+/*
+ * job_run - one job that this master drives; the steps of master/dispatcher.h.
+ *
+ *     claim: active.<jid>, then the record      mark: CAS to running      send: one request a
+ * target watch: acks and returns, by jobs/tally.h  end: CAS to the final status
+ */
+#ifndef MASTER_JOB_RUN_H
+#define MASTER_JOB_RUN_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "bus/store.h"
+#include "jobs/tally.h"
+#include "master/dispatcher.h"
+#include "nats/kv.h"
+#include "nats/publisher.h"
+#include "sys/timers.h"
+#include "wire/subject.h"
+
+struct nats_ordered;
+struct nats_sub;
+
+struct dispatcher {
+    struct dispatcher_options options;
+    struct nats_publisher *publisher; /* of events */
+    struct map runs;                  /* struct job_run by jid */
+    struct dispatcher_counts counts;
+};
+
+enum job_run_step {
+    JOB_RUN_CLAIMING,
+    JOB_RUN_TAKING, /* over, from another master */
+    JOB_RUN_MARKING,
+    JOB_RUN_REPLAYING, /* what came before we took over */
+    JOB_RUN_WATCHING,
+    JOB_RUN_ENDING,
+    JOB_RUN_LINGERING, /* ended; late returns are still corrected */
+    JOB_RUN_GONE,      /* freed when nothing is under way any more */
+};
+
+struct job_run {
+    struct dispatcher *home;
+    struct arena arena;
+    struct job job;
+    enum job_run_step step;
+    uint64_t revision; /* of the record */
+    uint64_t epoch;
+    int64_t began;     /* clock_now */
+    dispatcher_fn *fn; /* NULL: nobody waits any more */
+    void *self;
+
+    struct tally *tally;
+    bool is_batched; /* a return may make room for the next target */
+    struct tally_orders orders;
+    struct nats_sub *acks, *returns;
+    struct nats_ordered *replay;
+    struct buf request;
+    struct timer timer;
+    size_t pending; /* calls that will call back */
+    size_t writes;  /* of them, returns that are being stored */
+    unsigned tries;
+    bool corrected; /* a late return changed the counts */
+};
+
+/* --- job_run.c: life, records and the end --------------------------------------------- */
+
+struct job_run *job_run_new(struct dispatcher *home, const struct job *job);
+/* Let go of it at once, as it is. */
+void job_run_drop(struct job_run *run);
+/* Tell who waits for the dispatch, once. */
+void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const char *text);
+/* A call has called back. False: the run is gone. */
+bool job_run_came_back(struct job_run *run);
+void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn);
+void job_run_disarm(struct job_run *run);
+void job_run_copy(struct arena *arena, const struct job *from, struct job *to);
+
+struct nats_kv job_run_bucket(const struct job_run *run, enum store_bucket bucket);
+struct value_time job_run_time(void);
+struct str job_run_encode(struct arena *arena, const struct record_type *type, const void *record);
+const char *job_run_active_key(struct arena *arena, const char *jid);
+struct str job_run_subject(struct arena *arena, enum subject_kind kind, const char *jid,
+                           const char *peel);
+void job_run_publish(struct job_run *run, enum subject_kind subject, enum job_event_kind kind,
+                     struct value data);
+/* Write the final status. */
+void job_run_end(struct job_run *run);
+/* A real return took the place of a made-up one. */
+void job_run_correct(struct job_run *run);
+
+/* --- job_claim.c ------------------------------------------------------------------------ */
+
+void job_run_claim(struct job_run *run);
+/* From an entry of the record that was read. */
+void job_run_take(struct job_run *run, uint64_t revision);
+
+/* --- job_watch.c ------------------------------------------------------------------------ */
+
+int job_run_subscribe(struct job_run *run, struct err *err);
+void job_run_make_tally(struct job_run *run);
+/* Send what is due, and wait for answers. */
+void job_run_watch(struct job_run *run);
+void job_run_cancel(struct job_run *run);
+void job_run_note_ack(void *self, const struct nats_msg *msg);
+/* `stored`: it was read from the bucket of returns. */
+void job_run_note_return(struct job_run *run, struct str subject, struct str payload, bool stored);
+/* A number of the metadata. */
+size_t job_run_number(const struct job *job, const char *key, size_t fallback);
+
+#endif

@@ -1,0 +1,272 @@
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "master/job_run.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "sys/clock.h"
+#include "wire/exec.h"
+#include "wire/subject.h"
+
+#define UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
+#define UNSENT      "not sent: more targets have failed than --batch allows"
+
+/* --- watching ----------------------------------------------------------------------- */
+
+static void advance(struct job_run *run);
+
+static void on_timer(struct timer *timer)
+{
+    advance(container_of(timer, struct job_run, timer));
+}
+
+static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision);
+
+/* A made-up return never replaces one that is there. */
+static void store_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_kv kv = job_run_bucket(run, STORE_JOB_RETURNS);
+    const char *key = arena_printf(&arena, "%s.%.*s", run->job.jid, (int)peel.n, peel.p);
+    struct err err;
+    int result = made_up ? nats_kv_create(&kv, key, bytes, on_return_stored, run, &err)
+                         : nats_kv_put(&kv, key, bytes, on_return_stored, run, &err);
+
+    if (result < 0) {
+        log_error("job %s: the return of '%s' could not be stored: %s", run->job.jid, key,
+                  err.text);
+        return;
+    }
+    run->pending++;
+    run->writes++;
+}
+
+static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct job_run *run = self;
+
+    (void)revision;
+    run->writes--;
+    if (error && error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_CONFLICT)
+        log_warning("job %s: a return could not be stored: %s", run->job.jid, error->text);
+    if (!job_run_came_back(run) || run->writes > 0)
+        return;
+    if (run->step == JOB_RUN_ENDING || (run->step == JOB_RUN_LINGERING && run->corrected))
+        job_run_end(run);
+}
+
+/* The answer of a master for a target that gave none. */
+static void make_up_return(struct job_run *run, const char *peel, const char *why, bool unreachable)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct exec_return made = { .jid = run->job.jid,
+                                      .peel_id = peel,
+                                      .error = why,
+                                      .timestamp = job_run_time(),
+                                      .unreachable = unreachable };
+    struct str bytes = job_run_encode(&arena, &exec_return_type, &made);
+    const struct nats_pub pub = {
+        .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, run->job.jid, peel),
+        .payload = bytes,
+    };
+    struct err err;
+
+    store_return(run, str_from(peel), bytes, true);
+    if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
+        log_debug("job %s: %s", run->job.jid, err.text);
+}
+
+static void send_request(struct job_run *run, const char *peel)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_pub pub = {
+        .subject = job_run_subject(&arena, SUBJECT_COMMAND, run->job.jid, peel),
+        .payload = buf_view(&run->request),
+    };
+    struct err err;
+
+    /* who does not get it stays silent and gets it once more */
+    if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
+        log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
+}
+
+static void begin_end(struct job_run *run)
+{
+    job_run_disarm(run);
+    run->step = JOB_RUN_ENDING;
+    run->job.status = run->orders.status;
+    if (run->writes == 0)
+        job_run_end(run);
+}
+
+static void advance(struct job_run *run)
+{
+    tally_advance(run->tally, clock_now(), &run->orders);
+    VEC_EACH (&run->orders.send, peel)
+        send_request(run, *peel);
+    VEC_EACH (&run->orders.resend, peel)
+        send_request(run, *peel);
+    run->home->counts.resends += run->orders.resend.n;
+    VEC_EACH (&run->orders.lost, peel)
+        make_up_return(run, *peel, UNREACHABLE, true);
+    VEC_EACH (&run->orders.unsent, peel)
+        make_up_return(run, *peel, UNSENT, false);
+    if (run->orders.ended)
+        begin_end(run);
+    else
+        job_run_arm(run, tally_next(run->tally), on_timer);
+}
+
+/* Identity is in the subject; a payload that claims another one is dropped. */
+static bool read_names(const struct job_run *run, const struct nats_msg *msg,
+                       enum subject_kind expected, struct subject_names *ret_names)
+{
+    enum subject_kind kind;
+
+    return subject_parse(msg->subject, &kind, ret_names) && kind == expected &&
+           str_eq(ret_names->jid, str_from(run->job.jid));
+}
+
+void job_run_note_ack(void *self, const struct nats_msg *msg)
+{
+    struct job_run *run = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct subject_names names;
+    struct exec_ack ack;
+    struct err err;
+
+    if (!read_names(run, msg, SUBJECT_JOB_ACK, &names) ||
+        record_decode(&arena, &exec_ack_type, 1, msg->payload, &ack, &err) < 0 ||
+        !str_eq(names.peel, str_from(ack.peel_id)) ||
+        tally_ack(run->tally, names.peel) == TALLY_STRANGER) {
+        run->home->counts.strangers++;
+        log_debug("job %s: dropped an ack on %.*s", run->job.jid, (int)msg->subject.n,
+                  msg->subject.p);
+    }
+}
+
+static bool is_success(const struct exec_return *ret)
+{
+    return ret->success && ret->error[0] == '\0';
+}
+
+/* What a peel says of itself; answers that masters make up come from our own tally only. */
+void job_run_note_return(struct job_run *run, struct str subject, struct str payload, bool stored)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct subject_names names;
+    struct exec_return ret;
+    struct err err;
+    enum tally_note note = TALLY_STRANGER;
+
+    if (read_names(run, &(struct nats_msg){ .subject = subject }, SUBJECT_JOB_RETURN, &names) &&
+        record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) == 0 &&
+        str_eq(names.peel, str_from(ret.peel_id))) {
+        if (ret.unreachable && !stored)
+            return;
+        note = tally_return(run->tally, names.peel, is_success(&ret), ret.unreachable);
+    }
+    if (note == TALLY_STRANGER) {
+        run->home->counts.strangers++;
+        log_warning("job %s: dropped a return on %.*s: not from a target of it", run->job.jid,
+                    (int)subject.n, subject.p);
+    } else if (note == TALLY_NOTED && !stored) {
+        store_return(run, names.peel, payload, false);
+    }
+    if (note == TALLY_NOTED && run->step == JOB_RUN_LINGERING)
+        job_run_correct(run);
+}
+
+static void on_return(void *self, const struct nats_msg *msg)
+{
+    struct job_run *run = self;
+
+    job_run_note_return(run, msg->subject, msg->payload, false);
+    if (run->step == JOB_RUN_WATCHING && (run->is_batched || tally_next(run->tally) == 0))
+        advance(run);
+}
+
+int job_run_subscribe(struct job_run *run, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_conn *conn = run->home->options.js.conn;
+    const char *jid = run->job.jid;
+
+    run->acks = nats_sub_new(conn,
+                             &(struct nats_sub_options){
+                                 .subject = job_run_subject(&arena, SUBJECT_JOB_ACK, jid, NULL).p,
+                                 .message = job_run_note_ack,
+                                 .self = run },
+                             err);
+    run->returns =
+        nats_sub_new(conn,
+                     &(struct nats_sub_options){
+                         .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, jid, NULL).p,
+                         .message = on_return,
+                         .self = run },
+                     err);
+    return run->acks && run->returns ? 0 : -1;
+}
+
+size_t job_run_number(const struct job *job, const char *key, size_t fallback)
+{
+    const char *text = value_get_text(&job->metadata, key);
+    char *end;
+    unsigned long long number;
+
+    if (!text || !text[0])
+        return fallback;
+    number = strtoull(text, &end, 10);
+    return *end ? fallback : (size_t)number;
+}
+
+void job_run_make_tally(struct job_run *run)
+{
+    const struct job *job = &run->job;
+    int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
+    const struct tally_options options = {
+        .deadline = clock_after(clock_now(), left > 0 ? left : 0),
+        .batch = job_run_number(job, DISPATCHER_BATCH, 0),
+        .failures_max = job_run_number(job, DISPATCHER_FAILURES, SIZE_MAX),
+    };
+
+    run->is_batched = options.batch > 0;
+    run->tally = tally_new(&job->targets, &options);
+}
+
+static void make_request(struct job_run *run)
+{
+    const struct job *job = &run->job;
+    const struct exec_request request = {
+        .v = EXEC_PROTOCOL,
+        .jid = job->jid,
+        .module = job->function,
+        .id = job->state_id,
+        .args = job->args,
+        .epoch = run->epoch,
+        .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
+    };
+    struct err err;
+
+    if (record_encode(&run->request, &exec_request_type, &request, &err) < 0)
+        log_error("job %s: %s", job->jid, err.text);
+}
+
+void job_run_watch(struct job_run *run)
+{
+    run->step = JOB_RUN_WATCHING;
+    make_request(run);
+    advance(run);
+    job_run_answer(run, DISPATCH_SENT, run->job.jid);
+}
+
+void job_run_cancel(struct job_run *run)
+{
+    if (run->step != JOB_RUN_WATCHING)
+        return;
+    tally_cancel(run->tally);
+    advance(run);
+}

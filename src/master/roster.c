@@ -1,0 +1,304 @@
+#include "master/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "bus/store.h"
+#include "data/msgpack.h"
+#include "data/value.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "sys/clock.h"
+#include "target/target.h"
+#include "wire/peel_id.h"
+
+/* What is known of a peel, or of a master. */
+struct known {
+    struct arena arena; /* of the facts */
+    struct value facts; /* null: none yet */
+    int64_t seen;       /* clock_now of the last sign of life; 0: none */
+    char id[];
+};
+
+/* One bucket that is watched. */
+struct source {
+    struct roster *roster;
+    struct nats_kv_watch *watch;
+    bool caught_up;
+};
+
+struct roster {
+    struct roster_options options;
+    struct map peels, masters; /* struct known */
+    size_t with_facts;
+    struct source facts, peel_beats, master_beats;
+};
+
+/* --- entries ------------------------------------------------------------------------ */
+
+static struct known *get_known(struct map *map, struct str id)
+{
+    struct known *known = map_find(map, id);
+
+    if (known)
+        return known;
+    known = mem_zalloc(sizeof(*known) + id.n + 1);
+    memcpy(known->id, id.p, id.n);
+    (void)map_set(map, str_from(known->id), known);
+    return known;
+}
+
+static void free_known(struct known *known)
+{
+    arena_done(&known->arena);
+    free(known);
+}
+
+static void free_all(struct map *map)
+{
+    MAP_EACH (map, entry)
+        free_known(entry->value);
+    map_done(map);
+}
+
+static void set_facts(struct roster *roster, struct known *known, const struct value *facts)
+{
+    bool had = known->facts.kind == VALUE_MAP, has = facts && facts->kind == VALUE_MAP;
+
+    roster->with_facts = roster->with_facts + has - had;
+    known->facts = has ? *facts : value_null();
+    if (roster->options.on_facts)
+        roster->options.on_facts(roster->options.self, str_from(known->id),
+                                 has ? &known->facts : NULL);
+}
+
+static void read_facts(struct roster *roster, struct str peel, struct str bytes)
+{
+    struct arena arena = ARENA_INIT;
+    struct known *known;
+    struct value facts;
+    struct err err;
+
+    if (bytes.n > ROSTER_FACTS_MAX || msgpack_decode_front(&arena, bytes, &facts, &err) < 0 ||
+        facts.kind != VALUE_MAP) {
+        log_warning("facts of '%.*s' cannot be read: ignored", (int)peel.n, peel.p);
+        arena_done(&arena);
+        return;
+    }
+    known = get_known(&roster->peels, peel);
+    arena_done(&known->arena);
+    known->arena = arena;
+    set_facts(roster, known, &facts);
+}
+
+static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct source *source = self;
+    struct known *known;
+
+    if (!peel_id_is_valid(entry->key))
+        return;
+    if (entry->change == NATS_KV_PUT) {
+        read_facts(source->roster, entry->key, entry->value);
+        return;
+    }
+    known = map_find(&source->roster->peels, entry->key);
+    if (known)
+        set_facts(source->roster, known, NULL);
+}
+
+/* When it was written, by our own clock: what is read at the beginning may be old. */
+static int64_t find_moment(const struct nats_kv_entry *entry)
+{
+    int64_t age = clock_wall() - entry->time, now = clock_now();
+
+    return age > 0 && age < now ? now - age : now;
+}
+
+static void note_beat(struct map *map, const struct nats_kv_entry *entry)
+{
+    struct known *known = get_known(map, entry->key);
+
+    known->seen = entry->change == NATS_KV_PUT ? find_moment(entry) : 0;
+}
+
+static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
+{
+    struct source *source = self;
+
+    if (peel_id_is_valid(entry->key))
+        note_beat(&source->roster->peels, entry);
+}
+
+/* Masters have a new id at each start: those that are long gone are forgotten. */
+static void on_master_beat(void *self, const struct nats_kv_entry *entry)
+{
+    struct source *source = self;
+    struct map *masters = &source->roster->masters;
+    struct known *gone = NULL;
+
+    note_beat(masters, entry);
+    MAP_EACH (masters, other) {
+        struct known *known = other->value;
+
+        if (clock_now() - known->seen > 4 * ROSTER_MASTER_SILENCE_NS)
+            gone = known;
+    }
+    if (gone) {
+        (void)map_remove(masters, str_from(gone->id));
+        free_known(gone);
+    }
+}
+
+static void on_caught_up(void *self)
+{
+    ((struct source *)self)->caught_up = true;
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_error("watching the fleet: %s", error->text);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static int start_source(struct source *source, const struct nats_js *js, enum store_bucket bucket,
+                        void (*entry)(void *self, const struct nats_kv_entry *entry),
+                        struct err *err)
+{
+    const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(bucket) };
+
+    source->watch = nats_kv_watch_new(
+        &kv,
+        &(struct nats_kv_watch_options){
+            .entry = entry, .caught_up = on_caught_up, .failed = on_failed, .self = source },
+        err);
+    return source->watch ? 0 : -1;
+}
+
+struct roster *roster_new(const struct nats_js *js, const struct roster_options *options,
+                          struct err *err)
+{
+    struct roster *roster = mem_zalloc(sizeof(*roster));
+
+    roster->options = *options;
+    roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
+    if (start_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
+        start_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) == 0 &&
+        start_source(&roster->master_beats, js, STORE_MASTER_HEARTBEAT, on_master_beat, err) == 0)
+        return roster;
+    roster_free(roster);
+    return NULL;
+}
+
+void roster_free(struct roster *roster)
+{
+    if (!roster)
+        return;
+    nats_kv_watch_free(roster->facts.watch);
+    nats_kv_watch_free(roster->peel_beats.watch);
+    nats_kv_watch_free(roster->master_beats.watch);
+    free_all(&roster->peels);
+    free_all(&roster->masters);
+    free(roster);
+}
+
+/* --- questions ---------------------------------------------------------------------- */
+
+bool roster_is_seeded(const struct roster *roster)
+{
+    return roster->facts.caught_up && roster->peel_beats.caught_up &&
+           roster->master_beats.caught_up;
+}
+
+size_t roster_count(const struct roster *roster)
+{
+    return roster->with_facts;
+}
+
+static bool was_seen(const struct known *known, int64_t silence)
+{
+    return known && known->seen && clock_now() - known->seen <= silence;
+}
+
+size_t roster_online_count(const struct roster *roster)
+{
+    size_t count = 0;
+
+    MAP_EACH (&roster->peels, entry)
+        count += was_seen(entry->value, ROSTER_PEEL_SILENCE_NS);
+    return count;
+}
+
+bool roster_is_online(const struct roster *roster, struct str peel)
+{
+    return was_seen(map_find(&roster->peels, peel), ROSTER_PEEL_SILENCE_NS);
+}
+
+bool roster_master_lives(const struct roster *roster, struct str master_id)
+{
+    return !roster->master_beats.caught_up ||
+           was_seen(map_find(&roster->masters, master_id), ROSTER_MASTER_SILENCE_NS);
+}
+
+const struct value *roster_facts(const struct roster *roster, struct str peel)
+{
+    const struct known *known = map_find(&roster->peels, peel);
+
+    return known && known->facts.kind == VALUE_MAP ? &known->facts : NULL;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int parse_target(struct arena *arena, const char *expr, const char *type,
+                        const struct target **ret_target, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    enum target_type kind = TARGET_COMPOUND;
+    const char *nearest = NULL;
+
+    if (type[0] && !target_type_find(str_from(type), &kind, &nearest))
+        return err_set(err, ERR_INVALID, "'%s' is not a kind of target%s%s%s", type,
+                       nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                       nearest ? "'?)" : "");
+    if (target_parse(arena, str_from(expr), kind, NULL, ret_target, &diags) < 0)
+        return diags_to_err(&diags, err);
+    return 0;
+}
+
+int roster_resolve(const struct roster *roster, struct arena *arena, const char *expr,
+                   const char *type, struct param_strs *ret_peels, struct err *err)
+{
+    VEC(const char *) found = VEC_INIT;
+    const struct target *target;
+
+    if (parse_target(arena, expr, type, &target, err) < 0)
+        return -1;
+    MAP_EACH (&roster->peels, entry) {
+        const struct known *known = entry->value;
+        bool matches = false;
+
+        if (known->facts.kind != VALUE_MAP)
+            continue;
+        if (target_match(
+                target,
+                &(struct target_subject){ .id = str_from(known->id), .facts = &known->facts },
+                &matches, err) < 0)
+            return -1;
+        if (matches)
+            VEC_PUSH_IN(arena, &found, arena_strdup(arena, known->id));
+    }
+    if (found.n > 1)
+        qsort(found.p, found.n, sizeof(found.p[0]), compare_texts);
+    *ret_peels = (struct param_strs){ found.n, found.p };
+    return 0;
+}

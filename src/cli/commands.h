@@ -19,6 +19,8 @@ extern const struct command command_enroll;
 extern const struct command command_local;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
+/* Rules that react to events: check. */
+extern const struct command command_reactor;
 /* A template by hand, for people who debug a state tree. */
 extern const struct command command_render;
 

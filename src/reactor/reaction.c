@@ -1,0 +1,246 @@
+#include "reactor/reaction.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/mem.h"
+#include "data/time_text.h"
+#include "data/yaml.h"
+#include "filters/builtins.h"
+#include "jinja/jinja.h"
+#include "jinja/relocate.h"
+#include "jinja/trace.h"
+#include "reactor/rule_set.h"
+
+struct reaction_env {
+    struct reaction_options options;
+    struct jinja *jinja;
+};
+
+struct reaction_env *reaction_env_new(const struct reaction_options *options)
+{
+    const struct jinja_options jinja = {
+        .lenient = options->lenient,
+        .limits = {
+            .template_bytes = REACTION_TEXT_MAX,
+            .output_bytes = REACTION_TEXT_MAX,
+            .memory_bytes = REACTION_MEMORY_MAX,
+            .nanoseconds = REACTION_TIME_MAX,
+        },
+        .builtins = &filter_builtins,
+        .is_stopped = options->is_stopped,
+        .now = options->now,
+        .user = options->user,
+    };
+    struct reaction_env *env = mem_zalloc(sizeof(*env));
+
+    env->options = *options;
+    env->jinja = jinja_new(&jinja);
+    return env;
+}
+
+void reaction_env_free(struct reaction_env *env)
+{
+    if (!env)
+        return;
+    jinja_free(env->jinja);
+    free(env);
+}
+
+/* --- what a template sees ------------------------------------------------------------- */
+
+static void set(struct arena *arena, struct value_map *map, const char *key, struct value value)
+{
+    value_map_append(arena, map, value_text(key), value);
+}
+
+static struct value map_or_empty(struct arena *arena, const struct value *v)
+{
+    return value_is(v, VALUE_MAP) ? *v : value_map(value_map_new(arena, 0));
+}
+
+static struct value print_ts(struct arena *arena, struct value_time ts)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (ts.seconds != 0 || ts.nanoseconds != 0)
+        time_print(&text, ts);
+    return value_str(buf_copy(&text, arena));
+}
+
+static struct value make_context(struct arena *arena, const struct reaction_event *about)
+{
+    const struct event_source *source = about->source;
+    const struct event *event = about->event;
+    const struct value data = map_or_empty(arena, &event->data);
+    struct value_map *map = value_map_new(arena, 4), *inner = value_map_new(arena, 7);
+
+    set(arena, inner, "id", value_text(event->id));
+    set(arena, inner, "tag", value_text(source->tag));
+    set(arena, inner, "peel", value_text(source->type == EVENT_FROM_PEEL ? source->origin : ""));
+    set(arena, inner, "origin", value_text(source->origin));
+    set(arena, inner, "depth", value_int(event->depth));
+    set(arena, inner, "ts", print_ts(arena, event->ts));
+    set(arena, inner, "data", data);
+    set(arena, map, "event", value_map(inner));
+    set(arena, map, "tag", value_text(source->tag));
+    set(arena, map, "data", data);
+    set(arena, map, "origin_facts", map_or_empty(arena, about->facts));
+    return value_map(map);
+}
+
+/* --- data that would be structure --------------------------------------------------------- */
+
+/* What YAML takes as a new line besides "\n". */
+static const struct str breaks[] = {
+    { "\r", 1 }, { "\xc2\x85", 2 }, { "\xe2\x80\xa8", 3 }, { "\xe2\x80\xa9", 3 }
+};
+/* With these a text can make lines, maps and lists. */
+static const struct str openings[] = { { "\n", 1 }, { "{", 1 }, { "[", 1 } };
+
+static bool has_any(struct str text, const struct str *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_find(text, marks[i], 0) != STR_NONE)
+            return true;
+    return false;
+}
+
+static bool value_has_structure(const struct value *v)
+{
+    if (value_is_textual(v))
+        return has_any(v->s, openings, ARRAY_LEN(openings));
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        if (value_has_structure(&v->list->items[i]))
+            return true;
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        if (value_has_structure(&v->map->pairs[i].key) ||
+            value_has_structure(&v->map->pairs[i].value))
+            return true;
+    return false;
+}
+
+/* Data that a template prints without quotes can hold whole blocks. So actions must be written in
+ * the file, unless nothing that a peel says could have made one. Other line ends than that of the
+ * file have no place there: lines could not be told apart. */
+static int check_written(const struct reaction *reaction, const struct reaction_event *event,
+                         struct diags *diags)
+{
+    int result = 0;
+
+    VEC_EACH (&reaction->actions, action) {
+        if (action_is_written(action) || (!value_has_structure(&event->event->data) &&
+                                          (!event->facts || !value_has_structure(event->facts))))
+            continue;
+        result =
+            value_diag(diags, action->key,
+                       "action '%s' comes from an expression, not from the file", action->name);
+        diag_hint(diags, "quote what comes from events: {{ data.text | tojson }}");
+    }
+    return result;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* The document with places in the file, whatever of it was rendered. */
+static enum reaction_status render(struct reaction_env *env, struct arena *arena,
+                                   const struct rule_file *file, const struct reaction_event *event,
+                                   struct value *ret_doc, struct diags *diags)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(REACTION_TEXT_MAX);
+    const struct yaml_options options = { .dialect = yaml_dialect_of(file->path) };
+    const struct value context = make_context(&scratch, event);
+    struct trace trace = TRACE_INIT(&scratch);
+    size_t before;
+    int result;
+
+    if (jinja_render_traced(env->jinja, file->name, file->text, &context, &out, &trace, diags) < 0)
+        return REACTION_RENDER_ERROR;
+    if (has_any(buf_view(&out), breaks, ARRAY_LEN(breaks)) &&
+        !has_any(file->text, breaks, ARRAY_LEN(breaks))) {
+        diag_add(diags, (struct place){ .file = file->name },
+                 "the event brings in line ends that are not a newline");
+        diag_hint(diags, "quote what comes from events: {{ data.text | tojson }}");
+        return REACTION_VALIDATE_ERROR;
+    }
+    before = diags->list.n;
+    result = yaml_parse(arena, file->name, buf_view(&out), &options, ret_doc, diags);
+    if (!str_eq(file->text, buf_view(&out)))
+        relocate(arena, buf_view(&out), &trace, result < 0 ? NULL : ret_doc, diags, before);
+    return result < 0 ? REACTION_VALIDATE_ERROR : REACTION_OK;
+}
+
+static int read_blocks(const struct reaction_env *env, struct arena *arena, const struct value *doc,
+                       struct reaction *reaction, struct diags *diags)
+{
+    int result = 0;
+
+    if (doc->kind == VALUE_NULL)
+        return 0;
+    if (doc->kind != VALUE_MAP)
+        return value_diag(diags, doc, "expected a map of blocks, found %s", value_describe(doc));
+    if (doc->map->count > REACTION_ACTIONS_MAX)
+        return value_diag(diags, doc, "more than %d blocks", REACTION_ACTIONS_MAX);
+    for (size_t i = 0; i < doc->map->count; i++) {
+        const struct value_pair *pair = &doc->map->pairs[i];
+        struct action action;
+
+        if (action_read(arena, &pair->key, &pair->value, env->options.groups, &action, diags) < 0)
+            result = -1;
+        else
+            VEC_PUSH_IN(arena, &reaction->actions, action);
+    }
+    return result;
+}
+
+enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena,
+                                   const struct rule_file *file, const struct reaction_event *event,
+                                   struct reaction *ret_reaction, struct diags *diags)
+{
+    struct reaction reaction = { VEC_INIT };
+    enum reaction_status status;
+    struct value doc;
+
+    *ret_reaction = reaction;
+    status = render(env, arena, file, event, &doc, diags);
+    if (status != REACTION_OK)
+        return status;
+    if (read_blocks(env, arena, &doc, &reaction, diags) < 0 ||
+        check_written(&reaction, event, diags) < 0)
+        return REACTION_VALIDATE_ERROR;
+    *ret_reaction = reaction;
+    return REACTION_OK;
+}
+
+/* --- checking ----------------------------------------------------------------------------- */
+
+static void check_blocks(struct arena *arena, const struct value *doc, struct diags *diags)
+{
+    if (doc->kind != VALUE_MAP && doc->kind != VALUE_NULL)
+        value_diag(diags, doc, "expected a map of blocks, found %s", value_describe(doc));
+    for (size_t i = 0; doc->kind == VALUE_MAP && i < doc->map->count; i++)
+        (void)action_check(arena, &doc->map->pairs[i].value, diags);
+}
+
+int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
+                   struct diags *diags)
+{
+    const struct event_source source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
+    const struct event event = { .id = "", .tag = "tag" };
+    const struct reaction_event about = { &source, &event, NULL };
+    const size_t before = diags_count(diags);
+    struct diags scratch = DIAGS_INIT(arena);
+    struct reaction reaction;
+    struct value doc;
+
+    if (jinja_is_plain(file->text)) {
+        (void)reaction_read(env, arena, file, &about, &reaction, diags);
+    } else if (jinja_check(env->jinja, file->name, file->text, diags) == 0 &&
+               render(env, arena, file, &about, &doc, &scratch) == REACTION_OK) {
+        check_blocks(arena, &doc, diags);
+    }
+    return diags_count(diags) > before ? -1 : 0;
+}

@@ -1,0 +1,48 @@
+"""zester reactor check: every mistake of a folder of rules, before it is published."""
+import os
+import subprocess
+
+BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
+ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
+RULES = {
+    "top.zy": "reactor:\n  - 'web-*/deploy': [reactor.deploy.notify]\n",
+    "deploy/notify.zy": "notify:\n  local.service.restart: { tgt: '{{ event.peel }}', arg: '{{ data.service }}' }\n",
+}
+
+
+def check(folder, files, status):
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    result = subprocess.run([ZESTER, "reactor", "check", "."], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert result.returncode == status, result.stdout + result.stderr
+    return result
+
+
+def test_a_folder_without_mistakes_is_counted(tmp_path):
+    result = check(tmp_path, RULES, 0)
+    assert (result.stdout, result.stderr) == (".: 1 rule, 1 reaction file\n", "")
+
+
+def test_all_mistakes_are_reported_with_their_places(tmp_path):
+    wrong = {"top.zy": "reactor:\n  - 'a/b': [reactor.gone]\n", "x.zy": "a: { lgo: x }\n"}
+    result = check(tmp_path, {**RULES, **wrong}, 1)
+    assert "./top.zy:2:13: no file 'gone.zy' for 'reactor.gone'" in result.stderr
+    assert "./x.zy:1:6: no action 'lgo'" in result.stderr
+    assert result.stderr.endswith("zester reactor check: .: 2 mistakes\n")
+    assert result.stdout == ""
+
+
+def test_warnings_are_shown_and_are_not_mistakes(tmp_path):
+    enroll = {
+        "top.zy": "reactor:\n  - '*': [reactor.enroll]\n",
+        "enroll.zy": "a:\n  enroll.approve: { id: '{{ data.id }}', require_peel: '*' }\n",
+    }
+    result = check(tmp_path, enroll, 0)
+    assert result.stdout == ".: 1 rule, 1 reaction file, 2 warnings\n"
+    assert "./enroll.zy:2: reactor.enroll: require_peel '*' accepts every peel" in result.stderr
+    assert "'*' matches events that are not from _master" in result.stderr
+
+
+def test_a_folder_without_rules_is_a_mistake(tmp_path):
+    assert "no .zy files in '.'" in check(tmp_path, {}, 1).stderr

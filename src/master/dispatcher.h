@@ -52,6 +52,7 @@ struct dispatcher_options {
     struct roster *roster; /* must outlive it */
     /* A job has ended; may be NULL. `seconds` is how long it took. */
     void (*on_end)(void *self, const struct job *job, double seconds);
+    void (*on_reclaim)(void *self); /* a job was taken over; may be NULL */
     void *self;
 };
 

@@ -335,6 +335,8 @@ void job_run_take(struct job_run *run, uint64_t revision)
 
     run->step = JOB_RUN_TAKING;
     run->home->counts.reclaims++;
+    if (run->home->options.on_reclaim)
+        run->home->options.on_reclaim(run->home->options.self);
     log_info("job %s: taking over from %s", run->job.jid, run->job.owner);
     (void)claim_take(&run->arena, &run->job, revision, run->home->options.master_id, job_run_time(),
                      &taken);

@@ -1,7 +1,9 @@
 /* zester-master - directs the peels of a fleet. */
-#include "master/master.h"
+#include "master/services.h"
 
 static const struct master_service *const services[] = {
+    &master_roster_service,
+    &master_dispatch_service,
     NULL,
 };
 

@@ -1,0 +1,168 @@
+/* The service "target-service": keeps the roster, and answers who a target means. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "data/value.h"
+#include "master/roster.h"
+#include "master/services.h"
+#include "nats/conn.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define GAUGE_NS (15 * CLOCK_SECOND)
+
+struct desk {
+    struct master *master;
+    struct roster *roster;
+    struct nats_sub *questions;
+    struct timer gauge;
+};
+
+static void *open_desk(struct master *master, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+
+    (void)err;
+    desk->master = master;
+    return desk;
+}
+
+struct roster *master_roster(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->roster;
+}
+
+/* --- who is meant? ------------------------------------------------------------------ */
+
+static struct value collect_facts(struct arena *arena, const struct roster *roster,
+                                  const struct param_strs *peels)
+{
+    struct value_map *map = value_map_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        const struct value *facts = roster_facts(roster, str_from(peels->p[i]));
+
+        if (facts)
+            value_map_append(arena, map, value_text(peels->p[i]), *facts);
+    }
+    return value_map(map);
+}
+
+static void resolve(struct desk *desk, struct arena *arena, struct str payload,
+                    struct question_resolved *ret)
+{
+    struct question_resolve question;
+    struct err err;
+
+    if (record_decode(arena, &question_resolve_type, 1, payload, &question, &err) < 0 ||
+        roster_resolve(desk->roster, arena, question.expr, question.type, &ret->peels, &err) < 0) {
+        ret->err = arena_strdup(arena, err.text);
+        return;
+    }
+    if (question.want_facts)
+        ret->facts = collect_facts(arena, desk->roster, &ret->peels);
+}
+
+static void on_question(void *self, const struct nats_msg *msg)
+{
+    struct desk *desk = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct question_resolved answer = { .err = "" };
+    struct err err;
+
+    if (msg->reply.n == 0)
+        return;
+    if (!roster_is_seeded(desk->roster))
+        answer.err = "this master has not read all facts yet; try again in a moment";
+    else
+        resolve(desk, &arena, msg->payload, &answer);
+    if (record_encode(&bytes, &question_resolved_type, &answer, &err) < 0 ||
+        nats_publish(desk->master->js.conn,
+                     &(struct nats_pub){ .subject = msg->reply, .payload = buf_view(&bytes) },
+                     &err) < 0)
+        log_warning("answer to a question about targets: %s", err.text);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static void count_peels(struct timer *timer)
+{
+    struct desk *desk = container_of(timer, struct desk, gauge);
+
+    metrics_set(desk->master->metrics, MASTER_CONNECTED_PEELS,
+                (double)roster_online_count(desk->roster), NULL, NULL);
+    timer_set(loop_timers(desk->master->loop), &desk->gauge, clock_after(clock_now(), GAUGE_NS),
+              count_peels);
+}
+
+static void on_facts(void *self, struct str peel, const struct value *facts)
+{
+    struct desk *desk = self;
+
+    (void)peel;
+    if (facts)
+        metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+}
+
+static int start_desk(void *self, struct err *err)
+{
+    struct desk *desk = self;
+    const struct nats_sub_options options = {
+        .subject = subject_template(SUBJECT_RESOLVE),
+        .queue = subject_queue(SUBJECT_RESOLVE),
+        .message = on_question,
+        .self = desk,
+    };
+
+    desk->roster = roster_new(&desk->master->js,
+                              &(struct roster_options){ .on_facts = on_facts, .self = desk }, err);
+    if (!desk->roster)
+        return -1;
+    desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
+    if (!desk->questions) {
+        roster_free(desk->roster);
+        desk->roster = NULL;
+        return -1;
+    }
+    count_peels(&desk->gauge);
+    return 0;
+}
+
+static void stop_desk(void *self)
+{
+    struct desk *desk = self;
+
+    timer_clear(loop_timers(desk->master->loop), &desk->gauge);
+    nats_sub_free(desk->questions);
+    desk->questions = NULL;
+    roster_free(desk->roster);
+    desk->roster = NULL;
+}
+
+static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    struct desk *desk = self;
+
+    if (roster_is_seeded(desk->roster)) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(desk->roster));
+        return HEALTH_OK;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "reading facts");
+    return HEALTH_DOWN;
+}
+
+const struct master_service master_roster_service = {
+    .name = "target-service",
+    .open = open_desk,
+    .start = start_desk,
+    .stop = stop_desk,
+    .free = free,
+    .check = check_desk,
+};

@@ -1,0 +1,19 @@
+/*
+ * services - the services of a master, in master/master.h's sense; zester-master lists them.
+ */
+#ifndef MASTER_SERVICES_H
+#define MASTER_SERVICES_H
+
+#include "master/master.h"
+
+struct dispatcher;
+struct roster;
+
+extern const struct master_service master_roster_service;   /* facts, signs of life, targets */
+extern const struct master_service master_dispatch_service; /* jobs */
+
+/* What services give to each other; NULL before their start. */
+struct roster *master_roster(const struct master *master);
+struct dispatcher *master_dispatcher(const struct master *master);
+
+#endif

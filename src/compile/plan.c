@@ -56,7 +56,8 @@ static int refuse_unknown(const struct module *module, const struct value *key, 
     (void)value_diag(diags, key, "%s has no parameter '%s'", module->name, key->s.p);
     suggest_init(&best, key->s);
     for (const struct param *p = module->params; p->name; p++)
-        suggest_offer(&best, str_from(p->name));
+        if (!(p->flags & (PARAM_UNSUPPORTED | PARAM_REST)))
+            suggest_offer(&best, str_from(p->name));
     generic_offer(&best);
     if (suggest_best(&best).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
@@ -66,7 +67,7 @@ static int refuse_unknown(const struct module *module, const struct value *key, 
 int plan_check_given(struct arena *arena, const struct plan_state *state, struct diags *unknown,
                      struct diags *diags)
 {
-    const struct params_policy policy = { .owner = state->module->name };
+    const struct params_policy policy = { .owner = state->module->name, .unknown = unknown };
     const struct value_map *body = state->body.map;
     void *scratch = arena_zalloc(arena, state->module->args_size + 1);
     int result = 0;
@@ -79,6 +80,8 @@ int plan_check_given(struct arena *arena, const struct plan_state *state, struct
             (void)refuse_unknown(state->module, &pair->key, unknown);
         else if (!param)
             result |= refuse_unknown(state->module, &pair->key, diags);
+        else if (param->flags & PARAM_UNSUPPORTED)
+            result |= params_refuse(param, &policy, pair, false, diags);
         else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value))
             result |= params_decode_one(arena, param, &policy, &pair->value, scratch, diags);
     }

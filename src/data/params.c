@@ -13,7 +13,7 @@
 #define SECRET_LINES_MAX 32
 
 /* A longer table allocates in the arena. */
-#define FEW_PARAMS 40
+#define FEW_PARAMS 64
 
 struct decoding {
     struct arena *arena;
@@ -51,7 +51,7 @@ const struct param params_none[] = { { 0 } };
 const struct param *params_find(const struct param *table, struct str name)
 {
     for (const struct param *p = table; p->name; p++)
-        if (param_is_called(p, name))
+        if (!(p->flags & PARAM_REST) && param_is_called(p, name))
             return p;
     return NULL;
 }
@@ -71,7 +71,7 @@ const struct param *params_at(const struct param *table, size_t place)
     if (primary && place-- == 0)
         return primary;
     for (const struct param *p = table; p->name; p++)
-        if (p != primary && place-- == 0)
+        if (p != primary && !(p->flags & PARAM_UNSUPPORTED) && place-- == 0)
             return p;
     return NULL;
 }
@@ -139,7 +139,7 @@ static struct str nearest(const struct decoding *d, struct str name)
     for (const struct param *p = d->table; p->name; p++) {
         struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
 
-        if (p->flags & PARAM_HIDDEN)
+        if (p->flags & (PARAM_HIDDEN | PARAM_UNSUPPORTED | PARAM_REST))
             continue;
         suggest_offer(&suggest, str_from(p->name));
         while (rest.p)
@@ -179,6 +179,64 @@ static int refuse_unknown(struct decoding *d, const struct value *key)
     else if (best.p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(best));
     return d->policy->unknown ? 0 : -1;
+}
+
+/* Does the value ask for nothing, or for what is done anyway? */
+static bool is_no_wish(const struct param *param, const struct value *v)
+{
+    const char *accepted = param->default_text;
+
+    if (v->kind == VALUE_NULL)
+        return true;
+    if (accepted)
+        return v->kind == VALUE_BOOL ? strcmp(accepted, v->b ? "true" : "false") == 0
+                                     : v->kind == VALUE_STR && str_is(v->s, accepted);
+    return (v->kind == VALUE_BOOL && !v->b) || (v->kind == VALUE_STR && v->s.n == 0) ||
+           (v->kind == VALUE_LIST && v->list->count == 0) ||
+           (v->kind == VALUE_MAP && v->map->count == 0);
+}
+
+int params_refuse(const struct param *param, const struct params_policy *policy,
+                  const struct value_pair *pair, bool shows_line, struct diags *diags)
+{
+    const bool warns = (param->flags & PARAM_EFFECTLESS) && policy->unknown;
+
+    if (is_no_wish(param, &pair->value))
+        return 0;
+    diag_add(warns ? policy->unknown : diags, value_place(&pair->key),
+             "parameter '%.*s'%s%s is not supported: %s", STR_ARG(pair->key.s),
+             policy->owner ? " of " : "", policy->owner ? policy->owner : "", param->doc);
+    if (pair->key.source && shows_line)
+        diag_source(warns ? policy->unknown : diags, pair->key.source->text);
+    return warns ? 0 : -1;
+}
+
+static const struct param *find_rest(const struct param *table)
+{
+    for (const struct param *p = table; p->name; p++)
+        if (p->flags & PARAM_REST)
+            return p;
+    return NULL;
+}
+
+/* Keep an unknown key for the module. True when the module uses it. */
+static bool keep_unknown(struct decoding *d, const struct value_pair *pair)
+{
+    const struct param *rest = d->policy->unknown ? find_rest(d->table) : NULL;
+    const struct value *when = rest ? value_get(d->map, rest->when) : NULL;
+    const struct value **field;
+
+    if (!when || is_no_wish(rest, when))
+        return false;
+    field = (const struct value **)(void *)(d->args + rest->offset);
+    if (!*field) {
+        struct value *map = ARENA_NEW(d->arena, struct value);
+
+        *map = value_map(value_map_new(d->arena, 4));
+        *field = map;
+    }
+    value_map_set(d->arena, (*field)->map, pair->key, pair->value);
+    return true;
 }
 
 /* --- decoding ------------------------------------------------------------- */
@@ -224,8 +282,12 @@ static int decode_pair(struct decoding *d, const struct value_pair *pair)
         return diag_add(d->diags, value_place(&pair->key), "a key here is text, not %s",
                         value_describe(&pair->key));
     param = params_find(d->table, pair->key.s);
+    if (!param && (is_allowed(d->policy, pair->key.s) || keep_unknown(d, pair)))
+        return 0;
     if (!param)
-        return is_allowed(d->policy, pair->key.s) ? 0 : refuse_unknown(d, &pair->key);
+        return refuse_unknown(d, &pair->key);
+    if (param->flags & PARAM_UNSUPPORTED)
+        return params_refuse(param, d->policy, pair, !has_secret(d, pair->key.line), d->diags);
 
     slot = &d->pairs[param - d->table];
     if (*slot)
@@ -272,7 +334,7 @@ static int fill_absent(struct decoding *d, const struct param *param, const stru
         return read_param(d, param, str_from(param->name), d->policy->primary);
     if (param->flags & PARAM_REQUIRED)
         return refuse_missing(d, param, pair);
-    if (param->default_text)
+    if (param->default_text && !(param->flags & PARAM_UNSUPPORTED))
         read_default(d, param);
     return 0;
 }

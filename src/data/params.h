@@ -18,6 +18,9 @@
  * Every mistake of a map goes into the diagnostics, each at its place. What a
  * secret parameter holds is never shown, nor is the source line it stands on.
  *
+ * A parameter that another program has and that cannot work here has a line as well, with the
+ * reason instead of a purpose: PARAM_REFUSED is a mistake, PARAM_IDLE one where unknown keys are.
+ *
  * Memory: what the struct points to lives in the arena or in the values. Threads: any.
  */
 #ifndef DATA_PARAMS_H
@@ -36,6 +39,7 @@ struct diags;
 struct err;
 struct suggest;
 struct value;
+struct value_pair;
 
 enum param_kind {
     PARAM_BOOL,
@@ -59,10 +63,13 @@ enum param_kind {
 
 enum param_flag {
     PARAM_REQUIRED = 1,
-    PARAM_SECRET = 2,  /* never shown, not even in an error */
-    PARAM_PRIMARY = 4, /* takes policy->primary when it is not given; one a table */
-    PARAM_HIDDEN = 8,  /* not in the manual */
-    PARAM_FILLED = 16, /* text, list or map may not be empty when given */
+    PARAM_SECRET = 2,       /* never shown, not even in an error */
+    PARAM_PRIMARY = 4,      /* takes policy->primary when it is not given; one a table */
+    PARAM_HIDDEN = 8,       /* not in the manual */
+    PARAM_FILLED = 16,      /* text, list or map may not be empty when given */
+    PARAM_UNSUPPORTED = 32, /* PARAM_REFUSED */
+    PARAM_EFFECTLESS = 64,  /* PARAM_IDLE */
+    PARAM_REST = 128,       /* of a MAP: the unknown keys, where they are allowed */
 };
 
 enum param_tristate { PARAM_IS_UNSET, PARAM_IS_FALSE, PARAM_IS_TRUE };
@@ -109,7 +116,8 @@ struct param {
     const char *aliases;      /* "path,file": other names of the key, or NULL */
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
-    const char *doc;          /* what it is for, in a few words */
+    const char *doc;          /* what it is for, or why not supported, in a few words */
+    const char *when;         /* of REST: the key without which there is no use for others */
     const char *kind_text;    /* what the manual calls its kind, for ANY; or NULL. Of an option:
                                * the word for its value, "FILE" */
 };
@@ -130,6 +138,18 @@ struct param {
 #define PARAM_FITS(word, type)                                                                     \
     (__builtin_types_compatible_p(type, PARAM_TYPE_##word) ||                                      \
      (PARAM_##word == PARAM_CHOICE && sizeof(type) == sizeof(int)))
+
+/* Not supported: any value but null, false, an empty one or `.default_text` is refused. */
+#define PARAM_REFUSED(key, reason, ...)                                                            \
+    {                                                                                              \
+        .name = (key), .kind = PARAM_ANY, .flags = PARAM_UNSUPPORTED, .doc = (reason), __VA_ARGS__ \
+    }
+/* Without effect here, and harmless: refused only where unknown keys are, else a warning. */
+#define PARAM_IDLE(key, reason)                                                                    \
+    {                                                                                              \
+        .name = (key), .kind = PARAM_ANY, .flags = PARAM_UNSUPPORTED | PARAM_EFFECTLESS,           \
+        .doc = (reason)                                                                            \
+    }
 
 /* A bool field that is set when the parameter was given (by key or as the primary). */
 #define PARAM_GIVEN(type, field) .given = offsetof(type, field) + 1
@@ -174,6 +194,11 @@ bool param_is_called(const struct param *param, struct str name);
 /* NULL when there is none. */
 const struct param *params_find(const struct param *table, struct str name);
 const struct param *params_find_primary(const struct param *table);
+/* Refuse a value of a parameter that is not supported, by name and with the reason. Returns 0 for
+ * a value that asks for nothing, and when that is a warning only. `shows_line`: nothing secret
+ * stands in the line. */
+int params_refuse(const struct param *param, const struct params_policy *policy,
+                  const struct value_pair *pair, bool shows_line, struct diags *diags);
 /* The one at a place, for arguments without a name: the primary one first, then the others as the
  * table has them. NULL when there are not so many. */
 const struct param *params_at(const struct param *table, size_t place);
@@ -187,8 +212,8 @@ int params_check(const struct param *table, struct err *err);
 void params_print_doc(const struct param *table, const char *primary, struct buf *out);
 /* The same as a table of Markdown. */
 void params_print_markdown(const struct param *table, const char *primary, struct buf *out);
-/* The same for machines: a list of maps with name, type, required, secret, primary, default,
- * choices, aliases and doc. */
+/* The same for machines: a list of maps with name, type, required, supported, secret, primary,
+ * default, choices, aliases and doc. */
 struct value params_doc_value(struct arena *arena, const struct param *table);
 /* "file mode", "list of strings". */
 const char *param_kind_word(enum param_kind kind);

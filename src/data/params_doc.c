@@ -40,6 +40,8 @@ const char *param_kind_word(enum param_kind kind)
 
 static const char *kind_column(const struct param *p)
 {
+    if (p->flags & PARAM_UNSUPPORTED)
+        return "-";
     if (p->kind_text)
         return p->kind_text;
     return p->kind == PARAM_CHOICE && p->choices ? p->choices : kind_words[p->kind];
@@ -50,6 +52,8 @@ static const char *default_column(const struct param *p, const char *primary)
 {
     if ((p->flags & PARAM_PRIMARY) && primary)
         return primary;
+    if (p->flags & PARAM_UNSUPPORTED)
+        return "-";
     if (p->flags & PARAM_REQUIRED)
         return "required";
     if (p->default_text && (p->flags & PARAM_SECRET))
@@ -72,6 +76,12 @@ static void print_column(struct buf *out, const char *text, size_t width)
 {
     buf_add_text(out, text);
     buf_fill(out, ' ', width - strlen(text) + 2);
+}
+
+/* What comes before the reason of a parameter that is not supported. */
+static const char *refusal(const struct param *p)
+{
+    return p->flags & PARAM_UNSUPPORTED ? "not supported: " : "";
 }
 
 static void print_aliases(struct buf *out, const char *aliases)
@@ -103,7 +113,7 @@ void params_print_doc(const struct param *table, const char *primary, struct buf
         print_column(out, p->name, names);
         print_column(out, kind_column(p), kinds);
         print_column(out, default_column(p, primary), defaults);
-        buf_add_text(out, p->doc);
+        buf_printf(out, "%s%s", refusal(p), p->doc);
         if (p->aliases)
             print_aliases(out, p->aliases);
         buf_add_char(out, '\n');
@@ -131,6 +141,7 @@ void params_print_markdown(const struct param *table, const char *primary, struc
         buf_add_text(out, " | ");
         print_cell(out, default_column(p, primary));
         buf_add_text(out, " | ");
+        buf_add_text(out, refusal(p));
         print_cell(out, p->doc);
         if (p->aliases)
             print_aliases(out, p->aliases);
@@ -165,11 +176,12 @@ static struct value default_value(const struct param *p)
 
 static struct value doc_value(struct arena *arena, const struct param *p)
 {
-    struct value_map *map = value_map_new(arena, 9);
+    struct value_map *map = value_map_new(arena, 10);
 
     set_key(arena, map, "name", value_text(p->name));
     set_key(arena, map, "type", value_text(kind_words[p->kind]));
     set_key(arena, map, "required", value_bool(p->flags & PARAM_REQUIRED));
+    set_key(arena, map, "supported", value_bool(!(p->flags & PARAM_UNSUPPORTED)));
     set_key(arena, map, "secret", value_bool(p->flags & PARAM_SECRET));
     set_key(arena, map, "primary", value_bool(p->flags & PARAM_PRIMARY));
     set_key(arena, map, "default", default_value(p));
@@ -195,7 +207,7 @@ static int check_names(const struct param *table, const struct param *p, struct 
 {
     struct str rest = p->aliases ? str_from(p->aliases) : (struct str){ NULL, 0 };
 
-    if (params_find(table, str_from(p->name)) != p)
+    if (!(p->flags & PARAM_REST) && params_find(table, str_from(p->name)) != p)
         return err_set(err, ERR_INVALID, "'%s' is listed twice", p->name);
     while (rest.p) {
         struct str alias = str_cut(&rest, ',');
@@ -244,7 +256,10 @@ static int check_param(const struct param *table, const struct param *p, struct 
         return err_set(err, ERR_INVALID, "'%s' has a range that makes no sense", p->name);
     if (p->default_text && (p->flags & PARAM_REQUIRED))
         return err_set(err, ERR_INVALID, "'%s' is required and has a default", p->name);
-    return p->default_text ? check_default(p, err) : 0;
+    if ((p->flags & PARAM_REST) && (p->kind != PARAM_MAP || !p->when))
+        return err_set(err, ERR_INVALID, "'%s' takes other keys and is not a map with a condition",
+                       p->name);
+    return p->default_text && !(p->flags & PARAM_UNSUPPORTED) ? check_default(p, err) : 0;
 }
 
 int params_check(const struct param *table, struct err *err)

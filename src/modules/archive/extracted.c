@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "modules/file/attrs.h"
 #include "modules/archive/unpacked.h"
+#include "modules/file/content.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "sys/cancel.h"
@@ -45,6 +46,13 @@ static const struct param extracted_params[] = {
     PARAM("clean", BOOL, ARGS, clean, "remove what else is in the folder, but not what other states of the run manage"),
     PARAM("overwrite", BOOL, ARGS, overwrite, "extract it every time, whatever is there"),
     PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one entry at the top"),
+    PARAM_IDLE("list_options", "archives are read without tar and unzip"),
+    PARAM_IDLE("use_cmd_unzip", "archives are read without tar and unzip"),
+    PARAM_IDLE("trim_output", "the result does not list the files"),
+    PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
+    PARAM_IDLE("keep_source", "sources are not kept in a cache"),
+    PARAM_IDLE("keep", "sources are not kept in a cache"),
+    CONTENT_SIGNATURES,
     { 0 },
 };
 /* clang-format on */

@@ -171,8 +171,7 @@ static bool are_codes(const struct value *v)
     return true;
 }
 
-int command_validate(const struct command_args *args, const struct value *where,
-                     struct diags *diags)
+int command_validate(const struct command_args *args, struct diags *diags)
 {
     int result = 0;
 
@@ -183,12 +182,6 @@ int command_validate(const struct command_args *args, const struct value *where,
     if (args->success_retcodes && !are_codes(args->success_retcodes))
         result = value_diag(diags, args->success_retcodes,
                             "'success_retcodes' must be exit statuses from 0 to 255");
-    if (args->background) {
-        result = value_diag(diags, where, "a command cannot be left in the background");
-        diag_hint(diags, "make it a service of the orchestrator, which watches over it");
-    }
-    if (args->terminal)
-        result = value_diag(diags, where, "'use_vt' is not supported: no terminal");
     return result;
 }
 

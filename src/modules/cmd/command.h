@@ -36,7 +36,7 @@ struct command_args {
     const char *prepend_path;
     const struct value *success_retcodes;
     struct param_strs success_stdout, success_stderr;
-    bool ignore_retcode, hide_output, background, terminal;
+    bool ignore_retcode, hide_output;
     int loglevel; /* of the output: COMMAND_QUIET, or one that means nothing here */
     bool has_loglevel;
 };
@@ -47,8 +47,7 @@ struct command {
     const char *const *argv; /* instead; ends in NULL */
 };
 
-int command_validate(const struct command_args *args, const struct value *where,
-                     struct diags *diags);
+int command_validate(const struct command_args *args, struct diags *diags);
 
 /* Run it to its end. Timeouts are errors. */
 int command_run(struct state_run *run, const struct command_args *args,
@@ -86,8 +85,12 @@ bool command_is_words(const struct value *list);
     PARAM("ignore_retcode", BOOL, type, in.ignore_retcode, "every exit status is a success"),                         \
     PARAM("hide_output", BOOL, type, in.hide_output, "keep the output out of results and errors"),                    \
     PARAM("output_loglevel", CHOICE, type, in.loglevel, "'quiet' is hide_output; what Salt logs at another level is in the result", .choices = "quiet|critical|error|warning|info|debug|profile|trace|garbage|all", PARAM_GIVEN(type, in.has_loglevel)), \
-    PARAM("bg", BOOL, type, in.background, "not here: long-running programs are for the orchestrator", .flags = PARAM_HIDDEN), \
-    PARAM("use_vt", BOOL, type, in.terminal, "not supported: no terminal", .flags = PARAM_HIDDEN)
+    PARAM_REFUSED("bg", "a command cannot be left in the background; make it a service of the orchestrator"),         \
+    PARAM_REFUSED("root", "commands do not run in another root folder; write chroot into the command"),               \
+    PARAM_IDLE("use_vt", "there is no terminal; the output is in the result"),                                        \
+    PARAM_IDLE("ignore_timeout", "without a timeout a command may take as long as it wants"),                         \
+    PARAM_IDLE("windows_codepage", "Windows only"),                                                                   \
+    PARAM_IDLE("password", "Windows only")
 /* clang-format on */
 
 #endif

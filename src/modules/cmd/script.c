@@ -44,7 +44,7 @@ static int script_validate(const void *args, const struct value *where, struct d
     const struct script_args *want = args;
     int result = content_validate(&want->content, where, diags);
 
-    if (command_validate(&want->how, where, diags) < 0)
+    if (command_validate(&want->how, diags) < 0)
         result = -1;
     if (want->args && want->args->kind != VALUE_STR && want->args->kind != VALUE_NULL &&
         !command_is_words(want->args))

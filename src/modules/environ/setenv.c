@@ -20,7 +20,7 @@
 struct setenv_args {
     const char *name, *config;
     const struct value *value;
-    bool false_unsets, update_minion, permanent, clear_all;
+    bool false_unsets, update_minion, permanent;
 };
 
 /* clang-format off */
@@ -31,7 +31,7 @@ static const struct param setenv_params[] = {
     PARAM("config", PATH, ARGS, config, "the file; without: /etc/environment, and none for a Salt file"),
     PARAM("update_minion", BOOL, ARGS, update_minion, "as Salt has it: commands that come later always have them"),
     PARAM("permanent", BOOL, ARGS, permanent, "keep them in /etc/environment, also for a Salt file"),
-    PARAM("clear_all", BOOL, ARGS, clear_all, "not here: commands would lose their PATH", .flags = PARAM_HIDDEN),
+    PARAM_REFUSED("clear_all", "commands would lose their PATH"),
     { 0 },
 };
 /* clang-format on */
@@ -61,9 +61,6 @@ static int setenv_validate(const void *args, const struct value *where, struct d
     const struct setenv_args *want = args;
     int result = 0;
 
-    if (want->clear_all)
-        return value_diag(diags, value_point(where, "clear_all"),
-                          "'clear_all' would take PATH and HOME from every later command");
     if (want->value->kind != VALUE_MAP)
         return validate_pair(str_from(want->name), want->value, where, diags);
     for (size_t i = 0; i < want->value->map->count; i++) {

@@ -56,4 +56,14 @@ void attrs_check(struct state_run *run, const char *path, const struct attrs *at
 int attrs_apply(struct state_run *run, struct site *site, const struct attrs *attrs,
                 struct err *err);
 
+/* What Salt manages on Windows. */
+/* clang-format off */
+#define ATTRS_WINDOWS                              \
+    PARAM_IDLE("win_owner", "Windows only"),       \
+    PARAM_IDLE("win_perms", "Windows only"),       \
+    PARAM_IDLE("win_deny_perms", "Windows only"),  \
+    PARAM_IDLE("win_inheritance", "Windows only"), \
+    PARAM_IDLE("win_perms_reset", "Windows only")
+/* clang-format on */
+
 #endif

@@ -64,6 +64,7 @@ int content_render(struct state_run *run, const struct content_args *args, const
     struct value_map *extra = value_map_new(run->arena, 4);
     const struct value map = value_map(extra);
 
+    add_all(run->arena, extra, args->extra);
     add_all(run->arena, extra, args->defaults);
     add_all(run->arena, extra, args->context);
     return state_render(run, name, text, &map, ret, err);
@@ -272,6 +273,8 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
         ret->text = STR("");
     if (!ret->given || !content_is_template(args->template))
         return 0;
+    if (args->extra && ret->source)
+        value_map_set(run->arena, args->extra->map, value_text("source"), value_text(ret->source));
     return content_render(run, args, ret->source ? ret->source : args->path, ret->text, &ret->text,
                           err);
 }

@@ -33,6 +33,7 @@ struct content_args {
     struct source_trust trust;    /* in the source */
     const struct value *template; /* a truth, or "jinja" */
     const struct value *context, *defaults;
+    const struct value *extra; /* a map: variables that defaults and context may hide; or NULL */
 };
 
 struct content {
@@ -50,7 +51,7 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
 
 /* Is a template wanted? For those who render themselves. */
 bool content_is_template(const struct value *template);
-/* Render with `defaults` and `context` on top. */
+/* Render with `extra`, `defaults` and `context` on top. */
 int content_render(struct state_run *run, const struct content_args *args, const char *name,
                    struct str text, struct str *ret, struct err *err);
 
@@ -60,5 +61,16 @@ void content_add_scalar(struct buf *out, const struct value *v);
 /* The permissions of a source; fails when it is no file of this machine or of a tree on disk. */
 int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
                         struct err *err);
+
+/* How Salt checks signatures of sources. */
+/* clang-format off */
+#define CONTENT_SIGNATURES                                                                                \
+    PARAM_REFUSED("source_hash_sig", "signatures are not checked; give a source_hash"),                   \
+    PARAM_REFUSED("signed_by_any", "signatures are not checked; give a source_hash"),                     \
+    PARAM_REFUSED("signed_by_all", "signatures are not checked; give a source_hash"),                     \
+    PARAM_REFUSED("keyring", "signatures are not checked; give a source_hash"),                           \
+    PARAM_REFUSED("gnupghome", "signatures are not checked; give a source_hash"),                         \
+    PARAM_REFUSED("sig_backend", "signatures are not checked; give a source_hash", .default_text = "gpg")
+/* clang-format on */
 
 #endif

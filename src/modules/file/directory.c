@@ -45,6 +45,7 @@ static const struct param directory_params[] = {
     PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
     PARAM("backupname", STR, ARGS, backupname, "move a file or link of this name to here instead: a path, or a name in the same folder"),
     PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "a link to a folder will do", .default_text = "true"),
+    ATTRS_WINDOWS,
     { 0 },
 };
 /* clang-format on */

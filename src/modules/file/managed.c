@@ -22,6 +22,7 @@ struct managed_args {
     const struct value *backup;
     const char *check_cmd, *tmp_dir, *tmp_ext;
     const char *encoding;
+    const struct value *more;
 };
 
 /* clang-format off */
@@ -53,7 +54,16 @@ static const struct param managed_params[] = {
     PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder of the new content while check_cmd runs"),
     PARAM("tmp_ext", STR, ARGS, tmp_ext, "ending of its name"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the content", .default_text = "true", .aliases = "show_diff"),
+    PARAM("*", MAP, ARGS, more, "in a Salt file with 'template': any other key is a variable of the template", .flags = PARAM_REST, .when = "template"),
     PARAM("encoding", STR, ARGS, encoding, "'utf-8': refuse content that is none"),
+    PARAM_IDLE("keep_source", "sources are not kept in a cache"),
+    PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
+    PARAM_REFUSED("attrs", "attributes of chattr(1) are not managed"),
+    PARAM_REFUSED("selinux", "SELinux contexts are not managed"),
+    PARAM_REFUSED("verify_ssl", "certificates are always checked; give a source_hash and http://", .default_text = "true"),
+    PARAM_REFUSED("signature", "signatures are not checked; give a source_hash"),
+    CONTENT_SIGNATURES,
+    ATTRS_WINDOWS,
     { 0 },
 };
 /* clang-format on */
@@ -99,14 +109,50 @@ static int read_attrs(struct state_run *run, const struct managed_args *want,
     return content_source_mode(run, content->source, &ret->want.mode, err);
 }
 
+static void add_variable(struct state_run *run, struct value_map *to, const char *name,
+                         const struct value *v)
+{
+    value_map_set(run->arena, to, value_text(name), v ? *v : value_null());
+}
+
+static struct value text_or_null(const char *text)
+{
+    return text ? value_text(text) : value_null();
+}
+
+/* The arguments of the state are variables of its template, as Salt has it. */
+static struct value collect_variables(struct state_run *run, const struct managed_args *want)
+{
+    const struct value name = value_text(want->name), user = text_or_null(want->user),
+                       group = text_or_null(want->group);
+    struct value_map *all = value_map_new(run->arena, 8);
+
+    add_variable(run, all, "name", &name);
+    add_variable(run, all, "source", NULL);
+    add_variable(run, all, "user", &user);
+    add_variable(run, all, "group", &group);
+    add_variable(run, all, "mode", want->mode);
+    add_variable(run, all, "context", want->content.context);
+    add_variable(run, all, "defaults", want->content.defaults);
+    for (size_t i = 0; want->more && i < want->more->map->count; i++)
+        value_map_set(run->arena, all, want->more->map->pairs[i].key,
+                      want->more->map->pairs[i].value);
+    return value_map(all);
+}
+
 /* What the state wants, with its content at hand. `folders` must outlive it. */
 static int resolve(struct state_run *run, const struct managed_args *want, struct attrs *folders,
                    struct wanted *ret, struct err *err)
 {
     struct content_args args = want->content;
     struct content content;
+    struct value variables;
 
     args.path = want->name;
+    if (content_is_template(args.template)) {
+        variables = collect_variables(run, want);
+        args.extra = &variables;
+    }
     args.no_newline = !want->newline;
     if (content_get(run, &args, &content, err) < 0 || check_content(want, &content, err) < 0)
         return -1;

@@ -52,6 +52,9 @@ static const struct param recurse_params[] = {
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the files", .default_text = "true"),
+    PARAM_IDLE("keep_source", "sources are not kept in a cache"),
+    PARAM_IDLE("sym_mode", "links have no permissions"),
+    ATTRS_WINDOWS,
     { 0 },
 };
 /* clang-format on */

@@ -36,6 +36,7 @@ static const struct param replace_params[] = {
     PARAM("ignore_if_missing", TRISTATE, ARGS, ignore_if_missing, "a file that is not there: true is silent, false an error; without: a remark"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    PARAM_IDLE("bufsize", "files are read whole"),
     { 0 },
 };
 /* clang-format on */

@@ -28,6 +28,10 @@ static const struct param symlink_params[] = {
     PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made; a link has none of its own", .aliases = "mode"),
     PARAM("user", STR, ARGS, user, "owner of the link itself", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group of the link itself"),
+    PARAM_IDLE("disallow_copy_and_unlink", "a link is always replaced in one step"),
+    PARAM_IDLE("atomic", "a link is always replaced in one step"),
+    PARAM_IDLE("follow_symlinks", "the link itself is managed"),
+    ATTRS_WINDOWS,
     { 0 },
 };
 /* clang-format on */

@@ -22,6 +22,8 @@ static const struct param cloned_params[] = {
     PARAM("target", PATH, ARGS, target, "where the working copy is, when the name is the repository"),
     PARAM("force", BOOL, ARGS, repo.force, "replace what is in the folder; drop changes of files that git knows"),
     REPO_PARAMS(ARGS, repo),
+    PARAM_IDLE("password", "Windows only"),
+    PARAM_IDLE("output_encoding", "output of git is taken as it is"),
     { 0 },
 };
 /* clang-format on */

@@ -28,6 +28,8 @@ static const struct param latest_params[] = {
     PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
     PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; those that are gone there go here too"),
     REPO_PARAMS(ARGS, repo),
+    PARAM_IDLE("password", "Windows only"),
+    PARAM_IDLE("output_encoding", "output of git is taken as it is"),
     { 0 },
 };
 /* clang-format on */

@@ -11,10 +11,13 @@ struct absent_args {
     const char *name;
 };
 
+/* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the group", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM_IDLE("local", "groups are always those of this machine"),
     { 0 },
 };
+/* clang-format on */
 
 static int absent_validate(const void *args, const struct value *where, struct diags *diags)
 {

@@ -28,6 +28,7 @@ static const struct param group_params[] = {
     PARAM("members", STRS, ARGS, members, "exactly these are in it; an empty list: nobody", PARAM_GIVEN(ARGS, has_members)),
     PARAM("addusers", STRS, ARGS, addusers, "these are in it"),
     PARAM("delusers", STRS, ARGS, delusers, "these are not"),
+    PARAM_IDLE("local", "groups are always those of this machine"),
     { 0 },
 };
 /* clang-format on */

@@ -35,6 +35,8 @@ static const struct param mounted_params[] = {
     PARAM("mkmnt", BOOL, ARGS, mkmnt, "make the folder when it is not there"),
     PARAM("hidden_opts", STRS, ARGS, hidden_opts, "options that are not compared with what is mounted", .aliases = "extra_mount_invisible_options"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
+    PARAM_REFUSED("user", "mount(8) decides who may mount; write user or users into opts"),
+    PARAM_REFUSED("extra_mount_translate_options", "options are compared as the kernel shows them"),
     { 0 },
 };
 /* clang-format on */

@@ -21,6 +21,7 @@ static const struct param unmounted_params[] = {
     PARAM("device", STR, ARGS, device, "only when this is what is mounted there, and what fstab has for it", .flags = PARAM_FILLED),
     PARAM("persist", BOOL, ARGS, persist, "take it out of fstab too"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
+    PARAM_REFUSED("user", "mounts are taken away by root"),
     { 0 },
 };
 /* clang-format on */

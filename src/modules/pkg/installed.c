@@ -31,6 +31,14 @@ static const struct param installed_params[] = {
     PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
     PARAM("allow_updates", BOOL, ARGS, allow_updates, "a newer version than that of 'version' will do"),
     PACKAGES_OPTIONS(ARGS, how),
+    PARAM_IDLE("skip_suggestions", "a package that is not found is an error, without suggestions"),
+    PARAM_REFUSED("pkg_verify", "the files of installed packages are not compared"),
+    PARAM_REFUSED("verify_options", "the files of installed packages are not compared"),
+    PARAM_REFUSED("ignore_types", "the files of installed packages are not compared"),
+    PARAM_REFUSED("reinstall", "what is installed stays; run the package manager as a command"),
+    PARAM_REFUSED("resolve_capabilities", "packages are found by name"),
+    PARAM_REFUSED("disable_excludes", "the configuration of the manager holds"),
+    PARAM_IDLE("report_reboot_exit_codes", "Windows only"),
     { 0 },
 };
 /* clang-format on */

@@ -24,6 +24,8 @@ static const struct param latest_params[] = {
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before, never in a dry run; without: unless this was done a moment ago"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PACKAGES_OPTIONS(ARGS, how),
+    PARAM_IDLE("watch_flags", "Gentoo only"),
+    PARAM_REFUSED("resolve_capabilities", "packages are found by name"),
     { 0 },
 };
 /* clang-format on */

@@ -12,6 +12,7 @@ extern const struct module module_pkg_removed, module_pkg_purged;
 const struct param packages_gone_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PARAM("version", STR, ARGS, what.version, "only when this is its version; conditions as in pkg.installed"),
+    PARAM("ignore_epoch", BOOL, ARGS, what.ignore_epoch, "'1.2' is also '5:1.2'"),
     PACKAGES_AGGREGATE(ARGS, aggregate),
     { 0 },
 };

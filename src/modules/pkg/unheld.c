@@ -11,11 +11,14 @@ struct unheld_args {
     bool all;
 };
 
+/* clang-format off */
 static const struct param unheld_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PARAM("all", BOOL, ARGS, all, "no package at all is held"),
+    PARAM_IDLE("version", "a package is held whatever its version"),
     { 0 },
 };
+/* clang-format on */
 
 static int unheld_validate(const void *args, const struct value *where, struct diags *diags)
 {

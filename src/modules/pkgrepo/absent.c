@@ -12,6 +12,11 @@ static const struct param absent_params[] = {
     PARAM("dist", STR, ARGS, repo.dist, "apt: only this suite of the address", .flags = PARAM_FILLED),
     PARAM("file", PATH, ARGS, repo.file, "the file it stands in"),
     PARAM("refresh", BOOL, ARGS, refresh, "refresh the index after a change", .default_text = "true", .aliases = "refresh_db"),
+    PARAM_REFUSED("keyid", "keys are files; remove them with file.absent"),
+    PARAM_REFUSED("keyid_ppa", "keys are files; remove them with file.absent"),
+    PARAM_REFUSED("keyserver", "keys are files; remove them with file.absent"),
+    PARAM_REFUSED("copr", "give the name of the repository"),
+    PARAM_REFUSED("ppa_auth", "remove the file from /etc/apt/auth.conf.d"),
     { 0 },
 };
 /* clang-format on */

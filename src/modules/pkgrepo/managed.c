@@ -27,6 +27,12 @@ static const struct param managed_params[] = {
     PARAM("gpgcheck", BOOL, ARGS, repo.gpgcheck, "signatures are checked", .default_text = "true"),
     PARAM("clean_file", BOOL, ARGS, repo.clean_file, "nothing else stands in the file"),
     PARAM("refresh", BOOL, ARGS, refresh, "refresh the index after a change", .default_text = "true", .aliases = "refresh_db"),
+    PARAM_REFUSED("keyid", "key servers are not asked; give key_url or key_text"),
+    PARAM_REFUSED("keyserver", "key servers are not asked; give key_url or key_text"),
+    PARAM_IDLE("gpgautoimport", "keys are imported when key_url is given"),
+    PARAM_IDLE("consolidate", "a repository stands in one file; see clean_file"),
+    PARAM_REFUSED("copr", "give baseurl and gpgkey"),
+    PARAM_REFUSED("ppa_auth", "write the name and password into a file of /etc/apt/auth.conf.d"),
     { 0 },
 };
 /* clang-format on */

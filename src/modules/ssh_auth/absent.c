@@ -7,8 +7,9 @@
 /* clang-format off */
 static const struct param absent_params[] = {
     AUTHKEYS_PARAMS(ARGS, ),
-    PARAM("comment", STR, ARGS, comment, "not looked at", .flags = PARAM_HIDDEN),
-    PARAM("options", STRS, ARGS, options, "not looked at", .flags = PARAM_HIDDEN),
+    PARAM_IDLE("comment", "a key is found by itself"),
+    PARAM_IDLE("options", "a key is found by itself"),
+    PARAM_IDLE("fingerprint_hash_type", "keys are compared whole"),
     { 0 },
 };
 /* clang-format on */

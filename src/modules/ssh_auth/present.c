@@ -9,6 +9,7 @@ static const struct param present_params[] = {
     AUTHKEYS_PARAMS(ARGS, ),
     PARAM("comment", STR, ARGS, comment, "words behind the key"),
     PARAM("options", STRS, ARGS, options, "what the key may do: no-pty, command=\"...\", from=\"...\""),
+    PARAM_IDLE("fingerprint_hash_type", "keys are compared whole"),
     { 0 },
 };
 /* clang-format on */

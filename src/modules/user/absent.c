@@ -17,6 +17,7 @@ static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the account", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("purge", BOOL, ARGS, purge, "remove its home and mail too"),
     PARAM("force", BOOL, ARGS, force, "even when it is logged in"),
+    PARAM_IDLE("local", "accounts are always those of this machine"),
     { 0 },
 };
 /* clang-format on */

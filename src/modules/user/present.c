@@ -51,6 +51,12 @@ static const struct param present_params[] = {
     PARAM("warndays", STR, ARGS, age[USER_WISH_WARN], "days of warning before it ends"),
     PARAM("inactdays", STR, ARGS, age[USER_WISH_INACTIVE], "days after it ended until the account is closed; -1: never", .aliases = "inactive"),
     PARAM("expire", STR, ARGS, age[USER_WISH_EXPIRE], "the account ends: YYYY-MM-DD, days since 1970, or -1: never"),
+    PARAM_IDLE("win_homedrive", "Windows only"),
+    PARAM_IDLE("win_profile", "Windows only"),
+    PARAM_IDLE("win_logonscript", "Windows only"),
+    PARAM_IDLE("win_description", "Windows only"),
+    PARAM_IDLE("loginclass", "OpenBSD and FreeBSD only"),
+    PARAM_IDLE("local", "accounts are always those of this machine"),
     { 0 },
 };
 /* clang-format on */

@@ -25,7 +25,7 @@ struct all {
     enum format format;
     struct param_strs words;
     struct param_strmap env;
-    const struct value *list, *map, *any;
+    const struct value *list, *map, *any, *rest;
     const char *password;
     bool mode_given;
 };
@@ -52,6 +52,10 @@ static const struct param table[] = {
     PARAM("map", MAP, ARGS, map, "any map"),
     PARAM("any", ANY, ARGS, any, "anything"),
     PARAM("password", STR, ARGS, password, "a secret", .flags = PARAM_SECRET),
+    PARAM_REFUSED("signature", "nothing checks it"),
+    PARAM_REFUSED("verify", "it is always done", .default_text = "true"),
+    PARAM_IDLE("drive", "Windows only"),
+    PARAM("*", MAP, ARGS, rest, "more words", .flags = PARAM_REST, .when = "text"),
     { 0 },
 };
 
@@ -176,6 +180,52 @@ TEST(unknown_keys_can_be_warnings)
     CHECK_INT(decode(&policy, "{\"name\": \"x\", \"zzzzzzz\": 1}"), 0);
     CHECK_INT(diags_count(&fix.diags), 0);
     CHECK_STR(messages(&warnings), "file.x has no parameter 'zzzzzzz'\n");
+}
+
+TEST(what_is_not_supported_is_refused_by_name_with_the_reason)
+{
+    const struct params_policy owned = { .owner = "file.managed" };
+
+    CHECK_INT(decode(&owned, "{\"name\": \"x\", \"signature\": \"a.sig\"}"), -1);
+    CHECK_STR(messages(&fix.diags),
+              "parameter 'signature' of file.managed is not supported: nothing checks it\n");
+    CHECK_INT(decode(&owned, "{\"name\": \"x\", \"verify\": false}"), -1);
+    CHECK_INT(decode(&owned, "{\"name\": \"x\", \"drive\": \"C\"}"), -1);
+    CHECK_STR(messages(&fix.diags),
+              "parameter 'drive' of file.managed is not supported: Windows only\n");
+}
+
+TEST(a_value_that_asks_for_nothing_is_not_refused)
+{
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"signature\": null, \"drive\": \"\"}"), 0);
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"signature\": [], \"drive\": false}"), 0);
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"verify\": true}"), 0);
+}
+
+TEST(what_has_no_effect_is_a_warning_where_unknown_keys_are)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags warnings = DIAGS_INIT(&arena);
+    const struct params_policy loose = { .unknown = &warnings };
+
+    CHECK_INT(decode(&loose, "{\"name\": \"x\", \"drive\": \"C\"}"), 0);
+    CHECK_STR(messages(&warnings), "parameter 'drive' is not supported: Windows only\n");
+    CHECK_INT(decode(&loose, "{\"name\": \"x\", \"signature\": \"a.sig\"}"), -1);
+}
+
+TEST(unknown_keys_are_kept_for_who_has_a_use_for_them)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags warnings = DIAGS_INIT(&arena);
+    const struct params_policy loose = { .unknown = &warnings };
+
+    CHECK_INT(decode(&loose, "{\"name\": \"x\", \"text\": \"t\", \"port\": 80}"), 0);
+    CHECK_STR(messages(&warnings), "");
+    CHECK_INT(value_get(fix.args.rest, "port")->i, 80);
+    CHECK_INT(decode(&loose, "{\"name\": \"x\", \"port\": 80}"), 0);
+    CHECK_HAS(messages(&warnings), "no parameter 'port'");
+    CHECK(!fix.args.rest);
+    CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"text\": \"t\", \"port\": 80}"), -1);
 }
 
 TEST(a_document_that_is_not_a_map_is_refused)

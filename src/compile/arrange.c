@@ -24,7 +24,8 @@ static struct dag *make_dag(struct arena *arena, const struct plan *plan)
     for (uint32_t i = 0; i < plan->count; i++)
         for (unsigned kind = 0; kind < REQUISITES; kind++) {
             /* Targets that come later require the state, which is the edge. */
-            if (requisite_rule((enum requisite)kind)->later ||
+            if (plan->states[i].requisites[kind].n == 0 ||
+                requisite_rule((enum requisite)kind)->later ||
                 requisite_rule((enum requisite)kind)->apart)
                 continue;
             VEC_EACH (&plan->states[i].requisites[kind], target)

@@ -361,7 +361,7 @@ int requisite_seal(struct requisites *requisites, struct plan_state *states, uin
                 (struct plan_targets){ p, sort_unique(p, requisites->sets[i].targets[k].n) };
         }
         for (enum requisite k = 0; k < REQUISITES; k++)
-            if (requisite_rule(k)->failure)
+            if (states[i].requisites[k].n > 0 && requisite_rule(k)->failure)
                 result |= check_exclusion(&states[i], states, k, requisites->diags);
     }
     return result;

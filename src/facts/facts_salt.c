@@ -53,9 +53,10 @@ static struct str systemd_version(const struct scan *scan, const char *folder)
 
 static void add_systemd(struct scan *scan)
 {
-    static const char *const folders[] = { "usr/lib/systemd", "lib/systemd",
-                                           "usr/lib/x86_64-linux-gnu/systemd",
-                                           "usr/lib/aarch64-linux-gnu/systemd" };
+    /* Those with few names come first. */
+    static const char *const folders[] = { "usr/lib/x86_64-linux-gnu/systemd",
+                                           "usr/lib/aarch64-linux-gnu/systemd", "usr/lib/systemd",
+                                           "lib/systemd" };
     struct value_map *map;
 
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {

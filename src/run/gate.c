@@ -174,6 +174,8 @@ static bool ask_order(struct asking *a)
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {
         const struct requisite_rule *rule = requisite_rule(kind);
 
+        if (a->state->requisites[kind].n == 0)
+            continue;
         if (rule->success && !rule->only_change && !ask_success(a, kind))
             return false;
     }
@@ -203,7 +205,8 @@ struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t
     if (!ask_order(&a))
         return a.gate;
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
-        if (requisite_rule(kind)->change && !requisite_rule(kind)->only_change)
+        if (a.state->requisites[kind].n > 0 && requisite_rule(kind)->change &&
+            !requisite_rule(kind)->only_change)
             note_change(&a, kind, true);
     note_debt(&a);
     ask_occasion(&a);

@@ -103,8 +103,9 @@ static int on_apply(void *user, uint32_t state, struct err *err)
 /* Targets whose changes are a reason to act; none for other requisites. */
 static struct plan_targets watched(const struct plan_state *state, enum requisite kind)
 {
-    return requisite_rule(kind)->change ? state->requisites[kind]
-                                        : (struct plan_targets){ NULL, 0 };
+    return state->requisites[kind].n > 0 && requisite_rule(kind)->change
+               ? state->requisites[kind]
+               : (struct plan_targets){ NULL, 0 };
 }
 
 static bool is_watching(const struct plan_state *state)

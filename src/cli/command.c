@@ -23,7 +23,7 @@ static void print_name(const struct cli *cli)
     (void)fputs(cli->program->name, stderr);
     if (cli->group)
         (void)fprintf(stderr, " %s", cli->group->name);
-    if (cli->command)
+    if (cli->command && cli->command->name[0])
         (void)fprintf(stderr, " %s", cli->command->name);
 }
 
@@ -235,6 +235,18 @@ static int run_help(struct cli *cli, int argc, char **argv)
     return command ? help_print_command(cli, command) : unknown_command(cli, argv[1]);
 }
 
+/* "family.name": does a word after the first look like a function? */
+static bool names_function(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *dot = strchr(argv[i], '.');
+
+        if (argv[i][0] != '-' && dot && dot > argv[i] && dot[1] && !strpbrk(argv[i], "/*:@= "))
+            return true;
+    }
+    return false;
+}
+
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
@@ -256,6 +268,10 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     if (argv[1][0] == '-')
         return unknown_option(cli, argv[1]);
     cli->command = find_command(program->commands, argv[1]);
+    if (!cli->command && program->fallback && names_function(argc - 1, argv + 1)) {
+        cli->command = program->fallback;
+        return run_command(cli, argc - 1, argv + 1);
+    }
     if (!cli->command)
         return unknown_command(cli, argv[1]);
     if (!cli->command->commands)

@@ -68,6 +68,9 @@ struct program {
      * function, not a command. NULL: none. */
     const char *other_word;
     const struct command *other;
+    /* Takes a line whose first operand is not a command and which names a function (family.name)
+     * after it: "zester 'web*' test.ping". Its own name is "". NULL: none. */
+    const struct command *fallback;
     /* Called when the first operand is not a command; returns the exit status. NULL: the usual
      * error. */
     int (*unknown)(struct cli *cli, const char *word);

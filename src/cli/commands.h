@@ -17,6 +17,8 @@ extern const struct command command_doc;
 extern const struct command command_enroll;
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
+/* Functions on peels: `zester TARGET FUNCTION`. */
+extern const struct command command_exec;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
 /* Rules that react to events: check. */

@@ -26,8 +26,10 @@ static void add_usage(struct buf *out, const struct cli *cli, const struct comma
     const struct program *program = cli->program;
     bool other = command == program->other;
 
-    buf_printf(out, "usage: %s %s%s%s%s%s%s\n", program->name, cli->group ? cli->group->name : "",
-               cli->group ? " " : "", other ? program->other_word : command->name,
+    const char *name = other ? program->other_word : command->name;
+
+    buf_printf(out, "usage: %s%s%s%s%s%s%s%s\n", program->name, cli->group ? " " : "",
+               cli->group ? cli->group->name : "", name[0] ? " " : "", name,
                command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
                command->operands);
 }

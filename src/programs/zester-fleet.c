@@ -6,13 +6,16 @@
 #include "cli/fleet_link.h"
 #include "cli/zester.h"
 
-/* The fleet will take a target here; until then every word that is not a command is a mistake. */
+/* A target without a function, or a mistyped command. */
 static int refuse_word(struct cli *cli, const char *word)
 {
-    if (strchr(word, '.'))
+    if (strchr(word, '.') && !strpbrk(word, "*?[@"))
         return cli_usage(cli, "unknown command '%s' (did you mean 'zester --local %s'?)", word,
                          word);
-    return cli_usage(cli, "unknown command '%s' (use --local first to work on this machine)", word);
+    return cli_usage(cli,
+                     "unknown command '%s' (on peels: 'zester TARGET FUNCTION'; on this machine: "
+                     "'zester --local FUNCTION')",
+                     word);
 }
 
 int main(int argc, char **argv)
@@ -22,9 +25,8 @@ int main(int argc, char **argv)
         command_render, command_doc,       command_completion, { 0 },
     };
     const struct program program = {
-        ZESTER_PROGRAM,
-        .commands = commands,
-        .globals = fleet_globals,
+        ZESTER_PROGRAM,           .commands = commands,
+        .globals = fleet_globals, .fallback = &command_exec,
         .unknown = refuse_word,
     };
 

@@ -112,3 +112,20 @@ def test_a_command_that_cannot_connect_says_why(fleet):
     (fleet.folder / "bad.yaml").write_text("master: {urls: [tls://localhost:1], creds: x}\n")
     assert "no key 'creds'" in fleet.run("zester", "enroll", "list", "--config", fleet.folder / "bad.yaml", status=1).stderr
     assert "not a state" in fleet.zester("enroll", "list", "-s", "gone", status=1).stderr
+
+
+def test_a_target_that_means_nobody_is_status_5_and_one_that_is_wrong_is_1(fleet):
+    fleet.start_server()
+    fleet.start_ready_master()
+    nobody = fleet.zester("web*", "test.ping", status=5)
+    assert nobody.stdout == "" and nobody.stderr == "No peels matched the target expression.\n"
+    assert "no colon between key and value" in fleet.zester("G@os", "test.ping", status=1).stderr
+    assert "unexpected word 'b'" in fleet.zester("*", "test.ping", "b", status=1).stderr
+    assert "cmd.run requires a command argument" in fleet.zester("*", "cmd.run", status=1).stderr
+
+
+def test_without_a_master_targets_are_resolved_from_the_facts(fleet):
+    fleet.start_server()
+    fleet.start_ready_master().stop()
+    nobody = fleet.zester("web*", "test.ping", status=5)
+    assert "warning: no master resolves targets" in nobody.stderr

@@ -1,0 +1,397 @@
+/* zester TARGET FUNCTION: run a function on peels and show what came of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "base/number.h"
+#include "cli/commands.h"
+#include "cli/fleet_job.h"
+#include "data/yaml.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/request.h"
+#include "sys/clock.h"
+#include "wire/peel_id.h"
+#include "wire/subject.h"
+
+#define STATUS_NO_TARGET 5
+/* A master needs a moment to see the deadline, and to say so. */
+#define GRACE_NS (2 * CLOCK_SECOND)
+
+struct exec_args {
+    struct fleet_options fleet;
+    bool direct, test, async, preview;
+    const char *batch;
+    int64_t max_failures;
+    bool has_max_failures;
+};
+
+#define ARGS struct exec_args
+
+/* clang-format off */
+static const struct param exec_options[] = {
+    PARAM("test", BOOL, ARGS, test, "say what would change, and change nothing"),
+    PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
+    PARAM("preview", BOOL, ARGS, preview, "only show which peels are meant"),
+    PARAM("batch", STR, ARGS, batch, "run on so many peels at once", .kind_text = "N|N%"),
+    PARAM("max-failures", INT, ARGS, max_failures, "with --batch: peels that may fail before the rest is left out", PARAM_GIVEN(ARGS, has_max_failures), .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    PARAM("direct", BOOL, ARGS, direct, "ask the peels themselves: no job, no record, no master"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- the words after the function --------------------------------------------------- */
+
+/* Positional arguments: their names, and what is sent as the id. */
+struct binding {
+    const char *function;
+    const char *keys[2];
+    int least;
+    const char *id; /* NULL: the first word */
+};
+
+/* clang-format off */
+static const struct binding bindings[] = {
+    { "cmd.run",         { "command" },      1, "ad-hoc" },
+    { "test.ping",       { NULL },           0, "ping" },
+    { "facts.items",     { NULL },           0, "items" },
+    { "settings.items",  { NULL },           0, "items" },
+    { "facts.keys",      { NULL },           0, "keys" },
+    { "settings.keys",   { NULL },           0, "keys" },
+    { "facts.get",       { "key" },          1, NULL },
+    { "settings.get",    { "key" },          1, NULL },
+    { "facts.set",       { "key", "value" }, 2, NULL },
+    { "state.apply",     { "state" },        0, NULL },
+    { "state.highstate", { NULL },           0, "highstate" },
+};
+/* clang-format on */
+
+/* One word, whatever the function calls it. */
+static const struct binding any_binding = { .keys = { "" } };
+
+static const struct binding *find_binding(const char *function)
+{
+    for (size_t i = 0; i < ARRAY_LEN(bindings); i++)
+        if (strcmp(bindings[i].function, function) == 0)
+            return &bindings[i];
+    return &any_binding;
+}
+
+/* "key=value": the key looks like a name. */
+static bool is_pair(const char *word)
+{
+    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
+    return n > 0 && word[n] == '=';
+}
+
+static int add_pair(struct cli *cli, struct value_map *args, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    struct diags diags = DIAGS_INIT(cli->arena);
+    struct value key =
+        value_str(arena_str(cli->arena, (struct str){ word, (size_t)(equals - word) }));
+    struct value v = value_text(equals + 1);
+
+    if ((equals[1] == '[' || equals[1] == '{') &&
+        yaml_parse(cli->arena, key.s.p, v.s, NULL, &v, &diags) < 0)
+        return cli_diags(cli, &diags);
+    value_map_set(cli->arena, args, key, v);
+    return CLI_OK;
+}
+
+static int bind_words(struct cli *cli, struct param_strs words, const char *function,
+                      struct job *job)
+{
+    const struct binding *binding = find_binding(function);
+    struct value_map *args = value_map_new(cli->arena, words.n);
+    const struct value given = value_map(args);
+    size_t place = 0;
+
+    job->state_id = binding->id ? binding->id : "";
+    for (size_t i = 0; i < words.n; i++) {
+        const char *word = words.p[i];
+        bool has_room = place < ARRAY_LEN(binding->keys) && binding->keys[place];
+
+        if (is_pair(word) && !(place < (size_t)binding->least && strchr(word, ' '))) {
+            if (add_pair(cli, args, word) != CLI_OK)
+                return CLI_ERROR;
+            continue;
+        }
+        if (!has_room)
+            return cli_usage(cli, "unexpected word '%s' after %s (options are written key=value)",
+                             word, function);
+        if (binding->keys[place][0])
+            value_map_set(cli->arena, args, value_text(binding->keys[place]), value_text(word));
+        if (place == 0 && !binding->id)
+            job->state_id = word;
+        place++;
+    }
+    for (; place < (size_t)binding->least; place++)
+        if (!value_get(&given, binding->keys[place]))
+            return cli_usage(cli, "%s requires a %s argument", function, binding->keys[place]);
+    if (job->state_id[0] == '\0')
+        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : "ad-hoc";
+    job->args = value_map(args);
+    return CLI_OK;
+}
+
+/* --- what to send ------------------------------------------------------------------- */
+
+/* A state run takes longer than a question. */
+static int64_t find_timeout(const struct exec_args *args, const struct job *job)
+{
+    if (args->fleet.has_timeout)
+        return args->fleet.timeout;
+    if (strcmp(job->function, "state.highstate") == 0)
+        return 600 * CLOCK_SECOND;
+    if (strcmp(job->function, "state.apply") == 0)
+        return (strcmp(job->state_id, "highstate") == 0 ? 600 : 300) * CLOCK_SECOND;
+    return args->fleet.timeout;
+}
+
+/* "5" or "20%", of so many. */
+static int read_batch(struct cli *cli, const char *text, size_t targets, size_t *ret_batch)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    bool percent = end != text && strcmp(end, "%") == 0;
+
+    if (end == text || (*end && !percent) || number == 0 || (percent && number > 100))
+        return cli_usage(
+            cli, "--batch: '%s' is not a number of peels (5) or a share of them (20%%)", text);
+    *ret_batch = percent ? (targets * number + 99) / 100 : number;
+    return CLI_OK;
+}
+
+static int add_metadata(struct cli *cli, const struct exec_args *args, struct job *job)
+{
+    struct value_map *map = value_map_new(cli->arena, 2);
+    size_t batch = 0;
+
+    if (!args->batch)
+        return args->has_max_failures ? cli_usage(cli, "--max-failures needs --batch") : CLI_OK;
+    if (read_batch(cli, args->batch, job->targets.n, &batch) != CLI_OK)
+        return CLI_ERROR;
+    value_map_set(cli->arena, map, value_text("batch"),
+                  value_text(arena_printf(cli->arena, "%zu", batch)));
+    value_map_set(cli->arena, map, value_text("batch_failures"),
+                  value_text(arena_printf(cli->arena, "%lld", (long long)args->max_failures)));
+    job->metadata = value_map(map);
+    return CLI_OK;
+}
+
+static void set_test(struct cli *cli, struct job *job)
+{
+    value_map_set(cli->arena, job->args.map, value_text("test"), value_bool(true));
+}
+
+/* --- running ------------------------------------------------------------------------ */
+
+static const char *print_peels(struct cli *cli, const struct param_strs *peels)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(peels->p[i]), name);
+        buf_printf(&out, "%s%s", i ? " " : "", name);
+    }
+    return buf_copy(&out, cli->arena).p;
+}
+
+static int preview(struct cli *cli, const struct exec_args *args, const struct param_strs *peels)
+{
+    struct value_list *list = value_list_new(cli->arena, peels->n);
+    struct value all = value_list(list);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(peels->p[i]), name);
+        if (args->fleet.format == FLEET_TEXT)
+            (void)printf("%s\n", name);
+        value_list_push(cli->arena, list, value_text(arena_strdup(cli->arena, name)));
+    }
+    return args->fleet.format == FLEET_TEXT ? CLI_OK : fleet_print(cli, args->fleet.format, &all);
+}
+
+static int print_jid(struct cli *cli, const struct exec_args *args, const struct job *job)
+{
+    struct value_map *map = value_map_new(cli->arena, 1);
+    struct value v = value_map(map);
+
+    value_map_set(cli->arena, map, value_text("jid"), value_text(job->jid));
+    if (args->fleet.format != FLEET_TEXT)
+        return fleet_print(cli, args->fleet.format, &v);
+    (void)printf("%s\n", job->jid);
+    return CLI_OK;
+}
+
+static int run_job(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
+                   const struct job *job)
+{
+    const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
+    const bool is_text = args->fleet.format == FLEET_TEXT;
+    struct fleet_answers answers;
+    struct err err;
+    int64_t wait = clock_after(job->timeout, GRACE_NS);
+
+    fleet_answers_init(&answers, cli->arena, &job->targets);
+    if (!args->async && fleet_listen(fleet, job->jid, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    if (is_text)
+        (void)fprintf(stderr, "Targeting %zu peel(s): [%s]\n", job->targets.n,
+                      print_peels(cli, &job->targets));
+    if (fleet_dispatch(fleet, job, &err) < 0)
+        return cli_err(cli, &err);
+    if (is_text)
+        (void)fprintf(stderr, "Job %s dispatched\n", job->jid);
+    if (args->async)
+        return print_jid(cli, args, job);
+    if (args->batch) /* each wave has the time of one */
+        wait = clock_after(wait, job->timeout * (int64_t)job->targets.n);
+    if (fleet_collect(fleet, job->jid, wait, false, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    if (!answers.all_come)
+        (void)fprintf(stderr, "Timeout: received %zu/%zu returns for job %s\n", answers.come,
+                      answers.count, job->jid);
+    return fleet_answers_print(cli, &answers, &style);
+}
+
+/* --- direct ------------------------------------------------------------------------- */
+
+struct direct {
+    struct fleet_answers *answers;
+    const char *peel;
+};
+
+static void on_response(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct direct *direct = self;
+
+    if (error)
+        fleet_answers_set(direct->answers, direct->peel, NULL, error->text);
+    else
+        fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
+}
+
+static void ask_peel(struct cli *cli, struct fleet *fleet, const struct job *job,
+                     struct direct *direct, struct str request)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct err err;
+
+    (void)cli;
+    if (subject_print(&subject, SUBJECT_COMMAND,
+                      &(struct subject_names){ .peel = str_from(direct->peel) }, &err) < 0 ||
+        nats_request(fleet->js.conn,
+                     &(struct nats_pub){ .subject = buf_view(&subject), .payload = request },
+                     job->timeout, on_response, direct, NULL, &err) < 0)
+        fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
+}
+
+static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
+                      const struct job *job)
+{
+    const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct direct *each = ARENA_ARRAY(cli->arena, struct direct, job->targets.n);
+    const struct exec_request request = { .v = EXEC_PROTOCOL,
+                                          .jid = "",
+                                          .module = job->function,
+                                          .id = job->state_id,
+                                          .args = job->args };
+    struct fleet_answers answers;
+    struct err err;
+
+    fleet_answers_init(&answers, cli->arena, &job->targets);
+    if (record_encode(&bytes, &exec_request_type, &request, &err) < 0)
+        return cli_err(cli, &err);
+    for (size_t i = 0; i < job->targets.n; i++) {
+        each[i] = (struct direct){ &answers, job->targets.p[i] };
+        ask_peel(cli, fleet, job, &each[i], buf_view(&bytes));
+    }
+    while (!answers.all_come) /* each request has its own end */
+        (void)fleet_wait(fleet, &answers.all_come, job->timeout, &err);
+    return fleet_answers_print(cli, &answers, &style);
+}
+
+/* --- the command -------------------------------------------------------------------- */
+
+static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
+                  struct job *job)
+{
+    char jid[KSUID_SIZE];
+    struct err err;
+
+    if (fleet_resolve(cli, fleet, job->target_expr, &job->targets, &err) < 0)
+        return cli_err(cli, &err);
+    if (job->targets.n == 0) {
+        (void)fprintf(stderr, "No peels matched the target expression.\n");
+        return STATUS_NO_TARGET;
+    }
+    if (args->preview)
+        return preview(cli, args, &job->targets);
+    if (add_metadata(cli, args, job) != CLI_OK)
+        return CLI_ERROR;
+    if (args->direct)
+        return run_direct(cli, fleet, args, job);
+    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    job->jid = arena_strdup(cli->arena, jid);
+    return run_job(cli, fleet, args, job);
+}
+
+static int run_exec(struct cli *cli, const void *options, struct param_strs operands)
+{
+    const struct exec_args *args = options;
+    struct job job = { .jid = "",
+                       .function = operands.p[1],
+                       .user = fleet_user(cli->arena),
+                       .owner = "",
+                       .state_id = "",
+                       .target_expr = operands.p[0],
+                       .v = EXEC_PROTOCOL };
+    struct fleet *fleet;
+    struct err err;
+    int status;
+
+    if (bind_words(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
+                   &job) != CLI_OK)
+        return CLI_ERROR;
+    if (args->test)
+        set_test(cli, &job);
+    job.timeout = find_timeout(args, &job);
+    if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    status = run_on(cli, fleet, args, &job);
+    fleet_close(fleet);
+    return status;
+}
+
+const struct command command_exec = {
+    .name = "",
+    .operands = "TARGET FUNCTION [WORD] [KEY=VALUE...]",
+    .summary = "run a function or a state on the peels of a fleet",
+    .details =
+        "TARGET says which peels: a glob on their ids, or an expression with G@fact:value,\n"
+        "E@regex, L@a,b and 'and', 'or', 'not', parentheses. FUNCTION is one of 'zester doc'.\n",
+    .examples = "  zester '*' test.ping\n"
+                "  zester 'web*' cmd.run 'uptime'\n"
+                "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
+                "  zester '*' state.highstate --batch 20% --max-failures 2\n",
+    .statuses =
+        "0 done; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not answer; "
+        "4 both; 5 no peel matched",
+    .options = exec_options,
+    .args_size = sizeof(ARGS),
+    .least = 2,
+    .most = COMMAND_MANY,
+    .run = run_exec,
+};

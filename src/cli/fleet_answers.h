@@ -1,0 +1,69 @@
+/*
+ * fleet_answers - what came back from peels, one answer each, and how it is printed.
+ *
+ *     fleet_answers_init(&answers, arena, targets);
+ *     fleet_answers_take(&answers, subject, payload)...   returns, as they come
+ *     status = fleet_answers_print(&answers, &how);
+ *
+ * The first real answer of a peel counts; one that a master made up is replaced by it. Answers of
+ * others than the targets, and those that claim to be somebody else, are dropped.
+ *
+ * Memory: the arena. Threads: one.
+ */
+#ifndef CLI_FLEET_ANSWERS_H
+#define CLI_FLEET_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "cli/fleet_link.h"
+#include "data/params.h"
+#include "wire/exec.h"
+
+struct arena;
+struct cli;
+
+/* Up to so many peels have a header each; above, equal answers are folded into one. */
+#define FLEET_HEADERS_MAX 10
+#define FLEET_UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
+#define FLEET_SILENT      "UNREACHABLE: no answer before the timeout"
+
+struct fleet_answer {
+    const char *peel; /* as on the wire */
+    bool has_come, is_unreachable, success;
+    struct exec_response response;
+    const char *error; /* "": none */
+};
+
+struct fleet_answers {
+    struct arena *arena;
+    struct map by_peel; /* struct fleet_answer */
+    struct fleet_answer *list;
+    size_t count, come;
+    bool all_come;
+};
+
+void fleet_answers_init(struct fleet_answers *answers, struct arena *arena,
+                        const struct param_strs *peels);
+/* A return on its subject; NULL when it was dropped. */
+const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, struct str subject,
+                                              struct str payload);
+/* The answer to a direct request; NULL payload: there is none, `why` says so. */
+void fleet_answers_set(struct fleet_answers *answers, const char *peel, const struct str *payload,
+                       const char *why);
+
+struct fleet_answers_style {
+    enum fleet_format format;
+    const char *function;
+    bool color;
+};
+/* All answers, in the order of their ids; those that did not come are unreachable. Returns the exit
+ * status: 0, 2 a peel failed, 3 a peel did not answer, 4 both. */
+int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
+                        const struct fleet_answers_style *style);
+/* The same without printing. */
+int fleet_answers_status(const struct fleet_answers *answers);
+
+#endif

@@ -1,0 +1,252 @@
+#include "cli/fleet_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "bus/store.h"
+#include "cli/command.h"
+#include "data/msgpack.h"
+#include "data/value.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "target/target.h"
+#include "wire/peel_id.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define RESOLVE_NS  (INT64_C(5) * 1000000000)
+#define DISPATCH_NS (INT64_C(15) * 1000000000)
+/* A master that does not answer may be ending: another one takes the same job. */
+#define DISPATCH_TRIES 4
+#define READ_NS        (INT64_C(10) * 1000000000)
+
+/* --- who is meant ------------------------------------------------------------------- */
+
+static int parse_target(struct arena *arena, const char *expr, const struct target **ret_target,
+                        struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+
+    if (target_parse(arena, str_from(expr), TARGET_COMPOUND, NULL, ret_target, &diags) < 0)
+        return diags_to_err(&diags, err);
+    return 0;
+}
+
+/* Facts that are read one after the other, when there is no master. */
+struct scan {
+    struct arena *arena;
+    const struct target *target;
+    VEC(const char *) found;
+    bool is_done, has_failed;
+    struct err err;
+};
+
+static void match_entry(struct scan *scan, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value facts;
+    bool matches = false;
+    struct err err;
+
+    if (entry->change != NATS_KV_PUT || !peel_id_is_valid(entry->key) ||
+        msgpack_decode_front(&arena, entry->value, &facts, &err) < 0)
+        return;
+    if (target_match(scan->target, &(struct target_subject){ .id = entry->key, .facts = &facts },
+                     &matches, &err) == 0 &&
+        matches)
+        VEC_PUSH_IN(scan->arena, &scan->found, arena_str(scan->arena, entry->key).p);
+}
+
+static void on_facts(void *self, const struct nats_kv_entry *entry)
+{
+    match_entry(self, entry);
+}
+
+static void on_scanned(void *self)
+{
+    ((struct scan *)self)->is_done = true;
+}
+
+static void on_scan_failed(void *self, const struct nats_error *error)
+{
+    struct scan *scan = self;
+
+    scan->is_done = scan->has_failed = true;
+    (void)nats_error_to_err(error, &scan->err);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int scan_facts(struct fleet *fleet, const struct target *target,
+                      struct param_strs *ret_peels, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_FACTS) };
+    struct scan scan = { .arena = fleet->arena, .target = target };
+    struct nats_kv_watch *watch = nats_kv_watch_new(
+        &kv,
+        &(struct nats_kv_watch_options){
+            .entry = on_facts, .caught_up = on_scanned, .failed = on_scan_failed, .self = &scan },
+        err);
+    int result;
+
+    if (!watch)
+        return -1;
+    result = fleet_wait(fleet, &scan.is_done, READ_NS, err);
+    nats_kv_watch_free(watch);
+    if (result < 0 || scan.has_failed) {
+        if (scan.has_failed)
+            *err = scan.err;
+        return -1;
+    }
+    if (scan.found.n > 1)
+        qsort(scan.found.p, scan.found.n, sizeof(scan.found.p[0]), compare_texts);
+    *ret_peels = (struct param_strs){ scan.found.n, scan.found.p };
+    return 0;
+}
+
+static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                      struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const struct question_resolve question = { .expr = expr, .type = "" };
+    struct question_resolved answer;
+    struct str reply;
+
+    if (record_encode(&bytes, &question_resolve_type, &question, err) < 0 ||
+        fleet_request(fleet,
+                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
+                                          .payload = buf_view(&bytes) },
+                      RESOLVE_NS, &reply, err) < 0 ||
+        record_decode(fleet->arena, &question_resolved_type, 1, reply, &answer, err) < 0)
+        return -1;
+    if (answer.err[0])
+        return err_set(err, ERR_BUSY, "%s", answer.err);
+    *ret_peels = answer.peels;
+    return 0;
+}
+
+int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
+                  struct param_strs *ret_peels, struct err *err)
+{
+    const struct target *target;
+
+    if (parse_target(cli->arena, expr, &target, err) < 0)
+        return err_wrap(err, "target '%s'", expr);
+    if (ask_master(fleet, expr, ret_peels, err) == 0)
+        return 0;
+    (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
+                  err->text);
+    return scan_facts(fleet, target, ret_peels, err);
+}
+
+/* --- dispatch ----------------------------------------------------------------------- */
+
+static int dispatch_once(struct fleet *fleet, struct str bytes, struct job_reply *ret_reply,
+                         struct err *err)
+{
+    struct str reply;
+
+    if (fleet_request(fleet,
+                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_DISPATCH)),
+                                          .payload = bytes },
+                      DISPATCH_NS, &reply, err) < 0)
+        return -1;
+    return record_decode(fleet->arena, &job_reply_type, 1, reply, ret_reply, err);
+}
+
+int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct job_reply reply;
+    int result = -1;
+
+    if (record_encode(&bytes, &job_type, job, err) < 0)
+        return -1;
+    for (int i = 0; i < DISPATCH_TRIES && result < 0; i++) {
+        result = dispatch_once(fleet, buf_view(&bytes), &reply, err);
+        if (result < 0 && err->code == ERR_NOT_FOUND)
+            return err_set(err, ERR_NOT_FOUND,
+                           "no master is running (start zester-master, or use --direct)");
+    }
+    if (result < 0)
+        return -1;
+    return reply.error[0] ? err_set(err, ERR_INVALID, "%s", reply.error) : 0;
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+static void on_return(void *self, const struct nats_msg *msg)
+{
+    (void)fleet_answers_take(self, msg->subject, msg->payload);
+}
+
+int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                 struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+
+    if (subject_print_pattern(&subject, SUBJECT_JOB_RETURN,
+                              &(struct subject_names){ .jid = str_from(jid) }, err) < 0)
+        return -1;
+    return nats_sub_new(fleet->js.conn,
+                        &(struct nats_sub_options){
+                            .subject = buf_text(&subject), .message = on_return, .self = answers },
+                        err)
+               ? 0
+               : -1;
+}
+
+struct stored {
+    struct fleet_answers *answers;
+    const char *jid;
+    bool is_done;
+};
+
+static void on_stored(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct stored *stored = self;
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct str peel;
+
+    (void)error;
+    if (!entry) {
+        stored->is_done = true;
+        return;
+    }
+    peel = entry->key;
+    (void)str_cut(&peel, '.');
+    buf_printf(&subject, "zester.job.%s.return.%.*s", stored->jid, (int)peel.n, peel.p);
+    (void)fleet_answers_take(stored->answers, buf_view(&subject), entry->value);
+}
+
+/* What is on record: returns that came while nobody listened. */
+static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                       struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_JOB_RETURNS) };
+    struct stored stored = { .answers = answers, .jid = jid };
+
+    if (nats_kv_keys(&kv, arena_printf(fleet->arena, "%s.*", jid), on_stored, &stored, err) < 0)
+        return -1;
+    while (!stored.is_done) /* ends by itself */
+        (void)fleet_wait(fleet, &stored.is_done, READ_NS, err);
+    return 0;
+}
+
+int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
+                  struct fleet_answers *answers, struct err *err)
+{
+    if (from_store && read_stored(fleet, jid, answers, err) < 0)
+        return -1;
+    if (!answers->all_come)
+        (void)fleet_wait(fleet, &answers->all_come, timeout, err);
+    return answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+}

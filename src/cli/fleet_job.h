@@ -1,0 +1,32 @@
+/*
+ * fleet_job - what an operator's command does with jobs: find targets, dispatch, wait for answers.
+ *
+ * Memory: the arena of the fleet. Threads: one.
+ */
+#ifndef CLI_FLEET_JOB_H
+#define CLI_FLEET_JOB_H
+
+#include "cli/fleet_answers.h"
+#include "cli/fleet_link.h"
+#include "wire/job.h"
+
+struct cli;
+struct err;
+
+/* The peels that `expr` means, sorted; a master knows, else the facts are read here. Fails with
+ * ERR_INVALID for an expression that is wrong. */
+int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
+                  struct param_strs *ret_peels, struct err *err);
+
+/* Send a job to a master and wait for answers, until all have come or `timeout` has passed.
+ * `progress`: tell on stderr what happens. */
+int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);
+/* Wait for the returns of a job; those that are stored already are read first when `from_store`.
+ * Interrupted: what came so far. */
+int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
+                  struct fleet_answers *answers, struct err *err);
+/* Subscribe to the returns of a job before it is dispatched. */
+int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                 struct err *err);
+
+#endif

@@ -24,13 +24,16 @@ int rule_check(struct reaction_env *env, const struct rule_file *files, size_t c
     *ret_result = (struct rule_check_result){ .rules = set ? set->rules.n : 0 };
     for (size_t i = 0; i < count; i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct rule_file file = files[i];
 
-        if (strcmp(files[i].path, RULE_SET_TOP) == 0)
+        if (strcmp(file.path, RULE_SET_TOP) == 0)
             continue;
+        if (!file.name)
+            file.name = rule_file_name(&arena, file.path);
         ret_result->files++;
-        (void)reaction_check(env, &arena, &files[i], diags);
-        if (set && !is_used(set, files[i].path))
-            diag_add(lints, (struct place){ .file = files[i].name }, "no rule names this file");
+        (void)reaction_check(env, &arena, &file, diags);
+        if (set && !is_used(set, file.path))
+            diag_add(lints, (struct place){ .file = file.name }, "no rule names this file");
     }
     rule_set_drop(set);
     return diags_count(diags) > before ? -1 : 0;

@@ -217,13 +217,18 @@ static int check_limits(const struct rule_file *files, size_t count, struct diag
     return 0;
 }
 
+const char *rule_file_name(struct arena *arena, const char *path)
+{
+    return arena_printf(arena, RULE_SET_NAMESPACE "/%s", path);
+}
+
 static void add_file(struct rule_set *set, const struct rule_file *file)
 {
     struct rule_file *copy = ARENA_NEW(&set->arena, struct rule_file);
 
     copy->path = arena_strdup(&set->arena, file->path);
     copy->name = file->name ? arena_strdup(&set->arena, file->name)
-                            : arena_printf(&set->arena, RULE_SET_NAMESPACE "/%s", file->path);
+                            : rule_file_name(&set->arena, file->path);
     copy->text = arena_str(&set->arena, file->text);
     (void)map_set(&set->files, str_from(copy->path), copy);
 }

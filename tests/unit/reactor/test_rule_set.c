@@ -1,21 +1,7 @@
 #include "reactor/rule_set.h"
 
 #include "base/number.h"
-#include "test.h"
-
-/* Sections are the files of the tree, but for `keys`: one to match in each line. */
-static size_t list_files(const struct golden *golden, struct rule_file *files)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < golden->count; i++)
-        if (str_ends(str_from(golden->sections[i].name), STR(RULE_SET_SUFFIX)))
-            files[n++] = (struct rule_file){
-                .path = golden->sections[i].name,
-                .text = golden->sections[i].text,
-            };
-    return n;
-}
+#include "reactor/rules.h"
 
 static void print_matches(const struct rule_set *set, struct str key, struct buf *out)
 {
@@ -35,12 +21,13 @@ static void print_matches(const struct rule_set *set, struct str key, struct buf
     buf_add_char(out, '\n');
 }
 
+/* Besides the files: `keys`, one to match in each line. */
 static int run_case(const struct golden *golden, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct rule_file files[ARRAY_LEN(golden->sections)];
+    struct rule_file files[RULES_FILES_MAX];
     struct diags diags = DIAGS_INIT(&arena), lints = DIAGS_INIT(&arena);
-    struct rule_set *set = rule_set_new(files, list_files(golden, files), &diags, &lints);
+    struct rule_set *set = rule_set_new(files, rules_files(golden, files), &diags, &lints);
     struct str keys = golden_section(golden, "keys");
 
     if (!set) {

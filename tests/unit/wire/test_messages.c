@@ -12,6 +12,7 @@
 #include "wire/fileset.h"
 #include "wire/job.h"
 #include "wire/liveness.h"
+#include "wire/outcome.h"
 #include "wire/question.h"
 #include "test.h"
 
@@ -87,6 +88,10 @@ static const struct {
     { &job_scheduled_type, "jid entry module args success error? return_data duration timestamp" },
     { &job_reply_type, "jid? error?" },
     { &job_cancel_type, "action" },
+    { &outcome_type,
+      "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries?" },
+    { &outcome_rule_type, "rule pattern result message? blocks?" },
+    { &outcome_block_type, "block action result message? made?" },
     { &liveness_master_type, "master_id active_jobs timestamp" },
     { &liveness_peel_type, "ts version? protocol?" },
     { &enrollment_request_type, "id operator reason? force?" },

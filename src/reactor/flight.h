@@ -1,0 +1,80 @@
+/*
+ * flight - an event on its way through the rules that it matched.
+ *
+ * One rule after the other: ask the guards, render its file, check it, act block by block. Each act
+ * has an identity that follows from the event, the rule and the block, so that a delivery that is
+ * repeated does nothing twice. When all rules have ended the flight ends: the message is
+ * acknowledged, or, when a failure may pass, comes again.
+ *
+ *     flight_begin -> { effects.render -> flight_rendered,
+ *                       effects.dispatch|enroll|send -> flight_answer }... -> effects.end
+ *
+ * A failure that may pass ends its rule, and its guards forget the attempt; other rules go on.
+ *
+ * Memory: freed after effects.end. Threads: the pipeline's; flight_render in any, while nobody else
+ * touches the flight.
+ */
+#ifndef REACTOR_FLIGHT_H
+#define REACTOR_FLIGHT_H
+
+#include "reactor/pipeline.h"
+#include "wire/outcome.h"
+
+struct action_dispatch;
+struct reaction_env;
+struct rule_matches;
+
+#define FLIGHT_USER_PREFIX "reactor:" /* of jobs: before the ref of the rule */
+#define FLIGHT_OPERATOR    "reactor"  /* of enrollments */
+#define FLIGHT_TAG_PREFIX  "reaction/"
+
+/* A job to dispatch. Texts live as long as the flight. */
+struct flight_job {
+    const char *jid;
+    const char *rule;
+    const char *user;      /* "reactor:<rule>" */
+    struct value metadata; /* a map of texts */
+    const struct action_dispatch *dispatch;
+};
+
+/* An event to publish, with its id as the id of the message. */
+struct flight_send {
+    const char *subject;
+    struct event event;
+    const char *parent;
+};
+
+struct flight_answer {
+    enum outcome_result result;
+    bool may_pass;       /* with OUTCOME_ERROR: the same may succeed later */
+    const char *message; /* NULL: nothing to say */
+};
+
+enum flight_verdict {
+    FLIGHT_ACK,
+    FLIGHT_NAK,       /* after PIPELINE_NAK_NS */
+    FLIGHT_EXHAUSTED, /* it will not come again: record that, then acknowledge it */
+};
+
+struct flight_end {
+    enum flight_verdict verdict;
+    const struct outcome *outcome; /* without `master` and `ts` */
+};
+
+/* For the pipeline. The flight takes over the pipeline's scratch arena, in which `event` and
+ * `matches` are. */
+struct flight *flight_new(struct pipeline *pipeline, const struct pipeline_delivery *delivery,
+                          const struct gate_event *event, const struct rule_matches *matches);
+void flight_begin(struct flight *flight);
+/* End one that was not begun, without a word. */
+void flight_cancel(struct flight *flight);
+
+/* Render the file of the current rule. */
+void flight_render(struct flight *flight, struct reaction_env *env);
+void flight_rendered(struct flight *flight);
+void flight_answer(struct flight *flight, const struct flight_answer *answer);
+
+void *flight_message(const struct flight *flight);
+const struct gate_event *flight_event(const struct flight *flight);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * tester - which rules would fire for a key, and what would they do: the answer to `zester reactor
+ * test`. Nothing is done, and no guard is asked.
+ *
+ * Pure: the clock is handed in. Memory: the arena. Threads: any, with their own environment.
+ */
+#ifndef REACTOR_TESTER_H
+#define REACTOR_TESTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/question.h"
+
+struct arena;
+struct reaction_env;
+struct rule_set;
+struct value;
+
+struct tester {
+    const struct rule_set *rules; /* NULL: none are loaded */
+    struct reaction_env *env;
+    bool enable_chaining;
+    int64_t max_chain_depth;
+    int64_t wall; /* nanoseconds since 1970 */
+    /* Facts of a peel, as in struct pipeline_effects; or NULL. */
+    const struct value *(*facts)(void *user, struct arena *arena, const char *peel);
+    void *user;
+};
+
+void tester_answer(const struct tester *tester, struct arena *arena,
+                   const struct question_test *question, struct question_tested *ret_tested);
+
+#endif

@@ -12,6 +12,7 @@ import zipfile
 
 import pytest
 
+import databases
 import user_systemd
 from chroot import describe
 from debian import Machine as Debian
@@ -128,6 +129,22 @@ SERVICES = {
     "service.unmasked": Case("[{name: web}]", "systemctl --user mask web"),
 }
 
+# Setup and look are SQL; LOGIN is the way to the server.
+MYSQL = {
+    "mysql_database.absent": Case("[{name: zt-gone}, LOGIN]", "CREATE DATABASE `zt-gone` COLLATE latin1_german1_ci;",
+                                  "SELECT * FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'zt-gone';"),
+    "mysql_database.present": Case("[{name: zt-new}, {character_set: latin1}, LOGIN]", "",
+                                   "SELECT * FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'zt-new';"),
+    "mysql_grants.absent": Case("[{name: x}, {grant: select}, {database: '*.*'}, {user: zt-less}, LOGIN]",
+                                "CREATE USER `zt-less`@localhost; GRANT SELECT, PROCESS ON *.* TO `zt-less`@localhost;",
+                                "SHOW GRANTS FOR `zt-less`@localhost;"),
+    "mysql_grants.present": Case("[{name: x}, {grant: 'select, process'}, {database: '*.*'}, {user: zt-more}, LOGIN]",
+                                 "CREATE USER `zt-more`@localhost;", "SHOW GRANTS FOR `zt-more`@localhost;"),
+    "mysql_user.absent": Case("[{name: zt-gone}, LOGIN]", "CREATE USER `zt-gone`@localhost IDENTIFIED BY 'x';",
+                              "SELECT * FROM mysql.user WHERE User = 'zt-gone';"),
+    "mysql_user.present": Case("[{name: zt-new}, {password: mypass}, LOGIN]", "", "SELECT * FROM mysql.user WHERE User = 'zt-new';"),
+}
+
 # --- states that say something ---------------------------------------------------------------------
 
 # They leave nothing behind: what a dry run and a run say, each time.
@@ -164,8 +181,9 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    here = {**SYSTEM, **PACKAGES, **SERVICES, **SAYING}
-    assert len(here) == sum(map(len, (SYSTEM, PACKAGES, SERVICES, SAYING)))
+    tables = (SYSTEM, PACKAGES, SERVICES, MYSQL, SAYING)
+    here = {name: case for table in tables for name, case in table.items()}
+    assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
     assert len(unit) > 25 and not unit & set(here)
     assert all_states() == unit | set(here)
@@ -274,6 +292,22 @@ class OfServices(OfSystem):
         return {**super().files(times), "web": shown}
 
 
+class OfDatabases(OfSystem):
+    """States about a server of databases."""
+    FOLDERS = []
+
+    def __init__(self, folder, server):
+        self.machine = Machine(folder, namespace=False)
+        self.work, self.server = folder, server
+        self.places = {"LOGIN": server.login}
+
+    def sh(self, text):
+        return "\n".join(self.server.sql(text)) if text else ""
+
+    def files(self, times):
+        return {}
+
+
 def make_wheel(folder):
     folder.mkdir()
     with zipfile.ZipFile(folder / "ztpackage-1.0-py3-none-any.whl", "w") as wheel:
@@ -363,6 +397,17 @@ def test_states_of_packages_keep_the_contract(tmp_path, name):
 def test_states_of_services_keep_the_contract(tmp_path, name):
     with machine_of(OfServices, tmp_path) as machine:
         keep_the_contract(machine, name, SERVICES[name])
+
+
+@pytest.fixture(name="mariadb", scope="module")
+def fixture_mariadb():
+    with databases.mariadb() as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", sorted(MYSQL))
+def test_states_of_mysql_keep_the_contract(tmp_path, name, mariadb):
+    keep_the_contract(OfDatabases(tmp_path, mariadb), name, MYSQL[name])
 
 
 @pytest.mark.parametrize("name", sorted(SAYING))

@@ -1,0 +1,70 @@
+"""Real database servers for tests: each in a folder of its own, on a socket there, and killed at the end."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+from machine import skip_without
+
+DEADLINE = 120
+
+
+class Server:
+    """`login` are the parameters of a state that lead to it."""
+
+    def __init__(self, socket, client, login):
+        self.socket, self.client, self.login = socket, client, login
+
+    def sql(self, text, check=True):
+        """What the statements print, as lines."""
+        result = subprocess.run(self.client, input=text, text=True, capture_output=True, check=False)
+        assert not check or result.returncode == 0, result.stderr
+        return result.stdout.splitlines()
+
+
+@contextlib.contextmanager
+def folder():
+    """A short path: sockets cannot have long ones."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="zt", dir="/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running(argv, ready, **options):
+    """A process that ends with this one, and is ready when `ready` says so."""
+    with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *map(str, argv)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, **options) as process:
+        try:
+            end = time.monotonic() + DEADLINE
+            while not ready():
+                assert process.poll() is None and time.monotonic() < end, f"{argv[0]} does not run"
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def mariadb():
+    skip_without("mariadbd", "mariadb-install-db", "mariadb", "setpriv")
+    with folder() as path:
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={path}/data", "--user=root", "--skip-test-db",
+                        "--auth-root-authentication-method=normal"], check=True, capture_output=True,
+                       env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin"})
+        socket = path / "socket"
+        client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--batch", "--skip-column-names", "--raw"]
+        argv = ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={path}/data", f"--socket={socket}", "--skip-networking",
+                "--user=root", f"--pid-file={path}/pid", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=8M"]
+
+        def ready():
+            return subprocess.run(client, input="SELECT 1;", text=True, capture_output=True, check=False).returncode == 0
+
+        with running(argv, ready):
+            yield Server(socket, client, f"{{connection_unix_socket: {socket}}}, {{connection_user: root}}")

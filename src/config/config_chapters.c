@@ -22,8 +22,8 @@ static const char service_details[] =
     "\n"
     "The environment of its process, later ones win: what the config has captured (if\n"
     "inherit_env), env_file, environment in its order, then HOME, USER, LOGNAME and SHELL of\n"
-    "'user', or of an owner who is not root (if user_identity). Nothing of the daemon's own is\n"
-    "in it.\n"
+    "'user', or of an owner who is not root (if user_identity); a number without an account has\n"
+    "the home '/'. Nothing of the daemon's own is in it.\n"
     "\n"
     "To stop it, stop_signal goes to it and all that it started; what is left after\n"
     "stop_grace_period is killed. A stop is over when the whole tree is gone.\n";

@@ -75,8 +75,8 @@ static void seed_identity(struct resolver *r, const struct config_service *servi
     r->diags = &unheard;
     if ((!user || resolve_scope_print(r, user, "user", &name) == 0) &&
         resolve_program_user(r, name, NULL, user_place(&service->program), &who) == 0 &&
-        who.account)
-        environment_set_identity(full, who.account);
+        who.identity)
+        environment_set_identity(full, who.identity);
     r->diags = heard;
 }
 
@@ -167,8 +167,8 @@ static int resolve_check(struct resolver *r, const struct config_program *progra
     if (find_user(r, program, &from, &own, &who) < 0 ||
         resolve_program_rest(r, program, launch->program.cwd, ret) < 0)
         return -1;
-    if (program->user_identity && who.account)
-        environment_set_identity(env, who.account);
+    if (program->user_identity && who.identity)
+        environment_set_identity(env, who.identity);
     set_user(&who, ret);
     ret->env = environment_array(env, r->arena);
     return 0;
@@ -260,9 +260,9 @@ static int resolve_program(struct resolver *r, const struct config_service *serv
 
     if (find_user(r, &service->program, &nothing, &own, &who) < 0)
         return -1;
-    if (service->program.user_identity && who.account) {
-        environment_set_identity(b->full, who.account);
-        environment_set_identity(b->child, who.account);
+    if (service->program.user_identity && who.identity) {
+        environment_set_identity(b->full, who.identity);
+        environment_set_identity(b->child, who.identity);
         script_touch(&r->script);
     }
     set_user(&who, &launch->program);
@@ -357,8 +357,8 @@ static int resolve_step_env(struct resolver *r, const struct config_program *pro
     script_touch(&r->script);
     if (find_user(r, program, &from, &own, &who) < 0)
         return -1;
-    if (program->user_identity && who.account)
-        environment_set_identity(env, who.account);
+    if (program->user_identity && who.identity)
+        environment_set_identity(env, who.identity);
     script_touch(&r->script);
     if (resolve_program_env(r, program, env, env, file) < 0)
         return -1;

@@ -285,6 +285,22 @@ static int check_owner(struct resolver *r, const char *user, const struct value 
                       (unsigned)bad, (unsigned)owner->uid);
 }
 
+/* A number without an account must not keep the HOME of whoever started the daemon. */
+static const struct account *choose_identity(struct resolver *r, const struct resolve_user *who)
+{
+    struct account *nameless;
+
+    if (who->account)
+        return who->account;
+    nameless = ARENA_NEW(r->arena, struct account);
+    *nameless = (struct account){
+        .name = arena_printf(r->arena, "%u", (unsigned)who->user.uid),
+        .home = "/",
+        .shell = "/bin/sh",
+    };
+    return nameless;
+}
+
 static int find_account(struct resolver *r, const char *user, const struct value *where,
                         struct resolve_user *ret)
 {
@@ -302,6 +318,7 @@ static int find_account(struct resolver *r, const char *user, const struct value
     ret->user.gid = owner.gid != (gid_t)-1 ? owner.gid
                     : ret->account         ? ret->account->gid
                                            : (gid_t)owner.uid;
+    ret->identity = choose_identity(r, ret);
     return 0;
 }
 
@@ -315,6 +332,7 @@ static int run_as_daemon(struct resolver *r, const struct value *groups, const s
     ret->user.gid = getegid();
     if (account_find_uid(r->arena, geteuid(), &ret->account, &err) < 0)
         return value_diag(r->diags, where, "%s", err.text);
+    ret->identity = ret->account;
     return check_right(r, "", groups, where, ret);
 }
 

@@ -61,7 +61,8 @@ int resolve_program_env(struct resolver *resolver, const struct config_program *
 struct resolve_user {
     bool has_user;
     struct process_user user;
-    const struct account *account; /* whose identity it has; NULL: nobody's */
+    const struct account *account;  /* NULL: there is none with this number */
+    const struct account *identity; /* for HOME and the like; NULL: keep what is inherited */
 };
 /* `user` and `groups` are evaluated; NULL: not given. */
 int resolve_program_user(struct resolver *resolver, const char *user, const struct value *groups,

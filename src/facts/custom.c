@@ -111,7 +111,7 @@ int facts_set(const char *file, struct str key, const struct value *value, struc
     file = file ? file : FACTS_FILE;
     folder = path_dirname(&arena, file);
     if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
-        lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_PRIVATE, LOCK_FOREVER, NULL,
+        lock_take(&lock, path_join(&arena, folder, LOCK_NAME), LOCK_EXCLUSIVE, LOCK_FOREVER, NULL,
                   err) < 0)
         return -1;
     rc = change_file(&arena, file, key, value, err);

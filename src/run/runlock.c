@@ -49,13 +49,13 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
 
     if (fs_mkdirs(host->data_dir, 0755, err) < 0)
         return err_wrap(err, "the data folder '%s'", host->data_dir);
-    if (lock_take(lock, path, LOCK_PRIVATE, LOCK_TRY, host->cancel, err) == 0)
+    if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)
         return 0;
     if (err->code != ERR_BUSY)
         return -1;
     holder = describe(&arena, path);
     tell(sink, arena_printf(&arena, "waiting for the run of %s", holder));
-    if (lock_take(lock, path, LOCK_PRIVATE, wait, host->cancel, err) == 0)
+    if (lock_take(lock, path, LOCK_EXCLUSIVE, wait, host->cancel, err) == 0)
         return 0;
     if (err->code == ERR_BUSY)
         return err_set(err, ERR_BUSY, "another run is under way: %s", holder);

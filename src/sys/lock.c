@@ -20,7 +20,6 @@
 
 #define PID_TEXT_SIZE 16
 #define PRIVATE_MODE  0600
-#define SHOWN_MODE    0644
 /* The kernel wakes a waiter for a lock, but not at a deadline and not with other events. So a wait
  * that may end early polls, at first often, then less so. */
 #define LOOK_FIRST CLOCK_MS
@@ -30,9 +29,7 @@
 /* For lock_holder, which shares it for a moment. */
 #define LOOKER_WAIT CLOCK_SECOND
 
-static const int operations[] = {
-    [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX, [LOCK_PRIVATE] = LOCK_EX
-};
+static const int operations[] = { [LOCK_SHARED] = LOCK_SH, [LOCK_EXCLUSIVE] = LOCK_EX };
 
 /* 1: locked, 0: held by another. */
 static int try(int fd, int operation, struct err *err)
@@ -163,13 +160,11 @@ static void narrow(int fd)
 int lock_take(struct lock *lock, const char *path, enum lock_kind kind, int64_t wait,
               const struct cancel *cancel, struct err *err)
 {
-    const mode_t mode = kind == LOCK_PRIVATE ? PRIVATE_MODE : SHOWN_MODE;
-    AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, PRIVATE_MODE);
 
     if (fd < 0)
         return err_sys(err, errno, "open the lock '%s'", path);
-    if (kind == LOCK_PRIVATE)
-        narrow(fd);
+    narrow(fd);
     if (acquire(fd, operations[kind], wait, cancel, err) < 0)
         return err_wrap(err, "lock '%s'", path);
     if (kind != LOCK_SHARED)

@@ -8,6 +8,9 @@
  * program; others then wait for that moment, also with LOCK_TRY. The same when nobody has
  * it exclusively: lock_holder shares it for a moment.
  *
+ * Only its owner can open the file: any process that can open it can lock it, and keep us waiting.
+ * Wider permissions of one that is there are narrowed.
+ *
  * Threads: any; two threads of one process exclude each other as well.
  */
 #ifndef SYS_LOCK_H
@@ -19,13 +22,7 @@
 struct cancel;
 struct err;
 
-enum lock_kind {
-    LOCK_SHARED,
-    LOCK_EXCLUSIVE,
-    /* The same, on a file that nobody else can open: any process that can open it can lock it,
-     * and keep us waiting. Wider permissions are narrowed. */
-    LOCK_PRIVATE,
-};
+enum lock_kind { LOCK_SHARED, LOCK_EXCLUSIVE };
 
 struct lock {
     int fd;

@@ -95,6 +95,24 @@ def test_a_hook_and_a_check_with_a_user_have_the_home_of_that_user(home):
     assert home.read("home") == "/home/mallory\n"
 
 
+def test_a_number_without_an_account_has_nobodys_home(home):
+    home.write("services: {a: {run: 'exec sleep 1000', user: '4599'}}")
+    home.start("--wait", env={"HOME": "/of/root", "USER": "root", "LOGNAME": "root"})
+    variables = variables_of(home.wait_for("a", "running")["pid"])
+    assert {name: variables[name] for name in ("HOME", "USER", "LOGNAME", "SHELL")} == {
+        "HOME": "/", "USER": "4599", "LOGNAME": "4599", "SHELL": "/bin/sh"}
+
+
+def test_nobody_else_can_open_the_lock_of_the_daemon(home):
+    home.write("services: {a: {run: 'exec sleep 1000'}}")
+    home.start("--wait")
+    locks = [os.path.join(folder, name) for folder, _, names in os.walk(home.state) for name in names
+             if name in ("lock", "kepler.lock")]
+    assert len(locks) == 2
+    for path in locks:
+        assert os.stat(path).st_mode & 0o777 == 0o600, path
+
+
 GAINS = {
     "root": ("user: root", "only root may run things as somebody else"),
     "uid 0": ("user: 0", "only root may run things as somebody else"),

@@ -212,14 +212,14 @@ TEST(a_lock_of_a_dead_process_that_its_child_still_has_open_is_waited_for)
     CHECK(taken);
 }
 
-TEST(a_private_lock_can_be_opened_by_nobody_else_and_narrows_an_older_one)
+TEST(a_lock_can_be_opened_by_nobody_else_and_narrows_an_older_one)
 {
     const char *path = lock_path();
     struct lock lock = LOCK_NONE;
     struct stat st;
 
     for (int i = 0; i < 2; i++) {
-        CHECK_INT(lock_take(&lock, path, LOCK_PRIVATE, LOCK_TRY, NULL, &err), 0);
+        CHECK_INT(lock_take(&lock, path, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err), 0);
         CHECK_INT(stat(path, &st), 0);
         CHECK_INT(st.st_mode & 07777, 0600);
         lock_drop(&lock);

@@ -23,7 +23,7 @@ BUILD = "build/release"
 UNLINKED = {
     "src/compile/sources.c": "where a peel finds its states; the peel comes with the fleet",
     **{f"src/{name}/": "a part of the fleet, whose programs are being built"
-       for name in ("http", "wire", "jobs", "nats", "bus", "enroll", "peel", "reactor", "master")},
+       for name in ("wire", "jobs", "nats", "bus", "enroll", "peel", "reactor", "master")},
 }
 EXTERN = re.compile(r"^extern\b[^;()]*?\b(\w+)(?:\[[^;]*\])*;", re.M)
 DECLARATION = re.compile(r"^[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)[^;{}]*;", re.M)

@@ -71,6 +71,13 @@ static int split_urls(struct arena *arena, const char *text, struct urls *ret, s
     return 0;
 }
 
+int link_check_urls(struct arena *arena, const char *urls, struct err *err)
+{
+    struct urls list = { .list = VEC_INIT };
+
+    return split_urls(arena, urls, &list, err);
+}
+
 /* --- whom to trust ------------------------------------------------------------------ */
 
 static void choose_ca(struct link *link, const struct link_options *options)

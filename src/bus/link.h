@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+struct arena;
 struct err;
 struct link;
 struct nats_conn;
@@ -34,6 +35,9 @@ struct link_options {
     const char *name;      /* shown by the server's monitoring */
     unsigned attempts_max; /* in a row without success, then it is closed; 0: for ever */
 };
+
+/* Are these addresses that link_new would accept? */
+int link_check_urls(struct arena *arena, const char *urls, struct err *err);
 
 /* NULL and an error for what can never work: addresses, a CA or credentials that cannot be read. */
 struct link *link_new(struct nats_hub *hub, const struct link_options *options, struct err *err);

@@ -548,6 +548,7 @@ static const struct {
     [ADMISSION_APPROVE] = { ENROLLMENT_APPROVED, "approved" },
     [ADMISSION_REJECT] = { ENROLLMENT_REJECTED, "rejected" },
     [ADMISSION_REVOKE] = { ENROLLMENT_REVOKED, "revoked" },
+    [ADMISSION_ACTIVATE] = { ENROLLMENT_ACTIVE, "active" },
 };
 
 static int check_trust(const struct enrollment *record, const struct admission_policy *policy,
@@ -582,8 +583,11 @@ int admission_decide(enum admission_decision decision, const struct enrollment *
         return -1;
     *ret_record = *record;
     ret_record->state = to;
+    ret_record->updated_at = split_time(now);
+    if (decision == ADMISSION_ACTIVATE)
+        return 0;
     ret_record->decided_by = request->operator_name;
-    ret_record->decided_at = ret_record->updated_at = split_time(now);
+    ret_record->decided_at = ret_record->updated_at;
     if (decision != ADMISSION_APPROVE)
         ret_record->reject_reason = request->reason;
     return 0;

@@ -144,7 +144,13 @@ void admission_fail(struct arena *arena, enum admission_status status, const cha
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-enum admission_decision { ADMISSION_APPROVE, ADMISSION_REJECT, ADMISSION_REVOKE };
+/* The last one is not an operator's: the peel was seen at work. */
+enum admission_decision {
+    ADMISSION_APPROVE,
+    ADMISSION_REJECT,
+    ADMISSION_REVOKE,
+    ADMISSION_ACTIVATE,
+};
 
 /* How much the record's trust in our CA is worth: "ok", "unverified", "MISMATCH!", "-". */
 const char *admission_trust(const struct enrollment *record);

@@ -8,6 +8,7 @@
 #include "bus/link.h"
 #include "bus/store.h"
 #include "http/address.h"
+#include "sys/clock.h"
 
 #define ARGS struct master_conf
 
@@ -20,6 +21,16 @@ static const struct param rows[] = {
     PARAM("health_addr",        STR,    ARGS, health_addr, "where /healthz, /readyz and /metrics are served", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
     PARAM("log_level",          CHOICE, ARGS, log_level, "what is logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
     PARAM("log_format",         CHOICE, ARGS, log_format, "how it is logged", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
+    PARAM("enroll.addr",            STR,    ARGS, enroll_addr, "where machines enroll over HTTPS", .kind_text = "ADDRESS", .default_text = ":8443"),
+    PARAM("enroll.tls_cert",        STR,    ARGS, enroll_tls_cert, "the certificate of that endpoint, without an authority of our own (AUTH_DIR/enroll.crt)", .kind_text = "FILE"),
+    PARAM("enroll.tls_key",         STR,    ARGS, enroll_tls_key, "its key (AUTH_DIR/enroll.key)", .kind_text = "FILE"),
+    PARAM("enroll.rate_burst",      INT,    ARGS, enroll_rate_burst, "requests that an address may make at once; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "200"),
+    PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests that it may make in the long run", PARAM_RANGE(0, 1000000), .default_text = "1200"),
+    PARAM("ca.mode",                CHOICE, ARGS, ca_mode, "whose certificate the endpoint has; auto: that of our own authority when CA_DIR has one", .choices = "auto|embedded|external", .default_text = "auto"),
+    PARAM("ca.dir",                 STR,    ARGS, ca_dir, "our own certificate authority (AUTH_DIR/ca)", .kind_text = "DIR"),
+    PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "life of a certificate for the endpoint, in whole days", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
+    PARAM("ca.enroll_sans",         STRS,   ARGS, ca_enroll_sans, "more names and addresses of the endpoint", .kind_text = "NAME"),
+    PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers that peels are told of; none: they must know", .kind_text = "URL"),
     { 0 },
 };
 
@@ -32,6 +43,7 @@ static const struct {
     { "nats_ca", offsetof(ARGS, nats_ca) },
     { "auth_dir", offsetof(ARGS, auth_dir) },
     { "health_addr", offsetof(ARGS, health_addr) },
+    { "enroll.addr", offsetof(ARGS, enroll_addr) },
 };
 /* clang-format on */
 
@@ -44,13 +56,37 @@ static void check_address(const char *address, const char *key, const struct val
         (void)value_diag(diags, value_point(given, key), "'%s': %s", key, err.text);
 }
 
+/* Peels elsewhere can reach it, and nobody on the way can read. */
+static void check_advertised(struct arena *arena, const char *url, const struct value *given,
+                             struct diags *diags)
+{
+    static const char *const unreachable[] = { "localhost", "127.", "0.0.0.0", "169.254.",
+                                               "[::1]",     "[::]", "[fe80:" };
+    const struct value *at = value_point(given, "nats_advertise_urls");
+    struct str host = str_from(url);
+    struct err err;
+
+    if (link_check_urls(arena, url, &err) < 0) {
+        (void)value_diag(diags, at, "'nats_advertise_urls': %s", err.text);
+        return;
+    }
+    host = str_from_offset(host, str_find(host, STR("://"), 0) + strlen("://"));
+    for (size_t i = 0; i < ARRAY_LEN(unreachable); i++)
+        if (str_starts(host, str_from(unreachable[i])))
+            (void)value_diag(diags, at,
+                             "'nats_advertise_urls': '%s' cannot be reached from other machines",
+                             url);
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
     const struct master_conf *conf = values;
 
-    (void)arena;
     check_address(conf->health_addr, "health_addr", given, diags);
+    check_address(conf->enroll_addr, "enroll.addr", given, diags);
+    for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
+        check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
 }
 
 const struct daemon_conf master_daemon_conf = {

@@ -12,12 +12,22 @@
 #include "bus/daemon_conf.h"
 #include "bus/daemon_log.h"
 
+enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
+
 struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
     int64_t jetstream_replicas;
     const char *health_addr;
     enum daemon_log_level log_level;
     enum daemon_log_format log_format;
+
+    const char *enroll_addr, *enroll_tls_cert, *enroll_tls_key;
+    int64_t enroll_rate_burst, enroll_rate_per_minute;
+    enum master_ca_mode ca_mode;
+    const char *ca_dir;
+    int64_t ca_enroll_cert_validity; /* nanoseconds */
+    struct param_strs ca_enroll_sans;
+    struct param_strs nats_advertise_urls;
 };
 
 extern const struct daemon_conf master_daemon_conf;

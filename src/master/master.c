@@ -13,6 +13,7 @@
 #include "bus/link.h"
 #include "bus/store.h"
 #include "nats/hub.h"
+#include "nats/publisher.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/loop.h"
@@ -428,6 +429,7 @@ void master_done(struct master *master)
 {
     master->is_stopping = true;
     health_free(master->health);
+    nats_publisher_free(master->events);
     link_free(master->link);
     free_services(master);
     nats_hub_free(master->hub);

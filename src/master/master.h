@@ -74,6 +74,7 @@ struct master {
     struct link *link;
     struct nats_js js;
     struct metrics *metrics;
+    struct nats_publisher *events; /* for master/announce.h */
     struct master_conf conf;
 
     /* for master.c */

@@ -17,8 +17,10 @@ enum master_metric {
     MASTER_JOBS,
     MASTER_JOB_DURATION,
     MASTER_JOB_RECLAIMS,
+    MASTER_HTTP_REQUESTS,
+    MASTER_ENROLLMENTS,
 };
-#define MASTER_METRICS (MASTER_JOB_RECLAIMS + 1)
+#define MASTER_METRICS (MASTER_ENROLLMENTS + 1)
 
 extern const struct metric master_metrics[MASTER_METRICS];
 

@@ -1,9 +1,17 @@
 /* zester-master - directs the peels of a fleet. */
+#include "master/authority.h"
+#include "master/census.h"
+#include "master/enroll_admin.h"
+#include "master/enroll_server.h"
 #include "master/services.h"
 
 static const struct master_service *const services[] = {
     &master_roster_service,
     &master_dispatch_service,
+    &authority_service,
+    &census_service,
+    &enroll_admin_service,
+    &enroll_server_service,
     NULL,
 };
 

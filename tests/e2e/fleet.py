@@ -13,6 +13,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -26,12 +27,16 @@ SECONDS = 60
 # A daemon that gets SIGTERM is gone after this.
 STOP_SECONDS = 8
 LOG_TAIL = 6000
+PORTS = (12000, 32000)
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that no other test takes meanwhile: below those that the kernel gives out, and by chance."""
+    while True:
+        port = random.randrange(*PORTS)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def yaml_of(keys):
@@ -177,6 +182,7 @@ class Fleet:
         folder.mkdir(exist_ok=True)
         conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}"}
         conf.update(keys)
+        conf["enroll"] = {"addr": f"127.0.0.1:{free_port()}", **conf.get("enroll", {})}
         return conf
 
     def start_master(self, name="master", **keys):
@@ -186,12 +192,17 @@ class Fleet:
         path.write_text(yaml_of(conf))
         master = self.add(name, [f"{BUILD}/zester-master", "--config", path], health=int(conf["health_addr"].rsplit(":", 1)[1]))
         master.conf, master.conf_path = conf, path
+        master.enroll_port = int(conf["enroll"]["addr"].rsplit(":", 1)[1])
         return master
 
     def start_ready_master(self, name="master", **keys):
         master = self.start_master(name, **keys)
         self.wait_ready(master)
         return master
+
+    def pin(self):
+        """What machines that enroll shall trust."""
+        return self.run("zester", "ca", "fingerprint", "--dir", self.auth / "ca").stdout.strip()
 
     # --- waiting --------------------------------------------------------------------------
 

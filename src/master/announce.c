@@ -1,0 +1,56 @@
+#include "master/announce.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "master/master.h"
+#include "nats/publisher.h"
+#include "sys/clock.h"
+#include "wire/event.h"
+
+#define EVENT_MAX     ((size_t)1 << 20)
+#define EVENT_VERSION 1
+
+static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+{
+    (void)self;
+    (void)ack;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("event cannot be stored error=%s", error->text);
+}
+
+static struct nats_publisher *publisher_of(struct master *master)
+{
+    if (!master->events)
+        master->events = nats_publisher_new(
+            &master->js, &(struct nats_publisher_options){ .queue_max = ANNOUNCE_QUEUE_MAX });
+    return master->events;
+}
+
+int announce_event(struct master *master, const char *tag, const struct value *data, int32_t depth,
+                   struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(EVENT_MAX);
+    int64_t now = clock_wall();
+    char id[KSUID_SIZE];
+    const struct event event = {
+        .id = id,
+        .tag = tag,
+        .data = *data,
+        .ts = { .seconds = now / CLOCK_SECOND, .nanoseconds = (uint32_t)(now % CLOCK_SECOND) },
+        .v = EVENT_VERSION,
+        .origin = "",
+        .depth = depth,
+    };
+
+    ksuid_new(now / CLOCK_SECOND, id);
+    if (event_print_subject(&subject, SUBJECT_EVENT_MASTER, NULL, tag, err) < 0 ||
+        record_encode(&bytes, &event_type, &event, err) < 0)
+        return -1;
+    return nats_publisher_send(publisher_of(master),
+                               &(struct nats_store){ .subject = buf_view(&subject),
+                                                     .payload = buf_view(&bytes),
+                                                     .id = str_from(id) },
+                               on_stored, master, err);
+}

@@ -1,0 +1,29 @@
+#include "master/audit.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "data/json.h"
+
+#define LINE_MAX LOG_TEXT_MAX
+
+/* Quoted, so that no text can pretend to be another key. */
+static void add_pair(struct buf *line, const char *key, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    buf_printf(line, " %s=", key);
+    json_print_text(line, str_from(text), JSON_STYLE_COMPACT);
+}
+
+void audit_log(const struct audit *audit)
+{
+    AUTO_BUF struct buf line = BUF_INIT(LINE_MAX);
+
+    add_pair(&line, "by", audit->by);
+    add_pair(&line, "id", audit->id);
+    add_pair(&line, "peel", audit->peel);
+    add_pair(&line, "reason", audit->reason);
+    add_pair(&line, "error", audit->error);
+    log_info("audit action=%s result=%s%s", audit->action,
+             audit->error && audit->error[0] ? "refused" : "ok", buf_text(&line));
+}

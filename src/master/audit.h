@@ -1,0 +1,21 @@
+/*
+ * audit - one line in the log for each administrative act: who, what, on whom, with what result.
+ *
+ *     audit_log(&(struct audit){ .action = "enroll.approve", .by = "root", .id = id, .peel = peel
+ * });
+ */
+#ifndef MASTER_AUDIT_H
+#define MASTER_AUDIT_H
+
+/* Texts may come from outside; NULL or "": not said. */
+struct audit {
+    const char *action; /* "enroll.approve" */
+    const char *by;     /* the operator, or "reactor:<ref>" */
+    const char *id, *peel;
+    const char *reason;
+    const char *error; /* why it was not done */
+};
+
+void audit_log(const struct audit *audit);
+
+#endif

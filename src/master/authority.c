@@ -1,0 +1,210 @@
+#include "master/authority.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/identity.h"
+#include "bus/store.h"
+#include "data/msgpack.h"
+#include "data/time_text.h"
+#include "data/value.h"
+#include "nats/kv.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+#define DOCUMENT_MAX ((size_t)1 << 20)
+
+static int64_t now_seconds(void)
+{
+    return clock_wall() / CLOCK_SECOND;
+}
+
+static void use_leaf(struct authority *authority, const struct leaf *leaf)
+{
+    leaf_done(&authority->leaf);
+    authority->leaf = *leaf;
+    authority->registry.policy.ca_pin = leaf->is_issued ? authority->leaf.pin : NULL;
+}
+
+/* --- renewal ------------------------------------------------------------------------ */
+
+static void on_timer(struct timer *timer);
+
+static void check_later(struct authority *authority)
+{
+    timer_set(loop_timers(authority->master->loop), &authority->timer,
+              clock_after(clock_now(), AUTHORITY_CHECK_NS), on_timer);
+}
+
+/* On failure the old certificate stays. */
+static void renew(struct authority *authority)
+{
+    struct leaf leaf;
+    struct err err;
+
+    if (leaf_load(&authority->master->conf, now_seconds(), &leaf, &err) < 0) {
+        log_warning("certificate cannot be renewed, keeping the old one error=%s", err.text);
+        return;
+    }
+    if (!leaf.is_issued && str_eq(leaf.chain, authority->leaf.chain)) {
+        leaf_done(&leaf); /* the same file */
+        return;
+    }
+    use_leaf(authority, &leaf);
+    if (authority->renewed)
+        authority->renewed(authority->renewed_self);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct authority *authority = container_of(timer, struct authority, timer);
+    const struct leaf *leaf = &authority->leaf;
+
+    if (!leaf->is_issued || now_seconds() >= leaf_renewal(leaf->made, leaf->ends))
+        renew(authority);
+    check_later(authority);
+}
+
+static void reload_authority(void *self)
+{
+    renew(self);
+}
+
+/* --- the document ------------------------------------------------------------------- */
+
+struct value authority_document(const struct authority *authority, struct arena *arena)
+{
+    const struct leaf *leaf = &authority->leaf;
+    const struct param_strs *urls = &authority->master->conf.nats_advertise_urls;
+    struct value_map *map = value_map_new(arena, 5);
+    struct value_list *list = value_list_new(arena, urls->n);
+    AUTO_BUF struct buf time = BUF_INIT(BUF_NO_LIMIT);
+
+    time_print(&time, (struct value_time){ .seconds = leaf->ca_begins });
+    for (size_t i = 0; i < urls->n; i++)
+        value_list_push(arena, list, value_text(arena_strdup(arena, urls->p[i])));
+    value_map_set(arena, map, value_text("v"), value_int(AUTHORITY_DOCUMENT_VERSION));
+    value_map_set(arena, map, value_text("ca_bundle_pem"),
+                  value_str(arena_str(arena, leaf->ca_bundle)));
+    value_map_set(arena, map, value_text("fingerprint"),
+                  value_text(arena_strdup(arena, leaf->pin)));
+    value_map_set(arena, map, value_text("nats_urls"), value_list(list));
+    value_map_set(arena, map, value_text("issued_at"), value_str(buf_copy(&time, arena)));
+    return value_map(map);
+}
+
+static struct nats_kv document_bucket(const struct authority *authority)
+{
+    return (struct nats_kv){ .js = authority->master->js,
+                             .bucket = store_bucket_name(STORE_SECRETS) };
+}
+
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("bootstrap document cannot be published error=%s", error->text);
+}
+
+static void on_document(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct authority *authority = self;
+    const struct nats_kv kv = document_bucket(authority);
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
+        return; /* at the next start, or by another master */
+    if (entry && str_eq(entry->value, authority->document))
+        return;
+    if (entry)
+        log_warning("bootstrap document on the bus differs from ours and is replaced; masters "
+                    "need the same certificate authority");
+    if (nats_kv_put(&kv, AUTHORITY_DOCUMENT_KEY, authority->document, on_put, authority, &err) < 0)
+        log_warning("bootstrap document cannot be published error=%s", err.text);
+}
+
+static int publish_document(struct authority *authority, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(DOCUMENT_MAX);
+    const struct nats_kv kv = document_bucket(authority);
+    struct value document;
+
+    arena_clear(&authority->document_arena);
+    document = authority_document(authority, &authority->document_arena);
+    if (msgpack_encode(&bytes, &document, err) < 0)
+        return -1;
+    authority->document = buf_copy(&bytes, &authority->document_arena);
+    return nats_kv_get(&kv, AUTHORITY_DOCUMENT_KEY, on_document, authority, err);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void free_authority(void *self)
+{
+    struct authority *authority = self;
+
+    timer_clear(loop_timers(authority->master->loop), &authority->timer);
+    nats_nkey_done(&authority->account);
+    leaf_done(&authority->leaf);
+    arena_done(&authority->document_arena);
+    free(authority);
+}
+
+static void *open_authority(struct master *master, struct err *err)
+{
+    struct authority *authority = mem_zalloc(sizeof(*authority));
+    struct leaf leaf;
+
+    authority->master = master;
+    authority->document_arena = (struct arena)ARENA_INIT;
+    authority->leaf.arena = (struct arena)ARENA_INIT;
+    if (identity_read_key(master->conf.auth_dir, IDENTITY_ACCOUNT_SEED, &authority->account, err) <
+            0 ||
+        leaf_load(&master->conf, now_seconds(), &leaf, err) < 0) {
+        free_authority(authority);
+        return NULL;
+    }
+    use_leaf(authority, &leaf);
+    authority->registry.policy.account = &authority->account;
+    check_later(authority);
+    return authority;
+}
+
+static int start_authority(void *self, struct err *err)
+{
+    struct authority *authority = self;
+
+    authority->registry.js = authority->master->js;
+    return publish_document(authority, err);
+}
+
+static enum health_status check_authority(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct leaf *leaf = &((struct authority *)self)->leaf;
+    int64_t now = now_seconds();
+
+    if (now >= leaf->ends) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "the certificate of the HTTPS endpoint expired");
+        return HEALTH_DOWN;
+    }
+    if (now < leaf_renewal(leaf->made, leaf->ends) + AUTHORITY_CHECK_NS / CLOCK_SECOND)
+        return HEALTH_OK;
+    (void)snprintf(message, HEALTH_TEXT_MAX,
+                   "the certificate of the HTTPS endpoint expires in %lld hours",
+                   (long long)(leaf->ends - now) / 3600);
+    return HEALTH_DEGRADED;
+}
+
+const struct master_service authority_service = {
+    .name = "ca",
+    .open = open_authority,
+    .start = start_authority,
+    .free = free_authority,
+    .reload = reload_authority,
+    .check = check_authority,
+};

@@ -1,0 +1,42 @@
+/*
+ * authority - what a master enrolls machines with: the account's key, the certificate of its HTTPS
+ * endpoint, and the document that tells peels whom to trust and where the bus is.
+ *
+ * The certificate is renewed without a restart: whoever serves with it is told. A copy of the
+ * document is on the bus at secrets/_cluster_info, written only when it differs.
+ *
+ * Memory: the service. Threads: the loop's.
+ */
+#ifndef MASTER_AUTHORITY_H
+#define MASTER_AUTHORITY_H
+
+#include "enroll/registry.h"
+#include "master/leaf.h"
+#include "master/master.h"
+#include "nats/nkey.h"
+
+#define AUTHORITY_DOCUMENT_KEY     "_cluster_info"
+#define AUTHORITY_DOCUMENT_VERSION 1
+/* How often certificates are looked at. */
+#define AUTHORITY_CHECK_NS (INT64_C(3600) * 1000000000)
+
+struct authority {
+    struct master *master;
+    struct nats_nkey account;
+    struct leaf leaf;
+    struct registry registry;
+    struct timer timer;
+    /* There is a new certificate; set by who serves with it. */
+    void (*renewed)(void *self);
+    void *renewed_self;
+    /* for authority.c */
+    struct arena document_arena;
+    struct str document; /* MessagePack */
+};
+
+extern const struct master_service authority_service;
+
+/* The bootstrap document. */
+struct value authority_document(const struct authority *authority, struct arena *arena);
+
+#endif

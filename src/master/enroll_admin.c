@@ -1,0 +1,166 @@
+/* Decisions about enrollments, as operators send them: zester.admin.enroll.{approve,reject,revoke}.
+ */
+#include "master/enroll_admin.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "enroll/registry.h"
+#include "master/audit.h"
+#include "master/authority.h"
+#include "wire/subject.h"
+
+#define REPLY_MAX ((size_t)1 << 20)
+
+/* clang-format off */
+static const struct decision_row {
+    enum subject_kind subject;
+    const char *action;
+} decisions[] = {
+    [ADMISSION_APPROVE] = { SUBJECT_ENROLL_APPROVE, "enroll.approve" },
+    [ADMISSION_REJECT]  = { SUBJECT_ENROLL_REJECT, "enroll.reject" },
+    [ADMISSION_REVOKE]  = { SUBJECT_ENROLL_REVOKE, "enroll.revoke" },
+};
+/* clang-format on */
+#define DECISIONS ARRAY_LEN(decisions)
+
+struct desk;
+
+struct desk_line {
+    struct desk *desk;
+    enum admission_decision decision;
+    struct nats_sub *sub;
+};
+
+struct desk {
+    struct master *master;
+    struct authority *authority;
+    struct desk_line lines[DECISIONS];
+};
+
+/* A request under way. */
+struct petition {
+    struct arena arena;
+    struct desk *desk;
+    enum admission_decision decision;
+    struct enrollment_request request;
+    const char *reply; /* subject */
+};
+
+static void answer(struct petition *petition, const struct enrollment_reply *reply)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(REPLY_MAX);
+    struct err err;
+
+    if (petition->reply[0] == '\0')
+        return;
+    if (record_encode(&bytes, &enrollment_reply_type, reply, &err) < 0 ||
+        nats_publish(
+            petition->desk->master->js.conn,
+            &(struct nats_pub){ .subject = str_from(petition->reply), .payload = buf_view(&bytes) },
+            &err) < 0)
+        log_warning("answer to an operator was not sent error=%s", err.text);
+}
+
+static void end_petition(struct petition *petition)
+{
+    struct arena arena = petition->arena;
+
+    arena_done(&arena); /* the petition is in it */
+}
+
+static void on_decided(void *self, const struct enrollment *record, const char *error)
+{
+    struct petition *petition = self;
+    struct enrollment_reply reply = { .err = error ? error : "", .warning = "" };
+
+    audit_log(&(struct audit){
+        .action = decisions[petition->decision].action,
+        .by = petition->request.operator_name,
+        .id = record ? record->id : petition->request.id,
+        .peel = record ? record->peel_id : NULL,
+        .reason = petition->request.reason,
+        .error = error,
+    });
+    if (record)
+        reply.record = record_value(&petition->arena, &enrollment_type, record);
+    answer(petition, &reply);
+    end_petition(petition);
+}
+
+static void on_request(void *self, const struct nats_msg *msg)
+{
+    struct desk_line *line = self;
+    struct arena arena = ARENA_INIT;
+    struct petition *petition = ARENA_NEW(&arena, struct petition);
+    struct err err;
+
+    petition->desk = line->desk;
+    petition->decision = line->decision;
+    petition->reply = arena_strndup(&arena, msg->reply.p, msg->reply.n);
+    if (record_decode(&arena, &enrollment_request_type, 1, arena_str(&arena, msg->payload),
+                      &petition->request, &err) < 0) {
+        petition->arena = arena;
+        answer(petition, &(struct enrollment_reply){ .err = err.text, .warning = "" });
+        end_petition(petition);
+        return;
+    }
+    petition->arena = arena;
+    registry_decide(&line->desk->authority->registry, line->decision, &petition->request,
+                    on_decided, petition);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void *open_desk(struct master *master, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+
+    (void)err;
+    desk->master = master;
+    desk->authority = master_find(master, &authority_service);
+    return desk;
+}
+
+static void stop_desk(void *self)
+{
+    struct desk *desk = self;
+
+    for (size_t i = 0; i < DECISIONS; i++) {
+        nats_sub_free(desk->lines[i].sub);
+        desk->lines[i].sub = NULL;
+    }
+}
+
+static int start_desk(void *self, struct err *err)
+{
+    struct desk *desk = self;
+
+    for (size_t i = 0; i < DECISIONS; i++) {
+        struct desk_line *line = &desk->lines[i];
+
+        *line = (struct desk_line){ .desk = desk, .decision = (enum admission_decision)i };
+        line->sub = nats_sub_new(
+            desk->master->js.conn,
+            &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
+                                        .queue = subject_queue(decisions[i].subject),
+                                        .message = on_request,
+                                        .self = line },
+            err);
+        if (!line->sub) {
+            stop_desk(desk);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const struct master_service enroll_admin_service = {
+    .name = "enroll-admin",
+    .open = open_desk,
+    .start = start_desk,
+    .stop = stop_desk,
+    .free = free,
+};

@@ -21,6 +21,7 @@
 #include "compile/renderer.h"
 #include "compile/requisite.h"
 #include "compile/top.h"
+#include "compile/slot.h"
 #include "compile/use.h"
 
 /* Where a state of the plan came from. */
@@ -124,7 +125,8 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         state.shown = from->args;
     drop_empty_primary(state.module, body);
     state.body = value_at(value_map(body), &decl->where);
-    state.deferred = c->outputs->list.n > 0 && output_has_mark(&state.body);
+    state.deferred = (c->outputs->list.n > 0 && output_has_mark(&state.body)) ||
+                     (state.dialect->salt_attributes && slot_find(&state.body));
     state.secret = has_secret(state.module, body);
     lookup_add(&c->lookup, &(struct lookup_names){ .module = decl->module->name,
                                                    .id = from->id,

@@ -13,6 +13,7 @@
 #include "compile/output.h"
 #include "compile/plan.h"
 #include "compile/requisite.h"
+#include "compile/slot.h"
 #include "sys/clock.h"
 
 #define ARGS struct generic_args
@@ -195,29 +196,32 @@ static struct idle idle_of(const struct plan_state *state, struct diags *warning
                                            : (struct idle){ diags, -1 };
 }
 
-static int refuse_key(const struct value *key, const char *hint, struct idle idle)
+static int refuse_key(const struct value_pair *pair, const char *hint, struct idle idle)
 {
+    const struct value *key = &pair->key;
+
+    if (str_is(key->s, "saltenv") && value_is(&pair->value, VALUE_STR) &&
+        str_is(pair->value.s, "base"))
+        return 0; /* the one tree */
     (void)value_diag(idle.diags, key, "'%s' has no effect here", key->s.p);
     diag_hint(idle.diags, "%s", hint);
     return idle.result;
 }
 
-/* Salt calls a function where such a text stands, when the state starts. Here it would be text. */
-static int check_slots(const struct value *v, struct diags *diags)
+/* Salt's files may have slots; here outputs() does that. */
+static int check_slots(struct arena *arena, const struct plan_state *state, const struct value *v,
+                       struct diags *diags)
 {
-    int result = 0;
+    const struct value *slot = slot_find(v);
 
-    if (v->kind == VALUE_STR && str_starts(v->s, STR("__slot__:"))) {
-        (void)value_diag(diags, v, "there are no slots here");
-        diag_hint(diags, "outputs('cmd.run:id').stdout hands on what an earlier state found out, "
-                         "and {{ salt['mod.fun'](...) }} asks before the run");
-        return -1;
-    }
-    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        result |= check_slots(&v->list->items[i], diags);
-    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        result |= check_slots(&v->map->pairs[i].value, diags);
-    return result;
+    if (!slot)
+        return 0;
+    if (state->dialect->salt_attributes)
+        return slot_check(arena, v, diags);
+    (void)value_diag(diags, slot, "slots are for .sls files");
+    diag_hint(diags, "outputs('cmd.run:id').stdout hands on what an earlier state found out, "
+                     "and {{ salt['mod.fun'](...) }} asks before the run");
+    return -1;
 }
 
 static int split(struct arena *arena, const struct value_map *args, const struct plan_state *state,
@@ -233,17 +237,17 @@ static int split(struct arena *arena, const struct value_map *args, const struct
 
         if (requisite_form_find(key) || str_is(key, "names"))
             continue;
-        result |= check_slots(&pair->value, diags);
+        result |= check_slots(arena, state, &pair->value, diags);
         if (params_find(module->params, key)) {
             value_map_set(arena, body, pair->key, pair->value);
         } else if (params_find(generic_params, key)) {
             value_map_set(arena, generic, pair->key, pair->value);
-            if (output_has_mark(&pair->value))
-                result |= value_diag(
-                    diags, &pair->value,
-                    "outputs() can be used in arguments of the module, not in '%s'", key.p);
+            if (output_has_mark(&pair->value) || slot_find(&pair->value))
+                result |= value_diag(diags, &pair->value,
+                                     "%s can be used in arguments of the module, not in '%s'",
+                                     slot_find(&pair->value) ? "slots" : "outputs()", key.p);
         } else if (find_refused(key)) {
-            result |= refuse_key(&pair->key, find_refused(key), idle);
+            result |= refuse_key(pair, find_refused(key), idle);
         } else {
             value_map_set(arena, body, pair->key, pair->value);
         }

@@ -7,6 +7,7 @@
 #include "state/host.h"
 #include "state/module.h"
 #include "compile/output.h"
+#include "compile/slot.h"
 
 int64_t plan_find(const struct plan *plan, const char *name)
 {
@@ -82,7 +83,8 @@ int plan_check_given(struct arena *arena, const struct plan_state *state, struct
             result |= refuse_unknown(state->module, &pair->key, diags);
         else if (param->flags & PARAM_UNSUPPORTED)
             result |= params_refuse(param, &policy, pair, false, diags);
-        else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value))
+        else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value) &&
+                 !slot_find(&pair->value))
             result |= params_decode_one(arena, param, &policy, &pair->value, scratch, diags);
     }
     return result;

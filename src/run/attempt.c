@@ -10,6 +10,7 @@
 #include "compile/output.h"
 #include "compile/dialect.h"
 #include "compile/plan.h"
+#include "compile/slot.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
 #include "sys/cancel.h"
@@ -62,7 +63,8 @@ static int find_args(struct step *step, struct err *err)
         return 0;
     filled = ARENA_NEW(arena, struct value);
     if (output_fill(arena, step->world->plan->outputs, &step->state->body, look_up, step, filled,
-                    err) < 0)
+                    err) < 0 ||
+        slot_fill(arena, step->world->host, filled, filled, &step->forecast, err) < 0)
         return -1;
     step->body = filled;
     if (secrets_add_body(step->world->host->secrets, step->state->module->params, filled))

@@ -50,7 +50,7 @@ static const struct param options[] = {
     PARAM("force",        BOOL,     ARGS, force, "state.revert: also what was changed by others since"),
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, also on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
-    PARAM("log-level",    STR,      ARGS, log_level, "as Salt's: accepted, since every message is shown", .kind_text = "LEVEL", .aliases = "l", .flags = PARAM_HIDDEN),
+    PARAM("log-level",    STR,      ARGS, log_level, "what templates may say by log.*: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
     PARAM("state-output", STR,      ARGS, state_output, "as Salt's: accepted, since only changes and failures are shown in full", .kind_text = "MODE", .flags = PARAM_HIDDEN),
     { 0 },
 };
@@ -308,7 +308,7 @@ static int state_waive(struct local *local)
 /* --- modules by hand --------------------------------------------------------------------- */
 
 /* What a function gave: text as it is, anything else as data. */
-static int print_answer(struct local *local, const struct value *answer)
+int local_print_answer(struct local *local, const struct value *answer)
 {
     struct run_result result = { 0 };
     struct state_result one = { .name = local->function, .outcome = OUTCOME_UNCHANGED };
@@ -375,7 +375,7 @@ static int call_by_hand(struct local *local, const struct module *module)
     if (call_function(&local->session.arena, &local->session.host, module, &local->given,
                       local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
         return local_refuse(local);
-    return print_answer(local, &answer);
+    return local_print_answer(local, &answer);
 }
 
 static void print_stream(FILE *file, const struct value *text)
@@ -590,6 +590,8 @@ static int open_session(struct local *local, enum session_need need)
 
     if (cancel_init(&local->cancel, &err) < 0)
         return diag_err(&local->diags, (struct place){ 0 }, &err);
+    if (local_open_log(local->args->log_level, &how, &local->diags) < 0)
+        return -1;
     how.cancel = &local->cancel;
     interrupt_watch(&local->cancel, local->args->timeout);
     fd_limit_raise();
@@ -608,6 +610,8 @@ static int dispatch(struct local *local, struct param_strs operands)
         return cli_usage(local->cli, "%s takes no plan: it applies no states", local->function);
     if (entry)
         return call_entry(local, entry);
+    if (!module && local_has_template_function(local->function))
+        return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
     return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);

@@ -30,8 +30,9 @@ struct local_args {
     int64_t timeout; /* nanoseconds; 0: none */
     int format;
     bool local, no_color, quiet, force;
-    const char *log_level, *state_output; /* for users of Salt; without effect */
-    const char *plan; /* a file with the dry run that the run must match; NULL */
+    const char *log_level;    /* what log.* shows; NULL: warnings and errors */
+    const char *state_output; /* for users of Salt; without effect */
+    const char *plan;         /* a file with the dry run that the run must match; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -46,6 +47,9 @@ struct local {
     struct value given;       /* the key=value words as a map */
     struct compile_wish wish; /* of functions of states: what to compile */
 };
+
+/* Let log.* write to standard error, from a level of Salt or of ours on. */
+int local_open_log(const char *name, struct session_options *options, struct diags *diags);
 
 /* Words and pairs; test= is taken at once. */
 int local_read_words(struct local *local, struct param_strs operands);
@@ -65,6 +69,11 @@ int local_refuse(struct local *local);
 bool local_wants_record(const struct local *local);
 /* As YAML or JSON. */
 int local_print(struct local *local, const struct value *v);
+/* What a function gave: text as it is, anything else as data. */
+int local_print_answer(struct local *local, const struct value *answer);
+/* Functions that only templates have otherwise. */
+bool local_has_template_function(const char *name);
+int local_call_template_function(struct local *local);
 
 int local_show(struct local *local);
 int local_show_highstate(struct local *local);

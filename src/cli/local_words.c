@@ -38,6 +38,12 @@ static int read_yaml(struct local *local, const char *key, struct str text, stru
     return result;
 }
 
+/* A list or a map; "{{ x }}" and "{% if x %}" are templates. */
+static bool is_container(const char *text)
+{
+    return text[0] == '[' || (text[0] == '{' && text[1] != '{' && text[1] != '%');
+}
+
 /* What is neither a list nor a map is text, which the tables coerce. */
 static int read_pair(struct local *local, const char *word)
 {
@@ -46,7 +52,7 @@ static int read_pair(struct local *local, const char *word)
     struct value key = value_str(arena_str(arena, (struct str){ word, (size_t)(equals - word) }));
     struct value v = value_text(equals + 1);
 
-    if ((equals[1] == '[' || equals[1] == '{') && read_yaml(local, key.s.p, v.s, &v) < 0)
+    if (is_container(equals + 1) && read_yaml(local, key.s.p, v.s, &v) < 0)
         return -1;
     value_map_set(arena, local->given.map, key, v);
     return 0;

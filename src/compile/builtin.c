@@ -293,34 +293,6 @@ static int call_defaults_merge(struct render *render, const struct bound *bound,
     return merging_update(render, base, over, lists);
 }
 
-/* slsutil.merge(obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false) */
-static int call_merge(struct render *render, const struct bound *bound, struct value *ret)
-{
-    struct str strategy;
-
-    if (argument_text(render, &bound->args[2], &strategy) < 0 ||
-        want_map(render, bound, &bound->args[0], "the first argument") < 0 ||
-        want_map(render, bound, &bound->args[1], "the second argument") < 0)
-        return -1;
-    if (!str_is(strategy, "smart") && !str_is(strategy, "recurse"))
-        return render_fail(render, RENDER_TYPE,
-                           "%s(): no strategy '%.*s' (there are: smart, recurse)", bound->name,
-                           STR_ARG(strategy));
-    return merging_make(render, &bound->args[0], &bound->args[1],
-                        value_is_true(&bound->args[4]) ? MERGING_JOIN : MERGING_REPLACE, ret);
-}
-
-/* slsutil.update(dest, upd, merge_lists=false): in place */
-static int call_update(struct render *render, const struct bound *bound, struct value *ret)
-{
-    if (want_map(render, bound, &bound->args[0], "the first argument") < 0 ||
-        want_map(render, bound, &bound->args[1], "the second argument") < 0)
-        return -1;
-    *ret = bound->args[0];
-    return merging_update(render, &bound->args[0], &bound->args[1],
-                          value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE);
-}
-
 /* --- the machine ------------------------------------------------------------------ */
 
 static struct value group_names(struct render *render, const struct passwd *account, char *room)
@@ -564,9 +536,6 @@ const struct function builtin_salt_functions[] = {
     { "settings.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
       call_settings_get, "a setting by path" },
     { "settings.items", "", call_settings_items, "all settings" },
-    { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_merge,
-      "both maps, the second on top" },
-    { "slsutil.update", "dest, upd, merge_lists=false", call_update, "put one map into another" },
     { "user.info", "name", call_user_info, "what the machine knows of an account" },
     { 0 },
 };

@@ -21,6 +21,7 @@ struct state_host;
 struct builtin_context {
     struct state_host *host;
     struct output_list *outputs; /* NULL: outputs() is an error */
+    unsigned depth;              /* renderings around this one, by slsutil.renderer */
 };
 
 /* `opts`: what the configuration says, in the words of Salt. */

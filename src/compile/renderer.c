@@ -163,9 +163,17 @@ struct renderer *renderer_new(struct state_host *host, struct output_list *outpu
     struct renderer *renderer = mem_zalloc(sizeof(*renderer));
 
     renderer->host = host;
-    renderer->context = (struct builtin_context){ host, outputs };
+    renderer->context = (struct builtin_context){ .host = host, .outputs = outputs };
     renderer->folder = "";
     make_environment(renderer);
+    return renderer;
+}
+
+struct renderer *renderer_new_inside(const struct builtin_context *outer)
+{
+    struct renderer *renderer = renderer_new(outer->host, NULL);
+
+    renderer->context.depth = outer->depth + 1;
     return renderer;
 }
 

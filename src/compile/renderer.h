@@ -22,6 +22,7 @@
 
 struct arena;
 struct buf;
+struct builtin_context;
 struct diags;
 struct output_list;
 struct renderer;
@@ -31,6 +32,8 @@ struct value;
 
 /* `outputs` may be NULL: then outputs() is an error. Both are borrowed. */
 struct renderer *renderer_new(struct state_host *host, struct output_list *outputs);
+/* For a rendering inside another one, whose context is `outer`. */
+struct renderer *renderer_new_inside(const struct builtin_context *outer);
 void renderer_free(struct renderer *renderer);
 
 /* Render a state file: `ref` is its reference, `path` its place in the tree. `trace` learns where

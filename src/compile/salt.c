@@ -1,5 +1,7 @@
 #include "compile/salt.h"
 
+#include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
 #include "jinja/argument.h"
@@ -8,16 +10,27 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "compile/builtin.h"
+#include "compile/renderer.h"
+#include "compile/slsutil.h"
+#include "data/json.h"
 #include "state/call.h"
 #include "state/host.h"
 #include "state/module.h"
 
+static const struct function *const tables[] = { builtin_salt_functions, slsutil_functions };
+
 static const struct function *find_salt(struct str name)
 {
-    for (const struct function *f = builtin_salt_functions; f->name; f++)
-        if (str_is(name, f->name))
-            return f;
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        for (const struct function *f = tables[i]; f->name; f++)
+            if (str_is(name, f->name))
+                return f;
     return NULL;
+}
+
+bool salt_has(struct str name)
+{
+    return find_salt(name);
 }
 
 static struct str suggest_salt(struct str name)
@@ -25,8 +38,9 @@ static struct str suggest_salt(struct str name)
     struct suggest best;
 
     suggest_init(&best, name);
-    for (const struct function *f = builtin_salt_functions; f->name; f++)
-        suggest_offer(&best, str_from(f->name));
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        for (const struct function *f = tables[i]; f->name; f++)
+            suggest_offer(&best, str_from(f->name));
     for (size_t i = 0; i < module_count; i++)
         if (module_table[i]->call)
             suggest_offer(&best, str_from(module_table[i]->name));
@@ -90,13 +104,14 @@ int salt_dispatch(struct render *render, void *user, struct str name, const stru
     return -1;
 }
 
-static int list_names(struct render *render, void *user, struct value_list **ret)
+int salt_names(struct render *render, void *user, struct value_list **ret)
 {
     struct value_list *names = container_new_list(render, module_count);
 
     (void)user;
-    for (const struct function *f = builtin_salt_functions; f->name; f++)
-        value_list_push(render->arena, names, value_text(f->name));
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        for (const struct function *f = tables[i]; f->name; f++)
+            value_list_push(render->arena, names, value_text(f->name));
     for (size_t i = 0; i < module_count; i++)
         if (module_table[i]->call && !find_salt(str_from(module_table[i]->name)))
             value_list_push(render->arena, names, value_text(module_table[i]->name));
@@ -106,7 +121,28 @@ static int list_names(struct render *render, void *user, struct value_list **ret
 
 struct value salt_value(struct arena *arena, struct builtin_context *context)
 {
-    return dotted_new(arena, salt_dispatch, list_names, context);
+    return dotted_new(arena, salt_dispatch, salt_names, context);
+}
+
+int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *name,
+                      const struct value *words, const struct value *pairs, struct value *ret,
+                      struct diags *diags)
+{
+    const struct str text = STR("{{ salt_call(name, *words, **pairs) | tojson }}");
+    struct renderer *renderer = renderer_new(host, NULL);
+    AUTO_BUF struct buf out = BUF_INIT(JSON_SIZE_MAX);
+    struct value context = value_map(value_map_new(arena, 3));
+    struct err err;
+    int result;
+
+    value_map_set(arena, context.map, value_text("name"), value_text(name));
+    value_map_set(arena, context.map, value_text("words"), *words);
+    value_map_set(arena, context.map, value_text("pairs"), *pairs);
+    result = renderer_run(renderer, name, text, &context, &out, diags);
+    renderer_free(renderer);
+    if (result == 0 && json_decode(arena, buf_view(&out), ret, &err) < 0)
+        result = diag_err(diags, (struct place){ 0 }, &err);
+    return result;
 }
 
 static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)

@@ -1,9 +1,9 @@
 /*
  * salt - functions by name: salt['a.b'](...), salt.a.b(...), salt_call('a.b', ...).
  *
- * A name is one of builtin_salt_functions, or a module of the table that has a
- * function. Arguments by place go to the primary parameter of a module first, then to
- * the others in the order of its table.
+ * A name is one of builtin_salt_functions and slsutil_functions, or a module of the table that has
+ * a function. Arguments by place go to the primary parameter of a module first, then to the others
+ * in the order of its table.
  *
  * Threads: as the rendering that calls them.
  */
@@ -16,7 +16,20 @@
 struct arena;
 struct builtin_context;
 struct call;
+struct diags;
 struct render;
+struct state_host;
+
+/* Is it one of those that only templates have? */
+bool salt_has(struct str name);
+
+/* Call one of those from a command line: `words` is a list, `pairs` a map. */
+int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *name,
+                      const struct value *words, const struct value *pairs, struct value *ret,
+                      struct diags *diags);
+
+/* All names that can be called. */
+int salt_names(struct render *render, void *user, struct value_list **ret);
 
 /* The value of `salt`; keeps `context`. */
 struct value salt_value(struct arena *arena, struct builtin_context *context);

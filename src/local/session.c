@@ -203,6 +203,7 @@ static int learn_settings(struct session *session, const struct session_options 
     };
     session->host.settings = &nothing; /* until they are known */
     where.salt = salt_dispatch;
+    where.salt_names = salt_names;
     where.salt_user = &salt;
     if (options->settings) {
         session->host.settings = options->settings;
@@ -230,14 +231,14 @@ int session_init(struct session *session, const struct session_options *options,
         .test = options->test,
         .parallel = (unsigned)options->parallel,
         .set_fact = set_fact,
+        .log = options->log,
     };
     if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;
-    if (learn_facts(session, options, diags) < 0 || learn_settings(session, options, diags) < 0 ||
-        open_tree(session, options, need, diags) < 0)
+    if (open_tree(session, options, need, diags) < 0)
         return -1;
-    session->host.tree = session->tree;
-    return 0;
+    session->host.tree = session->tree; /* before the settings, which may ask for its files */
+    return learn_facts(session, options, diags) < 0 ? -1 : learn_settings(session, options, diags);
 }
 
 void session_done(struct session *session)

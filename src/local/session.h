@@ -25,6 +25,7 @@ struct session_options {
     const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
     const struct value *facts, *settings; /* NULL: collected, and read from the folder */
     struct cancel *cancel;                /* ends what runs; may be NULL */
+    void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t parallel;
     bool test, lenient, loose;
 };

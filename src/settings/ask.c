@@ -110,10 +110,13 @@ static int salt_call(struct render *render, void *user, struct str name, const s
     return -1;
 }
 
-static int salt_names(struct render *render, void *user, struct value_list **ret)
+static int list_functions(struct render *render, void *user, struct value_list **ret)
 {
+    const struct ask *ask = user;
+
     *ret = value_list_new(render->arena, ARRAY_LEN(salt_functions));
-    (void)user;
+    if (ask->salt_names && ask->salt_names(render, ask->salt_user, ret) < 0)
+        return -1;
     for (const struct function *f = salt_functions; f->name; f++)
         value_list_push(render->arena, *ret, value_text(f->name));
     return 0;
@@ -122,5 +125,5 @@ static int salt_names(struct render *render, void *user, struct value_list **ret
 void ask_add(struct jinja *jinja, struct arena *arena, struct ask *ask)
 {
     jinja_add_functions(jinja, globals, ask);
-    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, salt_names, ask));
+    jinja_add_global(jinja, "salt", dotted_new(arena, salt_call, list_functions, ask));
 }

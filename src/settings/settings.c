@@ -406,6 +406,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     loader.settings = value_map(value_map_new(arena, 0));
     loader.ask = (struct ask){ .facts = &loader.facts, .settings = &loader.settings };
     loader.ask.salt = options->salt;
+    loader.ask.salt_names = options->salt_names;
     loader.ask.salt_user = options->salt_user;
     loader.ask.grains = options->grains ? options->grains : &loader.facts;
     loader.jinja = jinja_new(&jinja);

@@ -41,6 +41,7 @@ struct settings_options {
     const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
     const struct value *groups;    /* of targets, or NULL */
     dotted_fn *salt;               /* handles other salt['...'] calls; NULL: none */
+    dotted_names_fn *salt_names;   /* their names */
     void *salt_user;
     bool strict_templates; /* an undefined name is an error, not nothing */
 };

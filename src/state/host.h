@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/log.h"
 #include "data/value.h"
 
 struct bound;
@@ -45,7 +46,8 @@ struct state_host {
     int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err);
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
-    int64_t lock_wait;         /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
+    void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
+    int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
 
 #endif

@@ -1,5 +1,6 @@
 """Salt trees: what a file that ends in .sls means. docs/salt.md names each point that is tested here."""
 import json
+import os
 import re
 
 import pytest
@@ -261,12 +262,109 @@ false: {module.run: [{name: test.false}]}
     ("'web' in salt['cp.list_states']()", "True"),
     ("salt['log.debug']('x')", "True"),
     ("salt['pillar.filter_by']({'a': 1, 'default': 2}, 'none')", "2"),
+    ("salt['slsutil.merge']({'a': {'b': 1}}, {'a': {'c': 2}})", "{'a': {'b': 1, 'c': 2}}"),
+    ("salt['slsutil.merge']({'a': {'b': 1}}, {'a': {'c': 2}}, strategy='overwrite')", "{'a': {'c': 2}}"),
+    ("salt['slsutil.merge']({'a': 1, 'b': 2}, {'a': 3}, strategy='list')", "{'a': [1, 3], 'b': 2}"),
+    ("salt['slsutil.merge']({'a': [1, 2]}, {'a': [2, 3]}, merge_lists=True)", "{'a': [1, 2, 3]}"),
+    ("salt['slsutil.merge_all']([{'a': 1}, {'b': 2}, {'a': 3}])", "{'a': 3, 'b': 2}"),
+    ("salt['slsutil.update']({'a': {'b': 1}}, {'a': {'c': 2}}, recursive_update=False)", "{'a': {'c': 2}}"),
+    ("salt['slsutil.boolstr'](1, true='on', false='off')", "on"),
+    ("salt['slsutil.boolstr']('')", "false"),
+    ("salt['slsutil.serialize']('json', {'b': [1], 'a': none})", '{"b": [1], "a": null}'),
+    ("salt['slsutil.serialize']('yaml', {'a': [1, 'x']})", "{a: [1, x]}"),
+    ("salt['slsutil.deserialize']('json', '[1, 2]')[1]", "2"),
+    ("salt['slsutil.deserialize']('yaml', 'mode: 0644').mode", "644"),
+    ("salt['slsutil.file_exists']('salt://data.txt'), salt['slsutil.file_exists']('sub')", "(True, False)"),
+    ("salt['slsutil.dir_exists']('sub'), salt['slsutil.dir_exists']('data.txt')", "(True, False)"),
+    ("salt['slsutil.path_exists']('sub/inner/'), salt['slsutil.path_exists']('su')", "(True, False)"),
+    ("salt['slsutil.findup']('sub/inner', ['none.txt', 'data.txt'])", "data.txt"),
+    ("salt['slsutil.renderer']('salt://sub/inner/list.sls', what='x')", "['x', 644]"),
+    ("salt['slsutil.renderer'](string='{' ~ '{ 1 + 1 }' ~ '}', default_renderer='jinja')", "2"),
+    ("salt['slsutil.banner'](20, title='T', text='some words').splitlines()[2:5]",
+     "['#        T         #', '#                  #', '# some words       #']"),
+    ("'slsutil.renderer' in salt and 'slsutil.banner' in salt and 'no.such' not in salt", "True"),
 ])
 def test_functions_that_formulas_call(machine, call, answer):
     machine.file("data.txt", "data\n")
-    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: \"{{ %s }}\", allow_empty: true}]}" % call)
+    machine.file("sub/inner/list.sls", "- {{ what }}\n- 0644\n")
+    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: {{ (%s) | string | json }}, allow_empty: true}]}" % call)
     machine.run("state.apply", "web", status=0)
     assert machine.read("x").strip() == answer
+
+
+def test_functions_of_templates_can_be_called_by_hand(machine):
+    assert machine.run("config.get", "os_family", status=0).stdout == "Debian\n"
+    assert machine.run("slsutil.merge", "{a: 1}", "{b: [2]}", "--out", "json", status=0).stdout.count('"b"') == 1
+    assert machine.run("slsutil.renderer", "string={{ x }}: 0644", "x=a", status=0).stdout == "a: 644\n"
+    assert "unknown strategy 'best'" in machine.run("slsutil.merge", "{}", "{}", "strategy=best", status=1).stderr
+
+
+def test_a_template_that_renders_itself_ends_at_a_limit(machine):
+    machine.file("loop.jinja", "{{ salt['slsutil.renderer']('salt://loop.jinja') }}\n")
+    machine.sls("web", "x: {test.nop: [{name: {{ salt['slsutil.renderer']('salt://loop.jinja') }}}]}")
+    assert "more than 8 inside one another" in machine.run("state.check", "web", status=1).stderr
+
+
+def test_functions_and_files_of_the_tree_are_there_in_pillar_files(machine):
+    machine.file("data.txt", "data\n")
+    machine.pillar(web="a: {{ salt['cp.get_file_str']('salt://data.txt') }}\n"
+                       "b: {{ salt['slsutil.boolstr'](true, 'yes', 'no') | json }}\nc: {{ 'config.get' in salt }}\n")
+    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: {{ [pillar.a, pillar.b, pillar.c] | json }}}]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x") == "data\nyes\nTrue\n"
+
+
+def test_a_template_writes_to_the_log_at_its_level(machine):
+    machine.pillar(web="secret: !secret hunter2\n")
+    machine.sls("web", "{% do salt['log.debug']('fine') %}{% do salt.log.warning('careful ' ~ pillar.secret) %}x: {test.nop: []}")
+    told = machine.run("state.apply", "web", status=0).stderr
+    assert "warning careful" in told and "hunter2" not in told and "fine" not in told
+    assert "debug fine" in machine.run("-l", "debug", "state.apply", "web", status=0).stderr
+    assert "careful" not in machine.run("-l", "quiet", "state.apply", "web", status=0).stderr
+    assert "--log-level must be" in machine.run("-l", "loud", "state.apply", "web", status=1).stderr
+
+
+def test_slots_are_filled_when_the_state_starts(machine):
+    machine.sls("web", """
+one: {cmd.run: [{name: echo born > ROOT/late}]}
+two:
+  file.managed:
+    - name: __slot__:salt:test.echo(ROOT/two) ~ .conf
+    - contents:
+      - __slot__:salt:cmd.run(cat ROOT/late)
+      - __slot__:salt:cmd.run_all("printf '%s' 'a, b'", python_shell=true).stdout
+    - mode: 600
+""")
+    dry = machine.run("state.apply", "web", "--test", status=0).stdout
+    assert "what cmd.run will return" in dry and not (machine.root / "late").exists()
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("two.conf") == "born\na, b\n"
+    machine.run("state.revert", "web", status=0)
+    assert not (machine.root / "two.conf").exists()
+
+
+@pytest.mark.parametrize("text, mistake", [
+    ("__slot__:salt:no.such(1)", "no function 'no.such'"),
+    ("__slot__:salt:test.echo", "a slot has the form"),
+    ("__slot__:other:x()", "unknown kind of slot"),
+])
+def test_a_mistake_in_a_slot_is_reported_before_anything_runs(machine, text, mistake):
+    machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: '%s'}]}" % text)
+    assert mistake in machine.run("state.check", "web", status=1).stderr
+
+
+def test_other_arguments_of_a_managed_template_are_its_variables(machine):
+    machine.file("t.jinja", "{{ name.split('/')[-1] }} {{ source }} {{ user }} {{ mode }} {{ who }} {{ port }}\n")
+    machine.sls("web", """
+x:
+  file.managed:
+    - {name: ROOT/x, source: 'salt://t.jinja', template: jinja, user: %d, mode: 600, who: me, port: 1}
+    - context: {port: 2}
+y: {file.managed: [{name: ROOT/y, contents: y, whom: me}]}
+""" % os.geteuid())
+    told = machine.run("state.apply", "web", status=0).stderr
+    assert machine.read("x") == "x salt://t.jinja %d 600 me 2\n" % os.geteuid()
+    assert "no parameter 'who'" not in told and "no parameter 'whom'" in told
 
 
 # --- order that is implied, habits ---------------------------------------------------------------------------------

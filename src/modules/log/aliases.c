@@ -1,5 +1,8 @@
 /* What formulas say on the way, and ask of a fleet that is not there. */
+#include "data/yaml_print.h"
+#include "state/host.h"
 #include "state/module.h"
+#include "state/secrets.h"
 
 #define ARGS struct log_args
 
@@ -21,15 +24,32 @@ static const struct param mine_params[] = {
 };
 /* clang-format on */
 
-/* Templates have no log of their own; what is said there changes nothing. */
-static int call_log(struct state_run *run, const void *args, struct value *ret, struct err *err)
+static int log_message(struct state_run *run, enum log_level level, const struct value *message,
+                       struct value *ret, struct err *err)
 {
-    (void)run;
-    (void)args;
-    (void)err;
+    AUTO_BUF struct buf text = BUF_INIT(LOG_TEXT_MAX);
+
     *ret = value_bool(true);
+    if (!run->host->log)
+        return 0;
+    if (message->kind == VALUE_STR)
+        buf_add_str(&text, message->s);
+    else if (yaml_print_flow(&text, message, err) < 0)
+        return -1;
+    secrets_mask(run->host->secrets, &text);
+    run->host->log(level, buf_view(&text));
     return 0;
 }
+
+#define LOG_CALL(name, level)                                                                      \
+    static int name(struct state_run *run, const void *args, struct value *ret, struct err *err)   \
+    {                                                                                              \
+        return log_message(run, level, ((const struct log_args *)args)->message, ret, err);        \
+    }
+LOG_CALL(call_error, LOG_LEVEL_ERROR)
+LOG_CALL(call_warning, LOG_LEVEL_WARNING)
+LOG_CALL(call_info, LOG_LEVEL_INFO)
+LOG_CALL(call_debug, LOG_LEVEL_DEBUG)
 
 /* One machine alone has no others that could have sent something. */
 static int call_mine(struct state_run *run, const void *args, struct value *ret, struct err *err)
@@ -44,11 +64,11 @@ static int call_mine(struct state_run *run, const void *args, struct value *ret,
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_log[] = {
-    { .name = "log.critical", .summary = "accepted for Salt's templates; says nothing", ROW(log_params, call_log) },
-    { .name = "log.debug", .summary = "accepted for Salt's templates; says nothing", ROW(log_params, call_log) },
-    { .name = "log.error", .summary = "accepted for Salt's templates; says nothing", ROW(log_params, call_log) },
-    { .name = "log.info", .summary = "accepted for Salt's templates; says nothing", ROW(log_params, call_log) },
-    { .name = "log.warning", .summary = "accepted for Salt's templates; says nothing", ROW(log_params, call_log) },
+    { .name = "log.critical", .summary = "write an error line to the log", ROW(log_params, call_error) },
+    { .name = "log.debug", .summary = "write a debug line to the log", ROW(log_params, call_debug) },
+    { .name = "log.error", .summary = "write an error line to the log", ROW(log_params, call_error) },
+    { .name = "log.info", .summary = "write an info line to the log", ROW(log_params, call_info) },
+    { .name = "log.warning", .summary = "write a warning line to the log", ROW(log_params, call_warning) },
     { .name = "mine.get", .summary = "what other machines sent: nothing, without a fleet", ROW(mine_params, call_mine) },
     { 0 },
 };

@@ -1,0 +1,43 @@
+/* Functions that only templates have otherwise, from the command line: 'config.get os'. */
+#include "cli/local.h"
+
+#include "compile/salt.h"
+#include "data/yaml.h"
+
+/* Lists, maps, numbers and truths are written as YAML; a template is text. */
+static int read_argument(struct local *local, const char *word, struct value *ret)
+{
+    if (str_starts(str_from(word), STR("{{")) || str_starts(str_from(word), STR("{%"))) {
+        *ret = value_text(word);
+        return 0;
+    }
+    return yaml_parse(&local->session.arena, local->function, str_from(word), NULL, ret,
+                      &local->diags);
+}
+
+bool local_has_template_function(const char *name)
+{
+    return salt_has(str_from(name));
+}
+
+int local_call_template_function(struct local *local)
+{
+    struct arena *arena = &local->session.arena;
+    struct value words = value_list(value_list_new(arena, local->words.n)), item, answer;
+
+    for (size_t i = 0; i < local->words.n; i++) {
+        if (read_argument(local, local->words.p[i], &item) < 0)
+            return local_refuse(local);
+        value_list_push(arena, words.list, item);
+    }
+    for (size_t i = 0; i < local->given.map->count; i++) {
+        struct value *value = &local->given.map->pairs[i].value;
+
+        if (value->kind == VALUE_STR && read_argument(local, value->s.p, value) < 0)
+            return local_refuse(local);
+    }
+    if (salt_call_by_hand(arena, &local->session.host, local->function, &words, &local->given,
+                          &answer, &local->diags) < 0)
+        return local_refuse(local);
+    return local_print_answer(local, &answer);
+}

@@ -1,0 +1,6 @@
+base:
+  '*':
+    - accounts
+    - keeper
+  'web*':
+    - webd

@@ -1,0 +1,8 @@
+base:
+  '*':
+    - accounts
+    - keeper
+  'G@os_family:Debian and web*':
+    - match: compound
+    - webd
+    - webd._mapdata

@@ -25,6 +25,7 @@ LISTS = (
     List("request", "src/control/request.c", r'\[REQUEST_\w+\]\s*= \{ "(\w+)"', ("control",)),
     List("package manager", "src/provider/package", r"^const struct package_manager package_manager_(\w+) = {", (), 3),
 )
+COMMAND = re.compile(r"\.name = $")
 TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 
 
@@ -38,8 +39,8 @@ def texts_of(source):
     """(line, text) of each string literal; those that stand behind one another are one text."""
     joined = []
     for match in TEXT.finditer(source.text):
-        if source.code[match.start()] != '"':
-            continue  # in a comment
+        if source.code[match.start()] != '"' or COMMAND.search(source.code, 0, match.start()) and source.folder == "cli":
+            continue  # in a comment, or the name of a command
         line = source.text.count("\n", 0, match.start()) + 1
         if joined and not source.code[joined[-1][2]:match.start()].strip():
             joined[-1] = (joined[-1][0], joined[-1][1] + match.group(1), match.end())

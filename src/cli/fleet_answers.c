@@ -75,6 +75,7 @@ const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, str
         return NULL;
     answer->is_unreachable = ret.unreachable;
     answer->error = ret.error;
+    answer->duration = ret.duration;
     read_response(answers, answer, &ret.return_data);
     answer->success = ret.success && answer->error[0] == '\0';
     count_answer(answers, answer);

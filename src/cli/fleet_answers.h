@@ -35,6 +35,7 @@ struct fleet_answer {
     bool has_come, is_unreachable, success;
     struct exec_response response;
     const char *error; /* "": none */
+    int64_t duration;  /* of a job, in nanoseconds */
 };
 
 struct fleet_answers {

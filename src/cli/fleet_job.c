@@ -7,13 +7,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "bus/store.h"
 #include "cli/command.h"
+#include "cli/fleet_bucket.h"
 #include "data/msgpack.h"
 #include "data/value.h"
 #include "nats/conn.h"
 #include "nats/error.h"
-#include "nats/kv.h"
 #include "target/target.h"
 #include "wire/peel_id.h"
 #include "wire/question.h"
@@ -23,7 +22,6 @@
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
 /* A master that does not answer may be ending: another one takes the same job. */
 #define DISPATCH_TRIES 4
-#define READ_NS        (INT64_C(10) * 1000000000)
 
 /* --- who is meant ------------------------------------------------------------------- */
 
@@ -42,42 +40,23 @@ struct scan {
     struct arena *arena;
     const struct target *target;
     VEC(const char *) found;
-    bool is_done, has_failed;
-    struct err err;
 };
 
-static void match_entry(struct scan *scan, const struct nats_kv_entry *entry)
+static void match_facts(void *self, const struct nats_kv_entry *entry)
 {
+    struct scan *scan = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value facts;
     bool matches = false;
     struct err err;
 
-    if (entry->change != NATS_KV_PUT || !peel_id_is_valid(entry->key) ||
+    if (!peel_id_is_valid(entry->key) ||
         msgpack_decode_front(&arena, entry->value, &facts, &err) < 0)
         return;
     if (target_match(scan->target, &(struct target_subject){ .id = entry->key, .facts = &facts },
                      &matches, &err) == 0 &&
         matches)
         VEC_PUSH_IN(scan->arena, &scan->found, arena_str(scan->arena, entry->key).p);
-}
-
-static void on_facts(void *self, const struct nats_kv_entry *entry)
-{
-    match_entry(self, entry);
-}
-
-static void on_scanned(void *self)
-{
-    ((struct scan *)self)->is_done = true;
-}
-
-static void on_scan_failed(void *self, const struct nats_error *error)
-{
-    struct scan *scan = self;
-
-    scan->is_done = scan->has_failed = true;
-    (void)nats_error_to_err(error, &scan->err);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -88,24 +67,10 @@ static int compare_texts(const void *a, const void *b)
 static int scan_facts(struct fleet *fleet, const struct target *target,
                       struct param_strs *ret_peels, struct err *err)
 {
-    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_FACTS) };
     struct scan scan = { .arena = fleet->arena, .target = target };
-    struct nats_kv_watch *watch = nats_kv_watch_new(
-        &kv,
-        &(struct nats_kv_watch_options){
-            .entry = on_facts, .caught_up = on_scanned, .failed = on_scan_failed, .self = &scan },
-        err);
-    int result;
 
-    if (!watch)
+    if (fleet_bucket_each(fleet, STORE_FACTS, NULL, match_facts, &scan, err) < 0)
         return -1;
-    result = fleet_wait(fleet, &scan.is_done, READ_NS, err);
-    nats_kv_watch_free(watch);
-    if (result < 0 || scan.has_failed) {
-        if (scan.has_failed)
-            *err = scan.err;
-        return -1;
-    }
     if (scan.found.n > 1)
         qsort(scan.found.p, scan.found.n, sizeof(scan.found.p[0]), compare_texts);
     *ret_peels = (struct param_strs){ scan.found.n, scan.found.p };
@@ -207,21 +172,14 @@ int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *ans
 struct stored {
     struct fleet_answers *answers;
     const char *jid;
-    bool is_done;
 };
 
-static void on_stored(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void take_stored(void *self, const struct nats_kv_entry *entry)
 {
     struct stored *stored = self;
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
-    struct str peel;
+    struct str peel = entry->key;
 
-    (void)error;
-    if (!entry) {
-        stored->is_done = true;
-        return;
-    }
-    peel = entry->key;
     (void)str_cut(&peel, '.');
     buf_printf(&subject, "zester.job.%s.return.%.*s", stored->jid, (int)peel.n, peel.p);
     (void)fleet_answers_take(stored->answers, buf_view(&subject), entry->value);
@@ -231,14 +189,10 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
 static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                        struct err *err)
 {
-    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_JOB_RETURNS) };
-    struct stored stored = { .answers = answers, .jid = jid };
+    struct stored stored = { answers, jid };
 
-    if (nats_kv_keys(&kv, arena_printf(fleet->arena, "%s.*", jid), on_stored, &stored, err) < 0)
-        return -1;
-    while (!stored.is_done) /* ends by itself */
-        (void)fleet_wait(fleet, &stored.is_done, READ_NS, err);
-    return 0;
+    return fleet_bucket_each(fleet, STORE_JOB_RETURNS, arena_printf(fleet->arena, "%s.*", jid),
+                             take_stored, &stored, err);
 }
 
 int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
@@ -249,4 +203,30 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
     if (!answers->all_come)
         (void)fleet_wait(fleet, &answers->all_come, timeout, err);
     return answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+}
+
+struct flush {
+    bool is_done, has_failed;
+    struct nats_error error;
+};
+
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    struct flush *flush = self;
+
+    flush->is_done = true;
+    flush->has_failed = error != NULL;
+    if (error)
+        flush->error = *error;
+}
+
+int fleet_flush(struct fleet *fleet, struct err *err)
+{
+    struct flush flush = { 0 };
+
+    if (nats_flush(fleet->js.conn, on_flushed, &flush, err) < 0)
+        return -1;
+    while (!flush.is_done) /* or the connection ends */
+        (void)fleet_wait(fleet, &flush.is_done, DISPATCH_NS, err);
+    return flush.has_failed ? nats_error_to_err(&flush.error, err) : 0;
 }

@@ -29,4 +29,7 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
 int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                  struct err *err);
 
+/* Wait until the server has seen what was published. */
+int fleet_flush(struct fleet *fleet, struct err *err);
+
 #endif

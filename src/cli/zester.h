@@ -16,7 +16,8 @@ extern const char zester_details[];
     .name = "zester", .version = ZESTER_VERSION,                                                   \
     .summary = "bring machines to a declared state, and keep them there",                          \
     .details = zester_details,                                                                     \
-    .statuses = "0 done; 1 wrong usage, or a mistake in a file; 2 a state failed (--local)",       \
+    .statuses = "0 done; 1 wrong usage, a mistake in a file, or no connection; 2 a state or a\n"   \
+                "peel failed; 3 a peel did not answer; 4 both; 5 no peel matched",                 \
     .other_word = ZESTER_LOCAL, .other = &command_local
 
 #endif

@@ -1,0 +1,571 @@
+/* zester job: what became of jobs, and how to stop or repeat them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "base/number.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/fleet_bucket.h"
+#include "cli/fleet_job.h"
+#include "nats/conn.h"
+#include "sys/clock.h"
+#include "wire/peel_id.h"
+#include "wire/subject.h"
+
+#define ACTIVE "active."
+#define ANSWER_STATUSES                                                                            \
+    "0 done; 1 no connection, or no such job; 2 a peel failed; 3 a peel did not answer; 4 both"
+/* A master needs a moment to see the deadline, and to say so. */
+#define GRACE_NS (2 * CLOCK_SECOND)
+
+struct job_args {
+    struct fleet_options fleet;
+    const char *function, *status, *user;
+    int64_t limit, offset;
+    bool async;
+};
+
+#define ARGS struct job_args
+
+/* clang-format off */
+static const struct param list_options[] = {
+    PARAM("function", STR, ARGS, function, "only jobs of this function", .kind_text = "NAME"),
+    PARAM("status", STR, ARGS, status, "only jobs in this status", .kind_text = "STATUS"),
+    PARAM("user", STR, ARGS, user, "only jobs of this user", .kind_text = "NAME"),
+    PARAM("limit", INT, ARGS, limit, "so many, the newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
+    PARAM("offset", INT, ARGS, offset, "after so many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param plain_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param retry_options[] = {
+    PARAM("async", BOOL, ARGS, async, "print the id of the new job and do not wait"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct jobs {
+    struct arena *arena;
+    VEC(struct job) list;
+};
+
+static void add_job(void *self, const struct nats_kv_entry *entry)
+{
+    struct jobs *jobs = self;
+    struct job job;
+    struct err err;
+
+    if (!str_starts(entry->key, STR(ACTIVE)) &&
+        record_decode(jobs->arena, &job_type, 1, arena_str(jobs->arena, entry->value), &job,
+                      &err) == 0)
+        VEC_PUSH_IN(jobs->arena, &jobs->list, job);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct job *left = a, *right = b;
+
+    if (left->created.seconds != right->created.seconds)
+        return left->created.seconds < right->created.seconds ? 1 : -1;
+    if (left->created.nanoseconds != right->created.nanoseconds)
+        return left->created.nanoseconds < right->created.nanoseconds ? 1 : -1;
+    return strcmp(right->jid, left->jid);
+}
+
+static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
+{
+    *ret_jobs = (struct jobs){ .arena = fleet->arena };
+    if (fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, ret_jobs, err) < 0)
+        return -1;
+    if (ret_jobs->list.n > 1)
+        qsort(ret_jobs->list.p, ret_jobs->list.n, sizeof(ret_jobs->list.p[0]), compare_jobs);
+    return 0;
+}
+
+static int read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)
+{
+    struct str bytes;
+
+    if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
+        return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
+                   ? err_set(err, ERR_NOT_FOUND, "there is no job '%.64s'", jid)
+                   : -1;
+    return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
+}
+
+/* --- printing ----------------------------------------------------------------------- */
+
+static const char *or_dash(const char *text)
+{
+    return text && text[0] ? text : "-";
+}
+
+static const char *print_targets(struct arena *arena, const struct job *job)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_char(&out, '[');
+    for (size_t i = 0; i < job->targets.n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(job->targets.p[i]), name);
+        buf_printf(&out, "%s%s", i ? " " : "", name);
+    }
+    buf_add_char(&out, ']');
+    return buf_copy(&out, arena).p;
+}
+
+static struct value job_value(struct arena *arena, const struct job *job)
+{
+    struct value v = record_value(arena, &job_type, job);
+    struct value_list *targets = value_list_new(arena, job->targets.n);
+
+    for (size_t i = 0; i < job->targets.n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(job->targets.p[i]), name);
+        value_list_push(arena, targets, value_text(arena_strdup(arena, name)));
+    }
+    value_map_set(arena, v.map, value_text("targets"), value_list(targets));
+    return v;
+}
+
+static void print_columns(const char *const *cells, size_t columns, size_t rows)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    columns_print(&out, cells, columns, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
+                      const char *none)
+{
+    enum { COLUMNS = 6 };
+    static const char *const heads[COLUMNS] = { "JID",   "FUNCTION", "TARGET",
+                                                "STATE", "USER",     "OWNER" };
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (jobs->list.n + 1) * COLUMNS);
+    struct value_list *list = value_list_new(cli->arena, jobs->list.n);
+    struct value result = value_list(list);
+    size_t rows = 1;
+
+    memcpy(cells, heads, sizeof(heads));
+    VEC_EACH (&jobs->list, job) {
+        const char **row = &cells[rows++ * COLUMNS];
+
+        row[0] = job->jid;
+        row[1] = or_dash(job->function);
+        row[2] = job->target_expr[0] ? job->target_expr : print_targets(cli->arena, job);
+        row[3] = job_status_name(job->status);
+        row[4] = or_dash(job->user);
+        row[5] = or_dash(job->owner);
+        value_list_push(cli->arena, list, job_value(cli->arena, job));
+    }
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &result);
+    if (rows == 1)
+        (void)printf("%s\n", none);
+    else
+        print_columns(cells, COLUMNS, rows);
+    return CLI_OK;
+}
+
+/* --- list, active ------------------------------------------------------------------- */
+
+static bool is_listed(const struct job_args *want, const struct job *job)
+{
+    return (!want->function || strcmp(want->function, job->function) == 0) &&
+           (!want->status || strcmp(want->status, job_status_name(job->status)) == 0) &&
+           (!want->user || strcmp(want->user, job->user) == 0);
+}
+
+static void select_jobs(const struct job_args *want, const struct jobs *all, struct jobs *ret)
+{
+    int64_t seen = 0;
+
+    *ret = (struct jobs){ .arena = all->arena };
+    VEC_EACH (&all->list, job) {
+        if (!is_listed(want, job))
+            continue;
+        if (seen >= want->offset && seen < want->offset + want->limit)
+            VEC_PUSH_IN(ret->arena, &ret->list, *job);
+        seen++;
+    }
+}
+
+static int check_status(struct cli *cli, const char *status)
+{
+    for (int i = 0; status && i < JOB_STATUSES; i++)
+        if (strcmp(job_status_name((enum job_status)i), status) == 0)
+            return CLI_OK;
+    return status ? cli_usage(cli, "'%s' is not a status of jobs", status) : CLI_OK;
+}
+
+static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args *want)
+{
+    struct jobs all, chosen;
+    struct err err;
+
+    if (read_jobs(fleet, &all, &err) < 0)
+        return cli_err(cli, &err);
+    select_jobs(want, &all, &chosen);
+    return print_jobs(cli, want->fleet.format, &chosen, "No jobs found.");
+}
+
+/* Those that an entry of the index names and that have not ended. */
+static int list_active(struct cli *cli, struct fleet *fleet, const struct job_args *want)
+{
+    struct jobs all, chosen = { .arena = fleet->arena };
+    struct err err;
+
+    if (read_jobs(fleet, &all, &err) < 0)
+        return cli_err(cli, &err);
+    VEC_EACH (&all.list, job)
+        if (!job_status_is_final(job->status))
+            VEC_PUSH_IN(chosen.arena, &chosen.list, *job);
+    return print_jobs(cli, want->fleet.format, &chosen, "No active jobs.");
+}
+
+/* Run one of the actions below over a connection. */
+typedef int action_fn(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid);
+
+static int with_fleet(struct cli *cli, const struct job_args *want, const char *jid,
+                      action_fn *action)
+{
+    struct fleet *fleet;
+    struct err err;
+    int status;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    status = action(cli, fleet, want, jid);
+    fleet_close(fleet);
+    return status;
+}
+
+static int act_list(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    (void)jid;
+    return list_jobs(cli, fleet, want);
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct job_args *want = args;
+
+    (void)operands;
+    if (check_status(cli, want->status) != CLI_OK)
+        return CLI_ERROR;
+    return with_fleet(cli, want, "", act_list);
+}
+
+static int act_active(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid)
+{
+    (void)jid;
+    return list_active(cli, fleet, want);
+}
+
+static int run_active(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return with_fleet(cli, args, "", act_active);
+}
+
+/* --- show --------------------------------------------------------------------------- */
+
+static const char *status_of(const struct fleet_answer *answer)
+{
+    if (answer->is_unreachable)
+        return "unreachable";
+    return answer->success ? "success" : "failed";
+}
+
+static void print_returns(struct cli *cli, const struct fleet_answers *answers)
+{
+    enum { COLUMNS = 4 };
+    static const char *const heads[COLUMNS] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (answers->count + 1) * COLUMNS);
+    size_t rows = 1;
+
+    memcpy(cells, heads, sizeof(heads));
+    for (size_t i = 0; i < answers->count; i++) {
+        AUTO_BUF struct buf duration = BUF_INIT(64);
+        const struct fleet_answer *answer = &answers->list[i];
+        char name[PEEL_ID_SIZE];
+        const char **row = &cells[rows * COLUMNS];
+
+        if (!answer->has_come)
+            continue;
+        peel_id_decode(str_from(answer->peel), name);
+        row[0] = arena_strdup(cli->arena, name);
+        row[1] = status_of(answer);
+        row[2] = answer->success ? "true" : "false";
+        number_print_duration(answer->duration, &duration);
+        row[3] = buf_copy(&duration, cli->arena).p;
+        rows++;
+    }
+    print_columns(cells, COLUMNS, rows);
+}
+
+static struct value returns_value(struct arena *arena, const struct fleet_answers *answers)
+{
+    struct value_list *list = value_list_new(arena, answers->count);
+
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct fleet_answer *answer = &answers->list[i];
+        struct value_map *map;
+        char name[PEEL_ID_SIZE];
+
+        if (!answer->has_come)
+            continue;
+        peel_id_decode(str_from(answer->peel), name);
+        map = value_map_new(arena, 5);
+        value_map_set(arena, map, value_text("peel_id"), value_text(arena_strdup(arena, name)));
+        value_map_set(arena, map, value_text("success"), value_bool(answer->success));
+        value_map_set(arena, map, value_text("status"), value_text(status_of(answer)));
+        value_map_set(arena, map, value_text("duration"), value_int(answer->duration));
+        if (answer->error[0])
+            value_map_set(arena, map, value_text("error"), value_text(answer->error));
+        value_list_push(arena, list, value_map(map));
+    }
+    return value_list(list);
+}
+
+static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    struct fleet_answers answers;
+    struct value_map *map;
+    struct value whole, one;
+    struct job job;
+    struct err err;
+
+    if (read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    fleet_answers_init(&answers, cli->arena, &job.targets);
+    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    one = job_value(cli->arena, &job);
+    if (want->fleet.format == FLEET_TEXT) {
+        if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
+            return CLI_ERROR;
+        (void)printf("\nReturns:\n");
+        print_returns(cli, &answers);
+        return CLI_OK;
+    }
+    map = value_map_new(cli->arena, 2);
+    value_map_set(cli->arena, map, value_text("job"), one);
+    value_map_set(cli->arena, map, value_text("returns"), returns_value(cli->arena, &answers));
+    whole = value_map(map);
+    return fleet_print(cli, want->fleet.format, &whole);
+}
+
+static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_show);
+}
+
+/* --- watch -------------------------------------------------------------------------- */
+
+static int64_t time_left(const struct job *job)
+{
+    int64_t left =
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall() + GRACE_NS;
+
+    return job_status_is_final(job->status) || left < 0 ? 0 : left;
+}
+
+static int act_watch(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                     const char *jid)
+{
+    struct fleet_answers_style style = { want->fleet.format, "", cli->color };
+    struct fleet_answers answers;
+    struct job job;
+    struct err err;
+
+    if (read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    style.function = job.function;
+    fleet_answers_init(&answers, cli->arena, &job.targets);
+    if (fleet_listen(fleet, jid, &answers, &err) < 0 ||
+        fleet_collect(fleet, jid, time_left(&job), true, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    return fleet_answers_print(cli, &answers, &style);
+}
+
+static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_watch);
+}
+
+/* --- kill --------------------------------------------------------------------------- */
+
+static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    const struct job_cancel cancel = { JOB_ACTION_CANCEL };
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(4096);
+    struct job job;
+    struct err err;
+
+    (void)want;
+    if (read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    if (job_status_is_final(job.status))
+        return cli_error(cli, "job %s has ended already: %s", jid, job_status_name(job.status));
+    if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
+                      &err) < 0 ||
+        record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
+        nats_publish(
+            fleet->js.conn,
+            &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
+            &err) < 0 ||
+        fleet_flush(fleet, &err) < 0)
+        return cli_err(cli, &err);
+    (void)printf("Cancel signal sent for job %s\n", jid);
+    return CLI_OK;
+}
+
+static int run_kill(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_kill);
+}
+
+/* --- retry -------------------------------------------------------------------------- */
+
+/* The targets that have no success. */
+static struct param_strs find_failed(struct arena *arena, const struct fleet_answers *answers)
+{
+    VEC(const char *) failed = VEC_INIT;
+
+    for (size_t i = 0; i < answers->count; i++)
+        if (!answers->list[i].has_come || !answers->list[i].success)
+            VEC_PUSH_IN(arena, &failed, answers->list[i].peel);
+    return (struct param_strs){ failed.n, failed.p };
+}
+
+static int repeat(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                  struct job *job)
+{
+    const struct fleet_answers_style style = { want->fleet.format, job->function, cli->color };
+    struct fleet_answers answers;
+    char jid[KSUID_SIZE];
+    struct err err;
+
+    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    *job = (struct job){ .jid = jid,
+                         .function = job->function,
+                         .args = job->args,
+                         .targets = job->targets,
+                         .timeout = job->timeout,
+                         .user = fleet_user(cli->arena),
+                         .owner = "",
+                         .state_id = job->state_id,
+                         .target_expr = job->target_expr,
+                         .v = job->v };
+    fleet_answers_init(&answers, cli->arena, &job->targets);
+    if (fleet_listen(fleet, jid, &answers, &err) < 0 || fleet_dispatch(fleet, job, &err) < 0)
+        return cli_err(cli, &err);
+    if (want->fleet.format == FLEET_TEXT)
+        (void)fprintf(stderr, "Job %s dispatched\n", jid);
+    if (want->async) {
+        (void)printf("%s\n", jid);
+        return CLI_OK;
+    }
+    if (fleet_collect(fleet, jid, clock_after(job->timeout, GRACE_NS), false, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    return fleet_answers_print(cli, &answers, &style);
+}
+
+static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                     const char *jid)
+{
+    struct fleet_answers answers;
+    struct job job;
+    struct err err;
+
+    if (read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    if (!job_status_is_final(job.status))
+        return cli_error(cli, "job %s has not ended; 'zester job watch %s' waits for it", jid, jid);
+    fleet_answers_init(&answers, cli->arena, &job.targets);
+    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    job.targets = find_failed(cli->arena, &answers);
+    if (job.targets.n > 0)
+        return repeat(cli, fleet, want, &job);
+    (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", jid);
+    return CLI_OK;
+}
+
+static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_retry);
+}
+
+/* --- the commands ------------------------------------------------------------------- */
+
+#define JOB_COMMAND(table, function, count)                                                        \
+    .options = (table), .args_size = sizeof(ARGS), .least = (count), .most = (count),              \
+    .run = (function)
+
+static const struct command job_commands[] = {
+    { .name = "list",
+      .operands = "",
+      .summary = "jobs of the last seven days, the newest first",
+      .examples = "  zester job list --status failed --limit 10\n",
+      JOB_COMMAND(list_options, run_list, 0) },
+    { .name = "show",
+      .operands = "JID",
+      .summary = "the record of a job, and what each peel returned",
+      .examples = "  zester job show 2ABCdefGHIjklMNOpqrSTUvwxyz --format json\n",
+      JOB_COMMAND(plain_options, run_show, 1) },
+    { .name = "watch",
+      .operands = "JID",
+      .summary = "wait for a job, and show what came of it",
+      .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
+      .statuses = ANSWER_STATUSES,
+      JOB_COMMAND(plain_options, run_watch, 1) },
+    { .name = "active",
+      .operands = "",
+      .summary = "jobs that have not ended",
+      .examples = "  zester job active\n",
+      JOB_COMMAND(plain_options, run_active, 0) },
+    { .name = "kill",
+      .operands = "JID",
+      .summary = "stop a job, on peels that run it and on those that have not begun",
+      .examples = "  zester job kill 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      JOB_COMMAND(plain_options, run_kill, 1) },
+    { .name = "retry",
+      .operands = "JID",
+      .summary = "run a job again on the peels where it did not succeed",
+      .examples = "  zester job retry 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      .statuses = ANSWER_STATUSES,
+      JOB_COMMAND(retry_options, run_retry, 1) },
+    { 0 },
+};
+
+const struct command command_job = {
+    .name = "job",
+    .operands = "",
+    .summary = "what became of jobs, and how to stop or repeat them",
+    .examples = "  zester job list\n"
+                "  zester job watch 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+    .commands = job_commands,
+};

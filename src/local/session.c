@@ -133,6 +133,8 @@ static int open_tree(struct session *session, const struct session_options *opti
     struct fs_info info;
     struct err err;
 
+    if (need & SESSION_TREELESS)
+        return 0;
     if (fs_stat(root, &info, &err) < 0)
         return diag_err(diags, (struct place){ 0 }, &err);
     if (info.kind == FS_FOLDER) {

@@ -40,7 +40,8 @@ struct session {
 /* What a function needs of the machine. */
 enum session_need {
     SESSION_NOTHING = 0,
-    SESSION_TREE = 1, /* the folder of states must exist */
+    SESSION_TREE = 1,     /* the folder of states must exist */
+    SESSION_TREELESS = 2, /* no tree is opened */
 };
 
 int session_init(struct session *session, const struct session_options *options,

@@ -44,6 +44,26 @@ static const struct record_field ack_fields[] = {
     { 0 },
 };
 
+static const char *const progress_words[] = {
+    [EXEC_QUEUED] = "queued",
+    [EXEC_STARTED] = "started",
+    [EXEC_STATE] = "state",
+};
+_Static_assert(ARRAY_LEN(progress_words) == EXEC_PROGRESS_KINDS, "every kind has a word");
+
+static const struct record_field progress_fields[] = {
+    RECORD("jid",       TEXT, struct exec_progress, jid, 0, .fallback_text = ""),
+    RECORD("peel_id",   TEXT, struct exec_progress, peel_id, 0, .fallback_text = ""),
+    RECORD("type",      WORD, struct exec_progress, type, RECORD_REQUIRED, RECORD_WORDS(progress_words)),
+    RECORD("text",      TEXT, struct exec_progress, text, RECORD_OMIT, .fallback_text = ""),
+    RECORD("done",      INT,  struct exec_progress, done, RECORD_OMIT),
+    RECORD("total",     INT,  struct exec_progress, total, RECORD_OMIT),
+    RECORD("result",    MAP,  struct exec_progress, result, RECORD_OMIT),
+    RECORD("timestamp", TIME, struct exec_progress, timestamp, 0),
+    { 0 },
+};
+
+const struct record_type exec_progress_type = RECORD_TYPE("progress", struct exec_progress, progress_fields, RECORD_LENIENT);
 const struct record_type exec_request_type = RECORD_TYPE("exec request", struct exec_request, request_fields, RECORD_LENIENT);
 const struct record_type exec_result_type = RECORD_TYPE("state result", struct exec_result, result_fields, RECORD_LENIENT);
 const struct record_type exec_return_type = RECORD_TYPE("return", struct exec_return, return_fields, RECORD_LENIENT);

@@ -71,4 +71,19 @@ struct exec_ack {
 };
 extern const struct record_type exec_ack_type;
 
+/* What happens to a job on a peel before its return: it waits for another one, it has begun, a
+ * state of it has ended. For those who watch; nothing depends on it. */
+enum exec_progress_kind { EXEC_QUEUED, EXEC_STARTED, EXEC_STATE };
+#define EXEC_PROGRESS_KINDS (EXEC_STATE + 1)
+
+struct exec_progress {
+    const char *jid, *peel_id;
+    enum exec_progress_kind type;
+    const char *text;     /* queued: behind what */
+    uint32_t done, total; /* states of the run */
+    struct value result;  /* an exec_result as a map, without details; null: none */
+    struct value_time timestamp;
+};
+extern const struct record_type exec_progress_type;
+
 #endif

@@ -12,7 +12,9 @@
 #include "bus/identity.h"
 #include "bus/server_conf.h"
 #include "enroll/ca.h"
+#include "nats/creds.h"
 #include "nats/server.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/newfiles.h"
@@ -88,6 +90,29 @@ static inline void fleet_start(struct fleet_server *fleet)
     fleet_write_conf(fleet, &conf);
     fleet->url = arena_printf(&fleet->arena, "tls://127.0.0.1:%d", fleet->server.port);
     server_start(&fleet->server);
+}
+
+/* Credentials of a peel with a new key. */
+static inline void fleet_issue_peel(struct fleet_server *fleet, const char *peel, const char *path)
+{
+    AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
+    unsigned char seed[ED25519_SEED_SIZE];
+    char public_key[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey account;
+    struct nats_creds creds;
+    const char *jwt;
+    struct err err;
+
+    chance_bytes(seed, sizeof(seed));
+    nats_nkey_make(NATS_NKEY_USER, seed, &creds.key);
+    nats_nkey_print_public(&creds.key, public_key);
+    CHECK_INT(identity_read_key(fleet->auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
+    CHECK_INT(identity_issue_peel(&fleet->arena, &account, peel, public_key,
+                                  clock_wall() / CLOCK_SECOND, &jwt, &err),
+              0);
+    creds.jwt = arena_strdup(&fleet->arena, jwt);
+    nats_creds_print(&creds, &text);
+    fleet_write(path, buf_view(&text));
 }
 
 static inline void fleet_stop(struct fleet_server *fleet)

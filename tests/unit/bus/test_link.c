@@ -4,9 +4,7 @@
 
 #include "bus/fleet.h"
 #include "bus/grant.h"
-#include "nats/creds.h"
 #include "nats/scene.h"
-#include "sys/chance.h"
 #include "test.h"
 
 /* A link that counts its events. */
@@ -132,28 +130,6 @@ TEST(the_ca_is_found_in_the_order_of_the_manual)
     scene_end(&scene);
 }
 
-static void issue_peel(struct fleet_server *fleet, const char *peel, const char *path)
-{
-    AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
-    unsigned char seed[ED25519_SEED_SIZE];
-    char public_key[NATS_NKEY_TEXT_SIZE];
-    struct nats_nkey account;
-    struct nats_creds creds;
-    const char *jwt;
-    struct err err;
-
-    chance_bytes(seed, sizeof(seed));
-    nats_nkey_make(NATS_NKEY_USER, seed, &creds.key);
-    nats_nkey_print_public(&creds.key, public_key);
-    CHECK_INT(identity_read_key(fleet->auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
-    CHECK_INT(identity_issue_peel(&fleet->arena, &account, peel, public_key,
-                                  clock_wall() / CLOCK_SECOND, &jwt, &err),
-              0);
-    creds.jwt = arena_strdup(&fleet->arena, jwt);
-    nats_creds_print(&creds, &text);
-    fleet_write(path, buf_view(&text));
-}
-
 TEST(a_peel_asks_through_the_inbox_that_its_credentials_grant)
 {
     struct fleet_server fleet;
@@ -165,7 +141,7 @@ TEST(a_peel_asks_through_the_inbox_that_its_credentials_grant)
     scene_begin(&scene);
     fleet_start(&fleet);
     creds = arena_printf(&fleet.arena, "%s/web-01.creds", fleet.auth_dir);
-    issue_peel(&fleet, "web-01", creds);
+    fleet_issue_peel(&fleet, "web-01", creds);
     link_up(&scene, &linked,
             &(struct link_options){
                 .urls = fleet.url, .auth_dir = fleet.auth_dir, .creds_file = creds });
@@ -190,7 +166,7 @@ TEST(renewed_credentials_and_a_new_ca_are_used_without_a_restart)
     fleet_start(&fleet);
     creds = arena_printf(&fleet.arena, "%s/p.creds", fleet.auth_dir);
     ca = arena_printf(&fleet.arena, "%s/nats-ca.crt", fleet.auth_dir);
-    issue_peel(&fleet, "old", creds);
+    fleet_issue_peel(&fleet, "old", creds);
     link_up(&scene, &linked,
             &(struct link_options){
                 .urls = fleet.url, .auth_dir = fleet.auth_dir, .creds_file = creds });
@@ -209,7 +185,7 @@ TEST(renewed_credentials_and_a_new_ca_are_used_without_a_restart)
     CHECK_INT(linked.conn.counts[NATS_EVENT_CONNECTED], 1);
 
     fleet_write(ca, fleet.root_pem);
-    issue_peel(&fleet, "old", creds);
+    fleet_issue_peel(&fleet, "old", creds);
     SCENE_RUN(&scene, linked.conn.counts[NATS_EVENT_CONNECTED] == 2);
     link_free(linked.link);
     fleet_stop(&fleet);

@@ -80,6 +80,7 @@ static const struct {
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable?" },
     { &exec_ack_type, "jid peel_id timestamp" },
+    { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "
                  "deadline? reclaim_count? offline_at_dispatch? state_id? target_expr? "
                  "return_count? success_count? v? metadata? sent_epoch?" },

@@ -1,0 +1,380 @@
+#include "local/perform.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/suggest.h"
+#include "compile/compile.h"
+#include "compile/decl.h"
+#include "compile/plan.h"
+#include "data/record.h"
+#include "local/session.h"
+#include "local/wish.h"
+#include "run/owed.h"
+#include "run/revert.h"
+#include "run/run.h"
+#include "state/call.h"
+#include "state/module.h"
+#include "state/secrets.h"
+
+/* Of the text of mistakes. */
+#define ERROR_MAX ((size_t)1 << 20)
+
+/* Positional arguments that stand for none. */
+#define NO_NAME "ad-hoc"
+
+/* One call of perform(). */
+struct deed {
+    struct session *session;
+    struct arena *arena;
+    const struct perform_request *request;
+    const struct run_sink *sink;
+    struct value given; /* a copy of the arguments, without `test` */
+    struct diags diags;
+    struct perform_answer *answer;
+};
+
+/* --- answers ---------------------------------------------------------------------- */
+
+static void fail(struct deed *deed, const char *text)
+{
+    struct secrets *secrets = deed->session->host.secrets;
+
+    deed->answer->error =
+        arena_str(deed->arena, secrets_masked(secrets, deed->arena, str_from(text))).p;
+}
+
+static void fail_diags(struct deed *deed)
+{
+    AUTO_BUF struct buf text = BUF_INIT(ERROR_MAX);
+
+    session_open_paths(deed->session, &deed->diags);
+    diags_print(&deed->diags, &text);
+    fail(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
+}
+
+/* A function has one result, whose details hold what it said. */
+static void succeed(struct deed *deed, const char *name, struct value said)
+{
+    struct state_result one = { .name = name, .outcome = OUTCOME_UNCHANGED };
+
+    secrets_mask_value(deed->session->host.secrets, deed->arena, &said);
+    one.details = value_map_new(deed->arena, 1);
+    value_map_set(deed->arena, one.details, value_text("result"), said);
+    VEC_PUSH_IN(deed->arena, &deed->answer->result.states, one);
+    deed->answer->success = true;
+}
+
+static void run_plan_now(struct deed *deed, const struct plan *plan)
+{
+    struct state_host *host = &deed->session->host;
+    struct err err;
+
+    if (run_plan(deed->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, deed->sink,
+                 &deed->answer->result, &err) < 0) {
+        fail(deed, err.text);
+        return;
+    }
+    deed->answer->success = run_result_is_success(&deed->answer->result);
+    if (deed->answer->result.canceled)
+        deed->answer->error = "execution canceled";
+}
+
+/* --- functions of states ---------------------------------------------------------- */
+
+static bool has_given(const struct deed *deed, const char *key)
+{
+    return value_get(&deed->given, key) != NULL;
+}
+
+/* The positional argument, unless a pair says the same. */
+static struct param_strs words_of(struct deed *deed)
+{
+    const char *id = deed->request->id;
+    const char **word;
+
+    if (!id[0] || strcmp(id, NO_NAME) == 0 || has_given(deed, "state") || has_given(deed, "mods"))
+        return (struct param_strs){ 0 };
+    word = ARENA_ARRAY(deed->arena, const char *, 1);
+    *word = id;
+    return (struct param_strs){ 1, word };
+}
+
+static void compile_and_run(struct deed *deed, struct param_strs words, const char *only)
+{
+    struct compile_wish wish = { .id = only };
+    const struct plan *plan;
+
+    if (wish_read(deed->session, deed->request->function, words, &deed->given, &wish,
+                  &deed->diags) < 0 ||
+        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        run_plan_now(deed, plan);
+}
+
+static void state_apply(struct deed *deed)
+{
+    compile_and_run(deed, words_of(deed), NULL);
+}
+
+static void state_highstate(struct deed *deed)
+{
+    compile_and_run(deed, (struct param_strs){ 0 }, NULL);
+}
+
+static void state_test(struct deed *deed)
+{
+    deed->session->host.test = deed->answer->test = true;
+    state_apply(deed);
+}
+
+static void state_sls_id(struct deed *deed)
+{
+    if (deed->request->id[0] && has_given(deed, "mods"))
+        compile_and_run(deed, (struct param_strs){ 0 }, deed->request->id);
+    else
+        fail(deed, "state.sls_id requires an ID, and mods=REF");
+}
+
+static void apply_single(struct deed *deed, const struct module *module, const char *name)
+{
+    const struct plan *plan;
+
+    if (compile_single(deed->arena, &deed->session->host, module->name, name, &deed->given, &plan,
+                       &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        run_plan_now(deed, plan);
+}
+
+static const char *take_text(struct deed *deed, const char *key)
+{
+    const struct value name = value_text(key);
+    const char *text = value_get_text(&deed->given, key);
+
+    if (text)
+        (void)value_map_remove(deed->given.map, &name);
+    return text;
+}
+
+/* 'state.single fun=pkg.installed name=vim', or the function as the positional argument. */
+static void state_single(struct deed *deed)
+{
+    const char *fun = take_text(deed, "fun");
+    const struct value where = value_text(fun ? fun : deed->request->id);
+    const struct module *module = decl_module(where.s, &where, &deed->diags);
+    const char *name = value_get_text(&deed->given, "name");
+
+    if (!module)
+        fail_diags(deed);
+    else
+        apply_single(deed, module, name ? name : NO_NAME);
+}
+
+static void state_revert(struct deed *deed)
+{
+    const struct value *force = value_get(&deed->given, "force");
+    const char *target = take_text(deed, "target");
+    struct revert_options how = { .target = target ? target : deed->request->id };
+    struct err err;
+
+    how.force = value_is(force, VALUE_BOOL) ? force->b
+                : value_is(force, VALUE_STR)
+                    ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
+                    : false;
+    if (!how.target[0]) {
+        fail(deed, "state.revert requires a reference or the id of a run");
+    } else if (deed->session->host.test) {
+        fail(deed, "a revert has no dry run; nothing was reverted");
+    } else if (revert_run(deed->arena, &deed->session->host, &how, deed->sink,
+                          &deed->answer->result, &err) < 0) {
+        fail(deed, err.text);
+    } else {
+        deed->answer->success = run_result_is_success(&deed->answer->result);
+    }
+}
+
+static void state_show_top(struct deed *deed)
+{
+    struct value refs;
+
+    if (compile_top_refs(deed->arena, &deed->session->host, &refs, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        succeed(deed, deed->request->function, refs);
+}
+
+static void state_check(struct deed *deed)
+{
+    struct compile_wish wish = { 0 };
+    const struct plan *plan;
+
+    if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
+                  &deed->diags) < 0 ||
+        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        succeed(deed, deed->request->function, value_text("no mistakes found"));
+}
+
+static void state_owed(struct deed *deed)
+{
+    struct value list = value_list(value_list_new(deed->arena, 0));
+    struct owed_debts debts;
+    struct err err;
+
+    if (owed_list(deed->arena, deed->session->host.data_dir, &debts, &err) < 0) {
+        fail(deed, err.text);
+        return;
+    }
+    VEC_EACH (&debts.list, debt)
+        value_list_push(deed->arena, list.list, record_value(deed->arena, &owed_debt_type, debt));
+    succeed(deed, deed->request->function, list);
+}
+
+/* --- dispatch --------------------------------------------------------------------- */
+
+struct function {
+    const char *name;
+    void (*run)(struct deed *deed);
+    enum perform_class class;
+};
+
+/* clang-format off */
+static const struct function functions[] = {
+    { "state.apply",     state_apply,     PERFORM_STATES },
+    { "state.sls",       state_apply,     PERFORM_STATES },
+    { "state.highstate", state_highstate, PERFORM_STATES },
+    { "state.sls_id",    state_sls_id,    PERFORM_STATES },
+    { "state.test",      state_test,      PERFORM_STATES },
+    { "state.single",    state_single,    PERFORM_ACT },
+    { "state.revert",    state_revert,    PERFORM_ACT },
+    { "state.show_top",  state_show_top,  PERFORM_STATES },
+    { "state.check",     state_check,     PERFORM_STATES },
+    { "state.owed",      state_owed,      PERFORM_READ },
+};
+
+/* Functions of these families answer from memory, unless they act. */
+static const char *const quick_families[] = { "facts.", "grains.", "settings.", "pillar.", "sys." };
+/* clang-format on */
+
+static const struct function *find_function(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return &functions[i];
+    return NULL;
+}
+
+/* A state of the same name comes before the function, unless it only answers. */
+static bool is_answer(const struct module *module)
+{
+    return module->call && (!module->apply || strcmp(module->name, "test.ping") == 0);
+}
+
+static bool is_quick(const struct module *module)
+{
+    for (size_t i = 0; i < ARRAY_LEN(quick_families); i++)
+        if (str_starts(str_from(module->name), str_from(quick_families[i])))
+            return true;
+    return strcmp(module->name, "test.ping") == 0;
+}
+
+enum perform_class perform_class(const char *name)
+{
+    const struct function *function = find_function(name);
+    const struct module *module = function ? NULL : module_find(str_from(name));
+
+    if (function)
+        return function->class;
+    if (!module)
+        return PERFORM_UNKNOWN;
+    if (!is_answer(module) || (module->flags & MODULE_ACTS))
+        return PERFORM_ACT;
+    return is_quick(module) ? PERFORM_QUICK : PERFORM_READ;
+}
+
+/* The positional argument is the primary parameter, unless a pair says it. */
+static void call_module(struct deed *deed, const struct module *module)
+{
+    const struct param *primary = params_find_primary(module->params);
+    const char *id = deed->request->id;
+    const bool has_word =
+        primary && id[0] && strcmp(id, NO_NAME) != 0 && !has_given(deed, primary->name);
+    const struct value word = value_text(id);
+    struct value said;
+
+    if (deed->session->host.test && (module->flags & MODULE_ACTS)) {
+        fail(deed, arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
+        return;
+    }
+    if (call_function(deed->arena, &deed->session->host, module, &deed->given,
+                      has_word ? &word : NULL, &said, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        succeed(deed,
+                module->apply
+                    ? arena_printf(deed->arena, "%s:%s", module->name, id[0] ? id : "ping")
+                    : module->name,
+                value_copy(deed->arena, &said));
+}
+
+const char *perform_unknown(struct arena *arena, const char *name)
+{
+    struct suggest near;
+    struct str best;
+
+    suggest_init(&near, str_from(name));
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (functions[i].run != state_revert)
+            suggest_offer(&near, str_from(functions[i].name));
+    for (size_t i = 0; i < module_count; i++)
+        suggest_offer(&near, str_from(module_table[i]->name));
+    best = suggest_best(&near);
+    if (!best.p)
+        return arena_printf(arena, "unknown function '%s'", name);
+    return arena_printf(arena, "unknown function '%s' (did you mean '%.*s'?)", name, STR_ARG(best));
+}
+
+static void dispatch(struct deed *deed)
+{
+    const char *name = deed->request->function;
+    const struct function *function = find_function(name);
+    const struct module *module = function ? NULL : module_find(str_from(name));
+
+    if (function)
+        function->run(deed);
+    else if (!module)
+        fail(deed, perform_unknown(deed->arena, name));
+    else if (is_answer(module))
+        call_module(deed, module);
+    else
+        apply_single(deed, module, deed->request->id[0] ? deed->request->id : NO_NAME);
+}
+
+void perform(struct session *session, const struct perform_request *request,
+             const struct run_sink *sink, struct perform_answer *ret_answer)
+{
+    struct deed deed = {
+        .session = session,
+        .arena = &session->arena,
+        .request = request,
+        .sink = sink,
+        .diags = DIAGS_INIT(&session->arena),
+        .answer = ret_answer,
+    };
+
+    *ret_answer = (struct perform_answer){ 0 };
+    deed.given = request->args.kind == VALUE_MAP ? value_copy(deed.arena, &request->args)
+                                                 : value_map(value_map_new(deed.arena, 0));
+    if (wish_take_test(&deed.given, &session->host.test, &deed.diags) < 0) {
+        fail_diags(&deed);
+        return;
+    }
+    ret_answer->test = session->host.test;
+    dispatch(&deed);
+}

@@ -1,0 +1,52 @@
+/*
+ * perform - one function on this machine, as a request that came from elsewhere.
+ *
+ * The agent's side of what `zester --local` does by hand: functions of states (state.apply,
+ * state.highstate, ...), states by hand and functions of modules, by one name. The outcome is
+ * always a list of results, or an error when nothing ran; secrets are masked in both.
+ *
+ *     perform_class -> session_init with what it needs -> perform
+ *
+ * Memory: the arena of the session. Threads: as session.
+ */
+#ifndef LOCAL_PERFORM_H
+#define LOCAL_PERFORM_H
+
+#include <stdbool.h>
+
+#include "data/value.h"
+#include "state/outcome.h"
+
+struct run_sink;
+struct session;
+
+enum perform_class {
+    PERFORM_QUICK,   /* answers from what is in memory */
+    PERFORM_READ,    /* looks at the machine, changes nothing */
+    PERFORM_ACT,     /* may change the machine: one at a time */
+    PERFORM_STATES,  /* the same, and needs the tree of states */
+    PERFORM_UNKNOWN, /* no such function */
+};
+
+enum perform_class perform_class(const char *function);
+
+struct perform_request {
+    const char *function;
+    const char *id;    /* the positional argument; "": none */
+    struct value args; /* a map; null: none */
+};
+
+struct perform_answer {
+    struct run_result result;
+    bool success, test;
+    const char *error; /* NULL: none */
+};
+
+/* `sink` may be NULL. */
+void perform(struct session *session, const struct perform_request *request,
+             const struct run_sink *sink, struct perform_answer *ret_answer);
+
+/* The only place for the words of a function that does not exist. */
+const char *perform_unknown(struct arena *arena, const char *function);
+
+#endif

@@ -1,0 +1,105 @@
+#include "peel/conf.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "data/value.h"
+#include "enroll/certificate.h"
+#include "facts/facts.h"
+#include "http/address.h"
+#include "wire/peel_id.h"
+
+#define ARGS struct peel_conf
+
+/* clang-format off */
+static const struct param rows[] = {
+    PARAM("id",               STR,    ARGS, id, "the name of this machine; default: its full host name, kept in auth_dir/node-id"),
+    PARAM("nats_url",         STR,    ARGS, nats_url, "servers of the bus, tls:// only, separated by commas; default: discovered"),
+    PARAM("nats_ca",          STR,    ARGS, nats_ca, "file of certificates that servers of the bus are checked with"),
+    PARAM("master_url",       STR,    ARGS, master_url, "address where to enroll"),
+    PARAM("master_urls",      STRS,   ARGS, master_urls, "addresses where to enroll, tried in order; wins over master_url"),
+    PARAM("enroll_ca",        STR,    ARGS, enroll_ca, "file of certificates that masters are checked with"),
+    PARAM("enroll_ca_pin",    STRS,   ARGS, enroll_ca_pin, "sha256:HEX of a public key that masters' certificates must lead to"),
+    PARAM("enroll_trust",     CHOICE, ARGS, enroll_trust, "tofu trusts the certificate of the first contact, strict does not", .choices = "tofu|strict", .default_text = "tofu"),
+    PARAM("auth_dir",         PATH,   ARGS, auth_dir, "keys and credentials", .default_text = "/var/lib/zester/auth"),
+    PARAM("data_dir",         PATH,   ARGS, data_dir, "undo data, returns that are on their way, caches", .default_text = "/var/lib/zester"),
+    PARAM("states_cache",     PATH,   ARGS, states_cache, "the tree of states as masters publish it", .default_text = "/var/cache/zester/states"),
+    PARAM("facts_file",       PATH,   ARGS, facts_file, "facts of the administrator, in YAML", .default_text = FACTS_FILE),
+    PARAM("health_addr",      STR,    ARGS, health_addr, "where health and metrics are served; empty: nowhere", .default_text = "127.0.0.1:9090"),
+    PARAM("log_level",        CHOICE, ARGS, log_level, "the least important lines that are logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
+    PARAM("log_format",       CHOICE, ARGS, log_format, "how lines are logged", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
+    PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
+    PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
+    PARAM("startup_states",   CHOICE, ARGS, startup_states, "what to apply once at each start", .choices = "none|highstate|sls", .default_text = "none"),
+    PARAM("startup_sls_list", STRS,   ARGS, startup_sls_list, "references that startup_states: sls applies, one run each"),
+    { 0 },
+};
+/* clang-format on */
+
+static void check_id(const struct peel_conf *conf, const struct value *given, struct diags *diags)
+{
+    char id[PEEL_ID_SIZE];
+    struct err err;
+
+    if (conf->id && peel_id_encode(str_from(conf->id), id, &err) < 0)
+        (void)value_diag(diags, value_point(given, "id"), "%s", err.text);
+}
+
+static void check_url(const char *url, const char *key, const struct value *given,
+                      struct diags *diags)
+{
+    if (strncmp(url, "https://", strlen("https://")) != 0)
+        (void)value_diag(diags, value_point(given, key), "'%s': expected 'https://HOST:PORT'", url);
+}
+
+/* The servers of the bus are checked when the connection is made; that they are encrypted, at
+ * once. */
+static void check_servers(const struct peel_conf *conf, const struct value *given,
+                          struct diags *diags)
+{
+    struct str rest = str_from(conf->nats_url ? conf->nats_url : "");
+
+    while (rest.p) {
+        struct str url = str_trim(str_cut(&rest, ','));
+
+        if (url.n > 0 && !str_starts(url, STR("tls://")))
+            (void)value_diag(diags, value_point(given, "nats_url"),
+                             "'%.*s': expected 'tls://HOST:PORT', since everybody on the way could "
+                             "read and change everything else",
+                             STR_ARG(url));
+    }
+}
+
+static void check_conf(struct arena *arena, void *values, const struct value *given,
+                       struct diags *diags)
+{
+    const struct peel_conf *conf = values;
+    struct err err;
+
+    (void)arena;
+    check_id(conf, given, diags);
+    check_servers(conf, given, diags);
+    if (conf->master_url)
+        check_url(conf->master_url, "master_url", given, diags);
+    for (size_t i = 0; i < conf->master_urls.n; i++)
+        check_url(conf->master_urls.p[i], "master_urls", given, diags);
+    for (size_t i = 0; i < conf->enroll_ca_pin.n; i++)
+        if (!certificate_is_pin(conf->enroll_ca_pin.p[i]))
+            (void)value_diag(diags, value_point(given, "enroll_ca_pin"),
+                             "'%s' is not a pin: expected sha256: and 64 digits",
+                             conf->enroll_ca_pin.p[i]);
+    if (conf->health_addr[0] && address_check(conf->health_addr, &err) < 0)
+        (void)value_diag(diags, value_point(given, "health_addr"), "%s", err.text);
+    if (conf->startup_states == PEEL_STARTUP_SLS && conf->startup_sls_list.n == 0)
+        (void)value_diag(diags, value_point(given, "startup_states"),
+                         "startup_states: sls requires startup_sls_list");
+}
+
+const struct daemon_conf peel_conf_daemon = {
+    .program = "zester-peel",
+    .summary = "The agent: does on this machine what masters of the fleet ask for.",
+    .file = PEEL_CONF_FILE,
+    .rows = rows,
+    .size = sizeof(struct peel_conf),
+    .check = check_conf,
+};

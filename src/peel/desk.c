@@ -1,0 +1,564 @@
+#include "peel/desk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "local/perform.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "peel/job.h"
+#include "peel/ledger.h"
+#include "peel/outbox.h"
+#include "peel/reply.h"
+#include "peel/snapshot.h"
+#include "run/run.h"
+#include "sys/clock.h"
+#include "wire/peel_id.h"
+#include "wire/subject.h"
+
+/* Room for headers and subject of a message. */
+#define REPLY_SLACK ((size_t)4096)
+/* What a message may have before there was a connection. */
+#define REPLY_MAX_DEFAULT ((size_t)1 << 20)
+#define ACT_WORKERS       1
+
+enum lane_kind { LANE_READ, LANE_ACT };
+#define LANES (LANE_ACT + 1)
+
+struct lane {
+    struct job *first, **last; /* that wait */
+    struct job *running;       /* linked by `next` */
+    size_t waiting, busy, limit;
+};
+
+struct desk {
+    struct desk_options options;
+    struct chores chores;
+    struct errands errands;
+    struct nats_conn *conn;
+    struct nats_sub *commands, *cancels;
+    struct lane lanes[LANES];
+    size_t reply_max;
+    bool is_stopping, errands_open;
+};
+
+/* --- messages --------------------------------------------------------------------- */
+
+static struct value_time time_now(void)
+{
+    const int64_t now = clock_wall();
+
+    return (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
+}
+
+/* What may be lost when there is no connection. */
+static void publish(struct desk *desk, const char *subject, struct str payload)
+{
+    struct err err;
+
+    if (desk->conn &&
+        nats_publish(desk->conn,
+                     &(struct nats_pub){ .subject = str_from(subject), .payload = payload },
+                     &err) < 0)
+        log_warning("message not sent subject=%s error=%s", subject, err.text);
+}
+
+/* To the subject of a job. */
+static void publish_bytes(struct desk *desk, enum subject_kind kind, const char *jid,
+                          struct str payload)
+{
+    const struct subject_names names = { .jid = str_from(jid),
+                                         .peel = str_from(desk->options.peel_id) };
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct err err;
+
+    if (subject_print(&subject, kind, &names, &err) == 0)
+        publish(desk, buf_text(&subject), payload);
+}
+
+static void publish_record(struct desk *desk, enum subject_kind kind, const char *jid,
+                           const struct record_type *type, const void *record)
+{
+    AUTO_BUF struct buf payload = BUF_INIT(desk->reply_max);
+    struct err err;
+
+    if (record_encode(&payload, type, record, &err) == 0)
+        publish_bytes(desk, kind, jid, buf_view(&payload));
+}
+
+static void send_ack(struct desk *desk, const char *jid)
+{
+    const struct exec_ack ack = { jid, desk->options.peel_id, time_now() };
+
+    publish_record(desk, SUBJECT_JOB_ACK, jid, &exec_ack_type, &ack);
+}
+
+static void send_progress(struct desk *desk, const struct exec_progress *progress)
+{
+    struct exec_progress whole = *progress;
+
+    whole.peel_id = desk->options.peel_id;
+    whole.timestamp = time_now();
+    publish_record(desk, SUBJECT_JOB_PROGRESS, whole.jid, &exec_progress_type, &whole);
+}
+
+/* --- progress of a run, from its worker ------------------------------------------- */
+
+/* One message on its way to the loop. */
+struct news {
+    struct errand errand;
+    struct desk *desk;
+    struct arena arena;
+    struct exec_progress progress;
+};
+
+struct reporter {
+    struct job *job;
+    uint32_t done;
+};
+
+static void on_news(struct errand *errand)
+{
+    struct news *news = container_of(errand, struct news, errand);
+
+    send_progress(news->desk, &news->progress);
+    arena_done(&news->arena);
+    free(news);
+}
+
+static void post_news(const struct job *job, const struct exec_progress *progress,
+                      const struct state_result *state)
+{
+    struct news *news = mem_zalloc(sizeof(*news));
+
+    news->desk = job->desk;
+    news->progress = *progress;
+    news->progress.jid = arena_strdup(&news->arena, job->request.jid);
+    if (progress->text)
+        news->progress.text = arena_strdup(&news->arena, progress->text);
+    if (state) {
+        struct exec_result result;
+        struct value map;
+
+        reply_state(&news->arena, state, &result);
+        map = record_value(&news->arena, &exec_result_type, &result);
+        news->progress.result = value_copy(&news->arena, &map);
+    }
+    errand_send(&job->desk->errands, &news->errand, on_news);
+}
+
+static void on_run_event(void *self, const struct run_event *event)
+{
+    struct reporter *reporter = self;
+    struct exec_progress progress = { .total = event->state_count };
+
+    switch (event->kind) {
+    case RUN_WAITING:
+        progress.type = EXEC_QUEUED;
+        progress.text = event->text;
+        post_news(reporter->job, &progress, NULL);
+        break;
+    case RUN_STARTED:
+        progress.type = EXEC_STARTED;
+        post_news(reporter->job, &progress, NULL);
+        break;
+    case RUN_STATE_FINISHED:
+        progress.type = EXEC_STATE;
+        progress.done = ++reporter->done;
+        post_news(reporter->job, &progress, event->state);
+        break;
+    default: break;
+    }
+}
+
+static void work(struct chore *chore)
+{
+    struct job *job = container_of(chore, struct job, chore);
+    struct reporter reporter = { .job = job };
+    const struct run_sink sink = { .emit = on_run_event, .self = &reporter };
+
+    job_work(job, job->is_job ? &sink : NULL);
+}
+
+/* --- lanes ------------------------------------------------------------------------ */
+
+static struct lane *lane_of(struct desk *desk, const struct job *job)
+{
+    return &desk->lanes[job->class == PERFORM_READ || job->class == PERFORM_QUICK ? LANE_READ
+                                                                                  : LANE_ACT];
+}
+
+static void done(struct chore *chore);
+
+static void start_job(struct desk *desk, struct lane *lane, struct job *job)
+{
+    job->facts = desk->options.facts(desk->options.self);
+    job->settings = desk->options.settings(desk->options.self, &job->settings_error);
+    job->is_running = true;
+    job->next = lane->running;
+    lane->running = job;
+    lane->busy++;
+    chore_begin(&desk->chores, &job->chore, work, done);
+}
+
+static void start_next(struct desk *desk, struct lane *lane)
+{
+    while (lane->first && lane->busy < lane->limit && !desk->is_stopping) {
+        struct job *job = lane->first;
+
+        lane->first = job->next;
+        if (!lane->first)
+            lane->last = &lane->first;
+        lane->waiting--;
+        start_job(desk, lane, job);
+    }
+}
+
+/* The answer goes out, or to who asked inside. */
+static void deliver(struct job *job)
+{
+    struct desk *desk = job->desk;
+
+    if (job->trouble)
+        log_error("job trouble jid=%s function=%s error=%s", job->request.jid, job->request.module,
+                  job->trouble);
+    if (job->fell_back)
+        log_warning("state-file cache dir empty or missing after retries, falling back to baked "
+                    "states dir");
+    if (job->is_job && job->letter > 0)
+        outbox_send(desk->options.outbox, job->letter);
+    else if (job->is_job) /* no room on the disk: better once than never */
+        publish_bytes(desk, SUBJECT_JOB_RETURN, job->request.jid, job->message);
+    else if (job->reply)
+        publish(desk, job->reply, job->message);
+    if (desk->options.ended)
+        desk->options.ended(desk->options.self, &job->request,
+                            job->answer.success && !job->answer.error, job->duration);
+    if (strcmp(job->request.module, "facts.set") == 0 ||
+        strcmp(job->request.module, "grains.set") == 0)
+        desk->options.facts_changed(desk->options.self);
+    if (job->fn)
+        job->fn(job->self, &job->answer, job->duration);
+    job_free(job);
+}
+
+static void done(struct chore *chore)
+{
+    struct job *job = container_of(chore, struct job, chore);
+    struct desk *desk = job->desk;
+    struct lane *lane = lane_of(desk, job);
+    struct job **at = &lane->running;
+
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    lane->busy--;
+    deliver(job);
+    start_next(desk, lane);
+}
+
+static void tell_queued(struct desk *desk, const struct lane *lane, const struct job *job)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct job *first = lane->running;
+    const struct exec_progress progress = {
+        .jid = job->request.jid,
+        .type = EXEC_QUEUED,
+        .text = arena_printf(
+            &arena, "waiting for %s%s%s%s", first->request.module,
+            first->request.jid[0] ? " of job " : "", first->request.jid,
+            lane->waiting > 1 ? arena_printf(&arena, " and %zu more", lane->waiting - 1) : ""),
+    };
+
+    log_info("job queued jid=%s function=%s behind=%s behind_jid=%s waiting=%zu", job->request.jid,
+             job->request.module, first->request.module, first->request.jid, lane->waiting);
+    if (job->is_job)
+        send_progress(desk, &progress);
+}
+
+static void queue_job(struct desk *desk, struct lane *lane, struct job *job)
+{
+    job->next = NULL;
+    *lane->last = job;
+    lane->last = &job->next;
+    lane->waiting++;
+    if (lane->busy >= lane->limit)
+        tell_queued(desk, lane, job);
+    start_next(desk, lane);
+}
+
+/* In the loop: it answers from memory, and takes less than handing it over. */
+static void answer_now(struct desk *desk, struct job *job)
+{
+    job->facts = desk->options.facts(desk->options.self);
+    job->settings = desk->options.settings(desk->options.self, &job->settings_error);
+    job_work(job, NULL);
+    deliver(job);
+}
+
+static void begin_job(struct desk *desk, struct job *job)
+{
+    struct lane *lane = lane_of(desk, job);
+    struct err err;
+
+    job->reply_max = desk->reply_max;
+    if (job->class == PERFORM_UNKNOWN) {
+        job_refuse(job, perform_unknown(&job->arena, job->request.module));
+        deliver(job);
+    } else if (job->class == PERFORM_QUICK) {
+        answer_now(desk, job);
+    } else if (lane->waiting >= DESK_QUEUE_MAX) {
+        job_refuse(job, DESK_BUSY);
+        deliver(job);
+    } else if (cancel_init(&job->cancel, &err) < 0) {
+        job_refuse(job, err.text);
+        deliver(job);
+    } else {
+        queue_job(desk, lane, job);
+    }
+}
+
+/* --- requests --------------------------------------------------------------------- */
+
+/* The id of a job is a token of subjects. */
+static bool is_jid(const char *jid)
+{
+    const size_t n = strlen(jid);
+
+    return n > 0 && n <= LEDGER_JID_MAX &&
+           strspn(jid, "abcdefghijklmnopqrstuvwxyz"
+                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                       "0123456789-_") == n;
+}
+
+/* True when it is to run. */
+static bool admit_job(struct desk *desk, const struct exec_request *request)
+{
+    switch (ledger_take(desk->options.ledger, request->jid, request->epoch)) {
+    case LEDGER_NEW: send_ack(desk, request->jid); return true;
+    case LEDGER_AGAIN: /* the first ack may have been lost */
+        send_ack(desk, request->jid);
+        log_debug("job refused: it was accepted already jid=%s epoch=%llu", request->jid,
+                  (unsigned long long)request->epoch);
+        return false;
+    default:
+        log_warning("job refused: a newer epoch was accepted jid=%s epoch=%llu", request->jid,
+                    (unsigned long long)request->epoch);
+        return false;
+    }
+}
+
+static void on_command(void *self, const struct nats_msg *msg)
+{
+    struct desk *desk = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct exec_request request = { 0 };
+    struct job *job;
+    struct err err;
+
+    if (record_decode(&arena, &exec_request_type, 0, msg->payload, &request, &err) < 0) {
+        log_warning("request dropped error=%s", err.text);
+        return;
+    }
+    if (msg->reply.n == 0 && !is_jid(request.jid)) {
+        log_warning("request dropped: neither a reply subject nor a valid job id");
+        return;
+    }
+    if (desk->is_stopping || (msg->reply.n == 0 && !admit_job(desk, &request)))
+        return;
+    log_info("request accepted jid=%s function=%s mode=%s", request.jid, request.module,
+             msg->reply.n == 0 ? "job" : "direct");
+    job = job_new(desk, &desk->options, &request);
+    job->is_job = msg->reply.n == 0;
+    if (!job->is_job)
+        job->reply = arena_str(&job->arena, msg->reply).p;
+    begin_job(desk, job);
+}
+
+int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
+{
+    const struct exec_request request = {
+        .jid = "", .module = task->function, .id = task->id, .args = task->args
+    };
+    struct job *job = job_new(desk, &desk->options, &request);
+
+    if (job->class == PERFORM_UNKNOWN || desk->is_stopping ||
+        lane_of(desk, job)->waiting >= DESK_QUEUE_MAX) {
+        if (job->class == PERFORM_UNKNOWN)
+            (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
+        else
+            (void)err_set(err, ERR_BUSY, DESK_BUSY);
+        job_free(job);
+        return -1;
+    }
+    job->fn = task->fn;
+    job->self = task->self;
+    begin_job(desk, job);
+    return 0;
+}
+
+/* --- cancel ----------------------------------------------------------------------- */
+
+static struct job *take_waiting(struct lane *lane, struct str jid)
+{
+    for (struct job **at = &lane->first; *at; at = &(*at)->next) {
+        struct job *job = *at;
+
+        if (!job->is_job || !str_eq_text(jid, job->request.jid))
+            continue;
+        *at = job->next;
+        if (lane->last == &job->next)
+            lane->last = at;
+        lane->waiting--;
+        return job;
+    }
+    return NULL;
+}
+
+static void on_cancel(void *self, const struct nats_msg *msg)
+{
+    struct desk *desk = self;
+    struct subject_names names;
+    enum subject_kind kind;
+
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL)
+        return;
+    for (size_t i = 0; i < LANES; i++) {
+        struct job *job = take_waiting(&desk->lanes[i], names.jid);
+
+        if (job) {
+            job_refuse(job, "execution canceled");
+            deliver(job);
+        }
+        for (job = desk->lanes[i].running; job; job = job->next)
+            if (job->is_job && str_eq_text(names.jid, job->request.jid)) {
+                log_info("job canceled jid=%s", job->request.jid);
+                cancel_raise(&job->cancel);
+            }
+    }
+}
+
+/* --- connection ------------------------------------------------------------------- */
+
+static int subscribe(struct desk *desk, enum subject_kind kind, const struct subject_names *names,
+                     nats_msg_fn *fn, struct nats_sub **ret_sub, struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+
+    if (subject_print_pattern(&subject, kind, names, err) < 0)
+        return -1;
+    *ret_sub = nats_sub_new(
+        desk->conn,
+        &(struct nats_sub_options){ .subject = buf_text(&subject), .message = fn, .self = desk },
+        err);
+    return *ret_sub ? 0 : -1;
+}
+
+int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err)
+{
+    const struct subject_names mine = { .peel = str_from(desk->options.peel_id) };
+    const struct subject_names any = { 0 };
+
+    nats_sub_free(desk->commands);
+    nats_sub_free(desk->cancels);
+    desk->commands = desk->cancels = NULL;
+    desk->conn = conn;
+    if (!conn)
+        return 0;
+    if (nats_conn_max_payload(conn) > 2 * REPLY_SLACK)
+        desk->reply_max = nats_conn_max_payload(conn) - REPLY_SLACK;
+    if (subscribe(desk, SUBJECT_COMMAND, &mine, on_command, &desk->commands, err) < 0)
+        return -1;
+    return subscribe(desk, SUBJECT_JOB_CANCEL, &any, on_cancel, &desk->cancels, err);
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+/* It was killed in the middle: what it did is not known. */
+static void answer_cut_off(void *self, const char *jid, uint64_t epoch)
+{
+    struct desk *desk = self;
+    const struct exec_request request = { .jid = jid, .module = "", .id = "", .epoch = epoch };
+    struct job *job;
+
+    if (outbox_has(desk->options.outbox, jid)) {
+        struct err ignored;
+
+        (void)ledger_finish(desk->options.ledger, jid, &ignored);
+        return;
+    }
+    log_warning("job was cut off by the end of the agent jid=%s", jid);
+    job = job_new(desk, &desk->options, &request);
+    job->is_job = true;
+    job->reply_max = desk->reply_max;
+    job_refuse(job, "the peel ended while the job ran; what was done is not known");
+    deliver(job);
+}
+
+struct desk *desk_new(const struct desk_options *options, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+    static const size_t limits[LANES] = { [LANE_READ] = DESK_READERS, [LANE_ACT] = ACT_WORKERS };
+
+    desk->options = *options;
+    desk->reply_max = REPLY_MAX_DEFAULT - REPLY_SLACK;
+    for (size_t i = 0; i < LANES; i++) {
+        desk->lanes[i].last = &desk->lanes[i].first;
+        desk->lanes[i].limit = limits[i];
+    }
+    if (errands_open(&desk->errands, options->loop, err) < 0 ||
+        chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err) < 0) {
+        desk_free(desk);
+        return NULL;
+    }
+    desk->errands_open = true;
+    ledger_each_open(options->ledger, answer_cut_off, desk);
+    return desk;
+}
+
+void desk_stop(struct desk *desk)
+{
+    desk->is_stopping = true;
+    for (size_t i = 0; i < LANES; i++) {
+        struct lane *lane = &desk->lanes[i];
+
+        while (lane->first) {
+            struct job *job = lane->first;
+
+            lane->first = job->next;
+            lane->waiting--;
+            job_refuse(job, "the peel ends; nothing was done");
+            deliver(job);
+        }
+        lane->last = &lane->first;
+        for (struct job *job = lane->running; job; job = job->next)
+            cancel_raise(&job->cancel);
+    }
+}
+
+void desk_free(struct desk *desk)
+{
+    if (!desk)
+        return;
+    chores_close(&desk->chores); /* waits for what runs, and delivers it */
+    (void)desk_connect(desk, NULL, NULL);
+    if (desk->errands_open)
+        errands_close(&desk->errands);
+    free(desk);
+}
+
+bool desk_is_acting(const struct desk *desk)
+{
+    return desk->lanes[LANE_ACT].busy > 0;
+}
+
+bool desk_is_idle(const struct desk *desk)
+{
+    for (size_t i = 0; i < LANES; i++)
+        if (desk->lanes[i].busy > 0 || desk->lanes[i].waiting > 0)
+            return false;
+    return true;
+}

@@ -1,0 +1,87 @@
+/*
+ * desk - requests come in, answers go out, and what may not wait does not.
+ *
+ * A request with a reply subject is answered there (direct); one without, with the id of a job, is
+ * acknowledged and later has a return (job). A job runs once: peel/ledger.h; its return is on disk
+ * until the stream has it: peel/outbox.h. So every job that was acknowledged has exactly one
+ * return, also when the agent was killed meanwhile: then it says so.
+ *
+ * Lanes: what answers from memory is answered at once; what only reads runs beside everything else;
+ * what may change the machine runs one after the other, and says behind what it waits. Each lane
+ * has a limit, and a request beyond it is refused.
+ *
+ *     desk_new -> desk_connect -> ... -> desk_stop -> desk_free
+ *
+ * Threads: the loop's; workers run what it begins.
+ */
+#ifndef PEEL_DESK_H
+#define PEEL_DESK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "data/value.h"
+
+struct err;
+struct desk;
+struct exec_request;
+struct ledger;
+struct loop;
+struct nats_conn;
+struct outbox;
+struct perform_answer;
+struct snapshot;
+
+/* Requests that wait in one lane. */
+#define DESK_QUEUE_MAX 64
+#define DESK_BUSY      "peel busy: execution queue full"
+/* What only reads, at once. */
+#define DESK_READERS 8
+
+struct desk_options {
+    struct loop *loop;
+    const char *peel_id;
+    const char *data_dir, *facts_file;
+    const char *states_cache, *states_baked;
+    bool loose_params;
+    struct ledger *ledger;
+    struct outbox *outbox;
+    /* What a job begins with; held by the desk. Settings may be NULL: not known, `ret_why` says
+     * so. */
+    struct snapshot *(*facts)(void *self);
+    struct snapshot *(*settings)(void *self, const char **ret_why);
+    /* A function that changes facts has ended. */
+    void (*facts_changed)(void *self);
+    /* An execution has ended; for metrics. */
+    void (*ended)(void *self, const struct exec_request *request, bool success, int64_t duration);
+    void *self;
+};
+
+struct desk *desk_new(const struct desk_options *options, struct err *err);
+/* Nothing is accepted any more; what runs is canceled, and its returns are kept. */
+void desk_stop(struct desk *desk);
+/* After the workers are done: waits for them. NULL is fine. */
+void desk_free(struct desk *desk);
+
+/* Requests come from this connection; NULL: there is none any more. */
+int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err);
+
+/* Work of our own: schedule and start. `fn` is called from the loop, once. */
+typedef void desk_fn(void *self, const struct perform_answer *answer, int64_t duration);
+struct desk_task {
+    const char *function, *id;
+    struct value args;
+    desk_fn *fn;
+    void *self;
+};
+/* Fails with ERR_BUSY when the lane is full, ERR_INVALID for an unknown function. */
+int desk_run(struct desk *desk, const struct desk_task *task, struct err *err);
+
+/* Does something run that may change the machine? */
+bool desk_is_acting(const struct desk *desk);
+/* Nothing runs, nothing waits. */
+bool desk_is_idle(const struct desk *desk);
+
+#endif

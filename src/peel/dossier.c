@@ -1,0 +1,321 @@
+#include "peel/dossier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/sha256.h"
+#include "bus/store.h"
+#include "data/json.h"
+#include "data/msgpack.h"
+#include "facts/facts.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "peel/snapshot.h"
+#include "sys/chore.h"
+#include "sys/clock.h"
+
+#define FAMILIES_MEASURED (FACTS_MEMORY | FACTS_DISK)
+#define FAMILIES_ONCE     (FACTS_ALL & ~(FAMILIES_MEASURED | FACTS_CUSTOM))
+#define WORKERS           1
+/* Of the facts as bytes: what a value of a bucket may have. */
+#define FACTS_MAX ((size_t)1 << 20)
+
+/* One collection, in a worker. */
+struct round {
+    struct chore chore;
+    struct dossier *dossier;
+    struct snapshot *once, *measured; /* of before; NULL: to be collected */
+    struct snapshot *result;          /* NULL: nothing usable */
+    char *mistakes;
+};
+
+struct dossier {
+    struct dossier_options options;
+    struct chores chores;
+    struct timer look;
+    struct snapshot *once, *measured, *current;
+    int64_t measured_at;
+    char current_hash[SHA256_HEX_SIZE], published_hash[SHA256_HEX_SIZE];
+    char *mistakes; /* that were logged */
+    bool is_busy, is_asked_again, is_publishing;
+    uint64_t generation; /* of the connection: an answer of an old one means nothing */
+    struct nats_js js;
+    struct timer retry;
+};
+
+/* --- collecting ------------------------------------------------------------------- */
+
+static struct snapshot *collect_family(const struct dossier_options *options, unsigned families)
+{
+    struct snapshot *snapshot = snapshot_new();
+    struct diags diags = DIAGS_INIT(&snapshot->arena);
+    const struct facts_options how = { .id = options->peel_id, .families = families };
+    const struct value *facts;
+
+    if (facts_collect(&snapshot->arena, &how, &facts, &diags) == 0)
+        snapshot->value = *facts;
+    return snapshot;
+}
+
+/* The file of the administrator; without it when it has mistakes. */
+static void add_custom(struct round *round, struct snapshot *result)
+{
+    AUTO_BUF struct buf text = BUF_INIT(FACTS_MAX);
+    const struct facts_options how = { .families = FACTS_CUSTOM,
+                                       .file = round->dossier->options.facts_file };
+    struct diags diags = DIAGS_INIT(&result->arena);
+    const struct value *facts;
+
+    if (facts_collect(&result->arena, &how, &facts, &diags) == 0) {
+        result->value = value_merge(&result->arena, &result->value, facts, VALUE_MERGE_REPLACE);
+        return;
+    }
+    diags_print(&diags, &text);
+    round->mistakes = mem_strdup(buf_text(&text));
+}
+
+static void collect(struct round *round)
+{
+    const struct dossier_options *options = &round->dossier->options;
+    struct snapshot *result = snapshot_new();
+    struct value merged;
+
+    if (!round->once)
+        round->once = collect_family(options, FAMILIES_ONCE);
+    if (!round->measured)
+        round->measured = collect_family(options, FAMILIES_MEASURED);
+    merged = value_merge(&result->arena, &round->once->value, &round->measured->value,
+                         VALUE_MERGE_REPLACE);
+    result->value = value_copy(&result->arena, &merged);
+    add_custom(round, result);
+    if (options->curve_key)
+        value_map_set(&result->arena, result->value.map, value_text(DOSSIER_CURVE_KEY),
+                      value_text(arena_strdup(&result->arena, options->curve_key)));
+    value_map_set(&result->arena, result->value.map, value_text("id"),
+                  value_text(arena_strdup(&result->arena, options->peel_id)));
+    round->result = result;
+}
+
+/* --- publishing ------------------------------------------------------------------- */
+
+/* The same facts in another order are the same. */
+static bool hash_facts(const struct value *facts, char hash[static SHA256_HEX_SIZE])
+{
+    AUTO_BUF struct buf text = BUF_INIT(4 * FACTS_MAX);
+    struct err err;
+
+    if (json_print(&text, facts, JSON_STYLE_SORTED, &err) < 0)
+        return false;
+    sha256_hex(text.p, text.n, hash);
+    return true;
+}
+
+static void publish(struct dossier *dossier);
+
+static void on_retry(struct timer *timer)
+{
+    publish(container_of(timer, struct dossier, retry));
+}
+
+/* One write; it outlives its connection by its last callback. */
+struct write {
+    struct dossier *dossier;
+    uint64_t generation;
+    char hash[SHA256_HEX_SIZE];
+};
+
+static void on_published(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct write *write = self;
+    struct dossier *dossier = write->dossier;
+
+    (void)revision;
+    if (error && error->fault == NATS_FAULT_CANCELED) {
+        free(write); /* the dossier may be gone */
+        return;
+    }
+    if (write->generation == dossier->generation) {
+        dossier->is_publishing = false;
+        if (!error) {
+            memcpy(dossier->published_hash, write->hash, sizeof(write->hash));
+            if (dossier->options.published)
+                dossier->options.published(dossier->options.self);
+            publish(dossier); /* they may have changed meanwhile */
+        } else {
+            log_warning("facts not published error=%s", error->text);
+            timer_set(loop_timers(dossier->options.loop), &dossier->retry,
+                      clock_after(clock_now(), DOSSIER_RETRY), on_retry);
+        }
+    }
+    free(write);
+}
+
+static void publish(struct dossier *dossier)
+{
+    const struct nats_kv kv = { .js = dossier->js, .bucket = store_bucket_name(STORE_FACTS) };
+    AUTO_BUF struct buf bytes = BUF_INIT(FACTS_MAX);
+    struct write *write;
+    struct err err;
+
+    if (!dossier->js.conn || dossier->is_publishing || dossier_is_published(dossier))
+        return;
+    if (msgpack_encode(&bytes, &dossier->current->value, &err) < 0) {
+        log_error("facts cannot be published error=%s", err.text);
+        return;
+    }
+    write = mem_zalloc(sizeof(*write));
+    write->dossier = dossier;
+    write->generation = dossier->generation;
+    memcpy(write->hash, dossier->current_hash, sizeof(write->hash));
+    dossier->is_publishing = true;
+    if (nats_kv_put(&kv, dossier->options.peel_id, buf_view(&bytes), on_published, write, &err) ==
+        0)
+        return;
+    free(write);
+    dossier->is_publishing = false;
+    timer_set(loop_timers(dossier->options.loop), &dossier->retry,
+              clock_after(clock_now(), DOSSIER_RETRY), on_retry);
+}
+
+bool dossier_is_published(const struct dossier *dossier)
+{
+    return strcmp(dossier->current_hash, dossier->published_hash) == 0;
+}
+
+/* --- rounds ----------------------------------------------------------------------- */
+
+static void log_mistakes(struct dossier *dossier, char *mistakes)
+{
+    if (mistakes && (!dossier->mistakes || strcmp(dossier->mistakes, mistakes) != 0))
+        log_warning("facts of the administrator are left out file=%s error=%s",
+                    dossier->options.facts_file, mistakes);
+    free(dossier->mistakes);
+    dossier->mistakes = mistakes;
+}
+
+/* Take over what a round found. */
+static void accept_round(struct dossier *dossier, struct round *round)
+{
+    char hash[SHA256_HEX_SIZE];
+
+    snapshot_drop(dossier->once);
+    snapshot_drop(dossier->measured);
+    dossier->once = round->once;
+    dossier->measured = round->measured;
+    log_mistakes(dossier, round->mistakes);
+    if (!hash_facts(&round->result->value, hash) || strcmp(hash, dossier->current_hash) == 0) {
+        snapshot_drop(round->result);
+        return;
+    }
+    snapshot_drop(dossier->current);
+    dossier->current = round->result;
+    memcpy(dossier->current_hash, hash, sizeof(hash));
+    if (dossier->options.changed)
+        dossier->options.changed(dossier->options.self);
+    publish(dossier);
+}
+
+static void work(struct chore *chore)
+{
+    collect(container_of(chore, struct round, chore));
+}
+
+static void begin_round(struct dossier *dossier);
+
+static void on_done(struct chore *chore)
+{
+    struct round *round = container_of(chore, struct round, chore);
+    struct dossier *dossier = round->dossier;
+
+    dossier->is_busy = false;
+    accept_round(dossier, round);
+    free(round);
+    if (dossier->is_asked_again)
+        begin_round(dossier);
+}
+
+static void begin_round(struct dossier *dossier)
+{
+    const int64_t now = clock_now();
+    struct round *round;
+
+    dossier->is_asked_again = dossier->is_busy;
+    if (dossier->is_busy)
+        return;
+    round = mem_zalloc(sizeof(*round));
+    round->dossier = dossier;
+    round->once = snapshot_hold(dossier->once);
+    if (now - dossier->measured_at < DOSSIER_MEASURE)
+        round->measured = snapshot_hold(dossier->measured);
+    else
+        dossier->measured_at = now;
+    dossier->is_busy = true;
+    chore_begin(&dossier->chores, &round->chore, work, on_done);
+}
+
+static void on_look(struct timer *timer)
+{
+    struct dossier *dossier = container_of(timer, struct dossier, look);
+
+    timer_set(loop_timers(dossier->options.loop), timer, clock_after(clock_now(), DOSSIER_LOOK),
+              on_look);
+    begin_round(dossier);
+}
+
+void dossier_refresh(struct dossier *dossier)
+{
+    begin_round(dossier);
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+struct dossier *dossier_new(const struct dossier_options *options, struct err *err)
+{
+    struct dossier *dossier = mem_zalloc(sizeof(*dossier));
+    struct round first = { .dossier = dossier };
+
+    dossier->options = *options;
+    dossier->current = snapshot_new();
+    if (chores_open_workers(&dossier->chores, options->loop, WORKERS, err) < 0) {
+        dossier_free(dossier);
+        return NULL;
+    }
+    dossier->measured_at = clock_now();
+    collect(&first);
+    accept_round(dossier, &first);
+    timer_set(loop_timers(options->loop), &dossier->look, clock_after(clock_now(), DOSSIER_LOOK),
+              on_look);
+    return dossier;
+}
+
+void dossier_free(struct dossier *dossier)
+{
+    if (!dossier)
+        return;
+    dossier->is_asked_again = false;
+    chores_close(&dossier->chores);
+    timer_clear(loop_timers(dossier->options.loop), &dossier->look);
+    timer_clear(loop_timers(dossier->options.loop), &dossier->retry);
+    snapshot_drop(dossier->once);
+    snapshot_drop(dossier->measured);
+    snapshot_drop(dossier->current);
+    free(dossier->mistakes);
+    free(dossier);
+}
+
+void dossier_connect(struct dossier *dossier, const struct nats_js *js)
+{
+    dossier->generation++;
+    dossier->is_publishing = false;
+    dossier->js = js ? *js : (struct nats_js){ 0 };
+    publish(dossier);
+}
+
+struct snapshot *dossier_hold(const struct dossier *dossier)
+{
+    return snapshot_hold(dossier->current);
+}

@@ -1,0 +1,99 @@
+#include "peel/heart.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "bus/store.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "sys/clock.h"
+#include "wire/exec.h"
+#include "wire/liveness.h"
+
+#define BEAT_MAX ((size_t)256)
+
+/* One beat; its heart may be gone when the answer comes. */
+struct heart_beat {
+    struct heart *heart; /* NULL: nobody waits for it */
+};
+
+static void forget_beat(struct heart *heart)
+{
+    if (heart->under_way)
+        heart->under_way->heart = NULL;
+    heart->under_way = NULL;
+}
+
+static void on_beat(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct heart_beat *beat = self;
+
+    (void)revision;
+    if (beat->heart) {
+        if (!error)
+            beat->heart->heard = clock_now();
+        else
+            log_debug("heartbeat not stored error=%s", error->text);
+        beat->heart->under_way = NULL;
+    }
+    free(beat);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct heart *heart = container_of(timer, struct heart, timer);
+    const struct nats_kv kv = { .js = heart->js,
+                                .bucket = store_bucket_name(STORE_PEEL_HEARTBEAT) };
+    const int64_t now = clock_wall();
+    const struct liveness_peel sign = {
+        .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+        .version = ZESTER_VERSION,
+        .protocol = EXEC_PROTOCOL,
+    };
+    AUTO_BUF struct buf bytes = BUF_INIT(BEAT_MAX);
+    struct heart_beat *beat;
+    struct err err;
+
+    timer_set(loop_timers(heart->loop), timer, clock_after(clock_now(), HEART_BEAT), on_timer);
+    if (!heart->js.conn || nats_conn_state(heart->js.conn) != NATS_CONN_CONNECTED)
+        return;
+    forget_beat(heart);
+    beat = mem_zalloc(sizeof(*beat));
+    if (record_encode(&bytes, &liveness_peel_type, &sign, &err) < 0 ||
+        nats_kv_put(&kv, heart->peel_id, buf_view(&bytes), on_beat, beat, &err) < 0) {
+        free(beat);
+        return;
+    }
+    beat->heart = heart;
+    heart->under_way = beat;
+}
+
+void heart_init(struct heart *heart, struct loop *loop, const char *peel_id)
+{
+    *heart = (struct heart){ .loop = loop, .peel_id = peel_id };
+}
+
+void heart_done(struct heart *heart)
+{
+    forget_beat(heart);
+    if (heart->loop)
+        timer_clear(loop_timers(heart->loop), &heart->timer);
+}
+
+void heart_connect(struct heart *heart, const struct nats_js *js)
+{
+    forget_beat(heart);
+    heart->js = js ? *js : (struct nats_js){ 0 };
+    if (js)
+        timer_set(loop_timers(heart->loop), &heart->timer, clock_now(), on_timer);
+    else
+        timer_clear(loop_timers(heart->loop), &heart->timer);
+}
+
+bool heart_is_heard(const struct heart *heart)
+{
+    return heart->heard > 0 && clock_now() - heart->heard < HEART_LOST;
+}

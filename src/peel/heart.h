@@ -1,0 +1,37 @@
+/*
+ * heart - the sign of life of an agent: a key of a bucket that forgets what is not renewed.
+ *
+ *     heart_init -> heart_connect... -> heart_done
+ *
+ * Memory: lives in its owner's struct. Threads: the loop's.
+ */
+#ifndef PEEL_HEART_H
+#define PEEL_HEART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nats/js.h"
+#include "sys/loop.h"
+
+#define HEART_BEAT (INT64_C(10) * 1000000000)
+/* Three beats that nobody heard. */
+#define HEART_LOST (3 * HEART_BEAT)
+
+struct heart {
+    struct loop *loop;
+    const char *peel_id;
+    struct nats_js js;
+    struct timer timer;
+    int64_t heard; /* the last beat that the bucket took; 0: none */
+    struct heart_beat *under_way;
+};
+
+void heart_init(struct heart *heart, struct loop *loop, const char *peel_id);
+void heart_done(struct heart *heart);
+/* Beat over this connection, from now on; NULL: none. */
+void heart_connect(struct heart *heart, const struct nats_js *js);
+/* Did the bucket take one lately? */
+bool heart_is_heard(const struct heart *heart);
+
+#endif

@@ -1,0 +1,150 @@
+#include "peel/identity.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "nats/creds.h"
+#include "sys/chance.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "wire/peel_id.h"
+
+#define NODE_ID_MAX ((size_t)1024)
+#define SEED_MAX    ((size_t)1024)
+#define AUTH_MODE   0700
+#define SEED_MODE   0600
+#define PIN_MODE    0644
+
+static int write_private(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    const struct fs_replace_options options = { .attr = { mode, FS_KEEP, FS_KEEP }, .fresh = true };
+
+    return fs_replace(path, text, &options, err);
+}
+
+/* The id that was chosen before; NULL: none. */
+static int read_pin(struct arena *arena, const char *path, const char **ret_id, struct err *err)
+{
+    struct str text;
+
+    *ret_id = NULL;
+    if (fs_read(arena, path, NODE_ID_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return 0;
+    text = str_trim(text);
+    if (!peel_id_is_valid(text))
+        return err_set(err, ERR_INVALID,
+                       "'%s' does not hold a peel id; remove it to choose one by the host name",
+                       path);
+    *ret_id = arena_str(arena, text).p;
+    return 0;
+}
+
+static int derive_id(struct arena *arena, const char *path, const char *host, const char **ret_id,
+                     struct err *err)
+{
+    char *id = arena_alloc(arena, PEEL_ID_SIZE);
+
+    if (!host || !host[0] || peel_id_is_local_name(str_from(host)))
+        return err_set(err, ERR_INVALID,
+                       "the host name '%s' says nothing about this machine: set 'id'",
+                       host ? host : "");
+    if (peel_id_encode(str_from(host), id, err) < 0)
+        return err_wrap(err, "host name (set 'id' to use another one)");
+    if (write_private(path, str_from(arena_printf(arena, "%s\n", id)), PIN_MODE, err) < 0)
+        return -1;
+    *ret_id = id;
+    return 0;
+}
+
+static int find_id(struct arena *arena, const char *auth_dir, const char *name, const char *host,
+                   const char **ret_id, struct err *err)
+{
+    const char *path = path_join(arena, auth_dir, PEEL_IDENTITY_NODE_ID);
+    char *id;
+
+    if (name && name[0]) {
+        id = arena_alloc(arena, PEEL_ID_SIZE);
+        *ret_id = id;
+        return peel_id_encode(str_from(name), id, err);
+    }
+    if (read_pin(arena, path, ret_id, err) < 0)
+        return -1;
+    return *ret_id ? 0 : derive_id(arena, path, host, ret_id, err);
+}
+
+/* Credentials that were brought here hold the seed, too. */
+static int read_creds_key(const char *path, bool *ret_found, struct nats_nkey *ret_key,
+                          struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_creds creds = { 0 };
+    struct str text;
+
+    *ret_found = false;
+    if (fs_read(&arena, path, NATS_CREDS_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return 0;
+    if (nats_creds_parse(text, &creds, err) < 0)
+        return err_wrap(err, "credentials file '%s'", path);
+    *ret_found = true;
+    *ret_key = creds.key;
+    nats_creds_done(&creds);
+    ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+    return 0;
+}
+
+static int make_key(const char *path, struct nats_nkey *ret_key, struct err *err)
+{
+    unsigned char bytes[ED25519_SEED_SIZE];
+    char text[NATS_NKEY_TEXT_SIZE + 1];
+    AUTO_BUF struct buf line = BUF_INIT(sizeof(text) + 1);
+    int result;
+
+    chance_bytes(bytes, sizeof(bytes));
+    nats_nkey_make(NATS_NKEY_USER, bytes, ret_key);
+    ed25519_wipe(bytes, sizeof(bytes));
+    nats_nkey_print_seed(ret_key, text);
+    buf_printf(&line, "%s\n", text);
+    result = write_private(path, buf_view(&line), SEED_MODE, err);
+    ed25519_wipe(text, sizeof(text));
+    ed25519_wipe(line.p, line.n);
+    return result;
+}
+
+static int open_key(struct peel_identity *identity, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str text;
+    bool found;
+    int result;
+
+    if (fs_read(&arena, identity->seed_file, SEED_MAX, &text, err) < 0)
+        return -1;
+    if (text.p) {
+        result = nats_nkey_parse_seed(str_trim(text), &identity->key, err);
+        ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+        return result < 0 ? err_wrap(err, "seed file '%s'", identity->seed_file) : 0;
+    }
+    if (read_creds_key(identity->creds_file, &found, &identity->key, err) < 0)
+        return -1;
+    return found ? 0 : make_key(identity->seed_file, &identity->key, err);
+}
+
+int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
+                       const char *host, struct peel_identity *ret_identity, struct err *err)
+{
+    struct peel_identity identity = { 0 };
+
+    if (fs_mkdirs(auth_dir, AUTH_MODE, err) < 0 ||
+        find_id(arena, auth_dir, name, host, &identity.id, err) < 0)
+        return -1;
+    identity.seed_file = arena_printf(arena, "%s/%s.seed", auth_dir, identity.id);
+    identity.creds_file = arena_printf(arena, "%s/%s.creds", auth_dir, identity.id);
+    if (open_key(&identity, err) < 0)
+        return -1;
+    *ret_identity = identity;
+    return 0;
+}

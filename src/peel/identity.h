@@ -1,0 +1,35 @@
+/*
+ * identity - who this agent is: its id, and its key.
+ *
+ *     <auth_dir>/node-id      the id that was derived from the host name once; renaming the host
+ *                             does not change who it is
+ *     <auth_dir>/<id>.seed    its key, readable by its owner only
+ *     <auth_dir>/<id>.creds   what the fleet gave it, see bus/link.h
+ *
+ * A configured id, or the host name, goes on the wire with '_' for dots; a name that has
+ * underscores of its own, and names that every machine has, are refused.
+ *
+ * Memory: texts in the arena; the caller wipes the key. Threads: any.
+ */
+#ifndef PEEL_IDENTITY_H
+#define PEEL_IDENTITY_H
+
+#include "nats/nkey.h"
+
+struct arena;
+struct err;
+
+#define PEEL_IDENTITY_NODE_ID "node-id"
+
+struct peel_identity {
+    const char *id; /* as on the wire */
+    const char *seed_file, *creds_file;
+    struct nats_nkey key;
+};
+
+/* `name` is what the configuration says, or NULL. `host` is the full host name. Makes the folder,
+ * the pin and the key when they are not there. */
+int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
+                       const char *host, struct peel_identity *ret_identity, struct err *err);
+
+#endif

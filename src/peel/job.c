@@ -1,0 +1,203 @@
+#include "peel/job.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "local/session.h"
+#include "peel/ledger.h"
+#include "peel/outbox.h"
+#include "peel/reply.h"
+#include "peel/snapshot.h"
+#include "peel/source.h"
+#include "sys/clock.h"
+#include "wire/subject.h"
+
+struct job *job_new(struct desk *desk, const struct desk_options *options,
+                    const struct exec_request *request)
+{
+    struct job *job = mem_zalloc(sizeof(*job));
+
+    job->desk = desk;
+    job->options = options;
+    job->request = *request;
+    job->request.jid = arena_strdup(&job->arena, request->jid);
+    job->request.module = arena_strdup(&job->arena, request->module);
+    job->request.id = arena_strdup(&job->arena, request->id);
+    job->request.args = value_copy(&job->arena, &request->args);
+    job->class = perform_class(job->request.module);
+    job->cancel.fd = -1;
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    snapshot_drop(job->facts);
+    snapshot_drop(job->settings);
+    if (job->cancel.fd >= 0)
+        cancel_done(&job->cancel);
+    arena_done(&job->arena);
+    free(job);
+}
+
+/* --- the deed --------------------------------------------------------------------- */
+
+static void refuse(struct job *job, const char *why)
+{
+    job->answer = (struct perform_answer){ .error = arena_strdup(&job->arena, why) };
+}
+
+static void refuse_diags(struct job *job, const struct diags *diags)
+{
+    AUTO_BUF struct buf text = BUF_INIT((size_t)1 << 20);
+
+    diags_print(diags, &text);
+    refuse(job, arena_str(&job->arena, str_trim_right(buf_view(&text))).p);
+}
+
+/* Which folder, and whether one is needed. */
+static int choose_states(struct job *job, const char **ret_folder, enum session_need *ret_need,
+                         struct err *err)
+{
+    const struct source_folders folders = { job->options->states_cache,
+                                            job->options->states_baked };
+    struct err none;
+
+    *ret_folder = NULL;
+    *ret_need = SESSION_TREELESS;
+    if (job->class == PERFORM_QUICK)
+        return 0;
+    if (job->class != PERFORM_STATES) {
+        /* sources of files may be in the tree; without one most work all the same */
+        if (source_is_there(&folders))
+            *ret_folder = source_find(&folders, &job->fell_back, &none);
+    } else {
+        *ret_folder = source_find(&folders, &job->fell_back, err);
+        if (!*ret_folder)
+            return -1;
+    }
+    if (*ret_folder)
+        *ret_need = job->class == PERFORM_STATES ? SESSION_TREE : SESSION_NOTHING;
+    return 0;
+}
+
+/* Values of the answer live in the session, so the message is made before it ends. */
+static void make_message(struct job *job)
+{
+    const struct reply_head head = { job->options->peel_id, &job->request, job->reply_max };
+
+    if (job->is_job)
+        job->message = reply_return(&job->arena, &head, &job->answer, job->duration, clock_wall());
+    else if (job->reply)
+        job->message = reply_response(&job->arena, &head, &job->answer);
+}
+
+static void end_deed(struct job *job)
+{
+    job->duration = clock_now() - job->began;
+    make_message(job);
+}
+
+static void do_deed(struct job *job, const struct run_sink *sink)
+{
+    struct diags diags = DIAGS_INIT(&job->arena);
+    const struct perform_request request = { job->request.module, job->request.id,
+                                             job->request.args };
+    struct session_options options = {
+        .data_dir = job->options->data_dir,
+        .id = job->options->peel_id,
+        .facts_file = job->options->facts_file,
+        .facts = &job->facts->value,
+        .cancel = &job->cancel,
+        .loose = job->options->loose_params,
+    };
+    struct session session;
+    enum session_need need;
+    struct err err;
+
+    if (choose_states(job, &options.states_dir, &need, &err) < 0 || !job->settings) {
+        refuse(job, job->settings ? err.text : job->settings_error);
+        end_deed(job);
+        return;
+    }
+    options.settings = &job->settings->value;
+    if (session_init(&session, &options, need, &diags) < 0)
+        refuse_diags(job, &diags);
+    else
+        perform(&session, &request, sink, &job->answer);
+    end_deed(job);
+    if (job->fn)
+        job->answer = (struct perform_answer){
+            .success = job->answer.success,
+            .test = job->answer.test,
+            .error = job->answer.error ? arena_strdup(&job->arena, job->answer.error) : NULL,
+        };
+    session_done(&session);
+}
+
+/* --- what lasts ------------------------------------------------------------------- */
+
+/* May it change something? Then what is written about it is on disk before we go on. */
+static bool must_last(const struct job *job)
+{
+    return job->class == PERFORM_ACT || job->class == PERFORM_STATES;
+}
+
+static void note_trouble(struct job *job, const struct err *err)
+{
+    job->trouble = arena_strdup(&job->arena, err->text);
+}
+
+static void keep_return(struct job *job)
+{
+    const struct subject_names names = { .jid = str_from(job->request.jid),
+                                         .peel = str_from(job->options->peel_id) };
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct outbox_letter letter = { .about = job->request.jid, .payload = job->message };
+    struct err err;
+
+    if (subject_print(&subject, SUBJECT_JOB_RETURN, &names, &err) < 0) {
+        note_trouble(job, &err);
+        return;
+    }
+    letter.subject = buf_text(&subject);
+    letter.id = arena_printf(&job->arena, "%s.%s.%llu", job->request.jid, job->options->peel_id,
+                             (unsigned long long)job->request.epoch);
+    if (outbox_keep(job->options->outbox, &letter, must_last(job), &job->letter, &err) < 0 ||
+        ledger_finish(job->options->ledger, job->request.jid, &err) < 0)
+        note_trouble(job, &err);
+}
+
+void job_refuse(struct job *job, const char *why)
+{
+    struct err err;
+
+    job->began = job->began ? job->began : clock_now();
+    refuse(job, why);
+    end_deed(job);
+    if (job->is_job &&
+        ledger_accept(job->options->ledger, job->request.jid, job->request.epoch, false, &err) < 0)
+        note_trouble(job, &err);
+    if (job->is_job)
+        keep_return(job);
+}
+
+void job_work(struct job *job, const struct run_sink *sink)
+{
+    struct err err;
+
+    job->began = clock_now();
+    if (job->is_job && ledger_accept(job->options->ledger, job->request.jid, job->request.epoch,
+                                     must_last(job), &err) < 0) {
+        /* it could run twice: better not at all */
+        note_trouble(job, &err);
+        refuse(job,
+               arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
+        end_deed(job);
+    } else {
+        do_deed(job, sink);
+    }
+    if (job->is_job)
+        keep_return(job);
+}

@@ -1,0 +1,52 @@
+/*
+ * job - one request from its arrival to its answer, and the part of it that a worker does.
+ *
+ * For desk.c, which decides when it runs. Threads: the loop's, except job_work.
+ */
+#ifndef PEEL_JOB_H
+#define PEEL_JOB_H
+
+#include "base/arena.h"
+#include "local/perform.h"
+#include "peel/desk.h"
+#include "sys/cancel.h"
+#include "sys/chore.h"
+#include "wire/exec.h"
+
+struct job {
+    struct chore chore;
+    struct desk *desk;
+    const struct desk_options *options;
+    struct job *next; /* in its lane */
+    struct arena arena;
+    struct exec_request request;
+    enum perform_class class;
+    bool is_job;       /* has a return, not a reply */
+    const char *reply; /* of a direct request; or NULL */
+    desk_fn *fn;       /* of our own; or NULL */
+    void *self;
+    struct cancel cancel;
+    struct snapshot *facts, *settings;
+    const char *settings_error;
+    size_t reply_max;
+    int64_t began;
+    bool is_running, fell_back;
+    struct session *session;
+    struct perform_answer answer;
+    int64_t duration;
+    struct str message;  /* the response or return */
+    uint64_t letter;     /* in the outbox; 0: it could not be kept */
+    const char *trouble; /* what went wrong beside the answer, for the log; or NULL */
+};
+
+/* Memory of the request is copied. */
+struct job *job_new(struct desk *desk, const struct desk_options *options,
+                    const struct exec_request *request);
+void job_free(struct job *job);
+
+/* Everything up to the kept return; posts progress through `sink`, which may be NULL. */
+void job_work(struct job *job, const struct run_sink *sink);
+/* The answer without doing it. */
+void job_refuse(struct job *job, const char *why);
+
+#endif

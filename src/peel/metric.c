@@ -1,0 +1,17 @@
+#include "peel/metric.h"
+
+static const double seconds[] = { 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 0 };
+
+/* clang-format off */
+const struct metric peel_metrics[PEEL_METRICS] = {
+    [PEEL_METRIC_CONNECTED]     = { "zester_peel_connected", METRIC_GAUGE, "whether the peel is connected to the bus", { 0 }, NULL },
+    [PEEL_METRIC_UPTIME]        = { "zester_peel_uptime_seconds", METRIC_GAUGE, "seconds since the peel started", { 0 }, NULL },
+    [PEEL_METRIC_APPLY]         = { "zester_peel_state_apply_total", METRIC_COUNTER, "state runs", { "state", "result" }, NULL },
+    [PEEL_METRIC_APPLY_SECONDS] = { "zester_peel_state_apply_duration_seconds", METRIC_HISTOGRAM, "duration of state runs", { "state", "result" }, seconds },
+    [PEEL_METRIC_REQUESTS]      = { "zester_peel_requests_total", METRIC_COUNTER, "functions that were executed", { "function", "result" }, NULL },
+    [PEEL_METRIC_FACTS_SYNC]    = { "zester_facts_sync_total", METRIC_COUNTER, "facts published", { 0 }, NULL },
+    [PEEL_METRIC_RECONNECTS]    = { "zester_nats_reconnects_total", METRIC_COUNTER, "connections after the first one", { 0 }, NULL },
+    [PEEL_METRIC_DISCONNECTS]   = { "zester_nats_disconnects_total", METRIC_COUNTER, "connections that were lost", { 0 }, NULL },
+    [PEEL_METRIC_OUTBOX]        = { "zester_peel_outbox_messages", METRIC_GAUGE, "messages that are not stored in the bus yet", { 0 }, NULL },
+};
+/* clang-format on */

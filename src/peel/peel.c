@@ -1,0 +1,462 @@
+#include "peel/peel.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/link.h"
+#include "http/health.h"
+#include "local/perform.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "peel/dossier.h"
+#include "peel/conf.h"
+#include "peel/desk.h"
+#include "peel/heart.h"
+#include "peel/identity.h"
+#include "peel/ledger.h"
+#include "peel/metric.h"
+#include "peel/outbox.h"
+#include "peel/snapshot.h"
+#include "peel/source.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/lock.h"
+#include "sys/loop.h"
+#include "sys/path.h"
+#include "wire/exec.h"
+
+#define COMPONENT     "peel"
+#define OUTBOX_FOLDER "outbox"
+#define BAKED_FOLDER  "states"
+#define LOCK_FILE     "peel.lock"
+#define FOLDER_MODE   0700
+/* How often it is looked whether what runs has ended. */
+#define STOP_LOOK (INT64_C(20) * 1000000)
+/* Without credentials it is looked for them. */
+#define CREDS_LOOK (INT64_C(1) * 1000000000)
+
+struct peel {
+    struct arena arena;
+    struct peel_options options;
+    const struct peel_conf *conf;
+    struct peel_identity identity;
+    struct lock lock;
+    struct ledger *ledger;
+    struct outbox *outbox;
+    struct dossier *dossier;
+    struct desk *desk;
+    struct snapshot *settings;
+    struct heart heart;
+    struct metrics *metrics;
+    struct health *health;
+    struct link *link;
+    struct nats_js js;
+    struct nats_listener listener;
+    struct timer retry, stopping;
+    char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
+    const char *baked;
+    int64_t began;
+    bool was_connected, is_stopping;
+};
+
+const char *peel_id(const struct peel *peel)
+{
+    return peel->identity.id;
+}
+
+bool peel_is_connected(const struct peel *peel)
+{
+    return peel->js.conn && nats_conn_state(peel->js.conn) == NATS_CONN_CONNECTED;
+}
+
+/* --- what the desk asks for ------------------------------------------------------- */
+
+static struct snapshot *hold_facts(void *self)
+{
+    const struct peel *peel = self;
+
+    return dossier_hold(peel->dossier);
+}
+
+static struct snapshot *hold_settings(void *self, const char **ret_why)
+{
+    struct peel *peel = self;
+
+    *ret_why = NULL;
+    return snapshot_hold(peel->settings);
+}
+
+static void on_facts_changed(void *self)
+{
+    const struct peel *peel = self;
+
+    dossier_refresh(peel->dossier);
+}
+
+static void on_ended(void *self, const struct exec_request *request, bool success, int64_t duration)
+{
+    struct peel *peel = self;
+    const char *result = success ? "success" : "failed";
+
+    metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
+    if (perform_class(request->module) != PERFORM_STATES)
+        return;
+    metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
+    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
+                    request->id, result);
+}
+
+/* --- returns ---------------------------------------------------------------------- */
+
+static void on_stored(void *self, const char *about)
+{
+    (void)self;
+    log_debug("return stored jid=%s", about);
+}
+
+static void on_dropped(void *self, const char *about, const char *why)
+{
+    (void)self;
+    log_error("return lost jid=%s error=%s", about, why);
+}
+
+/* --- connection ------------------------------------------------------------------- */
+
+static void set_problem(struct peel *peel, const char *text)
+{
+    const struct str part = str_slice(str_from(text), 0, sizeof(peel->problem) - 1);
+
+    memcpy(peel->problem, part.p, part.n);
+    peel->problem[part.n] = '\0';
+}
+
+static void on_connected(struct peel *peel)
+{
+    struct err err;
+
+    log_info("connected server=%s", nats_conn_server(peel->js.conn));
+    if (peel->was_connected)
+        metrics_add(peel->metrics, PEEL_METRIC_RECONNECTS, 1, NULL, NULL);
+    else if (desk_connect(peel->desk, peel->js.conn, &err) < 0)
+        log_error("cannot listen for requests error=%s", err.text);
+    if (!peel->was_connected)
+        outbox_connect(peel->outbox, &peel->js);
+    peel->was_connected = true;
+    dossier_connect(peel->dossier, &peel->js);
+    heart_connect(&peel->heart, &peel->js);
+}
+
+static void on_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct peel *peel = container_of(listener, struct peel, listener);
+    const char *text = event->error ? event->error->text : "";
+
+    switch (event->kind) {
+    case NATS_EVENT_CONNECTED: on_connected(peel); break;
+    case NATS_EVENT_DISCONNECTED:
+        metrics_add(peel->metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
+        log_warning("disconnected error=%s", text);
+        set_problem(peel, text);
+        break;
+    case NATS_EVENT_RETRY:
+        if (strcmp(peel->problem, text) != 0)
+            log_warning("cannot connect, trying again error=%s", text);
+        set_problem(peel, text);
+        break;
+    case NATS_EVENT_ERROR:
+    case NATS_EVENT_DENIED: log_warning("refused by the bus error=%s", text); break;
+    default: break;
+    }
+}
+
+static void disconnect(struct peel *peel)
+{
+    dossier_connect(peel->dossier, NULL);
+    heart_connect(&peel->heart, NULL);
+    outbox_connect(peel->outbox, NULL);
+    (void)desk_connect(peel->desk, NULL, NULL);
+    link_free(peel->link);
+    peel->link = NULL;
+    peel->js = (struct nats_js){ 0 };
+    peel->was_connected = false;
+}
+
+static int open_link(struct peel *peel, struct err *err)
+{
+    const struct peel_conf *conf = peel->conf;
+    const char *urls = conf->nats_url && conf->nats_url[0] ? conf->nats_url : LINK_URL_DEFAULT;
+
+    peel->link =
+        link_new(peel->options.hub,
+                 &(struct link_options){
+                     .urls = urls,
+                     .ca_file = conf->nats_ca,
+                     .auth_dir = conf->auth_dir,
+                     .creds_file = peel->identity.creds_file,
+                     .name = arena_printf(&peel->arena, "zester-peel-%s", peel->identity.id) },
+                 err);
+    if (!peel->link)
+        return -1;
+    if (strcmp(link_user(peel->link), peel->identity.id) != 0) {
+        (void)err_set(err, ERR_INVALID, "the credentials are those of '%s', this is '%s'",
+                      link_user(peel->link), peel->identity.id);
+        disconnect(peel);
+        return -1;
+    }
+    peel->js.conn = link_conn(peel->link);
+    nats_listen(peel->js.conn, &peel->listener, on_event);
+    return 0;
+}
+
+static void try_link(struct peel *peel);
+
+static void on_retry(struct timer *timer)
+{
+    try_link(container_of(timer, struct peel, retry));
+}
+
+/* Without credentials, or with some that cannot be used, it waits for others. */
+static void try_link(struct peel *peel)
+{
+    struct err err;
+
+    if (peel->link || open_link(peel, &err) == 0)
+        return;
+    if (strcmp(peel->problem, err.text) != 0)
+        log_warning("no connection yet error=%s", err.text);
+    set_problem(peel, err.text);
+    timer_set(loop_timers(peel->options.loop), &peel->retry, clock_after(clock_now(), CREDS_LOOK),
+              on_retry);
+}
+
+/* --- health ----------------------------------------------------------------------- */
+
+static void report_checks(void *self, struct health_report *report)
+{
+    const struct peel *peel = self;
+    const bool connected = peel_is_connected(peel);
+
+    health_report_add(report, "nats", connected ? HEALTH_OK : HEALTH_DOWN,
+                      connected ? NULL : peel->problem);
+    health_report_add(report, "kv",
+                      !connected                     ? HEALTH_DOWN
+                      : heart_is_heard(&peel->heart) ? HEALTH_OK
+                                                     : HEALTH_DEGRADED,
+                      heart_is_heard(&peel->heart) ? NULL : "no heartbeat was stored lately");
+}
+
+static void measure(void *self, struct metrics *metrics)
+{
+    const struct peel *peel = self;
+
+    metrics_set(metrics, PEEL_METRIC_CONNECTED, peel_is_connected(peel), NULL, NULL);
+    metrics_set(metrics, PEEL_METRIC_UPTIME, (double)(clock_now() - peel->began) / CLOCK_SECOND,
+                NULL, NULL);
+    metrics_set(metrics, PEEL_METRIC_OUTBOX, (double)outbox_count(peel->outbox), NULL, NULL);
+}
+
+static void on_facts_published(void *self)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, PEEL_METRIC_FACTS_SYNC, 1, NULL, NULL);
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+static int open_ledger(struct peel *peel, struct err *err)
+{
+    bool damaged;
+
+    peel->ledger =
+        ledger_open(path_join(&peel->arena, peel->conf->data_dir, LEDGER_FILE), &damaged, err);
+    if (!peel->ledger)
+        return -1;
+    if (damaged)
+        log_warning("records of accepted jobs were damaged and are lost file=%s/" LEDGER_FILE,
+                    peel->conf->data_dir);
+    return 0;
+}
+
+static int open_outbox(struct peel *peel, struct err *err)
+{
+    const struct outbox_listener listener = { on_stored, on_dropped, peel };
+    size_t damaged;
+
+    peel->outbox = outbox_open(path_join(&peel->arena, peel->conf->data_dir, OUTBOX_FOLDER),
+                               &listener, &damaged, err);
+    if (!peel->outbox)
+        return -1;
+    if (damaged > 0)
+        log_warning("returns were damaged and put aside count=%zu", damaged);
+    return 0;
+}
+
+static int open_dossier(struct peel *peel, struct err *err)
+{
+    peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
+                                                           .peel_id = peel->identity.id,
+                                                           .facts_file = peel->conf->facts_file,
+                                                           .published = on_facts_published,
+                                                           .self = peel },
+                                err);
+    return peel->dossier ? 0 : -1;
+}
+
+static int open_desk(struct peel *peel, struct err *err)
+{
+    peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
+                                                  .peel_id = peel->identity.id,
+                                                  .data_dir = peel->conf->data_dir,
+                                                  .facts_file = peel->conf->facts_file,
+                                                  .states_cache = peel->conf->states_cache,
+                                                  .states_baked = peel->baked,
+                                                  .loose_params = !peel->conf->strict_params,
+                                                  .ledger = peel->ledger,
+                                                  .outbox = peel->outbox,
+                                                  .facts = hold_facts,
+                                                  .settings = hold_settings,
+                                                  .facts_changed = on_facts_changed,
+                                                  .ended = on_ended,
+                                                  .self = peel },
+                          err);
+    return peel->desk ? 0 : -1;
+}
+
+static int open_health(struct peel *peel, struct err *err)
+{
+    if (!peel->conf->health_addr[0])
+        return 0;
+    peel->health = health_new(&(struct health_options){ .loop = peel->options.loop,
+                                                        .address = peel->conf->health_addr,
+                                                        .component = COMPONENT,
+                                                        .version = ZESTER_VERSION,
+                                                        .checks = report_checks,
+                                                        .measure = measure,
+                                                        .metrics = peel->metrics,
+                                                        .self = peel },
+                              err);
+    return peel->health ? 0 : -1;
+}
+
+/* One agent for each data folder: two would run every job twice. */
+static int open_folders(struct peel *peel, struct err *err)
+{
+    const char *data = peel->conf->data_dir;
+    const struct source_folders folders = { peel->conf->states_cache,
+                                            path_join(&peel->arena, data, BAKED_FOLDER) };
+
+    peel->baked = folders.baked;
+    if (fs_mkdirs(data, FOLDER_MODE, err) < 0 ||
+        lock_take(&peel->lock, path_join(&peel->arena, data, LOCK_FILE), LOCK_EXCLUSIVE, LOCK_TRY,
+                  NULL, err) < 0)
+        return err_wrap(err, "data folder '%s'", data);
+    if (!source_is_there(&folders))
+        log_warning("states engine unavailable at boot; will build when state files appear");
+    return 0;
+}
+
+static int open_all(struct peel *peel, struct err *err)
+{
+    const struct peel_conf *conf = peel->conf;
+
+    if (peel_identity_open(&peel->arena, conf->auth_dir, conf->id, peel->options.host,
+                           &peel->identity, err) < 0)
+        return -1;
+    peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
+    peel->settings = snapshot_new();
+    heart_init(&peel->heart, peel->options.loop, peel->identity.id);
+    set_problem(peel, "not connected yet");
+    if (open_folders(peel, err) < 0 || open_ledger(peel, err) < 0 || open_outbox(peel, err) < 0 ||
+        open_dossier(peel, err) < 0 || open_desk(peel, err) < 0 || open_health(peel, err) < 0)
+        return -1;
+    try_link(peel);
+    return 0;
+}
+
+struct peel *peel_new(const struct peel_options *options, struct err *err)
+{
+    struct peel *peel = mem_zalloc(sizeof(*peel));
+
+    peel->options = *options;
+    peel->conf = options->conf;
+    peel->lock = (struct lock)LOCK_NONE;
+    peel->began = clock_now();
+    if (open_all(peel, err) == 0)
+        return peel;
+    peel_free(peel);
+    return NULL;
+}
+
+static void on_stopping(struct timer *timer)
+{
+    struct peel *peel = container_of(timer, struct peel, stopping);
+
+    if (desk_is_idle(peel->desk))
+        peel->options.stopped(peel->options.self);
+    else
+        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), STOP_LOOK),
+                  on_stopping);
+}
+
+void peel_stop(struct peel *peel)
+{
+    if (peel->is_stopping)
+        return;
+    peel->is_stopping = true;
+    desk_stop(peel->desk);
+    on_stopping(&peel->stopping);
+}
+
+void peel_free(struct peel *peel)
+{
+    if (!peel)
+        return;
+    health_free(peel->health);
+    desk_free(peel->desk);
+    heart_done(&peel->heart);
+    timer_clear(loop_timers(peel->options.loop), &peel->retry);
+    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
+    outbox_free(peel->outbox);
+    link_free(peel->link);
+    dossier_free(peel->dossier);
+    ledger_free(peel->ledger);
+    snapshot_drop(peel->settings);
+    metrics_free(peel->metrics);
+    lock_drop(&peel->lock);
+    nats_nkey_done(&peel->identity.key);
+    arena_done(&peel->arena);
+    free(peel);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+void peel_reload(struct peel *peel, const struct peel_conf *before)
+{
+    const struct peel_conf *now = peel->conf;
+    const struct {
+        const char *key, *before, *now;
+    } fixed[] = {
+        { "id", before->id, now->id },
+        { "auth_dir", before->auth_dir, now->auth_dir },
+        { "data_dir", before->data_dir, now->data_dir },
+        { "states_cache", before->states_cache, now->states_cache },
+        { "facts_file", before->facts_file, now->facts_file },
+        { "health_addr", before->health_addr, now->health_addr },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (!is_same(fixed[i].before, fixed[i].now))
+            log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
+    if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca)) {
+        disconnect(peel);
+        try_link(peel);
+    }
+}

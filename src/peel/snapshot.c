@@ -1,0 +1,28 @@
+#include "peel/snapshot.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct snapshot *snapshot_new(void)
+{
+    struct snapshot *snapshot = mem_zalloc(sizeof(*snapshot));
+
+    atomic_init(&snapshot->holders, 1);
+    snapshot->value = value_map(value_map_new(&snapshot->arena, 0));
+    return snapshot;
+}
+
+struct snapshot *snapshot_hold(struct snapshot *snapshot)
+{
+    atomic_fetch_add(&snapshot->holders, 1);
+    return snapshot;
+}
+
+void snapshot_drop(struct snapshot *snapshot)
+{
+    if (!snapshot || atomic_fetch_sub(&snapshot->holders, 1) > 1)
+        return;
+    arena_done(&snapshot->arena);
+    free(snapshot);
+}

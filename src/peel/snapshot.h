@@ -1,0 +1,30 @@
+/*
+ * snapshot - a tree of values that several threads read while the next one is made.
+ *
+ * Facts and settings: the loop replaces the current one, a job keeps the one it began with.
+ *
+ *     snapshot_new -> fill arena and value -> { snapshot_hold, snapshot_drop }...
+ *
+ * Threads: holding and dropping any; the value never changes once it is shared.
+ */
+#ifndef PEEL_SNAPSHOT_H
+#define PEEL_SNAPSHOT_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "data/value.h"
+
+struct snapshot {
+    atomic_uint holders;
+    struct arena arena;
+    struct value value; /* a map */
+};
+
+/* Held once; an empty map. */
+struct snapshot *snapshot_new(void);
+struct snapshot *snapshot_hold(struct snapshot *snapshot);
+/* NULL is fine. */
+void snapshot_drop(struct snapshot *snapshot);
+
+#endif

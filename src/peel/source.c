@@ -1,0 +1,60 @@
+#include "peel/source.h"
+
+#include <dirent.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "sys/fs.h"
+
+static bool is_folder(const char *path)
+{
+    struct fs_info info;
+    struct err ignored;
+
+    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
+}
+
+/* A folder with something in it. */
+static bool has_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    bool found = false;
+
+    if (!dir)
+        return false;
+    while (!found && (entry = readdir(dir)))
+        found = entry->d_name[0] != '.';
+    (void)closedir(dir);
+    return found;
+}
+
+static bool wait_for_files(const char *path)
+{
+    const struct timespec pause = { 0, SOURCE_PAUSE_NS };
+
+    for (int i = 0; i < SOURCE_TRIES; i++) {
+        if (has_files(path))
+            return true;
+        (void)nanosleep(&pause, NULL);
+    }
+    return has_files(path);
+}
+
+const char *source_find(const struct source_folders *folders, bool *ret_fell_back, struct err *err)
+{
+    *ret_fell_back = false;
+    if (wait_for_files(folders->cache))
+        return folders->cache;
+    if (is_folder(folders->baked)) {
+        *ret_fell_back = true;
+        return folders->baked;
+    }
+    (void)err_set(err, ERR_NOT_FOUND, "%s", SOURCE_UNAVAILABLE);
+    return NULL;
+}
+
+bool source_is_there(const struct source_folders *folders)
+{
+    return has_files(folders->cache) || is_folder(folders->baked);
+}

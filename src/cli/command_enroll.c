@@ -57,7 +57,7 @@ static const struct param approve_options[] = {
 
 static const struct param refuse_options[] = {
     PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
-    PARAM("reason", STR, ARGS, reason, "why; kept on the record", .kind_text = "TEXT"),
+    PARAM("reason", STR, ARGS, reason, "why; kept on the record", .kind_text = "REASON"),
     DIRECT,
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },

@@ -23,7 +23,9 @@ extern const struct command command_exec;
 extern const struct command command_job;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
-/* Rules that react to events: check. */
+/* Events of the fleet: send, watch. */
+extern const struct command command_event;
+/* Rules that react to events: check, test. */
 extern const struct command command_reactor;
 /* A template by hand, for people who debug a state tree. */
 extern const struct command command_render;

@@ -111,17 +111,6 @@ static const struct param option_params[] = {
     { 0 },
 };
 
-/* Ids of peels have underscores on the wire where people write dots. */
-static struct str normalise_pattern(struct arena *arena, struct str pattern)
-{
-    char *copy = arena_strndup(arena, pattern.p, pattern.n);
-
-    for (size_t i = 0; i < pattern.n && copy[i] != '/'; i++)
-        if (copy[i] == '.')
-            copy[i] = '_';
-    return (struct str){ copy, pattern.n };
-}
-
 /* What could be read of it; `react` stays NULL when there are no references. */
 static void read_options(struct loader *loader, const struct value *v, struct options *ret)
 {
@@ -166,7 +155,7 @@ static void read_entry(struct loader *loader, const struct value *v)
     rule_lint_pattern(&pair->key, loader->lints);
     VEC_PUSH_IN(&set->arena, &set->entries,
                 (struct rule_set_entry){
-                    .pattern = normalise_pattern(&set->arena, pair->key.s),
+                    .pattern = rule_pattern(&set->arena, pair->key.s),
                     .first = set->rules.n,
                 });
     for (size_t i = 0; options.react && i < options.react->list->count; i++)
@@ -199,6 +188,16 @@ static void read_top(struct loader *loader, const struct rule_file *file)
     (void)params_decode(&loader->scratch, top_params, &policy, &doc, &top, loader->diags);
     for (size_t i = 0; top.reactor && i < top.reactor->list->count; i++)
         read_entry(loader, &top.reactor->list->items[i]);
+}
+
+struct str rule_pattern(struct arena *arena, struct str pattern)
+{
+    char *copy = arena_strndup(arena, pattern.p, pattern.n);
+
+    for (size_t i = 0; i < pattern.n && copy[i] != '/'; i++)
+        if (copy[i] == '.')
+            copy[i] = '_';
+    return (struct str){ copy, pattern.n };
 }
 
 /* --- the set ------------------------------------------------------------------------ */

@@ -81,6 +81,8 @@ void rule_set_drop(struct rule_set *set);
 /* The rules that fire for <origin>/<tag>, in order. */
 void rule_set_match(const struct rule_set *set, struct arena *arena, struct str key,
                     struct rule_matches *ret_matches);
+/* A pattern as keys are matched with it by glob_match: underscores for dots in its origin. */
+struct str rule_pattern(struct arena *arena, struct str pattern);
 /* The key of the bucket: "reactor/deploy/notify.zy". */
 const char *rule_file_name(struct arena *arena, const char *path);
 /* The file of a path; NULL when there is none. */

@@ -1,0 +1,117 @@
+"""Events of operators on a real bus: zester event send and watch, and how rules are tested."""
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+from fleet import BUILD, SECONDS, SERVER, Fleet
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("events")) as fleet:
+        fleet.start_server()
+        fleet.start_ready_master()
+        yield fleet
+
+
+class Watch:
+    """zester event watch, which sees everything that is sent after this."""
+
+    def __init__(self, fleet, *words):
+        self.process = subprocess.Popen(
+            [f"{BUILD}/zester", "event", "watch", *words, "--config", str(fleet.write_cli_conf())], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert self.process.stderr.readline() == "Watching events; Ctrl-C ends\n"
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def stop(self):
+        """What is left of its output."""
+        self.process.send_signal(signal.SIGINT)
+        rest, errors = self.process.communicate(timeout=SECONDS)
+        assert (self.process.returncode, errors) == (0, "")
+        return rest
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_an_event_that_was_sent_is_stored_and_described(fleet):
+    sent = fleet.zester_json("event", "send", "myco/deploy/finished", "version=1.2.3", "a=b=c")
+    assert sent == {"id": sent["id"], "tag": "myco/deploy/finished", "match_key": "_admin/myco/deploy/finished",
+                    "subject": "zester.event._admin.send.myco.deploy.finished"}
+    assert re.fullmatch(r"[0-9A-Za-z]{27}", sent["id"])
+    text = fleet.zester("event", "send", "myco.deploy.finished").stdout
+    assert "match key: _admin/myco/deploy/finished\n" in text and text.startswith("Event sent\n")
+
+
+@pytest.mark.parametrize("words, message", [
+    (["my co"], "'my co' is not a valid tag"),
+    (["a//b"], "'a//b' is not a valid tag"),
+    (["a/*"], "'a/*' is not a valid tag"),
+    (["a", "b"], "'b' is not KEY=VALUE"),
+    (["a", "=b"], "'=b' is not KEY=VALUE"),
+])
+def test_a_bad_tag_or_pair_is_a_mistake(fleet, words, message):
+    result = fleet.zester("event", "send", *words, status=1)
+    assert message in result.stderr and result.stdout == ""
+
+
+def test_without_a_server_nothing_is_sent(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        fleet.make_keys()
+        assert "cannot connect" in fleet.zester("event", "send", "a", status=1).stderr
+
+
+def test_a_watch_prints_a_line_for_each_event(fleet):
+    with Watch(fleet) as watch:
+        fleet.zester("event", "send", "maintenance/start", "reason=kernel patching")
+        assert re.fullmatch(r"\d\d:\d\d:\d\d  _admin/maintenance/start {20}  {\"reason\":\"kernel patching\"}\n", watch.line())
+        fleet.zester("event", "send", "plain")
+        assert re.fullmatch(r"\d\d:\d\d:\d\d  _admin/plain\n", watch.line())
+        assert watch.stop() == ""
+
+
+def test_a_watch_shows_only_keys_that_match_and_a_star_crosses_slashes(fleet):
+    with Watch(fleet, "*/deploy/*", "--format", "json") as watch:
+        fleet.zester("event", "send", "deploy")
+        fleet.zester("event", "send", "deploy/a/b", "n=1")
+        fleet.zester("event", "send", "other/deploy/c")
+        first, second = json.loads(watch.line()), json.loads(watch.line())
+        assert watch.stop() == ""
+    assert list(first) == ["ts", "key", "origin", "tag", "id", "data"]
+    assert (first["key"], first["origin"], first["tag"], first["data"]) == ("_admin/deploy/a/b", "_admin", "deploy/a/b", {"n": "1"})
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", first["ts"])
+    assert second["key"] == "_admin/other/deploy/c" and "data" not in second
+
+
+def test_a_watch_prints_documents_of_yaml(fleet):
+    with Watch(fleet, "--format", "yaml") as watch:
+        fleet.zester("event", "send", "a/b", "n=1")
+        lines = [watch.line() for _ in range(8)]
+        assert watch.stop() == ""
+    assert lines[0] == "---\n" and "key: _admin/a/b\n" in lines
+
+
+def test_a_test_of_rules_needs_a_master_with_a_reactor(fleet):
+    result = fleet.zester("reactor", "test", "web-01/a", status=1)
+    assert "no master with an enabled reactor is running" in result.stderr
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--event-json", "{"], "--event-json"),
+    (["--event-json", "[1]"], "--event-json: expected an object"),
+    (["--data", "x"], "--data: 'x' is not KEY=VALUE"),
+])
+def test_data_of_a_test_that_is_not_data_is_a_mistake(fleet, words, message):
+    assert message in fleet.zester("reactor", "test", "web-01/a", *words, status=1).stderr

@@ -327,7 +327,8 @@ static const struct managed *list_managed(const struct compiling *c)
     struct managed *managed = NULL;
 
     for (size_t i = 0; i < c->states.n && !managed; i++)
-        if (value_get(&c->states.p[i].body, "clean"))
+        if (value_get(&c->states.p[i].body, "clean") ||
+            (c->states.p[i].module->flags & MODULE_CLEANS))
             managed = ARENA_NEW(c->arena, struct managed);
     if (!managed)
         return NULL;

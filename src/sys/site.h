@@ -112,6 +112,8 @@ int site_create(struct site *site, int *ret_fd, struct err *err);
 int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err);
 /* A new fifo or device. */
 int site_mknod(struct site *site, const struct fs_info *like, struct err *err);
+/* Another name of the file that was found at `of`. EEXIST when there is something. */
+int site_link(struct site *site, const struct site *of, struct err *err);
 /* As fs_symlink: in one step, in place of a link or file. */
 int site_symlink(struct site *site, const char *target, struct err *err);
 int site_rename(const struct site *from, const struct site *to, struct err *err);

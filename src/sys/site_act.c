@@ -290,6 +290,21 @@ int site_mknod(struct site *site, const struct fs_info *like, struct err *err)
     return look_at_made(site, like->kind, err);
 }
 
+int site_link(struct site *site, const struct site *of, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    char path[SITE_FD_PATH_SIZE];
+
+    if (site->folder < 0)
+        return refuse_missing(site, err);
+    if (site_hold(of, &fd, err) < 0)
+        return -1;
+    site_fd_path(fd, path);
+    if (linkat(AT_FDCWD, path, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
+        return err_sys(err, errno, "link '%s' to '%s'", site->path, of->path);
+    return look_at_made(site, of->info.kind, err);
+}
+
 int site_symlink(struct site *site, const char *target, struct err *err)
 {
     char temp[FS_TEMP_NAME_SIZE];

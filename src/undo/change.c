@@ -317,6 +317,34 @@ static int keep_arrival(void *self, enum tree_step step, const struct tree_entry
     return keep_one(moving->run, &arrival, IMAGE_WHOLE, mark, err);
 }
 
+int change_link(struct state_run *run, const char *target, const char *path, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT, of = SITE_INIT;
+    const char *mark;
+
+    if (find_site(run, path, 0, &site, err) < 0 || site_walk(&of, target, SITE_FOLLOW, err) < 0 ||
+        image_mark(run->arena, &of, &mark, err) < 0)
+        return -1;
+    if (of.info.kind != FS_FILE)
+        return err_set(err, ERR_INVALID, "'%s' is not a file: nothing else can have two names",
+                       target);
+    if (keep(run, &site, IMAGE_WHOLE, mark, err) < 0 || site_link(&site, &of, err) < 0)
+        return -1;
+    return site_sync(&site, err);
+}
+
+int change_mknod(struct state_run *run, const char *path, const struct fs_info *like,
+                 struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (find_site(run, path, 0, &site, err) < 0 ||
+        keep(run, &site, IMAGE_WHOLE, image_mark_kind(like->kind), err) < 0 ||
+        site_mknod(&site, like, err) < 0)
+        return -1;
+    return site_sync(&site, err);
+}
+
 int change_rename(struct state_run *run, const char *from, const char *to, struct err *err)
 {
     AUTO_SITE struct site old = SITE_INIT, new = SITE_INIT;

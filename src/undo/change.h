@@ -70,6 +70,11 @@ int change_mkdir(struct state_run *run, const char *path, const struct change_at
  * an unprivileged user belong to that user. */
 int change_make_parents(struct state_run *run, const char *path, struct err *err);
 int change_symlink(struct state_run *run, const char *target, const char *path, struct err *err);
+/* Another name of the file `target`; nothing may be at `path`. */
+int change_link(struct state_run *run, const char *target, const char *path, struct err *err);
+/* A fifo or device as `like` says, mode 0600; nothing may be at `path`. */
+int change_mknod(struct state_run *run, const char *path, const struct fs_info *like,
+                 struct err *err);
 int change_rename(struct state_run *run, const char *from, const char *to, struct err *err);
 /* A file, link, or folder with all that is in it; all of it comes back with a revert. */
 int change_remove(struct state_run *run, const char *path, struct err *err);

@@ -27,6 +27,11 @@ _Static_assert(ARRAY_LEN(kind_words) == FS_KINDS, "every kind has a word");
 
 /* --- marks ----------------------------------------------------------------------- */
 
+const char *image_mark_kind(enum fs_kind kind)
+{
+    return kind_words[kind];
+}
+
 const char *image_mark_content(struct arena *arena, struct str content)
 {
     char hex[SHA256_HEX_SIZE];

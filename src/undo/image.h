@@ -65,6 +65,8 @@ int image_restore(const struct image *image, const char *folder, struct buf *out
 int image_mark(struct arena *arena, struct site *site, const char **ret_mark, struct err *err);
 int image_mark_path(struct arena *arena, const char *path, const char **ret_mark, struct err *err);
 int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err *err);
+/* The mark of a fifo or device. */
+const char *image_mark_kind(enum fs_kind kind);
 const char *image_mark_content(struct arena *arena, struct str content);
 
 #endif

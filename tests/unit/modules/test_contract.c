@@ -9,6 +9,8 @@ static const char setup[] = "echo here > present\n"
                             "mkdir -p source/sub; echo a > source/a; echo b > source/sub/b\n"
                             "printf -- '--- a\n+++ b\n@@ -1 +1 @@\n-here\n+there\n' > here.patch\n"
                             "printf '[server]\\ndebug = 1\\n' > settings.ini\n"
+                            "mkdir -p empty/er backups; touch backups/backup-20240101 "
+                            "backups/backup-20240102 backups/other\n"
                             "printf '#!/bin/sh\\necho made > \"$1\"\\n' > script.sh\n";
 
 /* "x:\n  file.touch:\n    - name: ..." from an example: its keys become a list of maps. */

@@ -1,0 +1,45 @@
+#include "modules/file/removals.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "state/managed.h"
+#include "state/module.h"
+#include "undo/change.h"
+
+/* Paths that are told one by one. */
+#define SENTENCES_MAX 50
+
+void removals_add(struct state_run *run, struct removals *removals, const char *path)
+{
+    if (managed_has(run->managed, path) || managed_covers(run->managed, path, run->name))
+        return;
+    VEC_PUSH_IN(run->arena, &removals->list, arena_strdup(run->arena, path));
+}
+
+void removals_check(struct state_run *run, const struct removals *removals, const char *folder)
+{
+    if (removals->list.n == 0) {
+        state_say(run, "nothing to remove in %s", folder);
+        return;
+    }
+    state_differs(run, "%zu paths in %s should be absent", removals->list.n, folder);
+    state_made(run, "removed %zu paths from %s", removals->list.n, folder);
+    for (size_t i = 0; i < removals->list.n && i < SENTENCES_MAX; i++)
+        state_say(run, "%s", removals->list.p[i]);
+}
+
+int removals_apply(struct state_run *run, const struct removals *removals, const char *folder,
+                   struct err *err)
+{
+    if (removals->list.n == 0) {
+        state_unchanged(run);
+        return 0;
+    }
+    VEC_EACH (&removals->list, path)
+        if (change_remove(run, *path, err) < 0)
+            return -1;
+    state_say(run, "removed %zu paths from %s", removals->list.n, folder);
+    state_detail(run, "path", "%s", folder);
+    state_detail(run, "removed", "%zu", removals->list.n);
+    return 0;
+}

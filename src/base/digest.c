@@ -11,7 +11,13 @@
 
 #define LIBCRYPTO "libcrypto.so.3"
 
-typedef int digest_fn(const struct digest *digest, struct str bytes, unsigned char *out,
+/* What is left to hash. */
+struct input {
+    struct str rest;
+    digest_check_fn *check;
+};
+
+typedef int digest_fn(const struct digest *digest, struct input *input, unsigned char *out,
                       struct err *err);
 
 struct digest {
@@ -20,46 +26,91 @@ struct digest {
     digest_fn *make;
 };
 
-/* --- libsodium ------------------------------------------------------------------------- */
-
-static int make_sha256(const struct digest *digest, struct str bytes, unsigned char *out,
-                       struct err *err)
+/* Takes the next piece; false at the end, and when the check fails, which sets `*result`. */
+static bool next_piece(struct input *input, struct str *ret_piece, int *result, struct err *err)
 {
-    (void)digest;
-    (void)err;
-    (void)crypto_hash_sha256(out, (const unsigned char *)bytes.p, bytes.n);
-    return 0;
+    const size_t n = input->rest.n < DIGEST_PIECE ? input->rest.n : DIGEST_PIECE;
+
+    if (n == 0)
+        return false;
+    if (input->check && input->check(err) < 0) {
+        *result = -1;
+        return false;
+    }
+    *ret_piece = str_slice(input->rest, 0, n);
+    input->rest = str_from_offset(input->rest, n);
+    return true;
 }
 
-static int make_sha512(const struct digest *digest, struct str bytes, unsigned char *out,
+/* --- libsodium ------------------------------------------------------------------------- */
+
+static int make_sha256(const struct digest *digest, struct input *input, unsigned char *out,
                        struct err *err)
 {
+    crypto_hash_sha256_state state;
+    struct str piece;
+    int result = 0;
+
     (void)digest;
-    (void)err;
-    (void)crypto_hash_sha512(out, (const unsigned char *)bytes.p, bytes.n);
-    return 0;
+    (void)crypto_hash_sha256_init(&state);
+    while (next_piece(input, &piece, &result, err))
+        (void)crypto_hash_sha256_update(&state, (const unsigned char *)piece.p, piece.n);
+    (void)crypto_hash_sha256_final(&state, out);
+    return result;
+}
+
+static int make_sha512(const struct digest *digest, struct input *input, unsigned char *out,
+                       struct err *err)
+{
+    crypto_hash_sha512_state state;
+    struct str piece;
+    int result = 0;
+
+    (void)digest;
+    (void)crypto_hash_sha512_init(&state);
+    while (next_piece(input, &piece, &result, err))
+        (void)crypto_hash_sha512_update(&state, (const unsigned char *)piece.p, piece.n);
+    (void)crypto_hash_sha512_final(&state, out);
+    return result;
 }
 
 /* --- OpenSSL --------------------------------------------------------------------------- */
 
 static struct {
-    int (*q_digest)(OSSL_LIB_CTX *context, const char *name, const char *properties,
-                    const void *bytes, size_t n, unsigned char *out, size_t *ret_size);
+    EVP_MD_CTX *(*create)(void);
+    void (*drop)(EVP_MD_CTX *context);
+    const EVP_MD *(*find)(const char *name);
+    int (*begin)(EVP_MD_CTX *context, const EVP_MD *kind, ENGINE *engine);
+    int (*add)(EVP_MD_CTX *context, const void *bytes, size_t n);
+    int (*end)(EVP_MD_CTX *context, unsigned char *out, unsigned *ret_size);
 } openssl;
-static const struct library_symbol symbols[] = { { "EVP_Q_digest", &openssl.q_digest } };
+static const struct library_symbol symbols[] = {
+    { "EVP_MD_CTX_new", &openssl.create },     { "EVP_MD_CTX_free", &openssl.drop },
+    { "EVP_get_digestbyname", &openssl.find }, { "EVP_DigestInit_ex", &openssl.begin },
+    { "EVP_DigestUpdate", &openssl.add },      { "EVP_DigestFinal_ex", &openssl.end },
+};
 static struct library library = { LIBCRYPTO, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
-static int make_other(const struct digest *digest, struct str bytes, unsigned char *out,
+static int make_other(const struct digest *digest, struct input *input, unsigned char *out,
                       struct err *err)
 {
-    size_t size = 0;
+    EVP_MD_CTX *context;
+    unsigned size = 0;
+    struct str piece;
+    int result = 0;
+    bool good;
 
     if (!library_get(&library))
         return err_set(err, ERR_NOT_FOUND, "%s requires %s", digest->name, LIBCRYPTO);
-    if (!openssl.q_digest(NULL, digest->name, NULL, bytes.p ? bytes.p : "", bytes.n, out, &size) ||
-        size != digest->size)
+    context = openssl.create();
+    good = context && openssl.begin(context, openssl.find(digest->name), NULL) == 1;
+    while (good && next_piece(input, &piece, &result, err))
+        good = openssl.add(context, piece.p, piece.n) == 1;
+    good = good && openssl.end(context, out, &size) == 1 && size == digest->size;
+    openssl.drop(context);
+    if (!good)
         return err_set(err, ERR_UNSUPPORTED, "%s is not available in OpenSSL", digest->name);
-    return 0;
+    return result;
 }
 
 /* --- by name --------------------------------------------------------------------------- */
@@ -96,12 +147,13 @@ int digest_compare(const struct digest *a, const struct digest *b)
     return (a > b) - (a < b);
 }
 
-int digest_hex(const struct digest *digest, struct str bytes, char text[static DIGEST_HEX_MAX],
-               struct err *err)
+int digest_hex(const struct digest *digest, struct str bytes, digest_check_fn *check,
+               char text[static DIGEST_HEX_MAX], struct err *err)
 {
     unsigned char out[DIGEST_MAX];
+    struct input input = { bytes, check };
 
-    if (digest->make(digest, bytes, out, err) < 0)
+    if (digest->make(digest, &input, out, err) < 0)
         return -1;
     hex_write(out, digest->size, text);
     return 0;

@@ -30,8 +30,14 @@ const char *digest_name(const struct digest *digest);
 /* Below 0, 0 or above: `a` is weaker, the same, stronger. */
 int digest_compare(const struct digest *a, const struct digest *b);
 
-/* As lower-case text. Fails when libcrypto is missing or refuses, as it does md5 in FIPS mode. */
-int digest_hex(const struct digest *digest, struct str bytes, char text[static DIGEST_HEX_MAX],
-               struct err *err);
+/* Whether long work may go on; fails with the reason why not. */
+typedef int digest_check_fn(struct err *err);
+/* Bytes between two calls of it. */
+#define DIGEST_PIECE ((size_t)16 << 20)
+
+/* As lower-case text. Fails when libcrypto is missing or refuses, as it does md5 in FIPS mode, and
+ * when `check` does; it may be NULL. */
+int digest_hex(const struct digest *digest, struct str bytes, digest_check_fn *check,
+               char text[static DIGEST_HEX_MAX], struct err *err);
 
 #endif

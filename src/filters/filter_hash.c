@@ -29,7 +29,7 @@ static int make_digest(struct render *render, const char *name, struct str bytes
 {
     struct err err;
 
-    if (digest_hex(digest_find(str_from(name)), bytes, hex, &err) == 0)
+    if (digest_hex(digest_find(str_from(name)), bytes, NULL, hex, &err) == 0)
         return 0;
     return render_fail(render, RENDER_TYPE, "%s", err.text);
 }

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "sys/path.h"
+#include "sys/cancel.h"
 
 static bool is_hex(struct str text)
 {
@@ -107,7 +108,7 @@ int source_hash_check(const struct source_hash *hash, const char *source, struct
 {
     char now[DIGEST_HEX_MAX];
 
-    if (digest_hex(hash->kind, bytes, now, err) < 0)
+    if (digest_hex(hash->kind, bytes, cancel_check, now, err) < 0)
         return err_wrap(err, "'%s'", source);
     if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
         return 0;

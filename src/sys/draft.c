@@ -24,6 +24,8 @@
 #define NAME_TRIES  16
 #define COPY_CHUNK  ((size_t)64 << 20) /* between two checks for cancellation */
 #define COPY_BUFFER 65536
+#define WRITE_PIECE ((size_t)16 << 20) /* what is larger can be canceled between two pieces */
+#define SYNC_PIECE  ((off_t)8 << 20)
 /* The kernel's own limits on extended attributes. */
 #define XATTR_LIST_SIZE  65536
 #define XATTR_VALUE_SIZE 65536
@@ -80,8 +82,13 @@ int draft_open(struct draft *draft, const char *path, const struct fs_replace_op
 
 int draft_add(struct draft *draft, struct str content, struct err *err)
 {
-    if (fd_write(draft->fd, content.p, content.n, err) < 0)
-        return err_wrap(err, "'%s'", draft->site->path);
+    for (size_t done = 0, n; done < content.n; done += n) {
+        n = content.n - done < WRITE_PIECE ? content.n - done : WRITE_PIECE;
+        if (done > 0 && cancel_check(err) < 0)
+            return -1;
+        if (fd_write(draft->fd, content.p + done, n, err) < 0)
+            return err_wrap(err, "'%s'", draft->site->path);
+    }
     return 0;
 }
 
@@ -307,6 +314,23 @@ static int publish(struct draft *draft, const struct fs_info *old, struct err *e
     return 0;
 }
 
+/* A sync cannot be interrupted: what is large goes to the disk piece by piece before. */
+static int sync_content(const struct draft *draft, struct err *err)
+{
+    const off_t size = lseek(draft->fd, 0, SEEK_END);
+
+    for (off_t at = 0; size > SYNC_PIECE && at < size; at += SYNC_PIECE) {
+        if (cancel_check(err) < 0)
+            return -1;
+        (void)sync_file_range(draft->fd, at, SYNC_PIECE,
+                              SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                  SYNC_FILE_RANGE_WAIT_AFTER); /* fsync tells of errors */
+    }
+    if (fsync(draft->fd) < 0)
+        return err_sys(err, errno, "sync '%s'", draft->site->path);
+    return 0;
+}
+
 int draft_commit(struct draft *draft, struct err *err)
 {
     bool sync = draft->options.sync == FS_SYNC;
@@ -314,8 +338,8 @@ int draft_commit(struct draft *draft, struct err *err)
 
     if (look_at_old(draft, &old, err) < 0 || set_attr(draft, &old, err) < 0)
         return -1;
-    if (sync && fsync(draft->fd) < 0)
-        return err_sys(err, errno, "sync '%s'", draft->site->path);
+    if (sync && sync_content(draft, err) < 0)
+        return -1;
     if (publish(draft, &old, err) < 0)
         return -1;
     return sync ? site_sync(draft->site, err) : 0;

@@ -33,6 +33,8 @@ int draft_open(struct draft *draft, const char *path, const struct fs_replace_op
 /* The same at a site that was walked, which it borrows; `follow` means nothing then. */
 int draft_open_at(struct draft *draft, const struct site *site,
                   const struct fs_replace_options *options, struct err *err);
+/* Large content can be canceled (cancel_heed), here, in draft_copy and in draft_commit; a little is
+ * always written. */
 int draft_add(struct draft *draft, struct str content, struct err *err);
 /* The rest of an open file, shared with it where the file system can. */
 int draft_copy(struct draft *draft, int from, struct err *err);

@@ -2,6 +2,7 @@
 import getpass
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
@@ -11,8 +12,9 @@ import pytest
 
 from test_states import Machine
 
-# For a busy machine.
+# For a busy machine: seconds more than promised, and how often it may be busier than that.
 SLACK = 3
+TRIES = 4
 
 
 @pytest.fixture
@@ -166,19 +168,53 @@ LONG = {
 SHORT = {"file.directory": "20ms", "file.absent": "20ms"}
 
 
+def is_ready_for_signals(pid):
+    """Is SIGINT caught, or blocked for who reads it?"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    except FileNotFoundError:
+        return True  # it has ended
+    bit = 1 << (signal.SIGINT - 1)
+    return int(facts.get("SigCgt", "0"), 16) & bit or int(facts.get("SigBlk", "0"), 16) & bit
+
+
+def end_by_timeout(machine, name):
+    began = time.monotonic()
+    result = machine.run("--timeout", SHORT.get(name, "200ms"), "state.apply", "web",
+                         env=dict(os.environ, no_proxy="127.0.0.1"))
+    return result, time.monotonic() - began - 0.2
+
+
+def end_by_ctrl_c(machine, name):
+    with subprocess.Popen(machine.command("state.apply", "web"), text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=dict(os.environ, no_proxy="127.0.0.1")) as child:
+        while not is_ready_for_signals(child.pid):
+            time.sleep(0.001)
+        if name not in SHORT:
+            time.sleep(0.1)  # into the work; at any other moment it ends as fast
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate()
+        return subprocess.CompletedProcess(child.args, child.returncode, out, error), time.monotonic() - began
+
+
+@pytest.mark.parametrize("end", [end_by_timeout, end_by_ctrl_c])
 @pytest.mark.parametrize("name", LONG)
-def test_a_run_ends_within_a_second_of_its_timeout(machine, name):
+def test_a_run_ends_within_a_second_of_its_timeout_and_of_ctrl_c(machine, name, end):
     text, prepare = LONG[name]
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         if prepare:
             prepare(machine.root)
         machine.state("web", text.replace("PORT", str(deaf.getsockname()[1])).replace("USER", getpass.getuser()))
-        began = time.monotonic()
-        result = machine.run("--timeout", SHORT.get(name, "200ms"), "state.apply", "web", env=dict(os.environ, no_proxy="127.0.0.1"))
-        took = time.monotonic() - began
-    assert took < 1.2 + SLACK, (took, result.stdout[-500:], result.stderr[-500:])
-    assert result.returncode in (1, 2), (result.stdout, result.stderr)
-    assert name == "a retry" or "cancel" in result.stdout + result.stderr, (result.stdout, result.stderr)
+        for _ in range(TRIES):
+            result, took = end(machine, name)
+            if took < 1 + SLACK:
+                break
+    assert took < 1 + SLACK, (took, result.stdout[-500:], result.stderr[-500:])
+    done = name in SHORT and end is end_by_ctrl_c and result.returncode == 0  # before the signal came
+    assert done or result.returncode in (1, 2), (result.stdout, result.stderr)
+    assert done or name == "a retry" or "cancel" in result.stdout + result.stderr, (result.stdout, result.stderr)
     assert [path.name for path in machine.root.iterdir() if path.name.startswith(".")] == []
 
 

@@ -5,7 +5,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "modules/file/attrs.h"
 #include "modules/archive/unpacked.h"
 #include "modules/file/content.h"
@@ -18,7 +18,6 @@
 
 #define STRIP_MAX 64
 /* Hashed between two looks at whether to go on. */
-#define HASH_PIECE ((size_t)16 << 20)
 
 struct extracted_args {
     const char *name, *source, *if_missing, *options, *user, *group, *password;
@@ -144,26 +143,11 @@ static int find_options(struct state_run *run, const struct extracted_args *want
     return want->group ? attrs_find_group(run, want->group, &ret->gid, err) : 0;
 }
 
-static int hash_bytes(struct str bytes, char hex[static SHA256_HEX_SIZE], struct err *err)
-{
-    struct sha256 sha;
-
-    sha256_init(&sha);
-    for (size_t done = 0, piece; done < bytes.n; done += piece) {
-        piece = bytes.n - done < HASH_PIECE ? bytes.n - done : HASH_PIECE;
-        if (cancel_check(err) < 0)
-            return -1;
-        sha256_add(&sha, bytes.p + done, piece);
-    }
-    sha256_end_hex(&sha, hex);
-    return 0;
-}
-
 /* What the archive is known by: the declared hash, else its own, else where it is from. */
 static int find_mark(struct state_run *run, const struct extracted_args *want, const char **ret,
                      struct str *ret_bytes, struct err *err)
 {
-    char hex[SHA256_HEX_SIZE];
+    char hex[DIGEST_HEX_MAX];
 
     *ret_bytes = (struct str){ NULL, 0 };
     *ret = want->trust.hash;
@@ -173,7 +157,7 @@ static int find_mark(struct state_run *run, const struct extracted_args *want, c
     }
     if (state_source(run, want->source, NULL, ret_bytes, err) < 0)
         return -1;
-    if (hash_bytes(*ret_bytes, hex, err) < 0)
+    if (digest_hex(digest_find(STR("sha256")), *ret_bytes, cancel_check, hex, err) < 0)
         return -1;
     *ret = arena_printf(run->arena, "sha256=%s", hex);
     return 0;

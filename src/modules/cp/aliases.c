@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 
 #define ARGS struct cp_args
 
@@ -56,7 +57,7 @@ static int call_hash_file(struct state_run *run, const void *args, struct value 
     struct str text;
 
     if (state_source(run, ((const struct cp_args *)args)->path, NULL, &text, err) < 0 ||
-        digest_hex(digest_find(STR("sha256")), text, hex, err) < 0)
+        digest_hex(digest_find(STR("sha256")), text, cancel_check, hex, err) < 0)
         return -1;
     value_map_set(run->arena, map, value_text("hsum"), value_text(arena_strdup(run->arena, hex)));
     value_map_set(run->arena, map, value_text("hash_type"), value_text("sha256"));

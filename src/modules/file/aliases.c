@@ -9,6 +9,7 @@
 #include "sys/account.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/cancel.h"
 
 #define ARGS     struct path_args
 #define TEXT_MAX ((size_t)64 << 20)
@@ -292,7 +293,8 @@ static int hash_file(struct state_run *run, const char *path, struct str form, s
 
     if (!digest)
         return err_set(err, ERR_INVALID, "unknown hash '%.*s'", STR_ARG(form));
-    if (read_text(run, path, &text, err) < 0 || digest_hex(digest, text, hex, err) < 0)
+    if (read_text(run, path, &text, err) < 0 ||
+        digest_hex(digest, text, cancel_check, hex, err) < 0)
         return -1;
     *ret = value_text(arena_strdup(run->arena, hex));
     return 0;

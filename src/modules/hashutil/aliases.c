@@ -6,6 +6,7 @@
 #include "state/module.h"
 #include "sys/chance.h"
 #include "sys/fs.h"
+#include "sys/cancel.h"
 
 #define ARGS     struct hash_args
 #define TEXT_MAX ((size_t)64 << 20)
@@ -62,7 +63,7 @@ static int hash_text(struct state_run *run, struct str text, const char *form, s
 
     if (!digest)
         return err_set(err, ERR_INVALID, "unknown hash '%s'", form);
-    if (digest_hex(digest, text, hex, err) < 0)
+    if (digest_hex(digest, text, cancel_check, hex, err) < 0)
         return -1;
     *ret = value_text(arena_strdup(run->arena, hex));
     return 0;

@@ -88,9 +88,9 @@ int identity_hash_native(struct arena *arena, const char *password, const char *
     const struct digest *sha1 = digest_find(STR("sha1"));
     char text[DIGEST_HEX_MAX], *out;
 
-    if (digest_hex(sha1, str_from(password), text, err) < 0 ||
+    if (digest_hex(sha1, str_from(password), NULL, text, err) < 0 ||
         hex_decode(str_from(text), &bytes, err) < 0 ||
-        digest_hex(sha1, buf_view(&bytes), text, err) < 0)
+        digest_hex(sha1, buf_view(&bytes), NULL, text, err) < 0)
         return -1;
     out = arena_printf(arena, "*%s", text);
     for (char *p = out; *p; p++)

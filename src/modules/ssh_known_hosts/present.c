@@ -127,7 +127,7 @@ static bool uses_md5(const struct present_args *want)
 
 static int make_md5(struct str bytes, char hex[static DIGEST_HEX_MAX], struct err *err)
 {
-    return digest_hex(digest_find(STR("md5")), bytes, hex, err);
+    return digest_hex(digest_find(STR("md5")), bytes, NULL, hex, err);
 }
 
 static bool is_md5(struct str bytes, struct str given)

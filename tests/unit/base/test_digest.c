@@ -12,7 +12,7 @@ static void check(const char *name, size_t n, const char *expected)
     const struct digest *digest = digest_find(str_from(name));
 
     memset(message, 'a', sizeof(message));
-    CHECK_INT(digest_hex(digest, (struct str){ message, n }, text, &err), 0);
+    CHECK_INT(digest_hex(digest, (struct str){ message, n }, NULL, text, &err), 0);
     CHECK_STR(text, expected);
     CHECK(digest_find_digits(strlen(expected)) == digest);
     CHECK_STR(digest_name(digest), name);
@@ -42,9 +42,9 @@ TEST(no_bytes_at_all_have_a_digest)
 {
     char text[DIGEST_HEX_MAX];
 
-    CHECK_INT(digest_hex(digest_find(STR("md5")), (struct str){ 0 }, text, &err), 0);
+    CHECK_INT(digest_hex(digest_find(STR("md5")), (struct str){ 0 }, NULL, text, &err), 0);
     CHECK_STR(text, "d41d8cd98f00b204e9800998ecf8427e");
-    CHECK_INT(digest_hex(digest_find(STR("sha512")), (struct str){ 0 }, text, &err), 0);
+    CHECK_INT(digest_hex(digest_find(STR("sha512")), (struct str){ 0 }, NULL, text, &err), 0);
     CHECK_INT(strncmp(text, "cf83e135", 8), 0);
 }
 
@@ -65,4 +65,30 @@ TEST(a_stronger_digest_compares_as_more)
     CHECK(digest_compare(md5, sha1) < 0);
     CHECK(digest_compare(digest_find(STR("sha512")), sha1) > 0);
     CHECK_INT(digest_compare(md5, md5), 0);
+}
+
+static int checks;
+
+static int stop_at_third(struct err *error)
+{
+    return ++checks < 3 ? 0 : err_set(error, ERR_CANCELED, "enough");
+}
+
+TEST(a_large_input_is_hashed_in_pieces_that_can_be_the_last)
+{
+    static const char *const names[] = { "md5", "sha1", "sha256", "sha384", "sha512" };
+    const size_t n = 2 * DIGEST_PIECE + 1;
+    char *bytes = mem_zalloc(n), text[DIGEST_HEX_MAX];
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        checks = 0;
+        CHECK_INT(digest_hex(digest_find(str_from(names[i])), (struct str){ bytes, n },
+                             stop_at_third, text, &err),
+                  -1);
+        CHECK_INT(err.code, ERR_CANCELED);
+        CHECK_INT(digest_hex(digest_find(str_from(names[i])),
+                             (struct str){ bytes, 2 * DIGEST_PIECE }, NULL, text, &err),
+                  0);
+    }
+    mem_free_auto(&bytes);
 }

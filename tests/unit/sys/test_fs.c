@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "sys/clock.h"
 #include "sys/draft.h"
+#include "sys/cancel.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/tree.h"
@@ -369,4 +370,44 @@ TEST(readers_never_see_a_torn_file_also_under_kill_9)
         check_whole(path);
         CHECK_INT(info_of(path).mode, 0640);
     }
+}
+
+/* Write `n` bytes while a token is raised, before the writing or before the commit. */
+static int replace_canceled(const char *path, size_t n, bool late)
+{
+    struct cancel cancel;
+    struct draft draft;
+    char *bytes = mem_zalloc(n);
+    int result;
+
+    CHECK_INT(cancel_init(&cancel, &err), 0);
+    (void)cancel_heed(&cancel);
+    CHECK_INT(draft_open(&draft, path, NULL, &err), 0);
+    if (!late)
+        cancel_raise(&cancel);
+    result = draft_add(&draft, (struct str){ bytes, n }, &err);
+    cancel_raise(&cancel);
+    if (result == 0)
+        result = draft_commit(&draft, &err);
+    draft_done(&draft);
+    (void)cancel_heed(NULL);
+    cancel_done(&cancel);
+    mem_free_auto(&bytes);
+    return result;
+}
+
+TEST(one_large_write_and_its_sync_can_be_canceled_and_a_small_one_is_finished)
+{
+    const char *path = path_join(&arena, test_folder(), "f");
+    struct fs_info info;
+
+    for (int late = 0; late < 2; late++) {
+        CHECK_INT(replace_canceled(path, (size_t)40 << 20, late), -1);
+        CHECK_INT(err.code, ERR_CANCELED);
+        CHECK_INT(fs_stat(path, &info, &err), 0);
+        CHECK_INT(info.kind, FS_NONE);
+    }
+    CHECK_INT(replace_canceled(path, 1000, false), 0);
+    CHECK_INT(fs_stat(path, &info, &err), 0);
+    CHECK_INT(info.size, 1000);
 }

@@ -19,7 +19,7 @@
 
 #define ACTIVE "active."
 #define ANSWER_STATUSES                                                                            \
-    "0 done; 1 no connection, or no such job; 2 a peel failed; 3 a peel did not answer; 4 both"
+    "0 done; 1 no such job, or no connection; 2 a peel failed; 3 one was silent; 4 both"
 /* A master needs a moment to see the deadline, and to say so. */
 #define GRACE_NS (2 * CLOCK_SECOND)
 

@@ -226,6 +226,7 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
     struct job_run *run = self;
     bool first = run->step == JOB_RUN_ENDING;
 
+    run->is_writing = false;
     if (!job_run_came_back(run))
         return;
     if (error && error->fault == NATS_FAULT_CONFLICT && run->tries == 0) {
@@ -245,6 +246,8 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
     if (first)
         announce_end(run);
     job_run_arm(run, clock_after(clock_now(), LINGER_NS), on_lingered);
+    if (run->corrected && run->writes == 0)
+        job_run_end(run);
 }
 
 void job_run_end(struct job_run *run)
@@ -254,15 +257,19 @@ void job_run_end(struct job_run *run)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
+    if (run->is_writing) /* it is written again after that */
+        return;
     run->corrected = false;
     run->job.return_count = (int32_t)counts.returned;
     run->job.success_count = (int32_t)counts.succeeded;
     run->job.updated = job_run_time();
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &run->job),
-                       run->revision, on_ended, run, &err) == 0)
-        run->pending++;
-    else
+                       run->revision, on_ended, run, &err) < 0) {
         job_run_arm(run, clock_after(clock_now(), RETRY_NS), on_retry_end);
+        return;
+    }
+    run->pending++;
+    run->is_writing = true;
 }
 
 /* A real return took the place of a made-up one: the status may be better now. */

@@ -60,7 +60,8 @@ struct job_run {
     size_t pending; /* calls that will call back */
     size_t writes;  /* of them, returns that are being stored */
     unsigned tries;
-    bool corrected; /* a late return changed the counts */
+    bool corrected;  /* a late return changed the counts */
+    bool is_writing; /* the end */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */

@@ -20,17 +20,22 @@
 
 /* --- names -------------------------------------------------------------------------- */
 
+#define KEY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=/."
+
+bool nats_kv_is_key(const char *text)
+{
+    return nats_subject_is_plain(str_from(text)) && strspn(text, KEY_LETTERS) == strlen(text);
+}
+
 int nats_kv_layout_check(const struct nats_kv *kv, const char *key, bool pattern, struct err *err)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=/.";
     struct str text = str_from(key);
-    bool ok = pattern ? nats_subject_is_pattern(text) : nats_subject_is_plain(text);
+    bool ok = pattern
+                  ? nats_subject_is_pattern(text) && strspn(key, KEY_LETTERS "*>") == strlen(key)
+                  : nats_kv_is_key(key);
 
     if (!nats_subject_is_token(str_from(kv->bucket)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid name of a bucket", kv->bucket);
-    for (size_t i = 0; i < text.n && ok; i++)
-        ok = strchr(letters, key[i]) || (pattern && strchr("*>", key[i]));
     if (!ok)
         return err_set(err, ERR_INVALID, "'%s' is not a valid %s", key,
                        pattern ? "pattern of keys" : "key");

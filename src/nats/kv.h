@@ -48,6 +48,9 @@ int nats_kv_ensure(const struct nats_js *js, const struct nats_kv_config *config
 int nats_kv_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,
                     struct err *err);
 
+/* Can it be a key? */
+bool nats_kv_is_key(const char *text);
+
 enum nats_kv_change { NATS_KV_PUT, NATS_KV_DELETE, NATS_KV_PURGE };
 
 struct nats_kv_entry {

@@ -5,6 +5,8 @@
 static const struct record_field file_fields[] = {
     RECORD("key",    TEXT, struct fileset_file, key, RECORD_REQUIRED),
     RECORD("sha256", TEXT, struct fileset_file, sha256, RECORD_REQUIRED),
+    RECORD("path",   TEXT, struct fileset_file, path, RECORD_OMIT, .fallback_text = ""),
+    RECORD("size",   INT,  struct fileset_file, size, RECORD_OMIT),
     { 0 },
 };
 

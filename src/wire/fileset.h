@@ -16,8 +16,15 @@
 #define FILESET_MANIFEST "_manifest"
 #define FILESET_REVISION "_revision"
 
+/* A file is the value of its key. One that is larger than FILESET_INLINE_MAX is an object of the
+ * bucket of files instead, named by its sum. A path that cannot be a key has a key that is made
+ * from it, and stands beside it. */
+#define FILESET_INLINE_MAX ((size_t)256 << 10)
+
 struct fileset_file {
     const char *key, *sha256; /* lower-case hexadecimal */
+    const char *path;         /* "": the key is the path */
+    int64_t size;             /* of a file that is an object; 0: it is a value */
 };
 extern const struct record_type fileset_file_type;
 

@@ -84,6 +84,12 @@ def nkey(prefix, public):
     return base64.b32encode(data + _crc16(data).to_bytes(2, "little")).decode().rstrip("=")
 
 
+def seed_text(seed):
+    """Text of the seed of a user."""
+    data = bytes([(ord("S") - ord("A")) << 3 | (ord("U") - ord("A")) >> 2, (ord("U") - ord("A")) << 6 & 0xff]) + seed
+    return base64.b32encode(data + _crc16(data).to_bytes(2, "little")).decode().rstrip("=")
+
+
 class Machine:
     """One that has a key, and talks to the HTTPS endpoint of a master."""
 

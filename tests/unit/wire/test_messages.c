@@ -104,7 +104,7 @@ static const struct {
     { &enrollment_challenge_type,
       "challenge_id challenge peel_id public_key issued_at expires_at used" },
     { &fileset_manifest_type, "files" },
-    { &fileset_file_type, "key sha256" },
+    { &fileset_file_type, "key sha256 path? size?" },
     { &fileset_update_type, "force?" },
     { &fileset_update_reply_type, "master sets" },
     { &fileset_outcome_type, "name files changed err? skipped?" },

@@ -1,0 +1,166 @@
+"""Jobs on a fleet of real processes: dispatch, answers, statuses, recovery."""
+import json
+import re
+
+import pytest
+
+from fleet import SERVER, Fleet
+from peels import start_peel
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+UNLIMITED = {"rate_burst": 0}
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """One fleet for the tests that leave it as it was: a master, two peels."""
+    with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
+        fleet.start_server()
+        fleet.master = fleet.start_ready_master(enroll=UNLIMITED)
+        fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in ("web-01", "db_example")}
+        yield fleet
+
+
+@pytest.fixture
+def own_fleet(tmp_path):
+    """One that a test may break."""
+    with Fleet(tmp_path) as fleet:
+        fleet.start_server()
+        fleet.master = fleet.start_ready_master(enroll=UNLIMITED)
+        yield fleet
+
+
+def jid_of(result):
+    return re.search(r"^Job (\w+) dispatched$", result.stderr, re.M).group(1)
+
+
+def final_job(fleet, jid):
+    """The record of a job once it has ended."""
+    def ended():
+        record = fleet.zester_json("job", "show", jid)
+        return record if record["job"]["status"] not in ("claimed", "running") else None
+    return fleet.wait(ended, f"job {jid} has ended")
+
+
+def test_every_target_answers_under_its_own_header_and_dots_come_back(fleet):
+    result = fleet.zester("*", "test.ping")
+    assert result.stdout == "db.example:\n    true\nweb-01:\n    true\n"
+    assert result.stderr.startswith("Targeting 2 peel(s): [db.example web-01]\n")
+    record = final_job(fleet, jid_of(result))
+    assert record["job"]["status"] == "complete" and record["job"]["return_count"] == record["job"]["success_count"] == 2
+    assert sorted(entry["peel_id"] for entry in record["returns"]) == ["db.example", "web-01"]
+
+
+@pytest.mark.parametrize("target, names", [
+    ("web*", ["web-01"]), ("db.example", ["db.example"]), ("L@web-01,db.example", ["db.example", "web-01"]), ("E@^w.b", ["web-01"]),
+    ("G@os.family:* and web*", ["web-01"]), ("not (web*)", ["db.example"]), ("(web*)", ["web-01"]), ("G@no.such:x", None),
+])
+def test_a_target_means_whom_it_says(fleet, target, names):
+    result = fleet.zester(target, "test.ping", "--preview", "--format", "json", status=0 if names else 5)
+    assert not names or json.loads(result.stdout) == names
+
+
+def test_json_has_the_keys_that_scripts_rely_on(fleet):
+    answer, = fleet.zester_json("web-01", "cmd.run", "echo out; echo err >&2")
+    one, = answer["results"]
+    assert (answer["peel_id"], answer["status"], answer["success"]) == ("web-01", "success", True)
+    assert one["details"]["stdout"].strip() == "out" and isinstance(one["duration"], int) and one["changed"] in (True, False)
+    answer, = fleet.zester_json("web-01", "cmd.run", "exit 3", status=2)
+    assert (answer["status"], answer["success"]) == ("failed", False)
+
+
+def test_a_command_that_fails_is_status_2_and_on_record(fleet):
+    result = fleet.zester("*", "cmd.run", "exit 3", status=2)
+    assert "exit status 3" in result.stdout and result.stderr.endswith("2 peel(s) failed\n")
+    assert final_job(fleet, jid_of(result))["job"]["status"] == "failed"
+
+
+def test_a_function_that_does_not_exist_fails_on_the_peel(fleet):
+    assert "unknown function 'test.pign'" in fleet.zester("web-01", "test.pign", status=2).stdout
+
+
+def test_direct_answers_leave_no_job(fleet):
+    before = len(fleet.zester_json("job", "list", "--limit", "10000"))
+    assert fleet.zester("*", "cmd.run", "echo hi", "--direct").stdout == "db.example:\n    hi\nweb-01:\n    hi\n"
+    assert len(fleet.zester_json("job", "list", "--limit", "10000")) == before
+
+
+def test_async_prints_the_id_and_watch_waits_for_it(fleet):
+    jid = fleet.zester_json("*", "cmd.run", "echo later", "--async")["jid"]
+    assert fleet.zester("job", "watch", jid).stdout == "db.example:\n    later\nweb-01:\n    later\n"
+    newest = fleet.zester_json("job", "list", "--function", "cmd.run", "--limit", "1")
+    assert [job["jid"] for job in newest] == [jid]
+
+
+def test_a_fact_that_is_set_becomes_targetable(fleet):
+    fleet.zester("web-01", "facts.set", "role", "front")
+    assert fleet.zester("web-01", "facts.get", "role").stdout == "web-01:\n    front\n"
+    fleet.wait(lambda: fleet.zester("G@role:front", "test.ping", "--preview", status=None).stdout == "web-01\n", "the fact is published")
+
+
+def test_a_dry_run_changes_nothing(fleet, tmp_path):
+    path = tmp_path / "made"
+    answer, = fleet.zester_json("web-01", "file.managed", path, "contents=x", "--test")
+    assert answer["results"][0]["changed"] and not path.exists()
+    fleet.zester("web-01", "file.managed", path, "contents=x")
+    assert path.read_text() == "x\n"
+
+
+def test_a_batch_stops_when_too_many_have_failed(fleet):
+    result = fleet.zester("*", "cmd.run", "exit 1", "--batch", "1", "--max-failures", "0", status=2)
+    assert "not sent: more targets have failed than --batch allows" in result.stdout
+    assert result.stdout.count("exit status 1") == 1
+    assert "not a number of peels" in fleet.zester("*", "test.ping", "--batch", "0", status=1).stderr
+
+
+def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path):
+    begun = tmp_path / "begun"
+    jid = fleet.zester_json("web-01", "cmd.run", f"touch {begun}; exec sleep 600", "--async")["jid"]
+    fleet.wait(begun.exists, "the command runs")
+    assert jid in fleet.zester("job", "active").stdout
+    assert fleet.zester("job", "kill", jid).stdout == f"Cancel signal sent for job {jid}\n"
+    assert final_job(fleet, jid)["job"]["status"] in ("canceled", "failed")
+    assert "has ended already" in fleet.zester("job", "kill", jid, status=1).stderr
+    assert "there is no job" in fleet.zester("job", "kill", "nonsense", status=1).stderr
+
+
+def test_retry_runs_only_where_it_did_not_succeed(fleet, tmp_path):
+    script = f"test -e {tmp_path}/x || {{ touch {tmp_path}/x; exit 1; }}"
+    result = fleet.zester("web-01", "cmd.run", script, status=2)
+    assert fleet.zester("job", "retry", jid_of(result)).stdout.startswith("web-01:")
+    assert "nothing to repeat" in fleet.zester("job", "retry", jid_of(fleet.zester("*", "test.ping"))).stderr
+
+
+def test_a_peel_that_is_gone_is_unreachable_after_about_ten_seconds(own_fleet):
+    peel = start_peel(own_fleet, own_fleet.master, "web-01")
+    peel.kill()
+    result = own_fleet.zester("*", "test.ping", status=3)
+    assert "UNREACHABLE" in result.stdout and result.stderr.endswith("1 peel(s) unreachable\n")
+    record = final_job(own_fleet, jid_of(result))
+    assert record["job"]["status"] == "failed"
+    assert record["returns"][0]["status"] == "unreachable"
+
+
+def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_not_run_it_again(own_fleet, tmp_path):
+    peel = start_peel(own_fleet, own_fleet.master, "web-01")
+    runs = tmp_path / "runs"
+    jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; exec sleep 600", "--async", "--timeout", "50s")["jid"]
+    own_fleet.wait(runs.exists, "the command runs")
+    peel.kill()
+    peel.start()
+    record = final_job(own_fleet, jid)
+    assert record["job"]["status"] == "failed" and record["returns"][0]["status"] == "failed"
+    assert runs.read_text() == "x\n"
+
+
+def test_the_job_of_a_master_that_is_killed_is_finished_by_another_and_runs_once(own_fleet, tmp_path):
+    start_peel(own_fleet, own_fleet.master, "web-01")
+    runs = tmp_path / "runs"
+    jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; sleep 3", "--async")["jid"]
+    own_fleet.wait(runs.exists, "the command runs")
+    own_fleet.master.kill()
+    other = own_fleet.start_ready_master("other", enroll=UNLIMITED)
+    record = final_job(own_fleet, jid)
+    assert record["job"]["status"] == "complete" and record["job"]["reclaim_count"] == 1
+    assert runs.read_text() == "x\n"
+    assert other.metric("zester_job_reclaims_total") == 1

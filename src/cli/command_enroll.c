@@ -21,6 +21,8 @@
 
 /* Of an answer; fleet.md gives masters five seconds. */
 #define ANSWER_NS (INT64_C(5) * 1000000000)
+/* A revocation is answered when the servers have confirmed it. */
+#define REVOKE_NS (INT64_C(20) * 1000000000)
 #define REPLY_MAX ((size_t)1 << 20)
 #define STATE_ALL "all"
 
@@ -382,6 +384,13 @@ static void decide_directly(struct decision *decision, const struct enrollment_r
         (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
 }
 
+static int64_t answer_time(const struct decision *decision)
+{
+    if (decision->want->fleet.has_timeout)
+        return decision->want->fleet.timeout;
+    return decision->what == ADMISSION_REVOKE ? REVOKE_NS : ANSWER_NS;
+}
+
 static int send_request(struct decision *decision, const struct enrollment_request *request,
                         struct enrollment_reply *ret_reply, struct err *err)
 {
@@ -395,8 +404,7 @@ static int send_request(struct decision *decision, const struct enrollment_reque
     if (fleet_request(
             decision->fleet,
             &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
-            decision->want->fleet.has_timeout ? decision->want->fleet.timeout : ANSWER_NS, &reply,
-            err) < 0)
+            answer_time(decision), &reply, err) < 0)
         return err_wrap(err, "no master answers (--direct-kv does without one)");
     return record_decode(decision->cli->arena, &enrollment_reply_type, 1, reply, ret_reply, err);
 }

@@ -574,6 +574,10 @@ int admission_decide(enum admission_decision decision, const struct enrollment *
 {
     enum enrollment_state to = decisions[decision].to;
 
+    if (decision == ADMISSION_REVOKE && record->state == to) {
+        *ret_record = *record; /* again: an operator who was not sure that it arrived */
+        return 0;
+    }
     if (!enrollment_may_follow(record->state, to))
         return err_set(err, ERR_INVALID, "'%s' is %s: it cannot be %s", record->id,
                        enrollment_state_name(record->state), decisions[decision].word);

@@ -155,8 +155,9 @@ enum admission_decision {
 /* How much the record's trust in our CA is worth: "ok", "unverified", "MISMATCH!", "-". */
 const char *admission_trust(const struct enrollment *record);
 
-/* The record after an operator's decision. Fails with ERR_INVALID and the reason when it cannot
- * follow, or when the trust of the machine does not allow it without force. */
+/* The record after an operator's decision. Revoking twice is fine. Fails with ERR_INVALID and the
+ * reason when it cannot follow, or when the trust of the machine does not allow it without force.
+ */
 int admission_decide(enum admission_decision decision, const struct enrollment *record,
                      const struct enrollment_request *request,
                      const struct admission_policy *policy, int64_t now,

@@ -30,6 +30,7 @@ static const struct param rows[] = {
     PARAM("ca.dir",                 STR,    ARGS, ca_dir, "our own certificate authority (AUTH_DIR/ca)", .kind_text = "DIR"),
     PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "life of a certificate for the endpoint, in whole days", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
     PARAM("ca.enroll_sans",         STRS,   ARGS, ca_enroll_sans, "more names and addresses of the endpoint", .kind_text = "NAME"),
+    PARAM("revocation_sync_interval", DURATION, ARGS, revocation_sync_interval, "how often servers are told again whom not to let in; negative: never", .default_text = "5m"),
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers that peels are told of; none: they must know", .kind_text = "URL"),
     { 0 },
 };

@@ -10,6 +10,7 @@
 #include "enroll/registry.h"
 #include "master/audit.h"
 #include "master/authority.h"
+#include "master/revocation.h"
 #include "wire/subject.h"
 
 #define REPLY_MAX ((size_t)1 << 20)
@@ -37,6 +38,7 @@ struct desk_line {
 struct desk {
     struct master *master;
     struct authority *authority;
+    struct revocation *revocation;
     struct desk_line lines[DECISIONS];
 };
 
@@ -46,7 +48,8 @@ struct petition {
     struct desk *desk;
     enum admission_decision decision;
     struct enrollment_request request;
-    const char *reply; /* subject */
+    const char *reply;            /* subject */
+    struct enrollment_reply done; /* while servers are told */
 };
 
 static void answer(struct petition *petition, const struct enrollment_reply *reply)
@@ -71,6 +74,24 @@ static void end_petition(struct petition *petition)
     arena_done(&arena); /* the petition is in it */
 }
 
+/* Servers have confirmed, or the operator is warned. */
+static void on_enforced(void *self, const char *warning)
+{
+    struct petition *petition = self;
+
+    petition->done.warning = warning ? warning : "";
+    answer(petition, &petition->done);
+    end_petition(petition);
+}
+
+/* The record is the registry's. */
+static struct value copy_record(struct arena *arena, const struct enrollment *record)
+{
+    const struct value value = record_value(arena, &enrollment_type, record);
+
+    return value_copy(arena, &value);
+}
+
 static void on_decided(void *self, const struct enrollment *record, const char *error)
 {
     struct petition *petition = self;
@@ -85,7 +106,12 @@ static void on_decided(void *self, const struct enrollment *record, const char *
         .error = error,
     });
     if (record)
-        reply.record = record_value(&petition->arena, &enrollment_type, record);
+        reply.record = copy_record(&petition->arena, record);
+    if (record && petition->decision == ADMISSION_REVOKE) {
+        petition->done = reply;
+        revocation_enforce(petition->desk->revocation, record, on_enforced, petition);
+        return;
+    }
     answer(petition, &reply);
     end_petition(petition);
 }
@@ -121,6 +147,7 @@ static void *open_desk(struct master *master, struct err *err)
     (void)err;
     desk->master = master;
     desk->authority = master_find(master, &authority_service);
+    desk->revocation = master_find(master, &revocation_service);
     return desk;
 }
 

@@ -14,5 +14,6 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_JOB_RECLAIMS] = { "zester_job_reclaims_total", METRIC_COUNTER, "jobs that were taken over from another master", { NULL }, NULL },
     [MASTER_HTTP_REQUESTS] = { "zester_http_requests_total", METRIC_COUNTER, "requests to the HTTPS endpoint", { "status" }, NULL },
     [MASTER_ENROLLMENTS] = { "zester_enrollments_total", METRIC_COUNTER, "enrollments that came into a state", { "state" }, NULL },
+    [MASTER_REVOCATION_PUSHES] = { "zester_revocation_pushes_total", METRIC_COUNTER, "lists of revocations that were sent to servers", { "result" }, NULL },
 };
 /* clang-format on */

@@ -19,8 +19,9 @@ enum master_metric {
     MASTER_JOB_RECLAIMS,
     MASTER_HTTP_REQUESTS,
     MASTER_ENROLLMENTS,
+    MASTER_REVOCATION_PUSHES,
 };
-#define MASTER_METRICS (MASTER_ENROLLMENTS + 1)
+#define MASTER_METRICS (MASTER_REVOCATION_PUSHES + 1)
 
 extern const struct metric master_metrics[MASTER_METRICS];
 

@@ -7,6 +7,7 @@ import hashlib
 import http.client
 import json
 import os
+import socket
 import ssl
 
 SECONDS = 60
@@ -144,3 +145,48 @@ class Machine:
     def creds(self, enrollment, signed=None):
         signature = base64.urlsafe_b64encode(sign(self.seed, (signed or enrollment).encode())).decode().rstrip("=")
         return self.call("GET", f"/api/v1/enroll/{enrollment}/creds", headers={"Authorization": f"Nkey {self.public}:{signature}"})
+
+
+class Bus:
+    """A connection to nats-server with credentials of a machine: enough of the protocol to see who is let in."""
+
+    def __init__(self, port, machine, jwt):
+        self.received = b""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+        info = json.loads(self._read_line()[len("INFO "):])
+        self.socket = ssl._create_unverified_context().wrap_socket(self.socket)
+        signature = base64.urlsafe_b64encode(sign(machine.seed, info["nonce"].encode())).decode().rstrip("=")
+        options = {"verbose": False, "pedantic": False, "jwt": jwt, "sig": signature, "protocol": 1, "lang": "test", "version": "0"}
+        self.socket.sendall(f"CONNECT {json.dumps(options)}\r\nPING\r\n".encode())
+
+    def _read_line(self):
+        while b"\r\n" not in self.received:
+            more = self.socket.recv(65536)
+            if not more:
+                return ""
+            self.received += more
+        line, self.received = self.received.split(b"\r\n", 1)
+        return line.decode()
+
+    def read(self):
+        """The next line that is not housekeeping; "" at the end of the connection."""
+        while True:
+            try:
+                line = self._read_line()
+            except ConnectionError:
+                return ""
+            if line == "PING":
+                self.socket.sendall(b"PONG\r\n")
+            elif not line.startswith("INFO "):
+                return line
+
+    def is_let_in(self):
+        return self.read() == "PONG"
+
+    def close(self):
+        self.socket.close()
+
+
+def jwt_of(creds):
+    """The JWT in the answer to Machine.creds."""
+    return base64.urlsafe_b64decode(creds["creds_data"]).decode()

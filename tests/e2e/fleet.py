@@ -149,7 +149,7 @@ class Fleet:
 
     def write_cli_conf(self):
         path = self.folder / "cli.yaml"
-        path.write_text(yaml_of({"master": {"urls": [self.url], "creds_file": str(self.auth / "admin.creds"),
+        path.write_text(yaml_of({"master": {"urls": self.url.split(","), "creds_file": str(self.auth / "admin.creds"),
                                             "tls_ca": str(self.auth / "nats-ca.crt")}}))
         return path
 
@@ -168,6 +168,23 @@ class Fleet:
         self.server = self.add("nats", [SERVER, "-c", self.folder / "nats.conf"])
         self.wait(lambda: self.listens(self.port), "nats-server listens")
         return self.server
+
+    def start_cluster(self, count=3):
+        """A cluster instead of one server; self.servers are its processes, self.ports where they listen."""
+        self.make_keys()
+        text = (self.folder / "nats.conf").read_text()
+        self.ports = [self.port, *(free_port() for _ in range(count - 1))]
+        routes = [free_port() for _ in range(count)]
+        for number, (port, route) in enumerate(zip(self.ports, routes)):
+            others = ", ".join(f'"nats-route://127.0.0.1:{other}"' for other in routes if other != route)
+            own = re.sub(r"^server_name: .*$", f"server_name: n{number}", text, flags=re.M)
+            own = re.sub(r"^port: .*$", f"port: {port}", own, flags=re.M).replace(f'{self.folder}/js', f'{self.folder}/js{number}')
+            own += f'cluster {{\n  name: test\n  listen: "127.0.0.1:{route}"\n  routes: [{others}]\n}}\n'
+            (self.folder / f"nats{number}.conf").write_text(own)
+        self.servers = [self.add(f"nats{number}", [SERVER, "-c", self.folder / f"nats{number}.conf"]) for number in range(count)]
+        for port in self.ports:
+            self.wait(lambda port=port: self.listens(port), "nats-server listens")
+        self.url = ",".join(f"tls://127.0.0.1:{port}" for port in self.ports)
 
     @staticmethod
     def listens(port):

@@ -541,6 +541,8 @@ TEST(a_decision_follows_the_table_of_states)
 
     for (int from = 0; from < ENROLLMENT_STATES; from++)
         for (int decision = 0; decision <= ADMISSION_REVOKE; decision++) {
+            if (from == ENROLLMENT_REVOKED && decision == ADMISSION_REVOKE)
+                continue; /* again: see below */
             const struct enrollment record = { .id = "enr-1",
                                                .state = (enum enrollment_state)from,
                                                .trusted_ca_spki = "",
@@ -561,6 +563,31 @@ TEST(a_decision_follows_the_table_of_states)
             CHECK_INT(decided.decided_at.seconds, NOW / NUMBER_NS_PER_S);
             CHECK_STR(decided.reject_reason, decision == ADMISSION_APPROVE ? "" : "lost");
         }
+}
+
+TEST(revoking_again_changes_nothing_and_a_peel_that_was_seen_is_active)
+{
+    struct enrollment record = { .id = "enr-1",
+                                 .state = ENROLLMENT_REVOKED,
+                                 .trusted_ca_spki = "",
+                                 .decided_by = "alice",
+                                 .reject_reason = "lost" };
+    const struct enrollment_request request = { .operator_name = "bob", .reason = "again" };
+    const struct admission_policy policy = { 0 };
+    struct enrollment decided;
+    struct err err;
+
+    CHECK_INT(admission_decide(ADMISSION_REVOKE, &record, &request, &policy, NOW, &decided, &err),
+              0);
+    CHECK_STR(decided.decided_by, "alice");
+    CHECK_STR(decided.reject_reason, "lost");
+    CHECK_INT(admission_decide(ADMISSION_ACTIVATE, &record, &request, &policy, NOW, &decided, &err),
+              -1);
+    record.state = ENROLLMENT_ISSUED;
+    CHECK_INT(admission_decide(ADMISSION_ACTIVATE, &record, &request, &policy, NOW, &decided, &err),
+              0);
+    CHECK_INT(decided.state, ENROLLMENT_ACTIVE);
+    CHECK_STR(decided.decided_by, "alice");
 }
 
 /* --- status and credentials ------------------------------------------------------------ */

@@ -1,0 +1,557 @@
+#include "master/revocation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "bus/claims.h"
+#include "bus/identity.h"
+#include "bus/link.h"
+#include "bus/store.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "master/census.h"
+#include "master/roll_call.h"
+#include "nats/kv.h"
+#include "nats/nkey.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/loop.h"
+#include "sys/path.h"
+
+#define JWT_MAX     ((size_t)1 << 20)
+#define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
+#define HTTP_OK     200
+#define SYSTEM_NAME "zester-master-sys"
+
+/* A key that is not let in any more. */
+struct revoked {
+    char *key;
+    int64_t since;   /* credentials issued until then; seconds since 1970 */
+    int64_t expires; /* when the credentials would have ended; 0: not known */
+};
+
+/* Who waits for servers to confirm. */
+struct follower {
+    revocation_fn *fn;
+    void *self;
+    struct follower *next;
+};
+
+struct revocation {
+    struct master *master;
+    char account[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey signer;
+    struct map list; /* public key -> struct revoked */
+    struct census_listener listener;
+    struct link *link;
+    struct nats_listener events;
+    struct nats_sub *connects;
+    struct timer timer;
+    struct roll_call *call;
+    bool is_listed;          /* all records are read */
+    bool is_pushing, is_due; /* due: again, since something has changed */
+    int64_t pushed_at;       /* `iat` of the claims; never twice the same */
+    size_t servers, answered;
+    struct follower *followers; /* of the push under way */
+    struct follower *waiting;   /* of the next one */
+    char problem[HEALTH_TEXT_MAX];
+};
+
+/* --- the list ----------------------------------------------------------------------- */
+
+static void note_record(struct revocation *revocation, const struct enrollment *record)
+{
+    struct revoked *revoked = map_find(&revocation->list, str_from(record->public_key));
+
+    if (!revoked) {
+        revoked = mem_zalloc(sizeof(*revoked));
+        revoked->key = mem_strdup(record->public_key);
+        (void)map_set(&revocation->list, str_from(revoked->key), revoked);
+    }
+    if (record->decided_at.seconds > revoked->since)
+        revoked->since = record->decided_at.seconds;
+    if (record->expires_at.seconds > revoked->expires)
+        revoked->expires = record->expires_at.seconds;
+}
+
+/* Credentials that have expired need no entry. */
+static struct value list_value(const struct revocation *revocation, struct arena *arena,
+                               int64_t now)
+{
+    struct value_map *map = value_map_new(arena, map_count(&revocation->list));
+
+    MAP_EACH (&revocation->list, entry) {
+        const struct revoked *revoked = entry->value;
+
+        if (revoked->expires == 0 || revoked->expires > now)
+            value_map_set(arena, map, value_text(revoked->key), value_int(revoked->since));
+    }
+    return value_map(map);
+}
+
+/* --- claims ------------------------------------------------------------------------- */
+
+static int read_text(struct arena *arena, const char *dir, enum identity_file file, struct str *ret,
+                     struct err *err)
+{
+    const char *path = path_join(arena, dir, identity_file_name(file));
+
+    if (fs_read(arena, path, JWT_MAX, ret, err) < 0)
+        return -1;
+    if (!ret->p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist; revocation needs it", path);
+    *ret = str_trim(*ret);
+    return 0;
+}
+
+/* The account's claims with the list in them, checked as a server ought to: one that takes claims
+ * of a foreign operator locks everybody out at its next start. */
+static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
+                       struct err *err)
+{
+    const char *dir = revocation->master->conf.auth_dir;
+    int64_t now = clock_wall() / CLOCK_SECOND;
+    struct str account_jwt, operator_jwt;
+    struct claims_account claims;
+
+    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0 ||
+        claims_read_account(arena, account_jwt, &claims, err) < 0)
+        return -1;
+    revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
+    claims.head.iat = revocation->pushed_at;
+    claims.revocations = list_value(revocation, arena, now);
+    if (claims_sign_account(&claims, &revocation->signer, out, err) < 0)
+        return -1;
+    return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
+}
+
+/* --- pushing ------------------------------------------------------------------------ */
+
+static void push(struct revocation *revocation);
+
+static void tell_followers(struct revocation *revocation, const char *warning)
+{
+    struct follower *follower = revocation->followers;
+
+    revocation->followers = NULL;
+    while (follower) {
+        struct follower *next = follower->next;
+
+        follower->fn(follower->self, warning);
+        free(follower);
+        follower = next;
+    }
+}
+
+static void end_push(struct revocation *revocation, const char *warning)
+{
+    revocation->is_pushing = false;
+    (void)snprintf(revocation->problem, sizeof(revocation->problem), "%s", warning ? warning : "");
+    metrics_add(revocation->master->metrics, MASTER_REVOCATION_PUSHES, 1,
+                warning ? "unconfirmed" : "confirmed", NULL);
+    if (warning)
+        log_warning("revocations are not confirmed by every server: %s", warning);
+    else
+        log_info("revocations confirmed servers=%zu keys=%zu", revocation->servers,
+                 map_count(&revocation->list));
+    tell_followers(revocation, warning);
+    if (revocation->is_due)
+        push(revocation);
+}
+
+static bool on_confirmed(void *self, const struct value *answer)
+{
+    const struct value *data = value_get(answer, "data");
+
+    (void)self;
+    return value_get_int(data, "code", 0) == HTTP_OK;
+}
+
+static void on_push_done(void *self, size_t counted)
+{
+    struct revocation *revocation = self;
+    char warning[HEALTH_TEXT_MAX];
+
+    revocation->call = NULL;
+    if (counted >= revocation->servers) {
+        end_push(revocation, NULL);
+        return;
+    }
+    (void)snprintf(warning, sizeof(warning),
+                   "%zu of %zu servers confirmed the revocation; it is sent again until all do",
+                   counted, revocation->servers);
+    end_push(revocation, warning);
+}
+
+static int send_claims(struct revocation *revocation, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
+    const char *subject =
+        arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", revocation->account);
+
+    if (make_claims(revocation, &arena, &jwt, err) < 0)
+        return -1;
+    revocation->call = roll_call_new(link_conn(revocation->link),
+                                     &(struct roll_call_options){ .subject = subject,
+                                                                  .payload = buf_view(&jwt),
+                                                                  .expected = revocation->servers,
+                                                                  .wait = REVOCATION_CONFIRM_NS,
+                                                                  .answer = on_confirmed,
+                                                                  .done = on_push_done,
+                                                                  .self = revocation },
+                                     err);
+    return revocation->call ? 0 : -1;
+}
+
+/* Servers that answer, and those that the cluster knows but cannot reach. */
+static bool on_server(void *self, const struct value *answer)
+{
+    struct revocation *revocation = self;
+    const struct value *size = value_path(answer, STR("data.meta_cluster.cluster_size"), '.');
+
+    revocation->answered++;
+    if (value_is(size, VALUE_INT) && size->i > 0 && (size_t)size->i > revocation->servers)
+        revocation->servers = (size_t)size->i;
+    if (revocation->answered > revocation->servers)
+        revocation->servers = revocation->answered;
+    return true;
+}
+
+static size_t expect_servers(void *self)
+{
+    return ((struct revocation *)self)->servers;
+}
+
+static void on_counted(void *self, size_t counted)
+{
+    struct revocation *revocation = self;
+    struct err err;
+
+    (void)counted;
+    revocation->call = NULL;
+    if (revocation->servers == 0)
+        revocation->servers = 1; /* the one that we are connected to */
+    if (send_claims(revocation, &err) < 0)
+        end_push(revocation, err.text);
+}
+
+static void push(struct revocation *revocation)
+{
+    struct err err;
+
+    if (revocation->is_pushing || !revocation->link) {
+        revocation->is_due = true;
+        return;
+    }
+    revocation->is_due = false;
+    revocation->is_pushing = true;
+    revocation->servers = revocation->answered = 0;
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        revocation->is_due = true; /* once it is */
+        revocation->is_pushing = false;
+        (void)snprintf(revocation->problem, sizeof(revocation->problem),
+                       "the system account is not connected");
+        tell_followers(revocation, revocation->problem);
+        return;
+    }
+    revocation->call = roll_call_new(link_conn(revocation->link),
+                                     &(struct roll_call_options){ .subject = PING_JSZ,
+                                                                  .payload = STR("{}"),
+                                                                  .wait = REVOCATION_COUNT_NS,
+                                                                  .answer = on_server,
+                                                                  .expect = expect_servers,
+                                                                  .done = on_counted,
+                                                                  .self = revocation },
+                                     &err);
+    if (!revocation->call)
+        end_push(revocation, err.text);
+}
+
+/* --- when --------------------------------------------------------------------------- */
+
+static int64_t sync_interval(const struct revocation *revocation)
+{
+    int64_t interval = revocation->master->conf.revocation_sync_interval;
+
+    return interval == 0 ? REVOCATION_SYNC_DEFAULT_NS : interval;
+}
+
+static void on_timer(struct timer *timer);
+
+static void push_after(struct revocation *revocation, int64_t ns)
+{
+    struct timers *timers = loop_timers(revocation->master->loop);
+    int64_t at = clock_after(clock_now(), ns);
+
+    if (ns > 0 && (!timer_is_set(&revocation->timer) || revocation->timer.deadline > at))
+        timer_set(timers, &revocation->timer, at, on_timer);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct revocation *revocation = container_of(timer, struct revocation, timer);
+
+    if (revocation->is_listed && map_count(&revocation->list) > 0)
+        push(revocation);
+    push_after(revocation, sync_interval(revocation));
+}
+
+static void on_changed(struct census_listener *listener, const struct enrollment *record)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    if (record->state != ENROLLMENT_REVOKED)
+        return;
+    note_record(revocation, record);
+    if (revocation->is_listed && !revocation->is_pushing) /* perhaps by another master */
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+static void on_listed(struct census_listener *listener)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    revocation->is_listed = true;
+    if (map_count(&revocation->list) > 0)
+        push(revocation);
+}
+
+static void on_system_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, events);
+
+    if (event->kind == NATS_EVENT_CONNECTED &&
+        (revocation->is_due || (revocation->is_listed && map_count(&revocation->list) > 0)))
+        push(revocation);
+    else if (event->kind == NATS_EVENT_DISCONNECTED)
+        log_warning("system account disconnected, reconnecting error=%s",
+                    event->error ? event->error->text : "");
+}
+
+/* A server that lets a revoked key in does not know better. */
+static void on_connect(void *self, const struct nats_msg *msg)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value event;
+    const char *user;
+    struct err err;
+
+    if (map_count(&revocation->list) == 0 ||
+        json_decode_lenient(&arena, arena_str(&arena, msg->payload), &event, &err) < 0)
+        return;
+    user = value_get_text(value_get(&event, "client"), "user");
+    if (user && map_has(&revocation->list, str_from(user)))
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* --- what a revoked peel leaves ----------------------------------------------------- */
+
+struct sweep {
+    struct revocation *revocation;
+    struct nats_kv kv;
+};
+
+static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("what a revoked peel keeps on the bus cannot be removed error=%s", error->text);
+}
+
+static void purge_key(const struct nats_kv *kv, const char *key)
+{
+    struct err err;
+
+    if (nats_kv_purge(kv, key, 0, on_purged, NULL, &err) < 0)
+        log_warning("what a revoked peel keeps on the bus cannot be removed key=%s error=%s", key,
+                    err.text);
+}
+
+static void on_basket_key(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
+{
+    struct sweep *sweep = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (error || !entry) {
+        free(sweep);
+        return;
+    }
+    purge_key(&sweep->kv, arena_strndup(&arena, entry->key.p, entry->key.n));
+}
+
+static void purge_basket(struct revocation *revocation, const char *peel)
+{
+    struct sweep *sweep = mem_zalloc(sizeof(*sweep));
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err err;
+
+    sweep->revocation = revocation;
+    sweep->kv =
+        (struct nats_kv){ .js = revocation->master->js, .bucket = store_bucket_name(STORE_BASKET) };
+    if (nats_kv_keys(&sweep->kv, arena_printf(&arena, "%s.>", peel), on_basket_key, sweep, &err) <
+        0) {
+        log_warning("basket of a revoked peel cannot be removed error=%s", err.text);
+        free(sweep);
+    }
+}
+
+static void purge_peel(struct revocation *revocation, const char *peel)
+{
+    static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
+
+    for (size_t i = 0; i < ARRAY_LEN(buckets); i++)
+        purge_key(&(struct nats_kv){ .js = revocation->master->js,
+                                     .bucket = store_bucket_name(buckets[i]) },
+                  peel);
+    purge_basket(revocation, peel);
+}
+
+void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
+                        revocation_fn *fn, void *self)
+{
+    struct follower *follower;
+
+    if (!revocation->link) {
+        fn(self, "the master is stopping");
+        return;
+    }
+    follower = mem_zalloc(sizeof(*follower));
+    follower->fn = fn;
+    follower->self = self;
+    follower->next = revocation->waiting;
+    revocation->waiting = follower;
+    note_record(revocation, record);
+    purge_peel(revocation, record->peel_id);
+    push(revocation);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void free_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    MAP_EACH (&revocation->list, entry) {
+        struct revoked *revoked = entry->value;
+
+        free(revoked->key);
+        free(revoked);
+    }
+    map_done(&revocation->list);
+    nats_nkey_done(&revocation->signer);
+    free(revocation);
+}
+
+/* All that a push needs must be there at the start, not when it is urgent. */
+static int check_files(struct revocation *revocation, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
+    const char *dir = revocation->master->conf.auth_dir;
+    struct nats_nkey account;
+    struct str creds;
+
+    if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return -1;
+    nats_nkey_print_public(&account, revocation->account);
+    nats_nkey_done(&account);
+    if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
+        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0)
+        return -1;
+    explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
+    return make_claims(revocation, &arena, &jwt, err);
+}
+
+static void *open_revocation(struct master *master, struct err *err)
+{
+    struct revocation *revocation = mem_zalloc(sizeof(*revocation));
+
+    revocation->master = master;
+    if (check_files(revocation, err) < 0) {
+        free_revocation(revocation);
+        return NULL;
+    }
+    revocation->listener.changed = on_changed;
+    revocation->listener.caught_up = on_listed;
+    census_listen(master_find(master, &census_service), &revocation->listener);
+    return revocation;
+}
+
+static void stop_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    timer_clear(loop_timers(revocation->master->loop), &revocation->timer);
+    roll_call_free(revocation->call);
+    revocation->call = NULL;
+    link_free(revocation->link);
+    revocation->link = NULL;
+    tell_followers(revocation, "the master is stopping");
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    tell_followers(revocation, "the master is stopping");
+}
+
+static int start_revocation(void *self, struct err *err)
+{
+    struct revocation *revocation = self;
+    const struct master_conf *conf = &revocation->master->conf;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *creds = path_join(&arena, conf->auth_dir, identity_file_name(IDENTITY_SYS_CREDS));
+    const char *subject = arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", revocation->account);
+
+    revocation->link = link_new(revocation->master->hub,
+                                &(struct link_options){ .urls = conf->nats_url,
+                                                        .ca_file = conf->nats_ca,
+                                                        .auth_dir = conf->auth_dir,
+                                                        .creds_file = creds,
+                                                        .name = SYSTEM_NAME },
+                                err);
+    if (!revocation->link)
+        return -1;
+    nats_listen(link_conn(revocation->link), &revocation->events, on_system_event);
+    revocation->connects = nats_sub_new(
+        link_conn(revocation->link),
+        &(struct nats_sub_options){ .subject = subject, .message = on_connect, .self = revocation },
+        err);
+    if (!revocation->connects) {
+        stop_revocation(revocation);
+        return -1;
+    }
+    push_after(revocation, sync_interval(revocation));
+    return 0;
+}
+
+/* A master that cannot revoke now still works. */
+static enum health_status check_revocation(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct revocation *revocation = self;
+
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "the system account is not connected");
+        return HEALTH_DEGRADED;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", revocation->problem);
+    return revocation->problem[0] ? HEALTH_DEGRADED : HEALTH_OK;
+}
+
+const struct master_service revocation_service = {
+    .name = "revocation",
+    .open = open_revocation,
+    .start = start_revocation,
+    .stop = stop_revocation,
+    .free = free_revocation,
+    .check = check_revocation,
+};

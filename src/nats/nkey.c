@@ -159,3 +159,27 @@ const char *nats_nkey_kind_name(enum nats_nkey_kind kind)
 {
     return kinds[kind].name;
 }
+
+void nats_nkey_print_bytes(unsigned char prefix,
+                           const unsigned char bytes[static ED25519_PUBLIC_SIZE],
+                           char text[static NATS_NKEY_TEXT_SIZE])
+{
+    unsigned char raw[RAW_MAX];
+
+    raw[0] = prefix;
+    memcpy(raw + 1, bytes, ED25519_PUBLIC_SIZE);
+    encode(raw, 1 + ED25519_PUBLIC_SIZE, text);
+}
+
+int nats_nkey_parse_bytes(struct str text, unsigned char prefix,
+                          unsigned char ret_bytes[static ED25519_PUBLIC_SIZE], struct err *err)
+{
+    unsigned char raw[RAW_MAX];
+
+    if (decode(text, raw, 1 + ED25519_PUBLIC_SIZE, err) < 0)
+        return -1;
+    if (raw[0] != prefix)
+        return err_set(err, ERR_INVALID, "not a valid nkey: it is of another kind");
+    memcpy(ret_bytes, raw + 1, ED25519_PUBLIC_SIZE);
+    return 0;
+}

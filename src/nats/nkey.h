@@ -55,6 +55,14 @@ bool nats_nkey_verify(const struct nats_nkey *key, struct str text,
                       const unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 void nats_nkey_done(struct nats_nkey *key);
 
+/* For nats/xkey.h: 32 bytes with another prefix, and back. */
+#define NATS_NKEY_CURVE_PREFIX (23 << 3) /* X */
+void nats_nkey_print_bytes(unsigned char prefix,
+                           const unsigned char bytes[static ED25519_PUBLIC_SIZE],
+                           char text[static NATS_NKEY_TEXT_SIZE]);
+int nats_nkey_parse_bytes(struct str text, unsigned char prefix,
+                          unsigned char ret_bytes[static ED25519_PUBLIC_SIZE], struct err *err);
+
 /* "account", "user", ... */
 const char *nats_nkey_kind_name(enum nats_nkey_kind kind);
 

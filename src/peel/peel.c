@@ -12,7 +12,10 @@
 #include "local/perform.h"
 #include "nats/conn.h"
 #include "nats/error.h"
+#include "nats/xkey.h"
 #include "peel/dossier.h"
+#include "peel/enlist.h"
+#include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
 #include "peel/heart.h"
@@ -48,6 +51,8 @@ struct peel {
     struct ledger *ledger;
     struct outbox *outbox;
     struct dossier *dossier;
+    struct enlist *enlist;
+    char curve_key[NATS_NKEY_TEXT_SIZE];
     struct desk *desk;
     struct snapshot *settings;
     struct heart heart;
@@ -187,18 +192,21 @@ static void disconnect(struct peel *peel)
 
 static int open_link(struct peel *peel, struct err *err)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct peel_conf *conf = peel->conf;
-    const char *urls = conf->nats_url && conf->nats_url[0] ? conf->nats_url : LINK_URL_DEFAULT;
+    const char *cached = bootstrap_cached_servers(&arena, conf);
+    const char *urls = conf->nats_url && conf->nats_url[0] ? conf->nats_url
+                       : cached                            ? cached
+                                                           : LINK_URL_DEFAULT;
+    const struct link_options options = {
+        .urls = urls,
+        .ca_file = conf->nats_ca,
+        .auth_dir = conf->auth_dir,
+        .creds_file = peel->identity.creds_file,
+        .name = arena_printf(&arena, "zester-peel-%s", peel->identity.id),
+    };
 
-    peel->link =
-        link_new(peel->options.hub,
-                 &(struct link_options){
-                     .urls = urls,
-                     .ca_file = conf->nats_ca,
-                     .auth_dir = conf->auth_dir,
-                     .creds_file = peel->identity.creds_file,
-                     .name = arena_printf(&peel->arena, "zester-peel-%s", peel->identity.id) },
-                 err);
+    peel->link = link_new(peel->options.hub, &options, err);
     if (!peel->link)
         return -1;
     if (strcmp(link_user(peel->link), peel->identity.id) != 0) {
@@ -214,21 +222,66 @@ static int open_link(struct peel *peel, struct err *err)
 
 static void try_link(struct peel *peel);
 
+static void on_enlisted(void *self, const char *problem)
+{
+    struct peel *peel = self;
+
+    if (problem) {
+        log_error("not enrolled: %s; a restart asks again", problem);
+        set_problem(peel, problem);
+        return;
+    }
+    log_info("enrolled");
+    try_link(peel);
+}
+
+static bool has_creds(const struct peel *peel)
+{
+    struct fs_info info;
+    struct err err;
+
+    return fs_stat(peel->identity.creds_file, &info, &err) < 0 || info.kind != FS_NONE;
+}
+
+static void begin_enrollment(struct peel *peel)
+{
+    struct err err;
+
+    if (peel->enlist)
+        return;
+    set_problem(peel, "not enrolled yet");
+    peel->enlist = enlist_begin(&(struct enlist_options){ .loop = peel->options.loop,
+                                                          .conf = peel->conf,
+                                                          .identity = &peel->identity,
+                                                          .hostname = peel->options.host,
+                                                          .done = on_enlisted,
+                                                          .self = peel },
+                                &err);
+    if (!peel->enlist)
+        log_error("cannot enroll error=%s", err.text);
+}
+
 static void on_retry(struct timer *timer)
 {
     try_link(container_of(timer, struct peel, retry));
 }
 
-/* Without credentials, or with some that cannot be used, it waits for others. */
+/* Without credentials it enrolls; with some that cannot be used it waits for others. */
 static void try_link(struct peel *peel)
 {
     struct err err;
 
-    if (peel->link || open_link(peel, &err) == 0)
+    if (peel->link)
         return;
-    if (strcmp(peel->problem, err.text) != 0)
-        log_warning("no connection yet error=%s", err.text);
-    set_problem(peel, err.text);
+    if (!has_creds(peel)) {
+        begin_enrollment(peel);
+    } else if (open_link(peel, &err) == 0) {
+        return;
+    } else {
+        if (strcmp(peel->problem, err.text) != 0)
+            log_warning("no connection yet error=%s", err.text);
+        set_problem(peel, err.text);
+    }
     timer_set(loop_timers(peel->options.loop), &peel->retry, clock_after(clock_now(), CREDS_LOOK),
               on_retry);
 }
@@ -301,6 +354,7 @@ static int open_dossier(struct peel *peel, struct err *err)
     peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
                                                            .peel_id = peel->identity.id,
                                                            .facts_file = peel->conf->facts_file,
+                                                           .curve_key = peel->curve_key,
                                                            .published = on_facts_published,
                                                            .self = peel },
                                 err);
@@ -363,10 +417,13 @@ static int open_folders(struct peel *peel, struct err *err)
 static int open_all(struct peel *peel, struct err *err)
 {
     const struct peel_conf *conf = peel->conf;
+    struct nats_xkey curve;
 
     if (peel_identity_open(&peel->arena, conf->auth_dir, conf->id, peel->options.host,
                            &peel->identity, err) < 0)
         return -1;
+    nats_xkey_of(&peel->identity.key, &curve);
+    nats_xkey_print(&curve, peel->curve_key);
     peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
     peel->settings = snapshot_new();
     heart_init(&peel->heart, peel->options.loop, peel->identity.id);
@@ -416,6 +473,7 @@ void peel_free(struct peel *peel)
 {
     if (!peel)
         return;
+    enlist_free(peel->enlist);
     health_free(peel->health);
     desk_free(peel->desk);
     heart_done(&peel->heart);

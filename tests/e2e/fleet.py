@@ -217,6 +217,37 @@ class Fleet:
         self.wait_ready(master)
         return master
 
+    def peel_conf(self, name, **keys):
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        conf = {"id": name, "nats_url": self.url, "auth_dir": f"{folder}/auth", "data_dir": f"{folder}/data",
+                "states_cache": f"{folder}/states", "facts_file": f"{folder}/facts", "health_addr": f"127.0.0.1:{free_port()}"}
+        masters = [f"https://127.0.0.1:{daemon.enroll_port}" for daemon in self.daemons if getattr(daemon, "enroll_port", None)]
+        conf.update({"master_urls": masters} if masters else {})
+        conf.update(keys)
+        return conf
+
+    def start_peel(self, name, environment=None, **keys):
+        """Keys are those of peel.yaml. It enrolls at the masters that were started before it."""
+        conf = self.peel_conf(name, **keys)
+        path = self.folder / f"{name}.yaml"
+        path.write_text(yaml_of(conf))
+        peel = self.add(name, [f"{BUILD}/zester-peel", "--config", path], environment=environment,
+                        health=int(conf["health_addr"].rsplit(":", 1)[1]))
+        peel.conf, peel.conf_path, peel.folder = conf, path, self.folder / name
+        return peel
+
+    def approve_peel(self, peel):
+        """Wait until it has asked, say yes, and wait until it is connected."""
+        self.wait(lambda: peel.has_logged("enrollment submitted"), f"{peel.name} has asked")
+        self.zester("enroll", "approve", "--peel", peel.name)
+        self.wait_ready(peel)
+
+    def start_ready_peel(self, name, **keys):
+        peel = self.start_peel(name, **keys)
+        self.approve_peel(peel)
+        return peel
+
     def pin(self):
         """What machines that enroll shall trust."""
         return self.run("zester", "ca", "fingerprint", "--dir", self.auth / "ca").stdout.strip()

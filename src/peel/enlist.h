@@ -1,0 +1,40 @@
+/*
+ * enlist - a machine becomes a peel: it asks a master, waits for a decision, gets credentials.
+ *
+ *     nonce -> submit -> wait, by a stream of events or by asking now and then -> credentials
+ *
+ * Goes on until there are credentials in <auth_dir>/<id>.creds: masters in order, pauses that grow,
+ * a new request when the old one was lost. A rejection ends it. The private key never leaves the
+ * machine.
+ *
+ *     enlist_begin -> `done` -> enlist_free
+ *
+ * Threads: the loop's; a worker does it.
+ */
+#ifndef PEEL_ENLIST_H
+#define PEEL_ENLIST_H
+
+#include <stdbool.h>
+
+struct enlist;
+struct err;
+struct loop;
+struct peel_conf;
+struct peel_identity;
+
+struct enlist_options {
+    struct loop *loop;
+    const struct peel_conf *conf;
+    const struct peel_identity *identity;
+    const char *hostname;
+    const char *token; /* of zester-peel join; NULL: none */
+    /* There are credentials, or `problem` says why there will be none. */
+    void (*done)(void *self, const char *problem);
+    void *self;
+};
+
+struct enlist *enlist_begin(const struct enlist_options *options, struct err *err);
+/* Ends it; waits for the worker. NULL is fine. */
+void enlist_free(struct enlist *enlist);
+
+#endif

@@ -1,0 +1,129 @@
+"""The agent with a real master: it enrolls, answers, and stays itself."""
+import json
+import os
+import signal
+import stat
+import subprocess
+
+import pytest
+
+from fleet import BUILD, SERVER, STOP_SECONDS, Fleet, free_port
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        fleet.start_server()
+        yield fleet
+
+
+def result_of(answers):
+    (answer,) = answers
+    assert answer["success"], answer
+    return answer["results"][0]["details"]
+
+
+def test_a_machine_enrolls_by_itself_and_answers(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web-01")
+    fleet.wait(lambda: peel.get("/healthz")[0] == 200, "alive before it is enrolled")
+    assert peel.get("/readyz")[0] == 503
+    fleet.approve_peel(peel)
+    assert stat.S_IMODE(os.stat(peel.folder / "auth/web-01.seed").st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(peel.folder / "auth/web-01.creds").st_mode) == 0o600
+    assert (peel.folder / "auth/enroll-ca.crt").read_text() == (fleet.auth / "ca/root.crt").read_text()
+    assert result_of(fleet.zester_json("web-01", "test.ping")) == {"result": "true"}
+    assert result_of(fleet.zester_json("web-01", "cmd.run", "echo $0 hi", "--direct"))["stdout"].endswith("hi")
+    assert peel.metric("zester_peel_connected") == 1
+    assert json.loads(peel.get("/healthz")[1])["component"] == "peel"
+    assert peel.stop(seconds=STOP_SECONDS) == 0
+
+
+def test_a_pin_is_followed_and_a_wrong_one_is_not(fleet):
+    fleet.start_ready_master()
+    wrong = fleet.start_peel("web-02", enroll_ca_pin=["sha256:" + "0" * 64])
+    right = fleet.start_ready_peel("web-01", enroll_ca_pin=[fleet.pin()], enroll_trust="strict")
+    fleet.wait(lambda: wrong.has_logged("shows no certificate that a pin names"), "the wrong pin is reported")
+    assert not wrong.has_logged("enrollment submitted")
+    assert not (wrong.folder / "auth/enroll-ca.crt").exists()
+    assert right.is_running()
+
+
+def test_without_trust_on_first_use_nothing_is_sent(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web-01", enroll_trust="strict")
+    fleet.wait(lambda: peel.has_logged("is not trusted"), "the certificate is refused")
+    assert not peel.has_logged("enrollment submitted")
+
+
+def test_a_master_that_does_not_answer_is_left_for_the_next(fleet):
+    master = fleet.start_ready_master()
+    peel = fleet.start_peel("web-01", master_urls=[f"https://127.0.0.1:{free_port()}", f"https://127.0.0.1:{master.enroll_port}"])
+    fleet.approve_peel(peel)
+
+
+def test_a_rejected_machine_says_so_and_waits(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web-01")
+    fleet.wait(lambda: peel.has_logged("enrollment submitted"), "it has asked")
+    (row,) = fleet.zester_json("enroll", "list")
+    fleet.zester("enroll", "reject", row["id"], "--reason", "unknown machine")
+    fleet.wait(lambda: peel.has_logged("the enrollment was rejected"), "it was told")
+    assert peel.is_running() and peel.get("/readyz")[0] == 503
+
+
+def test_mistakes_in_the_configuration_end_with_all_of_them(fleet):
+    path = fleet.folder / "bad.yaml"
+    path.write_text("nats_url: nats://a\nid: a_b\ncolour: red\n")
+    result = fleet.run("zester-peel", "--config", path, status=1)
+    assert "bad.yaml:3:1: no key 'colour'" in result.stderr
+    path.write_text("nats_url: nats://a\nid: a_b\n")
+    result = fleet.run("zester-peel", "--config", path, status=1)
+    assert "bad.yaml:1:11: 'nats://a': expected 'tls://HOST:PORT'" in result.stderr
+    assert "bad.yaml:2:5: 'a_b' is not a valid peel name" in result.stderr
+    assert "unexpected argument" in fleet.run("zester-peel", "surprise", status=2).stderr
+
+
+def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_ready_peel("web-01")
+    good = peel.conf_path.read_text()
+    peel.conf_path.write_text("log_level: noisy\n")
+    peel.send(signal.SIGHUP)
+    fleet.wait(lambda: peel.has_logged("configuration has errors, keeping the old one"), "the bad file is reported")
+    peel.conf_path.write_text(good)
+    peel.send(signal.SIGHUP)
+    fleet.wait(lambda: peel.has_logged("configuration read again"), "the good file is read")
+    assert result_of(fleet.zester_json("web-01", "test.ping")) == {"result": "true"}
+
+
+def test_a_job_that_runs_when_the_agent_is_killed_has_one_failed_return(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_ready_peel("web-01")
+    count = fleet.folder / "count"
+    jid = fleet.zester_json("web-01", "cmd.run", f"echo x >> {count}; sleep 600", "--async")["jid"]
+    fleet.wait(count.exists, "the job runs")
+    peel.kill()
+    peel.start()
+    fleet.wait(lambda: fleet.zester_json("job", "show", jid)["returns"], "it was answered for")
+    (answer,) = fleet.zester_json("job", "show", jid)["returns"]
+    assert answer["success"] is False
+    assert count.read_text() == "x\n"
+
+
+def test_dotted_names_come_back_as_they_were(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web", id="web-01.example.com")
+    fleet.wait(lambda: peel.has_logged("enrollment submitted"), "it has asked")
+    fleet.zester("enroll", "approve", "--peel", "web-01_example_com")
+    fleet.wait_ready(peel)
+    assert (peel.folder / "auth/web-01_example_com.creds").exists()
+    assert result_of(fleet.zester_json("web-01.example.com", "test.ping")) == {"result": "true"}
+
+
+def test_help_names_every_key():
+    text = subprocess.run([f"{BUILD}/zester-peel", "--help"], capture_output=True, text=True, check=True).stdout
+    for flag in ("--nats-url", "--enroll-ca-pin", "--facts-file", "--startup-states", "--config"):
+        assert flag in text

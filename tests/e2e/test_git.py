@@ -360,6 +360,59 @@ def test_a_copy_runs_no_program_that_its_configuration_names(machine, repo, tmp_
     assert mark.read_text() != ""
 
 
+def test_submodules_run_no_program_that_their_configuration_names(machine, repo, tmp_path):
+    inner = Repo(tmp_path / "inner")
+    inner.commit("one inside")
+    serve(tmp_path, inner, "inner-served")
+    machine.env["no_proxy"] = "127.0.0.1"
+    env = dict(ENV, no_proxy="127.0.0.1")
+    with Server(tmp_path) as url:
+        subprocess.run(["git", "-C", repo.path, "submodule", "add", "-q", f"{url}/inner-served", "deep/sub"], env=env,
+                       check=True, capture_output=True)
+        git(repo.path, "commit", "-q", "-m", "with a submodule")
+        text = latest(machine, repo.path, submodules="true")
+        machine.settles(text)
+        module = machine.root / "copy/.git/modules/deep/sub"
+        mark = tmp_path / "mark"
+        mark.touch()
+        for key in ("filter.mark.smudge", "filter.mark.clean", "filter.mark.process"):
+            git(module, "config", key, f"sh -c 'echo {key} >> {mark}'")
+        (module / "info/attributes").write_text("* filter=mark\n")
+        inner.commit("two inside")
+        git(tmp_path / "inner-served", "fetch", "-q", inner.path, "+main:main")
+        git(tmp_path / "inner-served", "update-server-info")
+        subprocess.run(["git", "-C", repo.path / "deep/sub", "pull", "-q"], env=env, check=True, capture_output=True)
+        git(repo.path, "commit", "-q", "-a", "-m", "a newer submodule")
+        result = machine.apply(text)["git.latest:copy"]
+        assert result["changed"] and not result["failed"], result
+        assert (machine.root / "copy/deep/sub/file").read_text() == "two inside"
+        assert mark.read_text() == ""
+        git(module, "config", "remote.origin.uploadpack", f"touch {mark}.upload")
+        assert "remote.NAME.uploadpack" in machine.apply(text)["git.latest:copy"]["error"]
+    assert not (tmp_path / "mark.upload").exists()
+
+
+def test_a_copy_that_fetches_by_itself_runs_no_program_for_it(machine, repo, tmp_path):
+    copy = machine.root / "copy"
+    git(repo.path, "config", "uploadpack.allowFilter", "true")
+    git(repo.path, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repo.path}", copy)
+    mark = tmp_path / "mark"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\nexec git-upload-pack \"$@\"\n")
+    program.chmod(0o755)
+    git(copy, "config", "remote.origin.uploadpack", str(program))
+    result = machine.apply(latest(machine, f"file://{repo.path}"))["git.latest:copy"]
+    assert "remote.NAME.uploadpack" in result["error"]
+    assert not mark.exists()
+    git(copy, "checkout", "-q", "-f")
+    assert mark.exists()  # so it would have been run
+    git(copy, "config", "--unset", "remote.origin.uploadpack")
+    repo.commit("two")
+    result = machine.apply(latest(machine, f"file://{repo.path}"))["git.latest:copy"]
+    assert not result["failed"] and (copy / "file").read_text() == "two", result
+
+
 def test_helpers_for_passwords_are_not_those_of_the_copy(machine, repo, tmp_path):
     serve(tmp_path, repo)
     served = tmp_path / "served"

@@ -8,6 +8,10 @@
 #include "provider/tool.h"
 #include "sys/account.h"
 #include "sys/fs.h"
+#include "sys/path.h"
+
+#define MODULES_MAX   256
+#define MODULES_DEPTH 32
 
 /* --- who ----------------------------------------------------------------------------------- */
 
@@ -247,22 +251,145 @@ static void set_programs(struct guard_env *env, struct str listing)
             guard_set(env, setting.key, setting.value);
 }
 
+/* The settings that git has in `folder`. */
+static int list_settings(const struct tool *tool, const struct guard_user *user, const char *folder,
+                         struct str *ret, struct err *err)
+{
+    struct guard_env list = { .tool = tool };
+    struct tool_options options = { .account = user->account, .cwd = folder };
+
+    set_fixed(&list, user, folder);
+    options.env = guard_env(&list);
+    return tool_run(tool, TOOL("git", "config", "--list", "--show-scope", "--null"), &options, ret,
+                    err);
+}
+
+/* Does the copy set section.NAME.name? */
+static bool copy_sets(struct str listing, const char *section, const char *name)
+{
+    struct setting setting;
+
+    while (next_setting(&listing, &setting)) {
+        struct str key = setting.key;
+        const struct str first = str_cut(&key, '.');
+        const char *last = key.p ? memrchr(key.p, '.', key.n) : NULL;
+        const struct str rest = last    ? str_from_offset(key, (size_t)(last + 1 - key.p))
+                                : key.p ? key
+                                        : STR("");
+
+        if (setting.of_copy && str_is(first, section) && str_is(rest, name))
+            return true;
+    }
+    return false;
+}
+
+/* Of remote.NAME.uploadpack git takes the first: it cannot be turned off. */
+static int refuse_uploadpack(struct str listing, const char *folder, struct err *err)
+{
+    if (!copy_sets(listing, "remote", "uploadpack"))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "'%s' names a program to fetch with (remote.NAME.uploadpack), which is not run",
+                   folder);
+}
+
+/* --- submodules -------------------------------------------------------------------------------
+ */
+
+/* Git goes into submodules, whose settings are files of their own: GIT_DIR/modules/NAME/config,
+ * where a name may have several parts, and a submodule submodules. */
+struct survey {
+    const struct tool *tool;
+    const struct guard_user *user;
+    struct guard_env *env;
+    size_t count;
+};
+
+static int survey_module(struct survey *survey, const char *folder, struct err *err)
+{
+    struct str listing;
+
+    if (++survey->count > MODULES_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d submodules", MODULES_MAX);
+    if (list_settings(survey->tool, survey->user, folder, &listing, err) < 0)
+        return -1;
+    set_programs(survey->env, listing);
+    return refuse_uploadpack(listing, folder, err);
+}
+
+static int survey_folder(struct survey *survey, const char *folder, size_t depth, struct err *err)
+{
+    struct arena *arena = survey->tool->arena;
+    struct fs_names names = { 0 };
+    struct fs_info info;
+
+    if (fs_lstat(folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER)
+        return 0;
+    if (depth > MODULES_DEPTH)
+        return err_set(err, ERR_LIMIT, "'%s' is more than %d folders deep", folder, MODULES_DEPTH);
+    if (fs_list(arena, folder, &names, err) < 0)
+        return -1;
+    for (size_t i = 0; i < names.list.n; i++) {
+        const char *module = path_join(arena, folder, names.list.p[i]);
+
+        if (fs_lstat(path_join(arena, module, "config"), &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE ? survey_folder(survey, module, depth + 1, err) < 0
+                                 : survey_module(survey, module, err) < 0 ||
+                                       survey_folder(survey, path_join(arena, module, "modules"),
+                                                     depth + 1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Where git keeps the submodules of the copy; a .git that is a file names another folder. */
+static int find_modules(const struct tool *tool, const struct guard_user *user, const char *path,
+                        const char **ret, struct err *err)
+{
+    struct tool_options options = { .account = user->account, .cwd = path };
+    struct guard_env env = { .tool = tool };
+    const char *folder = path_join(tool->arena, path, ".git");
+    struct fs_info info;
+    struct str out;
+
+    if (fs_lstat(folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER && info.kind != FS_NONE) {
+        set_fixed(&env, user, path);
+        options.env = guard_env(&env);
+        if (tool_run(tool, TOOL("git", "rev-parse", "--path-format=absolute", "--git-common-dir"),
+                     &options, &out, err) < 0)
+            return -1;
+        out = str_trim(out);
+        folder = arena_strndup(tool->arena, out.p, out.n);
+    }
+    *ret = path_join(tool->arena, folder, "modules");
+    return 0;
+}
+
 int guard_start(const struct tool *tool, const struct guard_user *user, const char *path,
                 struct guard_env *ret, struct err *err)
 {
-    struct guard_env list = { .tool = tool };
-    struct tool_options options = { .account = user->account, .cwd = path };
+    struct survey survey = { .tool = tool, .user = user, .env = ret };
+    const char *modules;
     struct str listing;
 
     *ret = (struct guard_env){ .tool = tool };
     set_fixed(ret, user, path);
     if (!path)
         return 0;
-    set_fixed(&list, user, path);
-    options.env = guard_env(&list);
-    if (tool_run(tool, TOOL("git", "config", "--list", "--show-scope", "--null"), &options,
-                 &listing, err) < 0)
+    if (list_settings(tool, user, path, &listing, err) < 0)
         return -1;
     set_programs(ret, listing);
-    return 0;
+    /* A fetch says what to use instead; one that git begins by itself cannot. */
+    if ((copy_sets(listing, "remote", "promisor") ||
+         copy_sets(listing, "extensions", "partialclone")) &&
+        refuse_uploadpack(listing, path, err) < 0)
+        return -1;
+    if (find_modules(tool, user, path, &modules, err) < 0)
+        return -1;
+    return survey_folder(&survey, modules, 0, err);
 }

@@ -41,7 +41,8 @@ struct guard_env {
     struct tool_words words;
     size_t settings;
 };
-/* Begin with what turns programs off; with a path, also those that the copy there names. */
+/* Begin with what turns programs off; with a path, also those that the copy there and its
+ * submodules name. Fails with ERR_INVALID when one of them cannot be turned off. */
 int guard_start(const struct tool *tool, const struct guard_user *user, const char *path,
                 struct guard_env *ret_env, struct err *err);
 void guard_set(struct guard_env *env, struct str key, struct str value);

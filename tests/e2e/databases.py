@@ -1,11 +1,15 @@
 """Real database servers for tests: each in a folder of its own, on a socket there, and killed at the end."""
 import contextlib
+import glob
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
+
+import pytest
 
 from machine import skip_without
 
@@ -20,7 +24,7 @@ class Server:
 
     def sql(self, text, check=True):
         """What the statements print, as lines."""
-        result = subprocess.run(self.client, input=text, text=True, capture_output=True, check=False)
+        result = subprocess.run(self.client, input=text, text=True, capture_output=True, check=False, cwd="/")
         assert not check or result.returncode == 0, result.stderr
         return result.stdout.splitlines()
 
@@ -36,10 +40,10 @@ def folder():
 
 
 @contextlib.contextmanager
-def running(argv, ready, **options):
+def running(argv, ready, end_signal=signal.SIGKILL):
     """A process that ends with this one, and is ready when `ready` says so."""
     with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *map(str, argv)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, **options) as process:
+                          stderr=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + DEADLINE
             while not ready():
@@ -47,7 +51,7 @@ def running(argv, ready, **options):
                 time.sleep(0.05)
             yield process
         finally:
-            process.kill()
+            process.send_signal(end_signal)
             process.wait()
 
 
@@ -68,3 +72,29 @@ def mariadb():
 
         with running(argv, ready):
             yield Server(socket, client, f"{{connection_unix_socket: {socket}}}, {{connection_user: root}}")
+
+
+AS_POSTGRES = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
+
+
+@contextlib.contextmanager
+def postgres():
+    """The role zt_admin logs in by password, everybody else by being the system user of that name."""
+    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    skip_without("psql", "setpriv")
+    if not programs or os.geteuid() != 0:
+        pytest.skip("a PostgreSQL server needs its package, and root to start it as another user")
+    with folder() as path:
+        shutil.chown(path, "postgres", "postgres")
+        subprocess.run([*AS_POSTGRES, f"{programs[-1]}/initdb", "-D", f"{path}/data", "-U", "postgres", "--auth=peer", "--no-sync",
+                        "--encoding=UTF8", "--locale=C"], check=True, capture_output=True, cwd="/")
+        (path / "data/pg_hba.conf").write_text("local all zt_admin scram-sha-256\nlocal all all peer\n")
+        client = [*AS_POSTGRES, "psql", "-h", str(path), "-U", "postgres", "-d", "postgres", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"]
+        argv = [*AS_POSTGRES, f"{programs[-1]}/postgres", "-D", f"{path}/data", "-c", "listen_addresses=", "-c",
+                f"unix_socket_directories={path}", "-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=20"]
+
+        def ready():
+            return subprocess.run(client, input="SELECT 1;", text=True, capture_output=True, check=False, cwd="/").returncode == 0
+
+        with running(argv, ready, signal.SIGQUIT):
+            yield Server(path, client, f"{{db_host: {path}}}")

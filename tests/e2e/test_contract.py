@@ -145,6 +145,26 @@ MYSQL = {
     "mysql_user.present": Case("[{name: zt-new}, {password: mypass}, LOGIN]", "", "SELECT * FROM mysql.user WHERE User = 'zt-new';"),
 }
 
+ROLE = "SELECT rolsuper, rolcreatedb, rolcanlogin, rolpassword IS NULL FROM pg_authid WHERE rolname = "
+
+POSTGRES = {
+    "postgres_database.absent": Case("[{name: zt-gone}, LOGIN]", 'CREATE DATABASE "zt-gone";',
+                                     "SELECT datcollate, encoding FROM pg_database WHERE datname = 'zt-gone';"),
+    "postgres_database.present": Case("[{name: zt-new}, {encoding: UTF8}, LOGIN]", "", "SELECT encoding FROM pg_database WHERE datname = 'zt-new';"),
+    "postgres_extension.absent": Case("[{name: plpgsql}, LOGIN]", "", "SELECT extversion FROM pg_extension WHERE extname = 'plpgsql';"),
+    "postgres_extension.present": Case("[{name: plpgsql}, {maintenance_db: zt_ext}, LOGIN]", "CREATE DATABASE zt_ext; \\c zt_ext\nDROP EXTENSION plpgsql;",
+                                       "\\c zt_ext\nSELECT extversion FROM pg_extension WHERE extname = 'plpgsql';"),
+    "postgres_group.absent": Case("[{name: zt-gone-group}, LOGIN]", 'CREATE ROLE "zt-gone-group" CREATEDB;', ROLE + "'zt-gone-group';"),
+    "postgres_group.present": Case("[{name: zt-new-group}, LOGIN]", "", ROLE + "'zt-new-group';"),
+    "postgres_privileges.absent": Case("[{name: zt_less}, {object_name: public}, {object_type: schema}, {privileges: [CREATE]}, LOGIN]",
+                                       "CREATE ROLE zt_less; GRANT ALL ON SCHEMA public TO zt_less;",
+                                       "SELECT has_schema_privilege('zt_less', 'public', 'CREATE');"),
+    "postgres_privileges.present": Case("[{name: zt_more}, {object_name: public}, {object_type: schema}, {privileges: [CREATE]}, LOGIN]",
+                                        "CREATE ROLE zt_more;", "SELECT has_schema_privilege('zt_more', 'public', 'CREATE');"),
+    "postgres_user.absent": Case("[{name: zt-gone}, LOGIN]", "CREATE ROLE \"zt-gone\" LOGIN PASSWORD 'x';", ROLE + "'zt-gone';"),
+    "postgres_user.present": Case("[{name: zt-new}, {password: mypass}, {createdb: true}, LOGIN]", "", ROLE + "'zt-new';"),
+}
+
 # --- states that say something ---------------------------------------------------------------------
 
 # They leave nothing behind: what a dry run and a run say, each time.
@@ -181,7 +201,7 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    tables = (SYSTEM, PACKAGES, SERVICES, MYSQL, SAYING)
+    tables = (SYSTEM, PACKAGES, SERVICES, MYSQL, POSTGRES, SAYING)
     here = {name: case for table in tables for name, case in table.items()}
     assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
@@ -408,6 +428,17 @@ def fixture_mariadb():
 @pytest.mark.parametrize("name", sorted(MYSQL))
 def test_states_of_mysql_keep_the_contract(tmp_path, name, mariadb):
     keep_the_contract(OfDatabases(tmp_path, mariadb), name, MYSQL[name])
+
+
+@pytest.fixture(name="postgres", scope="module")
+def fixture_postgres():
+    with databases.postgres() as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", sorted(POSTGRES))
+def test_states_of_postgres_keep_the_contract(tmp_path, name, postgres):
+    keep_the_contract(OfDatabases(tmp_path, postgres), name, POSTGRES[name])
 
 
 @pytest.mark.parametrize("name", sorted(SAYING))

@@ -80,6 +80,10 @@ SYSTEM = {
                              DEBCONF + "printf 'zt-pkg zt/a string one two\\nzt-pkg zt/a seen false\\n' > WORK/selections",
                              "printf 'GET zt/a\\nFGET zt/a seen\\n' | debconf-communicate zt || true", ("debconf-communicate",), DEBCONF_COPIES),
     "git.cloned": Case("[{name: WORK/copy}, {url: WORK/remote}, {branch: main}]", REMOTE, needs=("git",)),
+    "git.config_set": Case("[{name: user.email}, {value: ada@example.org}, {repo: WORK/remote}]", REMOTE, needs=("git",)),
+    "git.config_unset": Case("[{name: 'user\\..+'}, {repo: WORK/remote}]", REMOTE, needs=("git",)),
+    "git.detached": Case("[{name: WORK/remote}, {target: WORK/copy}, {rev: main}]", REMOTE, needs=("git",)),
+    "git.present": Case("[{name: WORK/new.git}]", needs=("git",)),
     "git.latest": Case("[{name: WORK/remote}, {target: WORK/copy}, {branch: main}]", REMOTE +
                        "git clone -q WORK/remote WORK/copy; echo 2 > file; git commit -q -a -m two",
                        "git -C WORK/copy log --format=%s; git -C WORK/copy status --short", ("git",), r"/copy/\.git/"),
@@ -170,9 +174,12 @@ POSTGRES = {
 # They leave nothing behind: what a dry run and a run say, each time.
 SAYING = {
     "cmd.wait": ("[{command: 'touch WORK/made'}]", "ok", "ok"),
+    "cmd.wait_script": ("[{name: WORK/missing.sh}]", "ok", "ok"),
+    "disk.status": ("[{name: /}, {maximum: 100%}]", "ok", "ok"),
     "file.exists": ("[{name: /etc/passwd}]", "ok", "ok"),
     "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
     "module.run": ("[{name: test.echo}, {text: hello}]", "changed", "changed"),
+    "test.check_pillar": ("[{verbose: true}]", "ok", "ok"),
     "test.configurable_test_state": ("[{result: true}, {changes: true}]", "changed", "changed"),
     "test.fail_with_changes": ("[{comment: hello}]", "changed", "failed"),
     "test.fail_without_changes": ("[{comment: hello}]", "failed", "failed"),

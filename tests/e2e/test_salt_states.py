@@ -1,6 +1,7 @@
 """States of Salt and their parameters, in files of Salt. docs/salt.md names what differs."""
 import os
 import stat
+import subprocess
 
 import pytest
 
@@ -145,3 +146,91 @@ def test_a_fifo_takes_the_place_of_nothing_else(machine):
     record = machine.record("state.apply", "web", status=2)
     assert stat.S_ISFIFO(os.stat(machine.root / "p").st_mode) and record["results"][0]["changed"]
     assert "exists and is a file, not a fifo" in record["results"][1]["error"]
+
+
+@pytest.mark.parametrize("ignore, text, stays", [
+    ("ignore_ordering: true", "b = 2\na = 1\n", True),
+    ("ignore_whitespace: true", "a=1\n\tb  =  2\n", True),
+    ("ignore_comment_characters: '#'", "a = 1# old\nb = 2\n", True),
+    ("ignore_ordering: true", "b=2\na = 1\n", False),
+    ("ignore_whitespace: false", "a=1\nb = 2\n", False),
+])
+def test_a_file_that_differs_in_what_is_ignored_stays_as_it_is(machine, ignore, text, stays):
+    (machine.root / "x").write_text(text)
+    machine.sls("web", "ROOT/x:\n  file.managed:\n    - contents: |\n        a = 1\n        b = 2\n    - %s\n" % ignore)
+    assert machine.record("state.apply", "web", status=0)["results"][0]["changed"] is not stays
+    assert (machine.root / "x").read_text() == (text if stays else "a = 1\nb = 2\n")
+
+
+def test_contents_are_found_by_a_path_with_another_delimiter(machine):
+    machine.pillar(web="files: {motd: hello}\n")
+    machine.sls("web", "ROOT/x:\n  file.managed:\n    - contents_pillar: files/motd\n    - contents_delimiter: /\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "x").read_text() == "hello\n"
+
+
+def test_a_block_can_come_from_several_sources(machine):
+    machine.file("a", "one")
+    machine.file("b", "{{ 1 + 1 }}\n")
+    (machine.root / "x").write_text("top\n")
+    machine.sls("web", "ROOT/x:\n  file.blockreplace:\n    - marker_start: '#<'\n    - marker_end: '#>'\n    - append_if_not_found: true\n"
+                       "    - template: jinja\n    - sources: [salt://a, salt://b]\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "x").read_text() == "top\n#<\none\n2\n#>\n"
+
+
+def test_a_line_creates_a_file_with_its_mode(machine):
+    machine.sls("web", "ROOT/x:\n  file.line:\n    - content: hello\n    - mode: ensure\n    - after: x\n    - create: true\n"
+                       "    - file_mode: 0600\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "x").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_script_waits_for_a_change(machine):
+    machine.file("note.sh", "#!/bin/sh\necho ran >> $1\n")
+    machine.sls("web", "note:\n  cmd.wait_script:\n    - source: salt://note.sh\n    - args: ROOT/log\n    - watch: [{file: ROOT/x}]\n"
+                       "ROOT/x:\n  file.managed:\n    - contents: hello\n")
+    machine.record("state.apply", "web", status=0)
+    machine.record("state.apply", "web", status=0)
+    assert machine.log() == ["ran"]
+
+
+def test_check_pillar_tells_all_that_is_missing_or_of_another_kind(machine):
+    machine.pillar(web="port: 80\nname: x\nusers: [a]\ntls: {up: true}\n")
+    machine.sls("web", "fine:\n  test.check_pillar:\n    - present: [port, 'tls:up']\n    - integer: port\n    - string: name\n"
+                       "    - listing: users\n    - dictionary: tls\n    - boolean: 'tls:up'\n"
+                       "wrong:\n  test.check_pillar:\n    - present: gone\n    - string: port\n")
+    record = machine.record("state.apply", "web", status=2)
+    assert not record["results"][0].get("error")
+    assert record["results"][1]["error"] == "'gone' is missing; 'port' is an integer, not a string"
+
+
+def test_disk_status_fails_outside_of_its_limits(machine):
+    machine.sls("web", "/:\n  disk.status: [{maximum: 100}]\nfull:\n  disk.status: [{name: /}, {minimum: 1}, {absolute: true}]\n"
+                       "low:\n  disk.status: [{name: /}, {maximum: 1}, {absolute: true}]\n")
+    record = machine.record("state.apply", "web", status=2)
+    assert [bool(state.get("error")) for state in record["results"]] == [False, False, True]
+    assert "above the maximum of 1 KB" in record["results"][2]["error"]
+
+
+def test_git_config_and_a_detached_copy(machine):
+    subprocess.run("git init -q -b main r; cd r; git config user.email a@example.org; git config user.name a; echo 1 > f; git add f; "
+                   "git commit -qm 1; git tag v1; echo 2 > f; git commit -qam 2", shell=True, check=True, cwd=machine.root)
+    machine.sls("web", "ROOT/r:\n  git.detached: [{target: ROOT/c}, {rev: v1}]\n"
+                       "c.x:\n  git.config_set: [{repo: ROOT/c}, {multivar: [one, two]}]\n"
+                       "ROOT/new.git:\n  git.present: []\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "c" / "f").read_text() == "1\n"
+
+    def ask(*words):
+        return subprocess.run(["git", "-C", machine.root / "c", *words], capture_output=True, text=True, check=False).stdout.split()
+    assert ask("config", "--get-all", "c.x") == ["one", "two"] and ask("branch", "--show-current") == []
+    assert not any(state["changed"] for state in machine.record("state.apply", "web", status=0)["results"])
+    machine.sls("gone", "'c\\..*':\n  git.config_unset: [{repo: ROOT/c}]\n")
+    assert "all: true" in machine.record("state.apply", "gone", status=2)["results"][0]["error"]
+    machine.sls("gone", "'c\\..*':\n  git.config_unset: [{repo: ROOT/c}, {all: true}]\n")
+    machine.record("state.apply", "gone", status=0)
+    assert ask("config", "--get-all", "c.x") == []
+    machine.record("state.revert", "gone", status=0)
+    machine.record("state.revert", "web", status=0)
+    assert not (machine.root / "c").exists() and not (machine.root / "new.git").exists()

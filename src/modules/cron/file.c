@@ -25,6 +25,7 @@ static const struct param file_params[] = {
     PARAM("context", MAP, ARGS, content.context, "variables of the template"),
     PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
     PARAM("replace", BOOL, ARGS, replace, "false: a crontab that is there stays as it is", .default_text = "true"),
+    PARAM_IDLE("backup", "a revert brings the crontab back"),
     { 0 },
 };
 /* clang-format on */

@@ -15,6 +15,7 @@ struct block_args {
     struct str start, end, before, after;
     bool append, prepend, append_newline, show_changes;
     const struct value *backup;
+    struct param_strs sources, source_hashes;
 };
 
 /* clang-format off */
@@ -22,6 +23,8 @@ static const struct param blockreplace_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("content", TEXT, ARGS, content.content, "the lines of the block", PARAM_GIVEN(ARGS, content.has_content)),
     PARAM("source", ANY, ARGS, content.source, "where they come from instead"),
+    PARAM("sources", STRS, ARGS, sources, "several sources, one after another"),
+    PARAM("source_hashes", STRS, ARGS, source_hashes, "a source_hash for each of them, in their order"),
     PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
     PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
     PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
@@ -99,6 +102,31 @@ static void say(struct state_run *run, const struct block_args *want,
     }
 }
 
+/* What several sources hold, one after another. */
+static int join_sources(struct state_run *run, const struct block_args *want, struct str *ret,
+                        struct err *err)
+{
+    AUTO_BUF struct buf all = BUF_INIT(EDIT_SIZE_MAX);
+    struct str text;
+
+    for (size_t i = 0; i < want->sources.n; i++) {
+        const char *source = want->sources.p[i];
+        const char *hash = i < want->source_hashes.n ? want->source_hashes.p[i] : NULL;
+
+        if (state_source(run, source, hash, &text, err) < 0 ||
+            (content_is_template(want->content.template) &&
+             content_render(run, &want->content, source, text, &text, err) < 0))
+            return -1;
+        buf_add_str(&all, text);
+        if (all.n > 0 && all.p[all.n - 1] != '\n')
+            buf_add_char(&all, '\n');
+    }
+    if (all.full)
+        return err_set(err, ERR_LIMIT, "the sources have more than %zu bytes", EDIT_SIZE_MAX);
+    *ret = buf_copy(&all, run->arena);
+    return 0;
+}
+
 static int blockreplace_plan(struct state_run *run, const void *args,
                              const struct editor_file *file, struct editor_plan *plan,
                              struct err *err)
@@ -121,6 +149,8 @@ static int blockreplace_plan(struct state_run *run, const void *args,
         compile(run->arena, want->after, &edit.after, err) < 0)
         return -1;
     edit.content = content.text;
+    if (want->sources.n > 0 && join_sources(run, want, &edit.content, err) < 0)
+        return -1;
     if (edit_block(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
     say(run, want, file, found, plan);

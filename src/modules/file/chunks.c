@@ -58,11 +58,11 @@ static void add_text(struct collection *c, const struct value *v)
     VEC_PUSH_IN(c->run->arena, &c->list, buf_copy(&text, c->run->arena));
 }
 
-static int add_source(struct collection *c, const char *source, struct err *err)
+static int add_source(struct collection *c, const char *source, const char *hash, struct err *err)
 {
     struct str text;
 
-    if (state_source(c->run, source, NULL, &text, err) < 0)
+    if (state_source(c->run, source, hash, &text, err) < 0)
         return -1;
     if (content_is_template(c->args->content.template) &&
         content_render(c->run, &c->args->content, source, text, &text, err) < 0)
@@ -96,7 +96,8 @@ static int get_all(struct state_run *run, const struct chunks_args *args, struct
     if (add_given(&c, err) < 0)
         return -1;
     for (size_t i = 0; i < args->sources.n; i++)
-        if (add_source(&c, args->sources.p[i], err) < 0)
+        if (add_source(&c, args->sources.p[i],
+                       i < args->source_hashes.n ? args->source_hashes.p[i] : NULL, err) < 0)
             return -1;
     *ret = (struct edit_chunks){
         .p = c.list.p,

@@ -23,7 +23,7 @@ struct value;
 struct chunks_args {
     const char *name;
     const struct value *text; /* one, or a list */
-    struct param_strs sources;
+    struct param_strs sources, source_hashes;
     struct content_args content; /* template, context, defaults, source_hash */
     bool ignore_whitespace, makedirs, show_changes, header;
     const struct value *backup;
@@ -46,6 +46,7 @@ int chunks_plan(struct state_run *run, const struct chunks_args *args, chunks_ed
     PARAM("source", ANY, type, content.source, "where the text comes from instead"),                                 \
     PARAM("source_hash", STR, type, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),                  \
     PARAM("sources", STRS, type, sources, "several sources, one after another"),                                     \
+    PARAM("source_hashes", STRS, type, source_hashes, "a source_hash for each of them, in their order"),              \
     PARAM("template", ANY, type, content.template, "render the text: true or 'jinja'"),                              \
     PARAM("context", MAP, type, content.context, "variables of the template"),                                       \
     PARAM("defaults", MAP, type, content.defaults, "the same, where context has none"),                              \

@@ -161,6 +161,10 @@ int content_validate(const struct content_args *args, const struct value *where,
 
     if (check_source(args->source, diags) < 0)
         result = -1;
+    if (args->delimiter && strlen(args->delimiter) != 1)
+        result =
+            value_diag(diags, value_point(where, "contents_delimiter"),
+                       "'contents_delimiter' must be one character, got '%s'", args->delimiter);
     if (has_contents(args) && !is_contents(args->contents))
         result = value_diag(diags, args->contents, "'contents' must be text or a list of lines");
     if (!read_template(args->template, &wanted)) {
@@ -211,7 +215,8 @@ static int look_up(struct state_run *run, const struct content_args *args, struc
 {
     const struct value *tree = args->pillar ? state_settings(run) : state_facts(run);
     const char *path = args->pillar ? args->pillar : args->grains;
-    const struct value *found = datapath_find(tree, path);
+    const struct value *found = args->delimiter ? value_path(tree, str_from(path), *args->delimiter)
+                                                : datapath_find(tree, path);
 
     if (!found)
         return err_set(err, ERR_NOT_FOUND, "no '%s' in the %s", path,

@@ -28,6 +28,7 @@ struct content_args {
     bool has_content;             /* given, maybe empty */
     const struct value *contents; /* text, or a list of lines; ends its last line */
     const char *pillar, *grains;  /* paths to such contents in settings and facts */
+    const char *delimiter;        /* between the parts of the paths; NULL: ':' or '.' */
     bool no_newline;              /* contents do not end their last line */
     const struct value *source;   /* text, or a list: the first that is there */
     struct source_trust trust;    /* in the source */

@@ -21,7 +21,7 @@
 
 struct copy_args {
     const char *name, *source, *user, *group;
-    const struct value *mode;
+    const struct value *mode, *dir_mode;
     bool force, preserve, makedirs, subdir;
 };
 
@@ -35,6 +35,7 @@ static const struct param copy_params[] = {
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
     PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
     PARAM("subdir", BOOL, ARGS, subdir, "when the name is a folder, the copy goes into it"),
     { 0 },
 };
@@ -45,7 +46,9 @@ static int copy_validate(const void *args, const struct value *where, struct dia
     const struct copy_args *want = args;
 
     (void)where;
-    return attrs_validate(want->mode, true, diags);
+    return attrs_validate(want->dir_mode, false, diags) < 0
+               ? -1
+               : attrs_validate(want->mode, true, diags);
 }
 
 /* --- what there is to do ---------------------------------------------------------------- */
@@ -298,6 +301,7 @@ static int do_step(struct state_run *run, const struct step *step, struct err *e
 static int copy_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct copy_args *want = args;
+    struct attrs folders;
     struct survey survey;
 
     if (survey_init(&survey, run, want, err) < 0)
@@ -306,7 +310,8 @@ static int copy_apply(struct state_run *run, const void *args, struct err *err)
         state_unchanged(run);
         return 0;
     }
-    if (parent_make(run, survey.dest, want->makedirs, NULL, err) < 0)
+    if (attrs_read(run, want->dir_mode, want->user, want->group, &folders, err) < 0 ||
+        parent_make(run, survey.dest, want->makedirs, &folders.want, err) < 0)
         return -1;
     VEC_EACH (&survey.steps, step)
         if (do_step(run, step, err) < 0)

@@ -1,6 +1,7 @@
 /* file.line - one line of a file: there, replaced, inserted or gone. */
 #include "base/err.h"
 #include "edit/edit.h"
+#include "modules/file/attrs.h"
 #include "modules/file/backup.h"
 #include "modules/file/editor.h"
 #include "state/module.h"
@@ -28,7 +29,8 @@ struct line_args {
     enum edit_location location;
     bool indent, quiet, show_changes;
     enum param_tristate create;
-    const struct value *backup;
+    const struct value *backup, *file_mode;
+    const char *user, *group;
 };
 
 /* clang-format off */
@@ -45,6 +47,9 @@ static const struct param line_params[] = {
     PARAM("quiet", BOOL, ARGS, quiet, "a missing file is not an error when create is false"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    PARAM("user", STR, ARGS, user, "owner of a file that is created: a name or number"),
+    PARAM("group", STR, ARGS, group, "group of a file that is created: a name or number"),
+    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of a file that is created; without: 0644"),
     { 0 },
 };
 /* clang-format on */
@@ -59,6 +64,8 @@ static int line_validate(const void *args, const struct value *where, struct dia
     const struct line_args *want = args;
     int result = backup_validate(want->backup, diags);
 
+    if (attrs_validate(want->file_mode, false, diags) < 0)
+        result = -1;
     if (want->content.n == 0 && adds(want->mode))
         result = value_diag(diags, where, "mode '%s' requires 'content'", mode_names[want->mode]);
     if (want->match.n == 0 && want->mode == MODE_REPLACE)
@@ -117,17 +124,40 @@ static int line_plan(struct state_run *run, const void *args, const struct edito
     return 0;
 }
 
-static struct editor editor_of(const struct line_args *want)
+static struct editor editor_of(const struct line_args *want, const struct change_attr *fresh)
 {
     return (struct editor){
         .path = want->name,
         .plan = line_plan,
+        .fresh = fresh,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
 }
 
-EDITOR_STATE(editor_of)
+static int line_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct line_args *want = args;
+    struct attrs attrs;
+
+    if (attrs_read(run, want->file_mode, want->user, want->group, &attrs, err) < 0)
+        return -1;
+
+    const struct editor editor = editor_of(want, &attrs.want);
+    return editor_check(run, &editor, args, err);
+}
+
+static int line_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct line_args *want = args;
+    struct attrs attrs;
+
+    if (attrs_read(run, want->file_mode, want->user, want->group, &attrs, err) < 0)
+        return -1;
+
+    const struct editor editor = editor_of(want, &attrs.want);
+    return editor_apply(run, &editor, args, err);
+}
 
 const struct module module_file_line = {
     .name = "file.line",
@@ -137,5 +167,6 @@ const struct module module_file_line = {
     .args_size = sizeof(struct line_args),
     .flags = MODULE_LOCAL,
     .validate = line_validate,
-    EDITOR_STATE_FIELDS,
+    .check = line_check,
+    .apply = line_apply,
 };

@@ -6,9 +6,11 @@
 #include "modules/file/attrs.h"
 #include "modules/file/backup.h"
 #include "modules/file/content.h"
+#include "modules/file/likeness.h"
 #include "modules/file/scratch.h"
 #include "modules/file/wanted.h"
 #include "state/module.h"
+#include "sys/fs.h"
 #include "sys/process.h"
 
 #define ARGS struct managed_args
@@ -23,6 +25,7 @@ struct managed_args {
     const char *check_cmd, *tmp_dir, *tmp_ext;
     const char *encoding;
     const struct value *more;
+    struct likeness likeness;
 };
 
 /* clang-format off */
@@ -32,6 +35,7 @@ static const struct param managed_params[] = {
     PARAM("contents", ANY, ARGS, content.contents, "what is in it: text, or a list of lines; the last line gets an end"),
     PARAM("contents_pillar", STR, ARGS, content.pillar, "path of such contents in the settings", .aliases = "contents_settings"),
     PARAM("contents_grains", STR, ARGS, content.grains, "path of such contents in the facts", .aliases = "contents_facts"),
+    PARAM("contents_delimiter", STR, ARGS, content.delimiter, "what is between the parts of such paths; without: ':' or '.'", .flags = PARAM_FILLED),
     PARAM("contents_newline", BOOL, ARGS, newline, "contents end with a line end", .default_text = "true"),
     PARAM("allow_empty", BOOL, ARGS, allow_empty, "contents may be empty", .default_text = "true"),
     PARAM("source", ANY, ARGS, content.source, "where the content comes from: a path of the state tree, of this machine, an URL; or a list: the first that is there"),
@@ -55,6 +59,11 @@ static const struct param managed_params[] = {
     PARAM("tmp_ext", STR, ARGS, tmp_ext, "ending of its name"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the content", .default_text = "true", .aliases = "show_diff"),
     PARAM("*", MAP, ARGS, more, "in a Salt file with 'template': any other key is a variable of the template", .flags = PARAM_REST, .when = "template"),
+    PARAM("ignore_ordering", BOOL, ARGS, likeness.ordering, "a file with the same lines in another order stays as it is"),
+    PARAM("ignore_whitespace", BOOL, ARGS, likeness.whitespace, "a file that differs in blanks only stays as it is"),
+    PARAM("ignore_comment_characters", STR, ARGS, likeness.comment, "what follows this in a line is not compared", .flags = PARAM_FILLED),
+    PARAM_IDLE("new_file_diff", "the content of a new file is shown"),
+    PARAM_REFUSED("encoding_errors", "content that is not of the encoding is an error", .default_text = "strict"),
     PARAM("encoding", STR, ARGS, encoding, "'utf-8': refuse content that is none"),
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
@@ -140,6 +149,22 @@ static struct value collect_variables(struct state_run *run, const struct manage
     return value_map(all);
 }
 
+/* Is what is there the same but for what is to be ignored? */
+static int is_alike(struct state_run *run, const struct managed_args *want, struct str content,
+                    bool *ret, struct err *err)
+{
+    const struct likeness *rules = &want->likeness;
+    struct str now;
+
+    *ret = false;
+    if (!rules->ordering && !rules->whitespace && !rules->comment)
+        return 0;
+    if (fs_read(run->arena, want->name, WANTED_SHOWN_MAX, &now, err) < 0)
+        return -1;
+    *ret = now.p && likeness_holds(run->arena, rules, now, content);
+    return 0;
+}
+
 /* What the state wants, with its content at hand. `folders` must outlive it. */
 static int resolve(struct state_run *run, const struct managed_args *want, struct attrs *folders,
                    struct wanted *ret, struct err *err)
@@ -147,6 +172,7 @@ static int resolve(struct state_run *run, const struct managed_args *want, struc
     struct content_args args = want->content;
     struct content content;
     struct value variables;
+    bool alike;
 
     args.path = want->name;
     if (content_is_template(args.template)) {
@@ -167,8 +193,10 @@ static int resolve(struct state_run *run, const struct managed_args *want, struc
         .hide = !want->show_changes,
         .backup = want->backup,
     };
-    if (read_attrs(run, want, &content, &ret->attrs, err) < 0)
+    if (read_attrs(run, want, &content, &ret->attrs, err) < 0 ||
+        is_alike(run, want, content.text, &alike, err) < 0)
         return -1;
+    ret->keep_content |= alike;
     if (!want->dir_mode)
         return 0;
     ret->folders = &folders->want;

@@ -55,6 +55,7 @@ static const struct param recurse_params[] = {
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("sym_mode", "links have no permissions"),
     ATTRS_WINDOWS,
+    PARAM_IDLE("force_symlinks", "a link of the source replaces what is there"),
     { 0 },
 };
 /* clang-format on */

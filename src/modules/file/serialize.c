@@ -50,6 +50,11 @@ static const struct param serialize_params[] = {
     PARAM("replace", BOOL, ARGS, replace, "replace the content of a file that is there", .default_text = "true"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
+    PARAM_REFUSED("encoding", "files are UTF-8", .default_text = "utf-8"),
+    PARAM_REFUSED("encoding_errors", "a text that is not UTF-8 is an error", .default_text = "strict"),
+    PARAM_IDLE("deserializer_opts", "merge_if_exists reads every form"),
+    PARAM_REFUSED("tmp_dir", "check_cmd runs when the file is written"),
+    PARAM_REFUSED("tmp_ext", "check_cmd runs when the file is written"),
     { 0 },
 };
 /* clang-format on */

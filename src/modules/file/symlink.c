@@ -32,6 +32,7 @@ static const struct param symlink_params[] = {
     PARAM_IDLE("atomic", "a link is always replaced in one step"),
     PARAM_IDLE("follow_symlinks", "the link itself is managed"),
     ATTRS_WINDOWS,
+    PARAM_REFUSED("inherit_user_and_group", "give user and group"),
     { 0 },
 };
 /* clang-format on */

@@ -14,7 +14,7 @@
 
 struct latest_args {
     struct repo_args repo;
-    bool force_clone, force_reset, force_checkout;
+    bool force_clone, force_reset, force_checkout, update_head;
 };
 
 /* clang-format off */
@@ -25,11 +25,17 @@ static const struct param latest_params[] = {
     PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is not a working copy"),
     PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
     PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
+    PARAM("update_head", BOOL, ARGS, update_head, "false: a working copy that is there stays where it is", .default_text = "true"),
     PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
     PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; those that are gone there go here too"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
     PARAM_IDLE("output_encoding", "output of git is taken as it is"),
+    PARAM_IDLE("force_fetch", "a fetch always follows the repository"),
+    PARAM_REFUSED("fetch_tags", "tags are always fetched", .default_text = "true"),
+    PARAM_IDLE("sync_tags", "tags that are gone there stay here"),
+    PARAM_REFUSED("refspec_branch", "all branches and tags are fetched", .default_text = "*"),
+    PARAM_REFUSED("refspec_tag", "all branches and tags are fetched", .default_text = "*"),
     { 0 },
 };
 /* clang-format on */
@@ -171,7 +177,9 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     if (ask_remote(run, want, &found, err) < 0 ||
         is_current(run, want, &now, found.commit, &current, err) < 0)
         return -1;
-    if (!current && want->rev)
+    if (!current && !((const struct latest_args *)args)->update_head)
+        state_say(run, "%s is behind %s, and update_head is false", want->path, want->remote);
+    else if (!current && want->rev)
         state_differs(run, "%s needs checkout to rev %s", want->path, want->rev);
     else if (!current)
         state_differs(run, "%s is behind %s (HEAD %.12s, there %.12s)", want->path, want->remote,
@@ -275,6 +283,7 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     if (((now.is_repo || want->rev) && ask_remote(run, want, &found, err) < 0) ||
         (now.is_repo && is_current(run, want, &now, found.commit, &current, err) < 0))
         return -1;
+    current |= now.is_repo && !latest->update_head;
     if (current && now.url && strcmp(now.url, want->url) == 0) {
         state_unchanged(run);
         return 0;

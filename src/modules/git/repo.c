@@ -280,10 +280,10 @@ static void remove_empty(const char *path)
         (void)site_rmdir(&site, &ignored);
 }
 
-int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err)
+int repo_make(struct state_run *run, const struct repo_args *args, const char *const *words,
+              struct err *err)
 {
     const struct tool tool = run_tool(run);
-    struct tool_words words = { 0 };
     struct process_result result;
     struct guard_user user;
     struct fs_info before;
@@ -292,6 +292,19 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
         fs_lstat(args->path, &before, err) < 0 || make_folder(run, args, user.account, err) < 0 ||
         state_note(run, "cloned", value_bool(true), err) < 0)
         return -1;
+    if (run_git(run, args, &user, NULL, words, &result, err) == 0 &&
+        (process_status_ok(result.status) || tool_fail(TOOL("git", words[0]), &result, err) == 0))
+        return 0;
+    if (before.kind == FS_NONE)
+        remove_empty(args->path); /* git has emptied it */
+    return -1;
+}
+
+int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    struct tool_words words = { 0 };
+
     tool_add(&tool, &words, "clone");
     tool_add(&tool, &words, "--quiet");
     if (is_bare(args))
@@ -311,12 +324,7 @@ int repo_clone(struct state_run *run, const struct repo_args *args, struct err *
     tool_add(&tool, &words, "--");
     tool_add(&tool, &words, args->url);
     tool_add(&tool, &words, args->path);
-    if (run_git(run, args, &user, NULL, tool_argv(&tool, &words), &result, err) == 0 &&
-        (process_status_ok(result.status) || tool_fail(TOOL("git", "clone"), &result, err) == 0))
-        return 0;
-    if (before.kind == FS_NONE)
-        remove_empty(args->path); /* git has emptied it */
-    return -1;
+    return repo_make(run, args, tool_argv(&tool, &words), err);
 }
 
 int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err)

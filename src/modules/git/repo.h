@@ -71,6 +71,9 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
 
 /* Clone, with the folders above it; what was made is noted for repo_revert. */
 int repo_clone(struct state_run *run, const struct repo_args *args, struct err *err);
+/* Make the folder and run git with these words, which put a repository into it. */
+int repo_make(struct state_run *run, const struct repo_args *args, const char *const *words,
+              struct err *err);
 /* In a fresh clone: go to `rev`, also when its history is too short to hold it. */
 int repo_check_out_rev(struct state_run *run, const struct repo_args *args, struct err *err);
 /* Point the remote to the url, if it does not. */

@@ -15,7 +15,7 @@
 struct group_args {
     const char *name;
     int64_t gid;
-    bool has_gid, system, unique, has_members;
+    bool has_gid, system, unique, non_unique, has_members;
     struct param_strs members, addusers, delusers;
 };
 
@@ -25,6 +25,7 @@ static const struct param group_params[] = {
     PARAM("gid", INT, ARGS, gid, "its number; without: the next free one", PARAM_GIVEN(ARGS, has_gid), PARAM_RANGE(0, UINT32_MAX - 1)),
     PARAM("system", BOOL, ARGS, system, "a new group is one of the system"),
     PARAM("unique", BOOL, ARGS, unique, "no other group may have the number", .default_text = "true"),
+    PARAM("non_unique", BOOL, ARGS, non_unique, "another group may have the number; the same as unique: false"),
     PARAM("members", STRS, ARGS, members, "exactly these are in it; an empty list: nobody", PARAM_GIVEN(ARGS, has_members)),
     PARAM("addusers", STRS, ARGS, addusers, "these are in it"),
     PARAM("delusers", STRS, ARGS, delusers, "these are not"),
@@ -32,6 +33,11 @@ static const struct param group_params[] = {
     { 0 },
 };
 /* clang-format on */
+
+static bool is_unique(const struct group_args *want)
+{
+    return want->unique && !want->non_unique;
+}
 
 static int group_validate(const void *args, const struct value *where, struct diags *diags)
 {
@@ -104,7 +110,7 @@ static int group_check(struct state_run *run, const void *args, struct err *err)
         state_differs(run, "group %s does not exist", want->name);
     else if (want->has_gid && want->gid != (int64_t)group->gid)
         state_differs(run, "gid %u != %lld", group->gid, (long long)want->gid);
-    if (run->differs && want->has_gid && want->unique &&
+    if (run->differs && want->has_gid && is_unique(want) &&
         accounts_foresee_gid(run, want->gid, want->name, err) < 0)
         return -1;
     if (!group)
@@ -125,7 +131,7 @@ static int create(struct state_run *run, const struct group_args *want, struct e
         tool_add(&tool, &words, "-g");
         tool_add(&tool, &words, arena_printf(run->arena, "%lld", (long long)want->gid));
     }
-    if (want->has_gid && !want->unique)
+    if (want->has_gid && !is_unique(want))
         tool_add(&tool, &words, "-o");
     if (want->system)
         tool_add(&tool, &words, "-r");
@@ -139,8 +145,8 @@ static int set_gid(struct state_run *run, const struct group_args *want, struct 
     const char *gid = arena_printf(run->arena, "%lld", (long long)want->gid);
 
     return tool_run(&tool,
-                    want->unique ? TOOL("groupmod", "-g", gid, want->name)
-                                 : TOOL("groupmod", "-o", "-g", gid, want->name),
+                    is_unique(want) ? TOOL("groupmod", "-g", gid, want->name)
+                                    : TOOL("groupmod", "-o", "-g", gid, want->name),
                     NULL, NULL, err);
 }
 

@@ -23,6 +23,7 @@ static const struct param present_params[] = {
     PARAM("aliases", STRS, ARGS, aliases, "more names at the same addresses"),
     PARAM("clean", TRISTATE, ARGS, clean, "true: the names are at no other address; false: other addresses are not touched; without: other addresses of the same family lose the names"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
+    PARAM_REFUSED("comment", "comments of the file stay as they are"),
     { 0 },
 };
 /* clang-format on */

@@ -37,6 +37,11 @@ static const struct param mounted_params[] = {
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
     PARAM_REFUSED("user", "mount(8) decides who may mount; write user or users into opts"),
     PARAM_REFUSED("extra_mount_translate_options", "options are compared as the kernel shows them"),
+    PARAM_REFUSED("match_on", "an entry of fstab is found by its folder", .default_text = "auto"),
+    PARAM_REFUSED("device_name_regex", "a mount is found by its folder"),
+    PARAM_IDLE("extra_mount_invisible_keys", "options that the kernel does not show are not compared"),
+    PARAM_IDLE("extra_mount_ignore_fs_keys", "options that the kernel does not show are not compared"),
+    PARAM_IDLE("bind_mount_copy_active_opts", "a bind mount is compared by its own options"),
     { 0 },
 };
 /* clang-format on */

@@ -17,8 +17,9 @@
 
 struct installed_args {
     const char *name, *version, *requirements, *bin, *user, *cwd, *editable;
-    const char *index_url, *proxy, *cache_dir;
-    struct param_strs pkgs, extra, extra_index_url, find_links, trusted_host;
+    const char *index_url, *proxy, *cache_dir, *log, *timeout, *src, *exists_action, *cert,
+        *no_binary;
+    struct param_strs pkgs, extra, extra_index_url, find_links, trusted_host, global_options;
     struct param_strmap env;
     bool upgrade, force_reinstall, no_index, no_deps, pre_releases, ignore_installed, no_cache_dir;
 };
@@ -39,6 +40,13 @@ static const struct param installed_params[] = {
     PARAM("no_index", BOOL, ARGS, no_index, "only from find_links"),
     PARAM("trusted_host", STRS, ARGS, trusted_host, "hosts whose certificates are not checked"),
     PARAM("proxy", STR, ARGS, proxy, "through this proxy", .flags = PARAM_FILLED),
+    PARAM("cert", PATH, ARGS, cert, "file of the certificates that are trusted"),
+    PARAM("timeout", STR, ARGS, timeout, "seconds to wait for an answer", .flags = PARAM_FILLED),
+    PARAM("log", PATH, ARGS, log, "file in which pip writes what it does"),
+    PARAM("source", PATH, ARGS, src, "folder of what is installed for development"),
+    PARAM("exists_action", STR, ARGS, exists_action, "what to do with a path that is there: s(witch), i(gnore), w(ipe), b(ackup)", .flags = PARAM_FILLED),
+    PARAM("no_binary", STR, ARGS, no_binary, "packages that are built here: names with commas, ':all:' or ':none:'", .flags = PARAM_FILLED),
+    PARAM("global_options", STRS, ARGS, global_options, "options for setup.py"),
     PARAM("pre_releases", BOOL, ARGS, pre_releases, "also versions that are not final"),
     PARAM("no_deps", BOOL, ARGS, no_deps, "without what the packages need"),
     PARAM("ignore_installed", BOOL, ARGS, ignore_installed, "install over what is there"),
@@ -62,6 +70,8 @@ static const struct param installed_params[] = {
     PARAM_REFUSED("download", "this state installs; run pip download as a command"),
     PARAM_REFUSED("no_install", "this state installs; run pip download as a command"),
     PARAM_REFUSED("no_download", "this state installs; run pip download as a command"),
+    PARAM_REFUSED("target", "what is installed is that of pip itself; use a virtual environment"),
+    PARAM_REFUSED("repo", "write the address as the name"),
     { 0 },
 };
 /* clang-format on */
@@ -81,6 +91,10 @@ static int installed_validate(const void *args, const struct value *where, struc
         validate_text("requirements", want->requirements, VALIDATE_LINE, where, diags) < 0 ||
         validate_text("editable", want->editable, VALIDATE_ARGUMENT, where, diags) < 0 ||
         validate_text("proxy", want->proxy, VALIDATE_ARGUMENT, where, diags) < 0 ||
+        validate_text("timeout", want->timeout, VALIDATE_ARGUMENT, where, diags) < 0 ||
+        validate_text("exists_action", want->exists_action, VALIDATE_ARGUMENT, where, diags) < 0 ||
+        validate_text("no_binary", want->no_binary, VALIDATE_ARGUMENT, where, diags) < 0 ||
+        validate_texts("global_options", want->global_options, VALIDATE_LINE, where, diags) < 0 ||
         validate_texts("extra_index_url", want->extra_index_url, VALIDATE_ARGUMENT, where, diags) <
             0 ||
         validate_texts("find_links", want->find_links, VALIDATE_ARGUMENT, where, diags) < 0 ||
@@ -105,6 +119,13 @@ static const struct {
     { "--no-index", offsetof(ARGS, no_index), PARAM_BOOL, true },
     { "--trusted-host", offsetof(ARGS, trusted_host), PARAM_STRS, true },
     { "--proxy", offsetof(ARGS, proxy), PARAM_STR, true },
+    { "--cert", offsetof(ARGS, cert), PARAM_STR, true },
+    { "--timeout", offsetof(ARGS, timeout), PARAM_STR, true },
+    { "--log", offsetof(ARGS, log), PARAM_STR, false },
+    { "--src", offsetof(ARGS, src), PARAM_STR, false },
+    { "--exists-action", offsetof(ARGS, exists_action), PARAM_STR, false },
+    { "--no-binary", offsetof(ARGS, no_binary), PARAM_STR, true },
+    { "--global-option", offsetof(ARGS, global_options), PARAM_STRS, false },
     { "--pre", offsetof(ARGS, pre_releases), PARAM_BOOL, true },
     { "--no-cache-dir", offsetof(ARGS, no_cache_dir), PARAM_BOOL, true },
     { "--cache-dir", offsetof(ARGS, cache_dir), PARAM_STR, true },

@@ -17,6 +17,7 @@ static const struct param absent_params[] = {
     PARAM_REFUSED("keyserver", "keys are files; remove them with file.absent"),
     PARAM_REFUSED("copr", "give the name of the repository"),
     PARAM_REFUSED("ppa_auth", "remove the file from /etc/apt/auth.conf.d"),
+    PARAM_REFUSED("ppa", "give the name of the repository"),
     { 0 },
 };
 /* clang-format on */

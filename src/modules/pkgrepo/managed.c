@@ -33,6 +33,9 @@ static const struct param managed_params[] = {
     PARAM_IDLE("consolidate", "a repository stands in one file; see clean_file"),
     PARAM_REFUSED("copr", "give baseurl and gpgkey"),
     PARAM_REFUSED("ppa_auth", "write the name and password into a file of /etc/apt/auth.conf.d"),
+    PARAM_REFUSED("comments", "write comments with file.managed"),
+    PARAM_REFUSED("priority", "write it into options"),
+    PARAM_REFUSED("trusted", "write options: {trusted: 'yes'}"),
     { 0 },
 };
 /* clang-format on */

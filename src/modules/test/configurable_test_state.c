@@ -7,6 +7,8 @@
 struct configurable_args {
     bool result, changes;
     const char *comment;
+    struct param_strs warnings;
+    bool allow_test_mode_failure;
 };
 
 static const struct param configurable_params[] = {
@@ -14,6 +16,9 @@ static const struct param configurable_params[] = {
     PARAM("changes", BOOL, ARGS, changes, "whether it changes", .default_text = "true"),
     PARAM("comment", STR, ARGS, comment,
           "what it says; without: 'configured change' or 'configured failure'"),
+    PARAM("warnings", STRS, ARGS, warnings, "more that it says"),
+    PARAM("allow_test_mode_failure", BOOL, ARGS, allow_test_mode_failure,
+          "a dry run fails, too, when the state does"),
     { 0 },
 };
 
@@ -28,12 +33,16 @@ static int configurable_check(struct state_run *run, const void *args, struct er
 {
     const struct configurable_args *want = args;
 
+    if (!want->result && want->allow_test_mode_failure && run->test)
+        return err_set(err, ERR_INVALID, "%s", comment_of(want));
     if (want->changes)
         state_differs(run, "%s", want->result ? comment_of(want) : "configured change");
     else if (!want->result)
         return err_set(err, ERR_INVALID, "%s", comment_of(want));
     else if (want->comment)
         state_say(run, "%s", want->comment);
+    for (size_t i = 0; i < want->warnings.n; i++)
+        state_say(run, "warning: %s", want->warnings.p[i]);
     return 0;
 }
 

@@ -57,6 +57,7 @@ static const struct param present_params[] = {
     PARAM_IDLE("win_description", "Windows only"),
     PARAM_IDLE("loginclass", "OpenBSD and FreeBSD only"),
     PARAM_IDLE("local", "accounts are always those of this machine"),
+    PARAM_REFUSED("password_lock", "write a password that begins with '!'"),
     { 0 },
 };
 /* clang-format on */

@@ -11,6 +11,7 @@ static const char setup[] = "echo here > present\n"
                             "printf '[server]\\ndebug = 1\\n' > settings.ini\n"
                             "mkdir -p empty/er backups; touch backups/backup-20240101 "
                             "backups/backup-20240102 backups/other\n"
+                            "echo 'tmpfs /scratch tmpfs defaults 0 0' > fstab-old\n"
                             "printf '#!/bin/sh\\necho made > \"$1\"\\n' > script.sh\n";
 
 /* "x:\n  file.touch:\n    - name: ..." from an example: its keys become a list of maps. */

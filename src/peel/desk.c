@@ -9,6 +9,8 @@
 #include "local/perform.h"
 #include "nats/conn.h"
 #include "nats/error.h"
+#include "nats/publisher.h"
+#include "peel/event_send.h"
 #include "peel/job.h"
 #include "peel/ledger.h"
 #include "peel/outbox.h"
@@ -24,6 +26,8 @@
 /* What a message may have before there was a connection. */
 #define REPLY_MAX_DEFAULT ((size_t)1 << 20)
 #define ACT_WORKERS       1
+/* An event that the stream has not taken then has failed. */
+#define EVENT_WAIT (INT64_C(20) * 1000000000)
 
 enum lane_kind { LANE_READ, LANE_ACT };
 #define LANES (LANE_ACT + 1)
@@ -40,6 +44,7 @@ struct desk {
     struct errands errands;
     struct nats_conn *conn;
     struct nats_sub *commands, *cancels;
+    struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
     size_t reply_max;
     bool is_stopping, errands_open;
@@ -299,13 +304,20 @@ static void answer_now(struct desk *desk, struct job *job)
     deliver(job);
 }
 
+static bool is_event_send(const struct job *job)
+{
+    return strcmp(job->request.module, EVENT_SEND) == 0;
+}
+
 static void begin_job(struct desk *desk, struct job *job)
 {
     struct lane *lane = lane_of(desk, job);
     struct err err;
 
     job->reply_max = desk->reply_max;
-    if (job->class == PERFORM_UNKNOWN) {
+    if (is_event_send(job)) {
+        event_send(job, desk->events, deliver);
+    } else if (job->class == PERFORM_UNKNOWN) {
         job_refuse(job, perform_unknown(&job->arena, job->request.module));
         deliver(job);
     } else if (job->class == PERFORM_QUICK) {
@@ -385,7 +397,7 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
     };
     struct job *job = job_new(desk, &desk->options, &request);
 
-    if (job->class == PERFORM_UNKNOWN || desk->is_stopping ||
+    if ((job->class == PERFORM_UNKNOWN && !is_event_send(job)) || desk->is_stopping ||
         lane_of(desk, job)->waiting >= DESK_QUEUE_MAX) {
         if (job->class == PERFORM_UNKNOWN)
             (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
@@ -466,8 +478,13 @@ int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err)
     nats_sub_free(desk->cancels);
     desk->commands = desk->cancels = NULL;
     desk->conn = conn;
+    nats_publisher_free(desk->events); /* answers what is on its way */
+    desk->events = NULL;
     if (!conn)
         return 0;
+    desk->events = nats_publisher_new(
+        &(struct nats_js){ .conn = conn },
+        &(struct nats_publisher_options){ .give_up = EVENT_WAIT, .in_order = true });
     if (nats_conn_max_payload(conn) > 2 * REPLY_SLACK)
         desk->reply_max = nats_conn_max_payload(conn) - REPLY_SLACK;
     if (subscribe(desk, SUBJECT_COMMAND, &mine, on_command, &desk->commands, err) < 0)

@@ -169,6 +169,22 @@ static void keep_return(struct job *job)
         note_trouble(job, &err);
 }
 
+bool job_accept(struct job *job)
+{
+    struct err err;
+
+    job->began = clock_now();
+    if (!job->is_job || ledger_accept(job->options->ledger, job->request.jid, job->request.epoch,
+                                      must_last(job), &err) == 0)
+        return true;
+    /* it could run twice: better not at all */
+    note_trouble(job, &err);
+    refuse(job, arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
+    end_deed(job);
+    keep_return(job);
+    return false;
+}
+
 void job_refuse(struct job *job, const char *why)
 {
     struct err err;
@@ -183,21 +199,29 @@ void job_refuse(struct job *job, const char *why)
         keep_return(job);
 }
 
+void job_say(struct job *job, const char *result, const char *error)
+{
+    struct state_result one = { .name = job->request.module, .outcome = OUTCOME_UNCHANGED };
+
+    if (error) {
+        refuse(job, error);
+    } else {
+        one.details = value_map_new(&job->arena, 1);
+        value_map_set(&job->arena, one.details, value_text("result"),
+                      value_text(arena_strdup(&job->arena, result)));
+        VEC_PUSH_IN(&job->arena, &job->answer.result.states, one);
+        job->answer.success = true;
+    }
+    end_deed(job);
+    if (job->is_job)
+        keep_return(job);
+}
+
 void job_work(struct job *job, const struct run_sink *sink)
 {
-    struct err err;
-
-    job->began = clock_now();
-    if (job->is_job && ledger_accept(job->options->ledger, job->request.jid, job->request.epoch,
-                                     must_last(job), &err) < 0) {
-        /* it could run twice: better not at all */
-        note_trouble(job, &err);
-        refuse(job,
-               arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
-        end_deed(job);
-    } else {
-        do_deed(job, sink);
-    }
+    if (!job_accept(job))
+        return;
+    do_deed(job, sink);
     if (job->is_job)
         keep_return(job);
 }

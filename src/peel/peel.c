@@ -30,6 +30,7 @@
 #include "sys/lock.h"
 #include "sys/loop.h"
 #include "sys/path.h"
+#include "sys/trim.h"
 #include "wire/exec.h"
 
 #define COMPONENT     "peel"
@@ -40,6 +41,8 @@
 /* How often it is looked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)
 /* Without credentials it is looked for them. */
+/* After the last thing that happened. */
+#define TRIM_AFTER (INT64_C(3) * 1000000000)
 #define CREDS_LOOK (INT64_C(1) * 1000000000)
 
 struct peel {
@@ -61,7 +64,7 @@ struct peel {
     struct link *link;
     struct nats_js js;
     struct nats_listener listener;
-    struct timer retry, stopping;
+    struct timer retry, stopping, trim;
     char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
     const char *baked;
     int64_t began;
@@ -102,19 +105,6 @@ static void on_facts_changed(void *self)
     dossier_refresh(peel->dossier);
 }
 
-static void on_ended(void *self, const struct exec_request *request, bool success, int64_t duration)
-{
-    struct peel *peel = self;
-    const char *result = success ? "success" : "failed";
-
-    metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
-    if (perform_class(request->module) != PERFORM_STATES)
-        return;
-    metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
-    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
-                    request->id, result);
-}
-
 /* --- returns ---------------------------------------------------------------------- */
 
 static void on_stored(void *self, const char *about)
@@ -139,6 +129,39 @@ static void set_problem(struct peel *peel, const char *text)
     peel->problem[part.n] = '\0';
 }
 
+/* Starting, enrolling and jobs need more memory than waiting. */
+static void on_trim(struct timer *timer)
+{
+    const struct peel *peel = container_of(timer, struct peel, trim);
+
+    if (desk_is_idle(peel->desk))
+        trim_memory();
+    else
+        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), TRIM_AFTER),
+                  on_trim);
+}
+
+static void trim_later(struct peel *peel)
+{
+    timer_set(loop_timers(peel->options.loop), &peel->trim, clock_after(clock_now(), TRIM_AFTER),
+              on_trim);
+}
+
+static void on_ended(void *self, const struct exec_request *request, bool success, int64_t duration)
+{
+    struct peel *peel = self;
+    const char *result = success ? "success" : "failed";
+
+    metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
+    if (perform_class(request->module) != PERFORM_QUICK)
+        trim_later(peel);
+    if (perform_class(request->module) != PERFORM_STATES)
+        return;
+    metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
+    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
+                    request->id, result);
+}
+
 static void on_connected(struct peel *peel)
 {
     struct err err;
@@ -153,6 +176,7 @@ static void on_connected(struct peel *peel)
     peel->was_connected = true;
     dossier_connect(peel->dossier, &peel->js);
     heart_connect(&peel->heart, &peel->js);
+    trim_later(peel);
 }
 
 static void on_event(struct nats_listener *listener, const struct nats_event *event)
@@ -479,6 +503,7 @@ void peel_free(struct peel *peel)
     heart_done(&peel->heart);
     timer_clear(loop_timers(peel->options.loop), &peel->retry);
     timer_clear(loop_timers(peel->options.loop), &peel->stopping);
+    timer_clear(loop_timers(peel->options.loop), &peel->trim);
     outbox_free(peel->outbox);
     link_free(peel->link);
     dossier_free(peel->dossier);

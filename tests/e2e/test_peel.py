@@ -1,6 +1,7 @@
 """The agent with a real master: it enrolls, answers, and stays itself."""
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -121,6 +122,17 @@ def test_dotted_names_come_back_as_they_were(fleet):
     fleet.wait_ready(peel)
     assert (peel.folder / "auth/web-01_example_com.creds").exists()
     assert result_of(fleet.zester_json("web-01.example.com", "test.ping")) == {"result": "true"}
+
+
+@pytest.mark.skipif(not BUILD.endswith("release"), reason="the sanitizers need more memory")
+def test_an_idle_agent_stays_under_8_mb(fleet):
+    def resident():
+        with open(f"/proc/{peel.process.pid}/status", encoding="utf-8") as status:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1))
+    fleet.start_ready_master()
+    peel = fleet.start_ready_peel("web-01")
+    fleet.zester("web-01", "cmd.run", "true")
+    fleet.wait(lambda: resident() < 8192, "what was needed to start is given back")
 
 
 def test_help_names_every_key():

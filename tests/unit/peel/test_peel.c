@@ -5,6 +5,7 @@
 #include "peel/source.h"
 #include "sys/path.h"
 #include "test.h"
+#include "wire/event.h"
 
 /* --- facts and liveness ------------------------------------------------------------- */
 
@@ -161,6 +162,46 @@ TEST(states_come_from_the_cache_else_from_the_baked_folder_else_not_at_all)
     CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "cached");
     CHECK_HAS(agent_ask(&agent, "state.apply", "nothing", "state=nothing"), "nothing");
     CHECK(!agent.response.success);
+    agent_end(&agent);
+}
+
+static void on_event(void *self, const struct nats_msg *msg)
+{
+    struct buf *text = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct event event = { 0 };
+    struct err err;
+
+    CHECK_INT(record_decode(&arena, &event_type, 0, msg->payload, &event, &err), 0);
+    buf_printf(text, "%.*s %s depth=%d %s;", STR_ARG(msg->subject), event.tag, event.depth,
+               event.data.kind == VALUE_MAP ? value_get_text(&event.data, "service") : "-");
+}
+
+TEST(an_event_is_in_the_stream_when_it_is_answered)
+{
+    AUTO_BUF struct buf seen = BUF_INIT(4096);
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    CHECK(nats_sub_new(agent.js.conn,
+                       &(struct nats_sub_options){
+                           .subject = "zester.event.>", .message = on_event, .self = &seen },
+                       &agent.scene.err) != NULL);
+    CHECK_INT(strlen(agent_ask(&agent, "event.send", "app/deploy", "service=web;tag=ignored")), 27);
+    CHECK(agent.response.success);
+    SCENE_RUN(&agent.scene, seen.n > 0);
+    CHECK_STR(buf_text(&seen), "zester.event.web-01.send.app.deploy app/deploy depth=0 web;");
+    (void)agent_ask(&agent, "event.send", "", "tag=a.b");
+    SCENE_RUN(&agent.scene, strstr(buf_text(&seen), "send.a.b a/b depth=0 -;"));
+    CHECK_STR(agent_ask(&agent, "event.send", "", ""), "event.send requires a tag");
+    CHECK(agent_ask(&agent, "event.send", "a b", "") && !agent.response.success);
+    CHECK_STR(agent_ask(&agent, "event.send", "c", "test=True"), "would send an event");
+    agent_send_job(&agent, "J1", 1, "event.send", "d/e", "");
+    SCENE_RUN(&agent.scene, agent.returns == 1);
+    CHECK(agent.returned.success);
+    CHECK(strstr(buf_text(&seen), "send.c ") == NULL);
     agent_end(&agent);
 }
 

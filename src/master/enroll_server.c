@@ -15,6 +15,7 @@
 #include "master/audit.h"
 #include "master/authority.h"
 #include "master/census.h"
+#include "master/token_book.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 
@@ -41,6 +42,7 @@ struct office {
     struct http_server *server;
     struct rate rate, relaxed;
     struct census_listener listener;
+    struct token_book *tokens;
     struct waiter *waiters;
     size_t waiter_count;
     bool is_open; /* the bus is there */
@@ -50,7 +52,8 @@ struct office {
 struct call {
     struct office *office;
     struct http_request *request;
-    char *id; /* of creds and streams */
+    char *id;      /* of creds and streams */
+    char *sponsor; /* "token:<id>": approves what was created; or NULL */
 };
 
 static struct call *new_call(struct office *office, struct http_request *request, const char *id)
@@ -66,15 +69,25 @@ static struct call *new_call(struct office *office, struct http_request *request
 static void free_call(struct call *call)
 {
     free(call->id);
+    free(call->sponsor);
     free(call);
 }
 
 /* --- limits ------------------------------------------------------------------------- */
 
-/* False: the request is answered. */
+static struct str token_of(struct http_request *request)
+{
+    const char *text = http_header(request, TOKEN_HEADER);
+
+    return str_from(text ? text : "");
+}
+
+/* Who has a token is known, and is not limited. False: the request is answered. */
 static bool admit(struct office *office, struct rate *rate, struct http_request *request)
 {
-    int64_t wait = rate_take(rate, str_from(request->remote), clock_now());
+    int64_t wait = token_book_find(office->tokens, token_of(request), STR(""))
+                       ? 0
+                       : rate_take(rate, str_from(request->remote), clock_now());
 
     if (wait > 0) {
         int64_t seconds = wait == INT64_MAX ? 3600 : wait / CLOCK_SECOND + 1;
@@ -109,6 +122,50 @@ static void announce_pending(struct office *office, const struct enrollment *rec
         log_warning("event of a new enrollment was not sent id=%s error=%s", record->id, err.text);
 }
 
+/* Approved by its token, or still pending, when the machine trusts somebody else. */
+static void on_sponsored(void *self, const struct enrollment *record, const char *error)
+{
+    struct call *call = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 4);
+    const struct value body = value_map(map);
+
+    audit_log(&(struct audit){ .action = "enroll.approve",
+                               .by = call->sponsor,
+                               .id = call->id,
+                               .peel = record ? record->peel_id : NULL,
+                               .error = error });
+    value_map_set(&arena, map, value_text("id"), value_text(call->id));
+    if (record)
+        value_map_set(&arena, map, value_text("peel_id"), value_text(record->peel_id));
+    value_map_set(&arena, map, value_text("state"),
+                  value_text(enrollment_state_name(record ? record->state : ENROLLMENT_PENDING)));
+    value_map_set(&arena, map, value_text("message"),
+                  value_text(record ? "approved by the join token" : error));
+    http_answer_value(call->request, ADMISSION_CREATED, &body);
+    free_call(call);
+}
+
+static void approve_sponsored(struct call *call, const char *id)
+{
+    const struct enrollment_request request = { .id = id,
+                                                .operator_name = call->sponsor,
+                                                .reason = "" };
+
+    free(call->id);
+    call->id = mem_strdup(id);
+    registry_decide(&call->office->authority->registry, ADMISSION_APPROVE, &request, on_sponsored,
+                    call);
+}
+
+static bool is_pending(const struct admission_answer *answer)
+{
+    const char *state = value_get_text(&answer->body, "state");
+
+    return state && strcmp(state, enrollment_state_name(ENROLLMENT_PENDING)) == 0 &&
+           value_get_text(&answer->body, "id");
+}
+
 static void on_answer(void *self, const struct admission_answer *answer)
 {
     struct call *call = self;
@@ -119,7 +176,12 @@ static void on_answer(void *self, const struct admission_answer *answer)
                                    .id = answer->created->id,
                                    .peel = answer->created->peel_id });
         metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1, "pending", NULL);
-        announce_pending(call->office, answer->created);
+        if (!call->sponsor)
+            announce_pending(call->office, answer->created);
+    }
+    if (call->sponsor && is_pending(answer)) {
+        approve_sponsored(call, value_get_text(&answer->body, "id"));
+        return;
     }
     http_answer_value(call->request, (int)answer->status, &answer->body);
     free_call(call);
@@ -135,13 +197,51 @@ static void on_nonce(void *self, struct http_request *request)
                        str_from(key ? key : ""), on_answer, new_call(office, request, ""));
 }
 
+/* The token of a body, and the peel that it is for; empty ones when there are none. */
+static void read_token(struct arena *arena, struct http_request *request, struct str *ret_token,
+                       struct str *ret_peel)
+{
+    struct value body;
+    struct err err;
+
+    *ret_token = token_of(request);
+    *ret_peel = STR("");
+    if (request->body.n > ADMISSION_BODY_MAX || json_decode(arena, request->body, &body, &err) < 0)
+        return;
+    if (ret_token->n == 0)
+        *ret_token = value_get_view(&body, TOKEN_FIELD);
+    *ret_peel = value_get_view(&body, "peel_id");
+}
+
+/* Which token approves this machine? NULL: none; freed by the caller. */
+static char *find_sponsor(struct office *office, struct http_request *request)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct token_record *record;
+    struct str token, peel;
+
+    read_token(&arena, request, &token, &peel);
+    record = peel.n > 0 ? token_book_find(office->tokens, token, peel) : NULL;
+    return record ? mem_strdup(arena_printf(&arena, "token:%s", record->id)) : NULL;
+}
+
+static bool admit_body(struct office *office, struct http_request *request)
+{
+    AUTO_FREE char *sponsor = find_sponsor(office, request);
+
+    return (sponsor && office->is_open) || admit(office, &office->rate, request);
+}
+
 static void on_enroll(void *self, struct http_request *request)
 {
     struct office *office = self;
+    struct call *call;
 
-    if (admit(office, &office->rate, request))
-        registry_submit(&office->authority->registry, request->body, request->remote, on_answer,
-                        new_call(office, request, ""));
+    if (!admit_body(office, request))
+        return;
+    call = new_call(office, request, "");
+    call->sponsor = find_sponsor(office, request);
+    registry_submit(&office->authority->registry, request->body, request->remote, on_answer, call);
 }
 
 static void on_status(void *self, struct http_request *request)
@@ -441,7 +541,9 @@ static int start_office(void *self, struct err *err)
 {
     struct office *office = self;
 
-    (void)err;
+    office->tokens = token_book_new(&office->master->js, err);
+    if (!office->tokens)
+        return -1;
     office->is_open = true;
     log_info("machines can enroll address=%s port=%u", office->master->conf.enroll_addr,
              http_server_port(office->server));
@@ -454,6 +556,8 @@ static void stop_office(void *self)
     struct office *office = self;
 
     office->is_open = false;
+    token_book_free(office->tokens);
+    office->tokens = NULL;
     http_server_free(office->server);
     office->server = NULL;
 }

@@ -1,4 +1,8 @@
 /* zester-master - directs the peels of a fleet. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/commands.h"
 #include "master/authority.h"
 #include "master/census.h"
 #include "master/enroll_admin.h"
@@ -11,11 +15,30 @@ static const struct master_service *const services[] = {
     &revocation_service,    &enroll_admin_service,    &enroll_server_service, NULL,
 };
 
+/* Commands, instead of the daemon. */
+static bool is_command(const struct command *commands, int argc, char *const *argv)
+{
+    for (; argc > 1 && commands->name; commands++)
+        if (strcmp(argv[1], commands->name) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
+    const struct command commands[] = { command_token, { 0 } };
+    const struct program program = {
+        .name = "zester-master",
+        .version = ZESTER_VERSION,
+        .summary = "directs the peels of a fleet",
+        .statuses = "0 done; 1 it could not be done, or wrong usage",
+        .commands = commands,
+    };
     struct master master;
     int status;
 
+    if (is_command(commands, argc, argv))
+        return command_main(&program, argc, argv);
     if (master_init(&master, argc, argv, &status))
         status = master_run(&master, services);
     master_done(&master);

@@ -98,7 +98,7 @@ class Machine:
         self.port, self.peel, self.seed = port, peel, os.urandom(32)
         self.public, self.curve = nkey("U", public_of(self.seed)), nkey("X", os.urandom(32))
         self.context = ssl.create_default_context(cafile=str(ca)) if ca else ssl._create_unverified_context()
-        self.headers = {}
+        self.headers, self.token = {}, None
 
     def connect(self):
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=SECONDS, context=self.context)
@@ -107,7 +107,7 @@ class Machine:
         """Status and body of an answer, and its headers in self.headers."""
         connection = self.connect()
         try:
-            connection.request(method, path, body=json.dumps(body) if isinstance(body, dict) else body, headers=headers or {})
+            connection.request(method, path, body=json.dumps(body) if isinstance(body, dict) else body, headers={**(headers or {}), **({"X-Zester-Token": self.token} if self.token else {})})
             answer = connection.getresponse()
             self.headers = dict(answer.getheaders())
             return answer.status, json.loads(answer.read())

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 
 import pytest
 
@@ -279,3 +280,64 @@ def test_many_machines_behind_one_address_enroll_at_once(fleet, master):
         assert list(pool.map(one, range(24))) == [201] * 24
     fleet.zester("enroll", "approve", "--all-pending")
     assert len(fleet.zester_json("enroll", "list", "-s", "approved")) == 24
+
+
+# --- join tokens --------------------------------------------------------------------------
+
+
+def make_token(fleet, *words):
+    return json.loads(fleet.run("zester-master", "token", "--config", fleet.write_cli_conf(), "--format", "json", *words).stdout)
+
+
+def test_a_token_approves_at_once_and_is_never_limited(fleet):
+    master = fleet.start_ready_master(enroll={"rate_burst": 1, "rate_per_minute": 0})
+    line = fleet.run("zester-master", "token", "--config", fleet.write_cli_conf(), "--host", "master.example").stdout
+    assert re.fullmatch(r"zester-peel join master\.example zt1\.[A-Za-z0-9_-]+\n", line)
+    token = line.split()[-1]
+    for number in range(5):
+        joining = machine(fleet, master, f"node-{number}")
+        joining.token = token
+        fleet.wait(lambda: joining.nonce()[0] == 200, "the master knows the token")
+        status, body = joining.submit(fleet.pin())
+        assert (status, body["state"]) == (201, "approved")
+        assert joining.creds(body["id"])[0] == 200
+    row = fleet.zester_json("enroll", "list", "-s", "issued")[0]
+    assert fleet.zester_json("enroll", "show", row["id"])["decided_by"].startswith("token:")
+    stranger = machine(fleet, master, "stranger")
+    stranger.nonce()
+    assert stranger.nonce()[0] == 429
+    stored = "".join(path.read_text(errors="ignore") for path in (fleet.folder / "js").rglob("*.blk"))
+    assert "token." in stored and token not in stored + master.log()
+
+
+def test_a_token_in_the_body_alone_approves_and_one_that_is_not_for_the_machine_leaves_it_pending(fleet, master):
+    token = make_token(fleet, "--peels", "web-*")
+    joining = machine(fleet, master, "web-01")
+    joining.token = token["token"]
+    fleet.wait(lambda: joining.nonce()[0] == 200, "alive")
+    other = machine(fleet, master, "db-01")
+    fleet.wait(lambda: joining.submit(fleet.pin())[1]["state"] == "approved", "the master knows the token")
+    for field in (token["token"], token["token"][:-6] + "AAAAAA", "nonsense"):
+        status, body = other.submit(fleet.pin(), token=field)
+        assert status in (200, 201) and body["state"] == "pending", body
+    last = machine(fleet, master, "web-02")
+    status, body = last.submit(fleet.pin(), token=token["token"])
+    assert (status, body["state"]) == (201, "approved")
+
+
+def test_a_token_does_not_help_a_machine_that_trusts_somebody_else(fleet, master):
+    joining = machine(fleet, master)
+    joining.token = make_token(fleet)["token"]
+    assert fleet.wait(lambda: joining.submit(fleet.pin())[1]["state"] == "approved", "the master knows the token")
+    caught = machine(fleet, master, "db-01")
+    caught.token = joining.token
+    status, body = caught.submit("sha256:" + "0" * 64)
+    assert (status, body["state"]) == (201, "pending") and "trust" in body["message"]
+
+
+def test_a_token_that_has_expired_is_worth_nothing(fleet, master):
+    token = make_token(fleet, "--valid", "1s")
+    joining = machine(fleet, master)
+    fleet.wait(lambda: time.time() > token["expires"], "it has expired")
+    status, body = joining.submit(fleet.pin(), token=token["token"])
+    assert (status, body["state"]) == (201, "pending")

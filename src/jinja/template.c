@@ -51,6 +51,16 @@ static bool check_size(const struct template *template, struct str text, struct 
     return false;
 }
 
+static void find_lines(struct template *template)
+{
+    const struct str text = template->text;
+    const char *end;
+
+    for (size_t at = 0; at < text.n && (end = memchr(text.p + at, '\n', text.n - at));
+         at = (size_t)(end - text.p) + 1)
+        VEC_PUSH_IN(&template->arena, &template->lines, (uint32_t)(end - text.p) + 1);
+}
+
 struct template *template_new(struct jinja *jinja, const char *name, struct str text, bool copy,
                               struct diags *diags)
 {
@@ -65,6 +75,7 @@ struct template *template_new(struct jinja *jinja, const char *name, struct str 
         return NULL;
     }
     template->text = prepare(template, text, copy);
+    find_lines(template);
     if (copy)
         template->original = str_find_char(text, '\r', 0) == STR_NONE
                                  ? (struct str){ template->text.p, text.n }
@@ -92,21 +103,26 @@ bool template_is(const struct template *template, struct str text)
 
 /* --- places ------------------------------------------------------------------------------- */
 
+/* Every state of a file has a place, so that reading the text anew for each would be quadratic. */
 struct place template_place(const struct template *template, uint32_t at)
 {
     struct str text = template->text;
-    size_t end = at < text.n ? at : text.n;
-    size_t line_start = 0;
-    uint32_t line = 1;
+    const size_t end = at < text.n ? at : text.n;
+    size_t low = 0, high = template->lines.n; /* lines that begin at or before `end` */
 
-    for (size_t i = 0; i < end; i++)
-        if (text.p[i] == '\n') {
-            line++;
-            line_start = i + 1;
-        }
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (template->lines.p[middle] <= end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const size_t line_start = low > 0 ? template->lines.p[low - 1] : 0;
+
     return (struct place){
         .file = template->name,
-        .line = line,
+        .line = (uint32_t)low + 1,
         .column = (uint32_t)utf8_count(str_slice(text, line_start, end - line_start)) + 1,
     };
 }

@@ -23,6 +23,7 @@ struct template
     const char *name;
     struct str text;     /* line ends are \n */
     struct str original; /* as it was given */
+    VEC(uint32_t) lines; /* where each line but the first begins */
     struct nodes body;
     struct code code; /* of the body, as a function */
     struct scope scope;

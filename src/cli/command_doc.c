@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "compile/host_filters.h"
 #include "data/json.h"
 #include "data/value.h"
 #include "filters/builtins.h"
@@ -55,9 +56,9 @@ static const struct param options[] = {
     { 0 },
 };
 
-static void add_jinja(struct buf *out)
+static void add_jinja(struct arena *arena, struct buf *out)
 {
-    add_kind(out, filter_builtins.filters, false,
+    add_kind(out, host_filters_builtins(arena)->filters, false,
              "filters, used as value|name(...); the first argument is the value");
     add_kind(out, filter_builtins.tests, false,
              "tests, used as value is name(...); the first argument is the value");
@@ -117,7 +118,7 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     if (how->format == FORMAT_MARKDOWN)
         manual_print_markdown(&out);
     else if (is_jinja)
-        add_jinja(&out);
+        add_jinja(cli->arena, &out);
     else if (!name)
         manual_print_index(&out);
     else if (!manual_print(str_from(name), &out))

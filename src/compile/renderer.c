@@ -7,9 +7,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/value.h"
-#include "filters/builtins.h"
 #include "jinja/jinja.h"
 #include "compile/builtin.h"
+#include "compile/host_filters.h"
+#include "compile/matching.h"
 #include "state/host.h"
 #include "compile/salt.h"
 #include "compile/tree.h"
@@ -20,6 +21,7 @@
 struct renderer {
     struct state_host *host;
     struct builtin_context context;
+    const struct builtins *builtins;
     struct jinja *jinja;
     struct arena arena; /* of the environment: globals */
     const char *folder; /* of the file that is rendered, for "./x" */
@@ -141,7 +143,7 @@ static void make_environment(struct renderer *renderer)
     const struct state_host *host = renderer->host;
     const struct jinja_options options = {
         .lenient = !host->strict_templates,
-        .builtins = &filter_builtins,
+        .builtins = renderer->builtins,
         .load = host->tree ? load : NULL,
         .about = about,
         .is_stopped = is_stopped,
@@ -154,6 +156,7 @@ static void make_environment(struct renderer *renderer)
     renderer->relative_names = false;
     renderer->jinja = jinja_new(&options);
     jinja_add_functions(renderer->jinja, builtin_globals, &renderer->context);
+    jinja_add_functions(renderer->jinja, matching_globals, &renderer->context);
     jinja_add_functions(renderer->jinja, salt_globals, &renderer->context);
     jinja_add_global(renderer->jinja, "salt", salt_value(&renderer->arena, &renderer->context));
 }
@@ -165,6 +168,7 @@ struct renderer *renderer_new(struct state_host *host, struct output_list *outpu
     renderer->host = host;
     renderer->context = (struct builtin_context){ .host = host, .outputs = outputs };
     renderer->folder = "";
+    renderer->builtins = host_filters_builtins(&renderer->arena);
     make_environment(renderer);
     return renderer;
 }

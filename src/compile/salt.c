@@ -10,6 +10,7 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "compile/builtin.h"
+#include "compile/matching.h"
 #include "compile/renderer.h"
 #include "compile/slsutil.h"
 #include "data/json.h"
@@ -17,7 +18,8 @@
 #include "state/host.h"
 #include "state/module.h"
 
-static const struct function *const tables[] = { builtin_salt_functions, slsutil_functions };
+static const struct function *const tables[] = { builtin_salt_functions, matching_functions,
+                                                 slsutil_functions };
 
 static const struct function *find_salt(struct str name)
 {

@@ -13,6 +13,7 @@ const struct builtins filter_builtins = {
                       filter_link_functions, filter_data_functions, filter_pretty_functions,
                       filter_set_functions, filter_time_functions, filter_regex_functions,
                       filter_net_functions, filter_hash_functions, filter_combine_functions,
+                      filter_chance_functions, filter_xml_functions,
                       filter_compare_functions, filter_key_functions),
     .tests = TABLES(test_functions),
     .globals = TABLES(global_functions),

@@ -280,6 +280,32 @@ static int filter_path_join(struct render *render, const struct bound *bound, st
     return text_finish(render, &out, 0, ret);
 }
 
+static int filter_to_bytes(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str encoding;
+
+    if (argument_text(render, &bound->args[1], &encoding) < 0)
+        return -1;
+    if (!argument_is_none(&bound->args[1]) && !str_is(encoding, "utf-8") &&
+        !str_is(encoding, "UTF-8") && !str_is(encoding, "utf8"))
+        return render_fail(render, RENDER_TYPE, "to_bytes: the encoding must be utf-8");
+    *ret = bound->args[0];
+    if (ret->kind == VALUE_STR)
+        *ret = value_bytes(ret->s);
+    else if (ret->kind != VALUE_BYTES)
+        return render_fail(render, RENDER_TYPE, "to_bytes expects text, got '%s'",
+                           op_type_name(ret));
+    return 0;
+}
+
+/* Texts are Unicode anyway. */
+static int filter_as_it_is(struct render *render, const struct bound *bound, struct value *ret)
+{
+    (void)render;
+    *ret = bound->args[0];
+    return 0;
+}
+
 /* clang-format off */
 const struct function filter_data_functions[] = {
     { "b64decode",     "value", filter_b64decode, "the text of base64" },
@@ -288,11 +314,14 @@ const struct function filter_data_functions[] = {
     { "base64_encode", "value", filter_b64encode, "as base64" },
     { "dict_to_sls_yaml_params", "value, flow_style=false", filter_params, "a map as the arguments of a state" },
     { "json",          "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
+    { "json_decode_dict", "value", filter_as_it_is, "the map as it is: texts are Unicode" },
+    { "json_decode_list", "value", filter_as_it_is, "the list as it is: texts are Unicode" },
     { "load_json",     "value", filter_load_json, "the data of a JSON text" },
     { "load_yaml",     "value", filter_load_yaml, "the data of a YAML text" },
     { "path_join",     "value, *parts", filter_path_join, "parts of a path joined by slashes" },
     { "quote",         "value", filter_quote, "one word for a shell" },
     { "to_bool",       "value", filter_to_bool, "true for yes, true, 1 and numbers above zero" },
+    { "to_bytes",      "value, encoding='utf-8'", filter_to_bytes, "the bytes of a text" },
     { "to_json",       "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
     { "tojson",        "value, indent=none", filter_tojson, "as JSON that is safe inside HTML" },
     { "yaml",          "value, flow_style=true", filter_yaml, "as YAML on one line; as lines with yaml(false)" },

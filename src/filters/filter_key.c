@@ -121,10 +121,69 @@ static int filter_update(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
+/* {'a': 1} -> [{'key': 'a', 'value': 1}] */
+static int filter_to_entries(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_list *list = container_new_list(render, 0);
+    const struct value_map *map;
+
+    if (bound->args[0].kind != VALUE_MAP)
+        return render_fail(render, RENDER_TYPE, "to_entries expects a map, got '%s'",
+                           op_type_name(&bound->args[0]));
+    map = container_map(render, &bound->args[0]);
+    for (size_t i = 0; i < map->count; i++) {
+        struct value_map *entry = container_new_map(render, 2);
+
+        value_map_set(render->arena, entry, value_text("key"), map->pairs[i].key);
+        value_map_set(render->arena, entry, value_text("value"), map->pairs[i].value);
+        value_list_push(render->arena, list, value_map(entry));
+    }
+    *ret = value_list(list);
+    return 0;
+}
+
+/* The way back; 'k' and 'name' are keys, 'v' is a value, too. */
+static const struct value *find_part(const struct value_map *entry, const char *const *names)
+{
+    const struct value *found = NULL;
+
+    for (; *names && !found; names++) {
+        const struct value key = value_text(*names);
+
+        found = value_map_find(entry, &key);
+    }
+    return found;
+}
+
+static int filter_from_entries(struct render *render, const struct bound *bound, struct value *ret)
+{
+    static const char *const keys[] = { "key", "k", "name", "Name", "K", "Key", NULL };
+    static const char *const values[] = { "value", "v", "Value", "V", NULL };
+    struct value_map *map = container_new_map(render, 0);
+    const struct value_list *list;
+
+    if (op_list(render, &bound->args[0], &list) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct value_map *entry =
+            list->items[i].kind == VALUE_MAP ? container_map(render, &list->items[i]) : NULL;
+        const struct value *key = entry ? find_part(entry, keys) : NULL;
+        const struct value *value = entry ? find_part(entry, values) : NULL;
+
+        if (!key)
+            return render_fail(render, RENDER_TYPE, "from_entries expects maps with 'key'");
+        value_map_set(render->arena, map, *key, value ? *value : value_null());
+    }
+    *ret = value_map(map);
+    return 0;
+}
+
 /* clang-format off */
 const struct function filter_key_functions[] = {
     { "append_dict_key_value", "value, keys, item, delimiter=':'", filter_append, "append to the list at a path such as a:b" },
     { "extend_dict_key_value", "value, keys, items, delimiter=':'", filter_extend, "append all items to the list at a path" },
+    { "from_entries",          "value", filter_from_entries, "the map of a list of keys and values" },
+    { "to_entries",            "value", filter_to_entries, "the list of the keys and values of a map" },
     { "set_dict_key_value",    "value, keys, item, delimiter=':'", filter_set, "set what is at a path such as a:b" },
     { "update_dict_key_value", "value, keys, other, delimiter=':'", filter_update, "set keys of the map at a path" },
     { 0 },

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
@@ -20,6 +22,9 @@ struct address {
 };
 
 #define ADDRESS_TEXT_MAX 64
+#define MAC_BYTES        6
+/* Of the networks whose hosts are listed: up to 65,536. */
+#define HOST_BITS_MAX 16
 
 static bool parse_address(struct str text, struct address *ret)
 {
@@ -219,6 +224,108 @@ static int filter_network_size(struct render *render, const struct bound *bound,
     return 0;
 }
 
+static void add_number(struct address *address, uint64_t number)
+{
+    for (size_t i = address->family == AF_INET ? 4 : 16; i-- > 0 && number > 0; number >>= 8) {
+        number += address->bytes[i];
+        address->bytes[i] = (unsigned char)(number & 0xff);
+    }
+}
+
+static void clear_host(struct address *address, int64_t bits)
+{
+    for (size_t i = address->family == AF_INET ? 4 : 16; i-- > 0 && bits > 0; bits -= 8)
+        address->bytes[i] &= (unsigned char)(bits >= 8 ? 0 : 0xffU << bits);
+}
+
+/* All addresses but the first and the last one, which have other uses; a network of one or two has
+ * no others. */
+static int filter_network_hosts(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_list *list = container_new_list(render, 0);
+    struct address address;
+    int64_t bits;
+
+    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+        return render_fail(render, RENDER_TYPE,
+                           "network_hosts expects a network such as 10.0.0.0/24");
+    bits = address.prefix < 0 ? 0 : (address.family == AF_INET ? 32 : 128) - address.prefix;
+    if (bits > HOST_BITS_MAX)
+        return render_fail(render, RENDER_LIMIT, "network_hosts: more than %d addresses",
+                           1 << HOST_BITS_MAX);
+    clear_host(&address, bits);
+
+    const bool all = bits < 2;
+    const uint64_t count = UINT64_C(1) << bits;
+    /* of IPv6 only the first one is left out */
+    const uint64_t end = all || address.family == AF_INET6 ? count : count - 1;
+
+    if (!all)
+        add_number(&address, 1);
+    for (uint64_t i = all ? 0 : 1; i < end; i++) {
+        char text[INET6_ADDRSTRLEN];
+
+        value_list_push(
+            render->arena, list,
+            value_text(arena_strdup(render->arena,
+                                    inet_ntop(address.family, address.bytes, text, sizeof(text)))));
+        add_number(&address, 1);
+    }
+    *ret = value_list(list);
+    return 0;
+}
+
+/* The address of an interface, with the length of its network. */
+static int filter_ip_host(struct render *render, const struct bound *bound, struct value *ret)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct address address;
+
+    *ret = value_null();
+    if (bound->args[0].kind != VALUE_STR || !parse_address(bound->args[0].s, &address))
+        return 0;
+    *ret = value_text(arena_printf(render->arena, "%s/%d",
+                                   inet_ntop(address.family, address.bytes, text, sizeof(text)),
+                                   address.prefix >= 0         ? (int)address.prefix
+                                   : address.family == AF_INET ? 32
+                                                               : 128));
+    return 0;
+}
+
+/* IPv6 in brackets, as it stands in an URL; anything else as it is. */
+static int filter_ipwrap(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct address address;
+
+    *ret = bound->args[0];
+    if (ret->kind == VALUE_STR && parse_address(ret->s, &address) && address.family == AF_INET6 &&
+        address.prefix < 0)
+        *ret = value_text(arena_printf(render->arena, "[%.*s]", STR_ARG(bound->args[0].s)));
+    return 0;
+}
+
+static int filter_mac_str_to_bytes(struct render *render, const struct bound *bound,
+                                   struct value *ret)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(MAC_BYTES);
+    struct str rest;
+    struct err err;
+    bool wrong = false;
+
+    if (argument_text(render, &bound->args[0], &rest) < 0)
+        return -1;
+    while (rest.p && !wrong) {
+        const struct str part = str_cut(&rest, ':');
+
+        wrong = part.n != 2 || hex_decode(part, &bytes, &err) < 0;
+    }
+    if (wrong || bytes.full || bytes.n != MAC_BYTES)
+        return render_fail(render, RENDER_TYPE,
+                           "mac_str_to_bytes expects an address such as 52:54:00:12:34:56");
+    *ret = value_bytes(buf_copy(&bytes, render->arena));
+    return 0;
+}
+
 /* clang-format off */
 const struct function filter_net_functions[] = {
     { "ipaddr",       "value, options=none", filter_ipaddr, "the address, or of a list the addresses; else none" },
@@ -227,6 +334,10 @@ const struct function filter_net_functions[] = {
     { "is_ip",        "value, options=none", filter_is_ip, "is it an address?" },
     { "is_ipv4",      "value, options=none", filter_is_ipv4, "is it an IPv4 address?" },
     { "is_ipv6",      "value, options=none", filter_is_ipv6, "is it an IPv6 address?" },
+    { "ip_host",      "value, options=none", filter_ip_host, "the address of an interface, with the length of its network" },
+    { "ipwrap",       "value", filter_ipwrap, "an IPv6 address in brackets; anything else as it is" },
+    { "mac_str_to_bytes", "value", filter_mac_str_to_bytes, "the bytes of a hardware address" },
+    { "network_hosts", "value, options=none", filter_network_hosts, "the addresses of the hosts in a network" },
     { "network_size", "value", filter_network_size, "how many addresses a network has" },
     { 0 },
 };

@@ -12,6 +12,7 @@
 #include "state/variables.h"
 #include "state/secrets.h"
 #include "compile/builtin.h"
+#include "compile/host_filters.h"
 #include "compile/salt.h"
 #include "compile/tree.h"
 #include "sys/account.h"
@@ -204,6 +205,7 @@ static int learn_settings(struct session *session, const struct session_options 
         .facts = session->host.facts,
     };
     session->host.settings = &nothing; /* until they are known */
+    where.builtins = host_filters_builtins(&session->arena);
     where.salt = salt_dispatch;
     where.salt_names = salt_names;
     where.salt_user = &salt;

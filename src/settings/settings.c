@@ -390,7 +390,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     struct loader loader = { .arena = arena, .diags = diags, .options = options };
     struct jinja_options jinja = {
         .lenient = !options->strict_templates,
-        .builtins = &filter_builtins,
+        .builtins = options->builtins ? options->builtins : &filter_builtins,
         .load = load_template,
         .about = template_context,
         .now = now,

@@ -36,12 +36,13 @@
 #define SETTINGS_DEPTH_MAX    32   /* files that include one another */
 
 struct settings_options {
-    const char *folder;            /* may be missing: then there are no settings */
-    struct target_subject subject; /* the machine: id and facts */
-    const struct value *grains;    /* facts in Salt's form, for templates; NULL: the facts */
-    const struct value *groups;    /* of targets, or NULL */
-    dotted_fn *salt;               /* handles other salt['...'] calls; NULL: none */
-    dotted_names_fn *salt_names;   /* their names */
+    const char *folder;              /* may be missing: then there are no settings */
+    struct target_subject subject;   /* the machine: id and facts */
+    const struct value *grains;      /* facts in Salt's form, for templates; NULL: the facts */
+    const struct value *groups;      /* of targets, or NULL */
+    const struct builtins *builtins; /* names of templates; NULL: those of filters/builtins.h */
+    dotted_fn *salt;                 /* handles other salt['...'] calls; NULL: none */
+    dotted_names_fn *salt_names;     /* their names */
     void *salt_user;
     bool strict_templates; /* an undefined name is an error, not nothing */
 };

@@ -1,6 +1,8 @@
 """`zester render` from the command line."""
 import json
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
@@ -109,3 +111,13 @@ def test_doc_lists_every_kind_of_function():
     assert run.returncode == 0
     for word in ("regex_replace", "divisibleby", "namespace"):
         assert word in run.stdout
+
+
+def test_every_filter_has_a_case():
+    """In the golden cases, in those that are compared with Jinja2, or in a test that needs a machine."""
+    manual = subprocess.run([ZESTER, "doc", "jinja"], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^  ([a-z0-9_]+)[:(]", manual[:manual.index("tests, used as")], re.MULTILINE)
+    here = pathlib.Path(__file__).resolve().parent
+    cases = "".join(path.read_text() for path in [*here.glob("*.py"), *here.parent.glob("golden/**/*.txt")])
+    assert len(names) > 140
+    assert [name for name in names if not re.search(rf"\|\s*{name}\b|['\"]{name}['\"]", cases)] == []

@@ -282,11 +282,28 @@ false: {module.run: [{name: test.false}]}
     ("salt['slsutil.renderer'](string='{' ~ '{ 1 + 1 }' ~ '}', default_renderer='jinja')", "2"),
     ("salt['slsutil.banner'](20, title='T', text='some words').splitlines()[2:5]",
      "['#        T         #', '#                  #', '# some words       #']"),
+    ("99|random_hash|length, 99|rand_str|length, 99|random_hash('sha1')|length", "(64, 32, 40)"),
+    ("([1, 2, 3]|random_shuffle)|sort, [1, 2]|random_sample(1)|length", "([1, 2, 3], 1)"),
+    ("('52:54:00'|gen_mac)|length", "17"),
+    ("'sh'|which is string, 'no-such-program'|which", "(True, None)"),
+    ("'/etc/passwd'|is_text_file, '/bin/sh'|is_text_file, '/none'|is_text_file", "(True, False, False)"),
+    ("'/bin/sh'|is_bin_file, '/bin/sh'|is_binary_file, '/etc/passwd'|is_bin_file", "(True, True, False)"),
+    ("'ROOT/empty'|is_empty_file, '/etc/passwd'|is_empty_file", "(True, False)"),
+    ("'ROOT/empty'|file_hashsum('md5')", "d41d8cd98f00b204e9800998ecf8427e"),
+    ("'ROOT/tree'|list_files|map('replace', 'ROOT/', '')|list", "['tree', 'tree/a', 'tree/b', 'tree/b/c']"),
+    ("'127.0.0.1'|dns_check, 'no-such-host.invalid'|dns_check(safe=True)", "('127.0.0.1', None)"),
+    ("'http://127.0.0.1:1/'|http_query|list", "['error']"),
+    ("ifelse('no*', 1, 'G@os:Debian', 2, 3), ifelse('no*', 1, 'x*', 2, 3), ifelse(true, 4, 5)", "(2, 3, 4)"),
+    ("ifelse('foo*', 'a', 'bar*', 'b', 'c', minion_id='bar03')", "b"),
+    ("salt['match.filter_by']({'G@os:no': 1, 'G@os:Debian': 2, 'default': 3}), salt['match.filter_by']({'no*': 1, 'default': 3})", "(2, 3)"),
     ("'slsutil.renderer' in salt and 'slsutil.banner' in salt and 'no.such' not in salt", "True"),
 ])
 def test_functions_that_formulas_call(machine, call, answer):
     machine.file("data.txt", "data\n")
     machine.file("sub/inner/list.sls", "- {{ what }}\n- 0644\n")
+    (machine.root / "tree/b").mkdir(parents=True)
+    for name in ("empty", "tree/a", "tree/b/c"):
+        (machine.root / name).write_text("")
     machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: {{ (%s) | string | json }}, allow_empty: true}]}" % call)
     machine.run("state.apply", "web", status=0)
     assert machine.read("x").strip() == answer

@@ -64,6 +64,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_STATE_FILES]       = { "state-files", "Raw .zy state files for peel-side caching", .history = 3 },
     [STORE_REACTOR_FILES]     = { "reactor-files", "Reactor rule files (master-only; no peel JWT grants)", .history = 3 },
     [STORE_MASTER_SETTINGS]   = { "master-settings", "Sealed settings tree for standby masters", .history = 1 },
+    [STORE_EVENT_OUTCOMES]    = { "event-outcomes", "What became of events", .history = 1, .ttl = WEEK },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(buckets) == STORE_BUCKETS, "every bucket has a row");

@@ -36,8 +36,9 @@ enum store_bucket {
     STORE_STATE_FILES,
     STORE_REACTOR_FILES,
     STORE_MASTER_SETTINGS,
+    STORE_EVENT_OUTCOMES,
 };
-#define STORE_BUCKETS (STORE_MASTER_SETTINGS + 1)
+#define STORE_BUCKETS (STORE_EVENT_OUTCOMES + 1)
 
 #define STORE_EVENTS     "events"     /* stream of events */
 #define STORE_JOB_EVENTS "job-events" /* stream of what happens to jobs */

@@ -8,6 +8,7 @@
 #include "bus/link.h"
 #include "bus/store.h"
 #include "http/address.h"
+#include "reactor/breaker.h"
 #include "sys/clock.h"
 
 #define ARGS struct master_conf
@@ -32,6 +33,15 @@ static const struct param rows[] = {
     PARAM("ca.enroll_sans",         STRS,   ARGS, ca_enroll_sans, "more names and addresses of the endpoint", .kind_text = "NAME"),
     PARAM("revocation_sync_interval", DURATION, ARGS, revocation_sync_interval, "how often servers are told again whom not to let in; negative: never", .default_text = "5m"),
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers that peels are told of; none: they must know", .kind_text = "URL"),
+    PARAM("reactor.enabled",           BOOL,     ARGS, reactor_enabled, "react to events by the rules of the fleet", .aliases = "reactor", .default_text = "true"),
+    PARAM("reactor.workers",           INT,      ARGS, reactor_workers, "reactions that are rendered at once", PARAM_RANGE(1, 64), .default_text = "4"),
+    PARAM("reactor.max_chain_depth",   INT,      ARGS, reactor_max_depth, "reactions to reactions, at most", PARAM_RANGE(1, 1000), .default_text = "3"),
+    PARAM("reactor.enable_chaining",   BOOL,     ARGS, reactor_chaining, "reactions may send events", .default_text = "true"),
+    PARAM("reactor.default_throttle",  DURATION, ARGS, reactor_throttle, "pause of a rule after a fire, for each source, unless it has its own; 0: none", .default_text = "0"),
+    PARAM("reactor.source_rate_limit", INT,      ARGS, reactor_source_rate, "events of one source in a minute; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "120"),
+    PARAM("reactor.max_event_age",     DURATION, ARGS, reactor_max_age, "older events are dropped; 0: none are", .default_text = "1h"),
+    PARAM("reactor.storm_rate",        INT,      ARGS, reactor_storm_rate, "fires of one rule in a minute before it is stopped; 0: no limit", PARAM_RANGE(0, BREAKER_RATE_MAX), .default_text = "60"),
+    PARAM("reactor.breaker_cooldown",  DURATION, ARGS, reactor_cooldown, "how long it is stopped", PARAM_RANGE(1, INT64_MAX), .default_text = "5m"),
     { 0 },
 };
 
@@ -47,6 +57,20 @@ static const struct {
     { "enroll.addr", offsetof(ARGS, enroll_addr) },
 };
 /* clang-format on */
+
+static const struct {
+    const char *key;
+    size_t offset;
+} fixed_numbers[] = {
+    { "jetstream_replicas", offsetof(ARGS, jetstream_replicas) },
+    { "reactor.workers", offsetof(ARGS, reactor_workers) },
+    { "reactor.max_chain_depth", offsetof(ARGS, reactor_max_depth) },
+    { "reactor.default_throttle", offsetof(ARGS, reactor_throttle) },
+    { "reactor.source_rate_limit", offsetof(ARGS, reactor_source_rate) },
+    { "reactor.max_event_age", offsetof(ARGS, reactor_max_age) },
+    { "reactor.storm_rate", offsetof(ARGS, reactor_storm_rate) },
+    { "reactor.breaker_cooldown", offsetof(ARGS, reactor_cooldown) },
+};
 
 static void check_address(const char *address, const char *key, const struct value *given,
                           struct diags *diags)
@@ -107,11 +131,21 @@ static const char *text_at(const struct master_conf *conf, size_t offset)
     return *field ? *field : "";
 }
 
+static int64_t number_at(const struct master_conf *conf, size_t offset)
+{
+    return *(const int64_t *)(const void *)((const char *)conf + offset);
+}
+
 const char *master_conf_restart_key(const struct master_conf *before,
                                     const struct master_conf *after)
 {
     for (size_t i = 0; i < ARRAY_LEN(fixed_texts); i++)
         if (strcmp(text_at(before, fixed_texts[i].offset), text_at(after, fixed_texts[i].offset)))
             return fixed_texts[i].key;
-    return before->jetstream_replicas == after->jetstream_replicas ? NULL : "jetstream_replicas";
+    for (size_t i = 0; i < ARRAY_LEN(fixed_numbers); i++)
+        if (number_at(before, fixed_numbers[i].offset) != number_at(after, fixed_numbers[i].offset))
+            return fixed_numbers[i].key;
+    if (before->reactor_enabled != after->reactor_enabled)
+        return "reactor.enabled";
+    return before->reactor_chaining != after->reactor_chaining ? "reactor.enable_chaining" : NULL;
 }

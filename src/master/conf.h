@@ -7,6 +7,7 @@
 #ifndef MASTER_CONF_H
 #define MASTER_CONF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bus/daemon_conf.h"
@@ -29,6 +30,11 @@ struct master_conf {
     struct param_strs ca_enroll_sans;
     struct param_strs nats_advertise_urls;
     int64_t revocation_sync_interval; /* nanoseconds; 0: the default; negative: never */
+
+    bool reactor_enabled, reactor_chaining;
+    int64_t reactor_workers, reactor_max_depth;
+    int64_t reactor_source_rate, reactor_storm_rate;             /* a minute; 0: no limit */
+    int64_t reactor_throttle, reactor_max_age, reactor_cooldown; /* nanoseconds */
 };
 
 extern const struct daemon_conf master_daemon_conf;

@@ -2,6 +2,8 @@
 
 static const double job_seconds[] = { 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 0 };
 
+static const double render_seconds[] = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 0 };
+
 /* clang-format off */
 const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_CONNECTED]    = { "zester_nats_connected", METRIC_GAUGE, "1 while the bus is connected", { NULL }, NULL },
@@ -15,5 +17,15 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_HTTP_REQUESTS] = { "zester_http_requests_total", METRIC_COUNTER, "requests to the HTTPS endpoint", { "status" }, NULL },
     [MASTER_ENROLLMENTS] = { "zester_enrollments_total", METRIC_COUNTER, "enrollments that came into a state", { "state" }, NULL },
     [MASTER_REVOCATION_PUSHES] = { "zester_revocation_pushes_total", METRIC_COUNTER, "lists of revocations that were sent to servers", { "result" }, NULL },
+    [MASTER_REACTOR_EVENTS]    = { "zester_reactor_events_total", METRIC_COUNTER, "events that the reactor took", { "origin_type" }, NULL },
+    [MASTER_REACTOR_DROPPED]   = { "zester_reactor_events_dropped_total", METRIC_COUNTER, "events that did not pass a gate", { "reason" }, NULL },
+    [MASTER_REACTOR_UNMATCHED] = { "zester_reactor_events_unmatched_total", METRIC_COUNTER, "events that no rule is for", { NULL }, NULL },
+    [MASTER_REACTOR_EXHAUSTED] = { "zester_reactor_events_exhausted_total", METRIC_COUNTER, "events that failed as often as they are delivered", { NULL }, NULL },
+    [MASTER_REACTIONS]         = { "zester_reactor_reactions_total", METRIC_COUNTER, "what came of reactions", { "rule", "result" }, NULL },
+    [MASTER_REACTOR_RENDER]    = { "zester_reactor_render_duration_seconds", METRIC_HISTOGRAM, "time to render a reaction", { NULL }, render_seconds },
+    [MASTER_REACTOR_BREAKER]   = { "zester_reactor_breaker_open", METRIC_GAUGE, "1 while a rule is stopped because it fired too often", { "rule" }, NULL },
+    [MASTER_REACTOR_LAG]       = { "zester_reactor_lag", METRIC_GAUGE, "events that no master has taken yet", { NULL }, NULL },
+    [MASTER_REACTOR_RULE_ERRORS] = { "zester_reactor_rule_errors_total", METRIC_COUNTER, "rules that could not be loaded", { NULL }, NULL },
+    [MASTER_REACTOR_RULES]     = { "zester_reactor_rules_loaded", METRIC_GAUGE, "pairs of a pattern and a reaction", { NULL }, NULL },
 };
 /* clang-format on */

@@ -71,7 +71,6 @@ struct flight *flight_new(struct pipeline *pipeline, const struct pipeline_deliv
     flight->rules = rule_set_hold(pipeline->rules);
     flight->matches = *matches;
     flight->event = event;
-    flight->message = delivery->message;
     flight->delivery = delivery->number;
     flight->outcome = (struct outcome){
         .id = event->event.id,
@@ -97,6 +96,11 @@ static void free_flight(struct flight *flight)
 void flight_cancel(struct flight *flight)
 {
     free_flight(flight);
+}
+
+void flight_attach(struct flight *flight, void *message)
+{
+    flight->message = message;
 }
 
 void *flight_message(const struct flight *flight)
@@ -382,6 +386,8 @@ static void step_block(struct flight *flight)
         return;
     }
     result = combine(&current_outcome(flight)->blocks);
+    if (flight->rule_may_pass)
+        result = OUTCOME_ERROR;
     /* A file that rendered to nothing has not fired: its pause would hide the next event. */
     settle(flight, !flight->rule_may_pass && result != OUTCOME_EMPTY);
     end_rule(flight, result);
@@ -444,6 +450,15 @@ void flight_render(struct flight *flight, struct reaction_env *env)
 
 void flight_rendered(struct flight *flight)
 {
+    flight->is_waiting = false;
+    step(flight);
+}
+
+void flight_postpone(struct flight *flight)
+{
+    flight->reaction = (struct reaction){ VEC_INIT };
+    flight->rule_may_pass = true;
+    flight->phase = PHASE_BLOCK;
     flight->is_waiting = false;
     step(flight);
 }

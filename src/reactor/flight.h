@@ -72,8 +72,12 @@ void flight_cancel(struct flight *flight);
 /* Render the file of the current rule. */
 void flight_render(struct flight *flight, struct reaction_env *env);
 void flight_rendered(struct flight *flight);
+/* Instead of flight_rendered: not now. The rule ends as with a failure that may pass. */
+void flight_postpone(struct flight *flight);
 void flight_answer(struct flight *flight, const struct flight_answer *answer);
 
+/* Something of the owner, for its effects. */
+void flight_attach(struct flight *flight, void *message);
 void *flight_message(const struct flight *flight);
 const struct gate_event *flight_event(const struct flight *flight);
 

@@ -85,8 +85,7 @@ void pipeline_use(struct pipeline *pipeline, struct rule_set *rules);
 struct pipeline_delivery {
     struct str subject, payload;
     unsigned number;    /* 1: the first time */
-    const char *parent; /* what a header says: the id of the event that caused it; NULL: nothing */
-    void *message;      /* of the owner; flight_message returns it */
+    const char *parent; /* the id of the event that caused it, as a header says; NULL: none */
 };
 
 struct pipeline_verdict {

@@ -1,5 +1,7 @@
 #include "wire/outcome.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 static const char *const result_names[OUTCOME_RESULTS] = {
@@ -31,6 +33,25 @@ const char *outcome_result_name(enum outcome_result result)
 const char *outcome_kind_name(enum outcome_kind kind)
 {
     return kind_names[kind];
+}
+
+static bool is_key(const char *id)
+{
+    size_t n = 0;
+
+    for (; id[n]; n++)
+        if (!((id[n] >= 'a' && id[n] <= 'z') || (id[n] >= 'A' && id[n] <= 'Z') ||
+              (id[n] >= '0' && id[n] <= '9') || id[n] == '_' || id[n] == '-'))
+            return false;
+    return n > 0 && n < OUTCOME_KEY_SIZE;
+}
+
+void outcome_key(const char *event_id, char key[static OUTCOME_KEY_SIZE])
+{
+    if (is_key(event_id))
+        memcpy(key, event_id, strlen(event_id) + 1);
+    else
+        sha256_hex(event_id, strlen(event_id), key);
 }
 
 #define SMALL(key, type, field) RECORD(key, TEXT, type, field, RECORD_OMIT, .fallback_text = "")

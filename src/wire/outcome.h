@@ -10,6 +10,7 @@
 #ifndef WIRE_OUTCOME_H
 #define WIRE_OUTCOME_H
 
+#include "base/sha256.h"
 #include "base/vec.h"
 #include "data/record.h"
 
@@ -77,5 +78,9 @@ struct outcome {
     int32_t deliveries;
 };
 extern const struct record_type outcome_type;
+
+/* Its key in the bucket: the id of the event, or a hash of an id that cannot be a key. */
+#define OUTCOME_KEY_SIZE SHA256_HEX_SIZE
+void outcome_key(const char *event_id, char key[static OUTCOME_KEY_SIZE]);
 
 #endif

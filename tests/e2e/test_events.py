@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("events")) as fleet:
         fleet.start_server()
-        fleet.start_ready_master()
+        fleet.start_ready_master(reactor={"enabled": False})
         yield fleet
 
 

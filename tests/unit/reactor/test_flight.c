@@ -322,6 +322,28 @@ TEST(a_flight_keeps_the_rules_that_it_was_matched_with)
     world_done(&world);
 }
 
+TEST(a_flight_that_is_postponed_comes_again_and_uses_up_no_guard)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const struct golden rules = {
+        .count = 2,
+        .sections = { { "top.zy", STR("reactor: [{'*': {react: [reactor.a], throttle: 30s}}]") },
+                      { "a.zy", STR("x: {log: fired}") } },
+    };
+    struct world world;
+
+    world_init(&world, &rules, &out);
+    world.is_late = true;
+    deliver(&world, STR("0 E1 web-01.send.a"));
+    flight_postpone(world.waiting.p[0]);
+    world.is_late = false;
+    deliver(&world, STR("10 E1 web-01.send.a #2"));
+    CHECK_STR(buf_text(&out), "E1: nak; reactor.a error\n"
+                              "  E1: log 'fired' for reactor.a\n"
+                              "E1: ack; reactor.a dispatched\n");
+    world_done(&world);
+}
+
 TEST(identities_are_those_of_the_specification)
 {
     char jid[EVENT_JID_SIZE], id[SHA256_HEX_SIZE], whole[SHA256_HEX_SIZE];

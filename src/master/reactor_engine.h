@@ -1,0 +1,99 @@
+/*
+ * reactor_engine - the reactor of a master, for the files of its service: messages of the consumer
+ * become missions, each with a flight (reactor/flight.h) that renders in a worker and acts on the
+ * bus.
+ *
+ *     reactor_service.c    life, health, messages, rendering
+ *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
+ *     reactor_outcomes.c   what became of events, in the bucket
+ *     reactor_test.c       the answer to `zester reactor test`
+ *
+ * No more messages are taken than there is room for, so none has to be refused.
+ *
+ * Threads: the loop's, but for renderings.
+ */
+#ifndef MASTER_REACTOR_ENGINE_H
+#define MASTER_REACTOR_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "base/rate.h"
+#include "master/master.h"
+#include "reactor/flight.h"
+#include "reactor/pipeline.h"
+#include "sys/chore.h"
+
+struct reactor_bench;
+struct nats_poison_watch;
+struct nats_puller;
+struct nats_publisher;
+struct nats_sub;
+struct rule_watch;
+
+/* Messages that are held at once, for each worker, and in all. */
+#define REACTOR_HELD_EACH 8
+#define REACTOR_HELD_MAX  64
+#define REACTOR_TICK_NS   (INT64_C(15) * 1000000000)
+/* Of an event that a reaction has sent: the id of the event that caused it. */
+#define REACTOR_PARENT_HEADER "Zester-Parent"
+
+struct reactor_engine {
+    struct master *master;
+    bool is_on; /* reactor.enabled */
+    struct pipeline pipeline;
+    struct rule_watch *rules;
+    struct nats_puller *puller;
+    struct nats_publisher *publisher;
+    struct nats_sub *tests;
+    struct nats_poison_watch *poison;
+    struct chores chores;
+    struct reactor_bench *benches; /* one for each worker */
+    size_t workers;
+    struct reactor_mission *first, *last;    /* all of them */
+    struct reactor_mission *queued, **queue; /* those that wait for a bench */
+    struct timer begin, tick;
+    struct rate notes; /* outcomes of events that nothing was done for */
+    bool has_rules;
+    char problem[HEALTH_TEXT_MAX]; /* why the newest rules were not loaded; "": they were */
+    atomic_bool is_stopping;
+    size_t trials; /* tests of rules under way */
+};
+
+/* A message that is being worked on. */
+struct reactor_mission {
+    struct reactor_engine *engine;
+    struct flight *flight;
+    struct reactor_mission *previous, *next;
+    struct reactor_mission *queue_next;
+    struct str reply;
+    char bytes[];
+};
+
+int64_t reactor_monotonic(void *user);
+int64_t reactor_wall(void *user);
+const struct value *reactor_facts(void *user, struct arena *arena, const char *peel);
+/* For renderings, from any thread. */
+bool reactor_is_stopping(void *user);
+
+/* --- reactor_acts.c --- */
+void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job);
+void reactor_enroll(void *user, struct flight *flight, const char *rule,
+                    const struct action_enroll *action);
+void reactor_send(void *user, struct flight *flight, const struct flight_send *send);
+void reactor_log(void *user, const struct flight *flight, const char *rule, const char *message);
+
+/* --- reactor_outcomes.c --- */
+/* An event that passed by: dropped (a reason) or unmatched (GATE_PASS). Under a flood, some are
+ * left out. */
+void reactor_note_event(struct reactor_engine *engine, const struct gate_event *event,
+                        enum gate_drop drop);
+/* Keep it; `fn` is called when it is kept, or cannot be; may be NULL. */
+void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *outcome,
+                          void (*fn)(void *self), void *self);
+/* The server gave up a message. */
+int reactor_watch_poison(struct reactor_engine *engine, struct err *err);
+
+/* --- reactor_test.c --- */
+int reactor_serve_tests(struct reactor_engine *engine, struct err *err);
+
+#endif

@@ -1,0 +1,47 @@
+"""Reactions of real masters: rules that are published, events that fire them, and what became of each."""
+import pytest
+
+from fleet import SERVER, STOP_SECONDS, Fleet
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        fleet.start_server()
+        yield fleet
+
+
+def send(fleet, tag, *pairs):
+    return fleet.zester_json("event", "send", tag, *pairs)["id"]
+
+
+def test_without_rules_every_event_is_taken_and_matches_nothing(fleet):
+    master = fleet.start_ready_master()
+    assert master.checks()["reactor"] == "ok"
+    assert master.metric("zester_reactor_rules_loaded") == 0
+    for number in range(20):
+        send(fleet, "some/event", f"n={number}")
+    fleet.wait(lambda: master.metric("zester_reactor_events_unmatched_total") == 20, "all are taken")
+    assert master.metric('zester_reactor_events_total{origin_type="admin"}') == 20
+    assert fleet.zester_json("reactor", "test", "_admin/some/event") == {"key": "_admin/some/event", "matched": []}
+    assert master.stop(seconds=STOP_SECONDS) == 0
+
+
+def test_a_reactor_that_is_off_takes_no_event(fleet):
+    off = fleet.start_ready_master(reactor={"enabled": False})
+    assert off.checks()["reactor"] == "ok"
+    assert "switched off" in off.get("/readyz")[1]
+    send(fleet, "some/event")
+    on = fleet.start_ready_master("on")
+    fleet.wait(lambda: on.metric("zester_reactor_events_unmatched_total") == 1, "the other master takes it")
+    assert off.metric('zester_reactor_events_total{origin_type="admin"}') is None
+
+
+def test_what_a_source_sends_beyond_its_rate_is_dropped(fleet):
+    master = fleet.start_ready_master(reactor={"source_rate_limit": 1})
+    for number in range(32):
+        send(fleet, "flood", f"n={number}")
+    fleet.wait(lambda: master.metric('zester_reactor_events_dropped_total{reason="ratelimit"}') == 2, "two are dropped")
+    assert master.metric("zester_reactor_events_unmatched_total") == 30

@@ -10,6 +10,7 @@
 #include "bus/identity.h"
 #include "bus/server_conf.h"
 #include "cli/commands.h"
+#include "cli/nats_auth.h"
 #include "enroll/ca.h"
 #include "nats/creds.h"
 #include "sys/clock.h"
@@ -24,13 +25,7 @@
 #define CONF_MODE     0644
 #define KEY_MODE      0600
 
-struct auth_args {
-    const char *dir, *conf, *store, *cert, *key, *name, *host;
-    struct param_strs dns, ips;
-    int64_t port;
-};
-
-#define ARGS struct auth_args
+#define ARGS struct nats_auth_args
 
 /* clang-format off */
 static const struct param init_options[] = {
@@ -75,7 +70,7 @@ static const char *add_file(struct cli *cli, const char *dir, struct auth_files 
 
 /* A certificate for the server, issued by an authority in DIR/ca, which is created when
  * missing. */
-static int issue_certificate(struct cli *cli, const struct auth_args *want,
+static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
                              struct auth_files *files, struct server_conf *conf, struct err *err)
 {
     static const char *const localhost[] = { "localhost" }, *const loopback[] = { "127.0.0.1" };
@@ -107,7 +102,7 @@ static int issue_certificate(struct cli *cli, const struct auth_args *want,
 
 /* All texts first, then the files in DIR, then the configuration: where it is, everything that it
  * names is. */
-static int init(struct cli *cli, const struct auth_args *want, struct identity *identity,
+static int init(struct cli *cli, const struct nats_auth_args *want, struct identity *identity,
                 struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
@@ -138,21 +133,27 @@ static int init(struct cli *cli, const struct auth_args *want, struct identity *
     return 0;
 }
 
+int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err)
+{
+    struct identity identity;
+    int result;
+
+    if (identity_make(cli->arena, now_seconds(), &identity, err) < 0)
+        return -1;
+    result = init(cli, want, &identity, err);
+    identity_wipe(&identity);
+    return result;
+}
+
 static int run_init(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct auth_args *want = args;
-    struct identity identity;
+    const struct nats_auth_args *want = args;
     struct err err;
-    int result;
 
     (void)operands;
     if (!want->cert != !want->key)
         return cli_usage(cli, "--nats-cert and --nats-key go together");
-    if (identity_make(cli->arena, now_seconds(), &identity, &err) < 0)
-        return cli_err(cli, &err);
-    result = init(cli, want, &identity, &err);
-    identity_wipe(&identity);
-    if (result < 0)
+    if (nats_auth_init(cli, want, &err) < 0)
         return cli_err(cli, &err);
     printf("Wrote keys and credentials to %s\n"
            "Wrote the server configuration to %s\n"
@@ -234,7 +235,7 @@ static int lint_account(struct cli *cli, const char *dir, struct err *err)
 
 static int run_lint(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct auth_args *want = args;
+    const struct nats_auth_args *want = args;
     size_t problems = 0;
     struct err err;
 
@@ -267,7 +268,7 @@ static const struct command auth_commands[] = {
             "  zester nats-auth init --dns nats.example.com --ip 10.0.0.5\n"
             "  zester nats-auth init --dir ./auth --nats-conf ./nats.conf --jetstream-store ./js\n",
         .options = init_options,
-        .args_size = sizeof(struct auth_args),
+        .args_size = sizeof(struct nats_auth_args),
         .run = run_init,
     },
     {
@@ -276,7 +277,7 @@ static const struct command auth_commands[] = {
         .summary = "check that keys belong together and credentials have every grant",
         .examples = "  zester nats-auth lint\n",
         .options = dir_options,
-        .args_size = sizeof(struct auth_args),
+        .args_size = sizeof(struct nats_auth_args),
         .run = run_lint,
     },
     { 0 },

@@ -1,7 +1,6 @@
 /* zester-master token: lets machines join without waiting for an operator. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -9,15 +8,16 @@
 #include "bus/store.h"
 #include "cli/commands.h"
 #include "cli/fleet_link.h"
+#include "cli/join_token.h"
 #include "data/msgpack.h"
 #include "enroll/token.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
+#include "sys/hostnames.h"
 
 #define RECORD_MAX   4096
-#define HOST_SIZE    256
 #define CLUSTER_INFO "_cluster_info"
 #define VALID_MAX_NS (INT64_C(366) * 86400 * 1000000000)
 
@@ -104,7 +104,7 @@ static int read_pin(struct fleet *fleet, int64_t timeout, const char **ret_pin, 
 }
 
 static int store_token(struct fleet *fleet, const struct token *token,
-                       const struct token_args *want, struct err *err)
+                       const struct join_token_want *want, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
@@ -124,18 +124,18 @@ static int store_token(struct fleet *fleet, const struct token *token,
         nats_kv_create(&kv, arena_printf(fleet->arena, TOKEN_KEY "%s", token->id), buf_view(&bytes),
                        on_put, &entry, err) < 0)
         return -1;
-    return wait_entry(fleet, &entry, want->fleet.timeout, err);
+    return wait_entry(fleet, &entry, want->timeout, err);
 }
 
-static int make_token(struct fleet *fleet, const struct token_args *want, struct token *ret,
-                      struct err *err)
+int join_token_make(struct fleet *fleet, const struct join_token_want *want, struct token *ret,
+                    struct err *err)
 {
     int64_t now = clock_wall() / CLOCK_SECOND;
     unsigned char random[TOKEN_RANDOM_BYTES];
     const char *pin = NULL;
 
     chance_bytes(random, sizeof(random));
-    if (read_pin(fleet, want->fleet.timeout, &pin, err) < 0 ||
+    if (read_pin(fleet, want->timeout, &pin, err) < 0 ||
         token_make(pin, now + want->valid / CLOCK_SECOND, random, ret, err) < 0)
         return -1;
     return store_token(fleet, ret, want, err);
@@ -144,20 +144,18 @@ static int make_token(struct fleet *fleet, const struct token_args *want, struct
 static int print_token(struct cli *cli, const struct token_args *want, const struct token *token)
 {
     AUTO_BUF struct buf text = BUF_INIT(TOKEN_TEXT_MAX);
-    char host[HOST_SIZE] = "localhost";
+    const char *host = want->host ? want->host : hostnames_own(cli->arena);
     struct value_map *map = value_map_new(cli->arena, 4);
     const struct value result = value_map(map);
 
-    if (!want->host)
-        (void)gethostname(host, sizeof(host) - 1);
     token_print(token, &text);
     if (want->fleet.format == FLEET_TEXT) {
-        printf("zester-peel join %s %s\n", want->host ? want->host : host, buf_text(&text));
+        printf("zester-peel join %s %s\n", host, buf_text(&text));
         return CLI_OK;
     }
     value_map_set(cli->arena, map, value_text("id"), value_text(token->id));
     value_map_set(cli->arena, map, value_text("token"), value_str(buf_view(&text)));
-    value_map_set(cli->arena, map, value_text("host"), value_text(want->host ? want->host : host));
+    value_map_set(cli->arena, map, value_text("host"), value_text(host));
     value_map_set(cli->arena, map, value_text("expires"), value_int(token->expires));
     return fleet_print(cli, want->fleet.format, &result);
 }
@@ -173,7 +171,11 @@ static int run_token(struct cli *cli, const void *args, struct param_strs operan
     (void)operands;
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    result = make_token(fleet, want, &token, &err);
+    result = join_token_make(fleet,
+                             &(struct join_token_want){ .valid = want->valid,
+                                                        .peels = want->peels,
+                                                        .timeout = want->fleet.timeout },
+                             &token, &err);
     fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &token);
 }

@@ -27,6 +27,8 @@ extern const struct command command_nats_auth;
 extern const struct command command_event;
 /* Rules that react to events: check, test. */
 extern const struct command command_reactor;
+/* The first machine of a fleet: `zester-master setup`. */
+extern const struct command command_setup;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
 /* A template by hand, for people who debug a state tree. */

@@ -116,7 +116,11 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
 const struct daemon_conf master_daemon_conf = {
     .program = "zester-master",
-    .summary = "Directs the peels of a fleet: enrolls them, and gives them work.",
+    .summary = "Directs the peels of a fleet: enrolls them, and gives them work.\n"
+               "\n"
+               "commands, each with a --help of its own:\n"
+               "  zester-master setup    make this machine the first of a fleet\n"
+               "  zester-master token    let other machines join",
     .file = "/etc/zester/master.yaml",
     .rows = rows,
     .size = sizeof(struct master_conf),

@@ -1,101 +1,24 @@
 #include "master/leaf.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <limits.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/vec.h"
 #include "bus/link.h"
 #include "enroll/ca.h"
-#include "http/address.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/hostnames.h"
 #include "sys/path.h"
 
 #define CERT_FILE "enroll.crt"
 #define KEY_FILE  "enroll.key"
 #define CA_FOLDER "ca"
-#define HOST_SIZE (HOST_NAME_MAX + 1)
+/* What peels try when nobody told them where a master is. */
+#define CONVENTIONAL_NAME "zester"
 
 int64_t leaf_renewal(int64_t made, int64_t ends)
 {
     return made + (ends - made) / 3 * 2;
-}
-
-/* --- names -------------------------------------------------------------------------- */
-
-struct names {
-    struct arena *arena;
-    VEC(const char *) dns;
-    VEC(const char *) ips;
-};
-
-static bool is_address(const char *text)
-{
-    unsigned char bytes[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
-}
-
-static void add_name(struct names *names, const char *name)
-{
-    bool is_ip = is_address(name);
-
-    VEC_EACH (&names->dns, known)
-        if (strcmp(*known, name) == 0)
-            return;
-    VEC_EACH (&names->ips, known)
-        if (strcmp(*known, name) == 0)
-            return;
-    if (names->dns.n + names->ips.n == CERTIFICATE_NAMES_MAX)
-        return;
-    if (is_ip)
-        VEC_PUSH_IN(names->arena, &names->ips, arena_strdup(names->arena, name));
-    else
-        VEC_PUSH_IN(names->arena, &names->dns, arena_strdup(names->arena, name));
-}
-
-static bool is_useful(const struct ifaddrs *entry)
-{
-    struct sockaddr_in6 at;
-
-    if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP))
-        return false;
-    if (entry->ifa_addr->sa_family != AF_INET6)
-        return entry->ifa_addr->sa_family == AF_INET;
-    memcpy(&at, entry->ifa_addr, sizeof(at));
-    return !IN6_IS_ADDR_LINKLOCAL(&at.sin6_addr);
-}
-
-static void add_own_addresses(struct names *names)
-{
-    struct ifaddrs *list = NULL;
-
-    if (getifaddrs(&list) < 0)
-        return; /* names are left */
-    for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next)
-        if (is_useful(entry))
-            add_name(names, address_host(names->arena, entry->ifa_addr));
-    freeifaddrs(list);
-}
-
-static void collect_names(struct names *names, const struct param_strs *more)
-{
-    char host[HOST_SIZE] = "";
-
-    for (size_t i = 0; i < more->n; i++)
-        add_name(names, more->p[i]);
-    if (gethostname(host, sizeof(host) - 1) == 0 && host[0])
-        add_name(names, host);
-    add_name(names, "zester");
-    add_name(names, "localhost");
-    add_name(names, "127.0.0.1");
-    add_own_addresses(names);
 }
 
 /* --- our own authority -------------------------------------------------------------- */
@@ -114,12 +37,15 @@ static int look_at_ca(struct leaf *leaf, const struct certificate *root, struct 
 static int issue(const char *dir, const struct master_conf *conf, int64_t now, struct leaf *leaf,
                  struct err *err)
 {
-    struct names names = { .arena = &leaf->arena };
+    struct hostnames names = { .arena = &leaf->arena };
     int64_t seconds = conf->ca_enroll_cert_validity / CLOCK_SECOND;
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf made;
 
-    collect_names(&names, &conf->ca_enroll_sans);
+    for (size_t i = 0; i < conf->ca_enroll_sans.n; i++)
+        hostnames_add(&names, conf->ca_enroll_sans.p[i]);
+    hostnames_add(&names, CONVENTIONAL_NAME);
+    hostnames_add_own(&names);
     if (ca_open(&leaf->arena, dir, &ca, err) < 0)
         return err_wrap(err, "'%s'", dir);
     if (ca_issue(&ca,

@@ -27,7 +27,7 @@ static bool is_command(const struct command *commands, int argc, char *const *ar
 
 int main(int argc, char **argv)
 {
-    const struct command commands[] = { command_token, { 0 } };
+    const struct command commands[] = { command_setup, command_token, { 0 } };
     const struct program program = {
         .name = "zester-master",
         .version = ZESTER_VERSION,

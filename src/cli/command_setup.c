@@ -1,0 +1,280 @@
+/* zester-master setup: from nothing to a fleet of one master, with one command. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "bus/identity.h"
+#include "cli/commands.h"
+#include "cli/fleet_link.h"
+#include "cli/join_token.h"
+#include "cli/nats_auth.h"
+#include "cli/supervisor.h"
+#include "data/json.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/hostnames.h"
+#include "sys/newfiles.h"
+#include "sys/path.h"
+#include "sys/program.h"
+
+#define CONF_MODE 0644
+#define CONF_MAX  ((size_t)64 << 10)
+/* For server and master to be there. */
+#define START_NS (INT64_C(90) * CLOCK_SECOND)
+#define PAUSE_US 100000
+#define ANSWER   (INT64_C(5) * CLOCK_SECOND)
+
+struct setup_args {
+    const char *host, *auth_dir, *config, *nats_conf, *store, *kepler_conf;
+    const char *enroll_addr, *health_addr, *listen;
+    int64_t port, valid;
+    enum supervisor_kind supervisor;
+};
+
+#define ARGS struct setup_args
+
+/* clang-format off */
+static const struct param setup_options[] = {
+    PARAM("host",        STR,  ARGS, host, "the name or address by which other machines reach this one (its host name)", .kind_text = "HOST"),
+    PARAM("config",      PATH, ARGS, config, "the configuration of the master", .kind_text = "FILE", .default_text = FLEET_CONFIG),
+    PARAM("auth-dir",    PATH, ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
+    PARAM("nats-conf",   PATH, ARGS, nats_conf, "the configuration of nats-server", .kind_text = "FILE", .default_text = "/etc/zester/nats-server.conf"),
+    PARAM("jetstream-store", PATH, ARGS, store, "where nats-server keeps its data", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),
+    PARAM("nats-host",   STR,  ARGS, listen, "the address that nats-server listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
+    PARAM("port",        INT,  ARGS, port, "the port that it listens on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    PARAM("enroll-addr", STR,  ARGS, enroll_addr, "where machines enroll", .kind_text = "ADDRESS", .default_text = ":8443"),
+    PARAM("health-addr", STR,  ARGS, health_addr, "where the master serves health and metrics", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
+    PARAM("supervisor",  CHOICE, ARGS, supervisor, "who keeps both running; auto: systemd where it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
+    PARAM("kepler-conf", PATH, ARGS, kepler_conf, "their description for kepler", .kind_text = "FILE", .default_text = "/etc/zester/kepler.yaml"),
+    PARAM("valid",       DURATION, ARGS, valid, "how long machines may join with the token", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "24h"),
+    { 0 },
+};
+/* clang-format on */
+
+struct setup {
+    struct cli *cli;
+    const struct setup_args *want;
+    const char *host;
+    struct supervisor supervisor;
+    bool has_changed;
+};
+
+static void tell(struct setup *setup, bool is_new, const char *what, const char *where)
+{
+    printf("%s %s (%s)\n", is_new ? "created" : "kept   ", what, where);
+    (void)fflush(stdout);
+    setup->has_changed = setup->has_changed || is_new;
+}
+
+/* --- keys and configuration --------------------------------------------------------- */
+
+static int make_keys(struct setup *setup, struct err *err)
+{
+    const struct setup_args *want = setup->want;
+    struct arena *arena = setup->cli->arena;
+    const char *seed = path_join(arena, want->auth_dir, identity_file_name(IDENTITY_ACCOUNT_SEED));
+    struct hostnames names = { .arena = arena };
+    bool is_new = access(seed, F_OK) != 0;
+
+    hostnames_add(&names, setup->host);
+    hostnames_add_own(&names);
+    if (is_new && nats_auth_init(setup->cli,
+                                 &(struct nats_auth_args){ .dir = want->auth_dir,
+                                                           .conf = want->nats_conf,
+                                                           .store = want->store,
+                                                           .name = "zester-nats",
+                                                           .host = want->listen,
+                                                           .dns = { names.dns.n, names.dns.p },
+                                                           .ips = { names.ips.n, names.ips.p },
+                                                           .port = want->port },
+                                 err) < 0)
+        return -1;
+    tell(setup, is_new, "keys, certificates and credentials", want->auth_dir);
+    tell(setup, is_new, "configuration of nats-server", want->nats_conf);
+    return 0;
+}
+
+static void add_text(struct buf *out, const char *key, const char *text)
+{
+    buf_printf(out, "%s: ", key);
+    json_print_text(out, str_from(text), JSON_STYLE_COMPACT);
+    buf_add_char(out, '\n');
+}
+
+/* Addresses that only this machine can use are not told to others. */
+static bool is_reachable(const char *host)
+{
+    return strcmp(host, "localhost") != 0 && strncmp(host, "127.", strlen("127.")) != 0 &&
+           strcmp(host, "::1") != 0;
+}
+
+static void print_conf(const struct setup *setup, struct buf *out)
+{
+    const struct setup_args *want = setup->want;
+    struct arena *arena = setup->cli->arena;
+    const bool has_colons = strchr(setup->host, ':') != NULL;
+
+    buf_add_text(out, "# The master of this machine; 'zester-master --help' has all keys.\n");
+    add_text(out, "nats_url", arena_printf(arena, "tls://127.0.0.1:%d", (int)want->port));
+    add_text(out, "auth_dir", want->auth_dir);
+    add_text(out, "health_addr", want->health_addr);
+    buf_add_text(out, "enroll:\n");
+    add_text(out, "  addr", want->enroll_addr);
+    buf_add_text(out, "ca:\n  enroll_sans: [");
+    json_print_text(out, str_from(setup->host), JSON_STYLE_COMPACT);
+    buf_add_text(out, "]\n");
+    if (!is_reachable(setup->host))
+        return;
+    buf_add_text(out, "nats_advertise_urls: [");
+    json_print_text(out,
+                    str_from(arena_printf(arena, has_colons ? "tls://[%s]:%d" : "tls://%s:%d",
+                                          setup->host, (int)want->port)),
+                    JSON_STYLE_COMPACT);
+    buf_add_text(out, "]\n");
+}
+
+static int make_conf(struct setup *setup, struct err *err)
+{
+    const char *path = setup->want->config;
+    AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
+    struct newfile file = { .name = path_basename(path).p, .mode = CONF_MODE };
+    bool is_new = access(path, F_OK) != 0;
+
+    print_conf(setup, &text);
+    file.text = buf_view(&text);
+    if (is_new && newfiles_write(path_dirname(setup->cli->arena, path), &file, 1,
+                                 "it is never overwritten", err) < 0)
+        return -1;
+    tell(setup, is_new, "configuration of the master", path);
+    return 0;
+}
+
+/* --- running ------------------------------------------------------------------------ */
+
+static int find_programs(struct setup *setup, struct err *err)
+{
+    struct arena *arena = setup->cli->arena;
+    struct supervisor *supervisor = &setup->supervisor;
+    const char *nats = program_find(arena, "nats-server");
+
+    if (!nats && access("/usr/sbin/nats-server", X_OK) == 0)
+        nats = "/usr/sbin/nats-server";
+    *supervisor = (struct supervisor){
+        .kind = supervisor_choose(setup->want->supervisor),
+        .nats_server = nats,
+        .nats_conf = setup->want->nats_conf,
+        .master = program_find_beside(arena, "zester-master"),
+        .master_conf = setup->want->config,
+        .kepler = program_find_beside(arena, "kepler"),
+        .kepler_conf = setup->want->kepler_conf,
+    };
+    if (!nats)
+        return err_set(err, ERR_NOT_FOUND,
+                       "nats-server is not installed; install the package 'nats-server'");
+    if (!supervisor->master || (supervisor->kind == SUPERVISOR_KEPLER && !supervisor->kepler))
+        return err_set(err, ERR_NOT_FOUND, "no program '%s' beside this one or in PATH",
+                       supervisor->master ? "kepler" : "zester-master");
+    return 0;
+}
+
+static int start(struct setup *setup, struct err *err)
+{
+    static const char *const names[] = { [SUPERVISOR_SYSTEMD] = "systemd",
+                                         [SUPERVISOR_KEPLER] = "kepler",
+                                         [SUPERVISOR_NONE] = "nobody" };
+    struct arena *arena = setup->cli->arena;
+    bool is_new;
+
+    if (supervisor_write(arena, &setup->supervisor, &is_new, err) < 0)
+        return -1;
+    tell(setup, is_new, "services of nats-server and zester-master",
+         arena_printf(arena, "run by %s", names[setup->supervisor.kind]));
+    return supervisor_start(arena, &setup->supervisor, err);
+}
+
+/* One attempt; the server may not be there yet, nor what the master says on it. */
+static int try_token(struct setup *setup, struct token *ret, struct err *err)
+{
+    const struct fleet_options options = { .config = setup->want->config };
+    struct fleet *fleet;
+    int result;
+
+    if (fleet_open(setup->cli->arena, &options, &fleet, err) < 0)
+        return -1;
+    result = join_token_make(
+        fleet,
+        &(struct join_token_want){ .valid = setup->want->valid, .peels = "", .timeout = ANSWER },
+        ret, err);
+    fleet_close(fleet);
+    return result;
+}
+
+static int wait_token(struct setup *setup, struct token *ret, struct err *err)
+{
+    const int64_t deadline = clock_after(clock_real(), START_NS);
+
+    while (try_token(setup, ret, err) < 0) {
+        if (clock_real() >= deadline)
+            return err_wrap(err, "the master does not answer; see '%s'",
+                            supervisor_hint(setup->cli->arena, &setup->supervisor));
+        (void)usleep(PAUSE_US);
+    }
+    return 0;
+}
+
+static int finish(struct setup *setup, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TOKEN_TEXT_MAX);
+    struct token token;
+
+    if (!setup->has_changed) {
+        printf("Nothing to do: this machine is set up already.\n"
+               "To add machines: zester-master token\n");
+        return 0;
+    }
+    if (setup->supervisor.kind == SUPERVISOR_NONE) {
+        printf("Start: %s -c %s\nThen:  %s --config %s\nThen:  zester-master token\n",
+               setup->supervisor.nats_server, setup->want->nats_conf, setup->supervisor.master,
+               setup->want->config);
+        return 0;
+    }
+    if (wait_token(setup, &token, err) < 0)
+        return -1;
+    token_print(&token, &text);
+    printf("\nThe fleet is ready. On each machine that shall be a peel:\n\n"
+           "  zester-peel join %s %s\n",
+           setup->host, buf_text(&text));
+    return 0;
+}
+
+static int run_setup(struct cli *cli, const void *args, struct param_strs operands)
+{
+    struct setup setup = { .cli = cli, .want = args };
+    struct err err;
+
+    (void)operands;
+    setup.host = setup.want->host ? setup.want->host : hostnames_own(cli->arena);
+    if (find_programs(&setup, &err) < 0 || make_keys(&setup, &err) < 0 ||
+        make_conf(&setup, &err) < 0 || start(&setup, &err) < 0 || finish(&setup, &err) < 0)
+        return cli_err(cli, &err);
+    return CLI_OK;
+}
+
+const struct command command_setup = {
+    .name = "setup",
+    .operands = "",
+    .summary = "make this machine the first of a fleet: keys, server, master, all started",
+    .details =
+        "Makes keys and certificates, configures nats-server and the master, has systemd or\n"
+        "kepler run both, and prints the command with which other machines join. What is\n"
+        "there already stays as it is; a second run changes nothing.\n",
+    .examples = "  zester-master setup\n"
+                "  zester-master setup --host master.example.com\n",
+    .options = setup_options,
+    .args_size = sizeof(struct setup_args),
+    .run = run_setup,
+};

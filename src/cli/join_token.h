@@ -1,0 +1,25 @@
+/*
+ * join_token - what `zester-master token` does, for other commands too.
+ */
+#ifndef CLI_JOIN_TOKEN_H
+#define CLI_JOIN_TOKEN_H
+
+#include <stdint.h>
+
+#include "enroll/token.h"
+
+struct err;
+struct fleet;
+
+struct join_token_want {
+    int64_t valid;     /* nanoseconds */
+    const char *peels; /* a glob; "": any */
+    int64_t timeout;   /* for each answer of the bus */
+};
+
+/* Make a token for the fleet, and store what masters need to know it by. ERR_NOT_FOUND: no master
+ * has announced itself yet. */
+int join_token_make(struct fleet *fleet, const struct join_token_want *want,
+                    struct token *ret_token, struct err *err);
+
+#endif

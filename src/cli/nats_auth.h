@@ -1,0 +1,24 @@
+/*
+ * nats_auth - what `zester nats-auth init` does, for other commands too.
+ */
+#ifndef CLI_NATS_AUTH_H
+#define CLI_NATS_AUTH_H
+
+#include "data/params.h"
+
+struct cli;
+struct err;
+
+struct nats_auth_args {
+    const char *dir, *conf, *store; /* keys, the configuration of nats-server, its data */
+    const char *cert, *key;         /* of the server; NULL: issued by our own authority */
+    const char *name, *host;        /* of the server; where it listens */
+    struct param_strs dns, ips;     /* of the certificate that is issued */
+    int64_t port;
+};
+
+/* All keys, credentials, certificates and the server configuration. Nothing is overwritten, and
+ * nothing is left behind on failure. */
+int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err);
+
+#endif

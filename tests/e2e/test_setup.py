@@ -1,0 +1,97 @@
+"""From nothing to a fleet: 'zester-master setup', and machines that join with the token that it prints."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from enroll_client import Bus, Machine, jwt_of
+from fleet import BUILD, SECONDS, SERVER, Fleet, free_port
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+class Home(Fleet):
+    """A machine's folders below one, with a kepler-daemon of its own that ends with the test."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.enroll_port, self.health_port = free_port(), free_port()
+        self.environment = {"KEPLER_DAEMON_PATH": str(folder / "kepler"), "KEPLER_COLOR": "false",
+                            "PATH": f"{BUILD}:{os.path.dirname(SERVER)}:{os.environ['PATH']}"}
+
+    def setup(self, host="127.0.0.1", supervisor="kepler", status=0):
+        words = ["setup", "--host", host, "--supervisor", supervisor, "--config", self.folder / "etc/master.yaml",
+                 "--auth-dir", self.auth, "--nats-conf", self.folder / "etc/nats.conf", "--jetstream-store", self.folder / "js",
+                 "--nats-host", "127.0.0.1", "--port", self.port, "--enroll-addr", f"127.0.0.1:{self.enroll_port}",
+                 "--health-addr", f"127.0.0.1:{self.health_port}", "--kepler-conf", self.folder / "etc/kepler.yaml"]
+        result = subprocess.run([f"{BUILD}/zester-master", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
+                                env={**os.environ, **self.environment})
+        assert result.returncode == status, result.stdout + result.stderr + self.kepler("logs", "-f", self.folder / "etc/kepler.yaml")
+        return result
+
+    def kepler(self, *words):
+        result = subprocess.run([f"{BUILD}/kepler", *map(str, words)], capture_output=True, text=True, timeout=SECONDS,
+                                env={**os.environ, **self.environment})
+        return result.stdout + result.stderr
+
+    def close(self):
+        self.kepler("daemon", "stop")
+        super().close()
+
+
+@pytest.fixture
+def home(tmp_path):
+    with Home(tmp_path) as home:
+        yield home
+
+
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_one_command_makes_a_fleet_and_a_machine_joins_with_its_token(home):
+    said = home.setup().stdout
+    match = re.search(r"^  zester-peel join 127\.0\.0\.1 (zt1\.\S+)$", said, re.M)
+    assert match, said
+    ps = home.kepler("ps", "-f", home.folder / "etc/kepler.yaml")
+    assert "nats" in ps and "master" in ps
+    machine = Machine(home.enroll_port, "web-01", home.auth / "ca/root.crt")
+    machine.token = match.group(1)
+    home.wait(lambda: machine.nonce()[0] == 200, "the master is ready")
+    body = home.wait(lambda: (answer := machine.submit(home.pin())[1])["state"] == "approved" and answer, "approved by the token")
+    bus = Bus(home.port, machine, jwt_of(machine.creds(body["id"])[1]))
+    assert bus.is_let_in()
+    bus.close()
+
+
+def test_a_second_run_changes_nothing_and_says_so(home):
+    home.setup()
+    before = {**files_of(home.auth), **files_of(home.folder / "etc")}
+    said = home.setup().stdout
+    assert "Nothing to do" in said and "created" not in said and "zt1." not in said
+    assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
+
+
+def test_without_a_supervisor_it_says_what_to_start(home):
+    said = home.setup(supervisor="none").stdout
+    assert f"-c {home.folder}/etc/nats.conf" in said and f"--config {home.folder}/etc/master.yaml" in said
+    assert not (home.folder / "etc/kepler.yaml").exists()
+    assert "nats_advertise_urls" not in (home.folder / "etc/master.yaml").read_text()
+
+
+def test_other_machines_are_told_where_the_bus_is(home):
+    home.setup("master.example.com", supervisor="none")
+    text = (home.folder / "etc/master.yaml").read_text()
+    assert f'nats_advertise_urls: ["tls://master.example.com:{home.port}"]' in text
+    names = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", home.auth / "nats-server.crt"],
+                           capture_output=True, text=True, check=True).stdout
+    assert "master.example.com" in names and "127.0.0.1" in names
+
+
+def test_without_a_server_program_nothing_is_made(home):
+    if os.path.exists("/usr/sbin/nats-server"):
+        pytest.skip("it is found where Debian puts it")
+    home.environment["PATH"] = BUILD
+    assert "nats-server" in home.setup(status=1).stderr
+    assert not home.auth.exists()

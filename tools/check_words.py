@@ -23,6 +23,15 @@ PHRASES = {
     r"\blooks after\b": "'manages'",
     r"\bthere twice\b": "'duplicate'",
     r"\bmend(?:s|ed|ing)?\b": "'fix'",
+    r"\bas it should be\b": "'up to date'",
+    r"\bmay not hold\b": "'must not contain'",
+    r"' exclude each other\b": "'are mutually exclusive'",
+    r"\bby chance\b": "'random'",
+    r"\bworth telling\b": "'to report'",
+    r"; without:": "'(default: ...)'",
+    r"\ban URL\b": "'a URL'",
+    r"\b(?:goes|stands|put|puts) behind\b": "'after'",
+    r"\bis as it was\b": "'restored'",
 }
 BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 
@@ -30,7 +39,7 @@ BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
            "settle take tell visit".split())
 
-FOLDERS = set("base data edit facts filters graph jinja lua methods settings sys target".split())
+FOLDERS = set("base data edit facts filters graph jinja lua methods modules provider settings sys target".split())
 DOCUMENTS = []
 
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')

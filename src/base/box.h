@@ -27,8 +27,8 @@ void box_public(const unsigned char secret[static BOX_KEY_SIZE],
 bool box_seal(const unsigned char sender[static BOX_KEY_SIZE],
               const unsigned char receiver_public[static BOX_KEY_SIZE],
               const unsigned char nonce[static BOX_NONCE_SIZE], struct str text, struct buf *out);
-/* Append its content. False when it is not from that sender, or was changed; `out` is as it was
- * then. */
+/* Append its content. False when it is not from that sender, or was changed; `out` is then
+ * unchanged. */
 bool box_open(const unsigned char receiver[static BOX_KEY_SIZE],
               const unsigned char sender_public[static BOX_KEY_SIZE],
               const unsigned char nonce[static BOX_NONCE_SIZE], struct str box, struct buf *out);

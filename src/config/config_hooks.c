@@ -46,7 +46,7 @@ static int check_output(const struct value *v, const char *name, struct diags *d
         if (*p == '/' || (unsigned char)*p < ' ')
             return value_diag(diags, v, "'output' must be a name without '/', got '%s'", name);
     if (name[0] == '.')
-        return value_diag(diags, v, "'output' may not begin with '.'");
+        return value_diag(diags, v, "'output' must not begin with '.'");
     return 0;
 }
 

@@ -65,9 +65,9 @@ static int check_text(const struct value *v, const char *key, struct diags *diag
         return -1;
     }
     if (v->s.n == 0)
-        return value_diag(diags, v, "'%s' may not be empty", key);
+        return value_diag(diags, v, "'%s' must not be empty", key);
     if (memchr(v->s.p, '\0', v->s.n))
-        return value_diag(diags, v, "'%s' may not hold a NUL byte", key);
+        return value_diag(diags, v, "'%s' must not contain a NUL byte", key);
     return 0;
 }
 
@@ -247,7 +247,7 @@ static int check_exclusive(const struct config_program *program, const char *own
         return value_diag(diags, where, "%s needs 'command' or 'run'", owner);
     if (!program->may_be_empty && program->command && program->command->kind == VALUE_LIST &&
         program->command->list->count == 0)
-        return value_diag(diags, program->command, "'command' may not be empty");
+        return value_diag(diags, program->command, "'command' must not be empty");
     return 0;
 }
 

@@ -269,7 +269,7 @@ static int take_cstring(const struct param_reader *r, const struct value *v, con
     if (take_text(r, v, &text) < 0)
         return -1;
     if (text.n > 0 && memchr(text.p, '\0', text.n))
-        return complain(r, v, "may not hold a NUL byte");
+        return complain(r, v, "must not contain a NUL byte");
     *ret_text = text.p ? text.p : "";
     return 0;
 }
@@ -278,7 +278,7 @@ static int check_filled(const struct param_reader *r, const struct value *v, siz
 {
     if (n > 0 || !(r->param->flags & PARAM_FILLED))
         return 0;
-    return complain(r, v, "may not be empty");
+    return complain(r, v, "must not be empty");
 }
 
 static int read_str(const struct param_reader *r, const struct value *v, void *field)

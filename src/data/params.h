@@ -66,7 +66,7 @@ enum param_flag {
     PARAM_SECRET = 2,       /* never shown, not even in an error */
     PARAM_PRIMARY = 4,      /* takes policy->primary when it is not given; one a table */
     PARAM_HIDDEN = 8,       /* not in the manual */
-    PARAM_FILLED = 16,      /* text, list or map may not be empty when given */
+    PARAM_FILLED = 16,      /* text, list or map must not be empty when given */
     PARAM_UNSUPPORTED = 32, /* PARAM_REFUSED */
     PARAM_EFFECTLESS = 64,  /* PARAM_IDLE */
     PARAM_REST = 128,       /* of a MAP: the unknown keys, where they are allowed */

@@ -41,7 +41,7 @@ static bool is_value(struct str text, enum crontab_field field)
            number <= limits[field].high;
 }
 
-/* "*", "5", "1-5"; cronie also has "0~29", "~", "5~" for one by chance. */
+/* "*", "5", "1-5"; cronie also has "0~29", "~", "5~" for a random one. */
 static bool is_range(struct str text, enum crontab_field field)
 {
     const size_t dash = str_find_char(text, '-', 0), tilde = str_find_char(text, '~', 0);

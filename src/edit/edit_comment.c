@@ -92,7 +92,7 @@ static int each_line(struct str text, const struct edit_comment *args,
     size_t n = 0;
 
     if (args->mark.n == 0 || lines_indent(args->mark).n > 0 || has_newline(args->mark))
-        return err_set(err, ERR_INVALID, "the comment character may not be empty or blank");
+        return err_set(err, ERR_INVALID, "the comment character must not be empty or blank");
     while (lines_next(&text, &line)) {
         bool found;
 

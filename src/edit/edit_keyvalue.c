@@ -154,9 +154,9 @@ static int check_pair(const struct edit_keyvalue *args, const struct edit_pair *
                       struct err *err)
 {
     if (pair->key.n == 0)
-        return err_set(err, ERR_INVALID, "a key may not be empty");
+        return err_set(err, ERR_INVALID, "a key must not be empty");
     if (args->separator.n == 0)
-        return err_set(err, ERR_INVALID, "the separator may not be empty");
+        return err_set(err, ERR_INVALID, "the separator must not be empty");
     if (has_newline(pair->key) || has_newline(pair->value) || has_newline(args->separator))
         return err_set(err, ERR_INVALID, "key '%.*s': key, separator and value must be on one line",
                        STR_ARG(pair->key));

@@ -20,7 +20,7 @@ extern const struct function filter_set_functions[];     /* unions and the like 
 extern const struct function filter_regex_functions[];   /* regular expressions */
 extern const struct function filter_net_functions[];     /* addresses */
 extern const struct function filter_hash_functions[];    /* digests */
-extern const struct function filter_chance_functions[];  /* by chance */
+extern const struct function filter_chance_functions[];  /* random */
 extern const struct function filter_xml_functions[];     /* XML */
 extern const struct function filter_combine_functions[]; /* choices, orders, pairs */
 extern const struct function filter_compare_functions[]; /* questions, differences */

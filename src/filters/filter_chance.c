@@ -12,7 +12,7 @@
 #include "jinja/ops.h"
 #include "jinja/render.h"
 
-/* Numbers by chance, or by a seed. */
+/* Random numbers, with or without a seed. */
 struct chance {
     struct render *render;
     bool seeded;
@@ -54,7 +54,7 @@ static uint64_t next_number(struct chance *chance)
     return z ^ (z >> 31);
 }
 
-/* The first `count` of an order by chance. */
+/* The first `count` of a random order. */
 static int shuffle(struct render *render, const struct bound *bound, const struct value *seed,
                    int64_t count, struct value *ret)
 {
@@ -151,11 +151,11 @@ static int filter_gen_mac(struct render *render, const struct bound *bound, stru
 
 /* clang-format off */
 const struct function filter_chance_functions[] = {
-    { "gen_mac",        "value='AC:DE:48'", filter_gen_mac, "a hardware address by chance that begins so" },
-    { "rand_str",       "value, hash_type='md5'", filter_random_hash, "the hash of a number by chance, from 1 to this one" },
-    { "random_hash",    "value, hash_type='sha256'", filter_random_hash, "the hash of a number by chance, from 1 to this one" },
-    { "random_sample",  "value, size, seed=none", filter_random_sample, "so many items by chance" },
-    { "random_shuffle", "value, seed=none", filter_random_shuffle, "the items in an order by chance" },
+    { "gen_mac",        "value='AC:DE:48'", filter_gen_mac, "a random hardware address with this prefix" },
+    { "rand_str",       "value, hash_type='md5'", filter_random_hash, "the hash of a random number from 1 to this one" },
+    { "random_hash",    "value, hash_type='sha256'", filter_random_hash, "the hash of a random number from 1 to this one" },
+    { "random_sample",  "value, size, seed=none", filter_random_sample, "this many random items" },
+    { "random_shuffle", "value, seed=none", filter_random_shuffle, "the items in random order" },
     { 0 },
 };
 /* clang-format on */

@@ -292,7 +292,7 @@ static int filter_ip_host(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-/* IPv6 in brackets, as it stands in an URL; anything else as it is. */
+/* IPv6 in brackets, as in a URL; anything else as it is. */
 static int filter_ipwrap(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct address address;

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "sys/fs.h"
 
-/* Of one process; the kernel allows more, which nobody looks for. */
+/* Of one process; the kernel allows more, but longer ones are not searched. */
 #define LINE_MAX_BYTES ((size_t)4 << 20)
 
 static bool is_number(const char *name)
@@ -17,7 +17,7 @@ static bool is_number(const char *name)
     return name[0] != '\0' && strspn(name, "0123456789") == strlen(name);
 }
 
-/* Words end in NUL there. One that cannot be read is gone by now, or is not ours to see. */
+/* Arguments end in NUL there. One that cannot be read is gone, or not ours to see. */
 static bool has_text(struct arena *arena, const char *pid, struct str text)
 {
     struct err ignored;

@@ -1,5 +1,5 @@
 /*
- * command_line - what the processes of this machine were started with.
+ * command_line - the command lines of running processes.
  *
  * Threads: any.
  */
@@ -10,7 +10,7 @@
 
 struct err;
 
-/* Does any process but this one have `text` in its command line, words with blanks between? */
+/* Does any other process have `text` in its command line, with arguments separated by blanks? */
 int command_line_find(const char *text, bool *ret_found, struct err *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include "sys/account.h"
 #include "sys/process.h"
 
-/* Of what a program printed, in its error. */
+/* How much of a program's output goes into its error. */
 #define TAIL_MAX 600
 #define USUAL    "/usr/local/bin:/usr/bin:/bin"
 #define SYSTEM   "/usr/local/sbin:/usr/sbin:/sbin"
@@ -97,12 +97,11 @@ int tool_missing(const char *program, struct err *err)
 
     if (package)
         return err_set(err, ERR_NOT_FOUND,
-                       "program '%s' is not installed: it comes with the package '%s'", program,
-                       package);
+                       "program '%s' is not installed; install the package '%s'", program, package);
     return err_set(err, ERR_NOT_FOUND, "program '%s' is not installed", program);
 }
 
-/* Not found, or something else of the start, such as the folder to run in? */
+/* Is the program missing, or did the start fail for another reason, such as its folder? */
 static bool is_missing(const struct tool *tool, const char *program)
 {
     return strchr(program, '/') ? access(program, F_OK) < 0 : !tool_find(tool->arena, program);
@@ -146,13 +145,13 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
         return is_missing(tool, argv[0]) ? tool_missing(argv[0], err)
                                          : err_wrap(err, "%s", argv[0]);
     if (ret_result->canceled)
-        return err_set(err, ERR_CANCELED, "canceled while %s ran", argv[0]);
+        return err_set(err, ERR_CANCELED, "canceled while running %s", argv[0]);
     if (ret_result->timed_out)
         return err_set(err, ERR_TIMEOUT, "%s took too long and was killed", argv[0]);
     return 0;
 }
 
-/* What it was told to do: the first word that is not about how to do it; NULL: there is none. */
+/* The subcommand: the first argument that is not an option; NULL: none. */
 static const char *verb_of(const char *const *argv)
 {
     static const char *const manners[] = { "-q", "-y", "-o", "-C", "--" };

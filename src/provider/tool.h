@@ -1,9 +1,8 @@
 /*
- * tool - a program of the system that does a piece of work for us: useradd, systemctl,
- * git.
+ * tool - runs programs of the system: useradd, systemctl, git.
  *
- * Programs run in the C locale, so that what they print can be read, with the folders
- * of system programs at the end of the path, and without a terminal.
+ * Programs run in the C locale, so that their output can be parsed, with the system folders at the
+ * end of PATH, and without a terminal.
  *
  *     const struct tool tool = { .arena = arena, .cancel = cancel };
  *     tool_run(&tool, TOOL("groupadd", "--system", name), NULL, NULL, err);
@@ -28,46 +27,45 @@ struct process_result;
 struct tool {
     struct arena *arena;
     const struct cancel *cancel; /* NULL: nobody cancels */
-    int64_t timeout;             /* nanoseconds for one piece of work; 0: none */
+    int64_t timeout;             /* time limit of one run in nanoseconds; 0: none */
 };
 
-/* All zero is fine, and so is NULL. */
+/* All zero is valid, and so is NULL. */
 struct tool_options {
     const char *cwd;
     const char *runas;             /* a user, with home and groups */
-    const struct account *account; /* the same, looked up already; wins */
-    const char *const *env;        /* more of it, "NAME=value", ends in NULL */
+    const struct account *account; /* the same, already looked up; takes precedence */
+    const char *const *env;        /* extra environment, "NAME=value", ends in NULL */
     struct str input;              /* a NULL view: none */
     int64_t timeout;               /* nanoseconds; 0: that of the tool */
 };
 
 #define TOOL(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Words of a command line that is put together piece by piece. */
+/* Builds a command line argument by argument. */
 struct tool_words {
     VEC(const char *) list;
 };
 void tool_add(const struct tool *tool, struct tool_words *words, const char *word);
-/* The words, with NULL behind them. */
+/* The arguments, terminated by NULL. */
 const char *const *tool_argv(const struct tool *tool, struct tool_words *words);
 
-/* Run to the end. How it ended is a result; what could not be started, a timeout and a cancel are
+/* Run to completion. The exit status is a result; a failed start, a timeout and a cancel are
  * errors. */
 int tool_try(const struct tool *tool, const char *const *argv, const struct tool_options *options,
              struct process_result *ret_result, struct err *err);
-/* The same; an exit status other than 0 is an error too, with the end of what was printed. */
+/* The same; an exit status other than 0 is an error too, with the end of the output. */
 int tool_run(const struct tool *tool, const char *const *argv, const struct tool_options *options,
              struct str *ret_output, struct err *err);
-/* The error of a program that ended so. Returns -1. */
+/* The error for a program that ended this way. Returns -1. */
 int tool_fail(const char *const *argv, const struct process_result *result, struct err *err);
 
-/* The error of a program that is not there, with the package that brings it where that is known.
- * Returns -1. */
+/* The error for a missing program, with the package that provides it, if known. Returns -1. */
 int tool_missing(const char *program, struct err *err);
 
-/* The folders that programs are looked for in: those of PATH, and those of system programs. */
+/* The search path for programs: PATH, and the system folders. */
 const char *tool_path(struct arena *arena);
-/* Where a program is; NULL when there is none of this name. */
+/* The path of a program; NULL: not found. */
 const char *tool_find(struct arena *arena, const char *name);
 
 #endif

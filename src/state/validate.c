@@ -28,21 +28,22 @@ static bool is_user(const char *text)
 static const char *find_mistake(const char *text, enum validate_kind kind)
 {
     if (kind != VALIDATE_LINE && text[0] == '\0')
-        return "may not be empty";
+        return "must not be empty";
     switch (kind) {
-    case VALIDATE_LINE: return has_control(text) ? "may not hold control characters" : NULL;
+    case VALIDATE_LINE: return has_control(text) ? "must not contain control characters" : NULL;
     case VALIDATE_FIELD:
-        return has_control(text) || strchr(text, ':') ? "may not hold colons or control characters"
-                                                      : NULL;
+        return has_control(text) || strchr(text, ':')
+                   ? "must not contain colons or control characters"
+                   : NULL;
     case VALIDATE_USER:
         return is_user(text) ? NULL : "is not a valid account name: letters, digits, _ . @ - only";
     case VALIDATE_ARGUMENT:
         if (text[0] == '-')
-            return "may not begin with a dash";
+            return "must not begin with a dash";
         break;
     case VALIDATE_WORD: break;
     }
-    return has_control(text) || strchr(text, ' ') ? "may not hold blanks or control characters"
+    return has_control(text) || strchr(text, ' ') ? "must not contain blanks or control characters"
                                                   : NULL;
 }
 

@@ -119,7 +119,7 @@ def test_a_missing_group_fails_with_its_name(machine):
 def test_a_dry_run_tells_of_groups_that_are_not_there(machine):
     machine.sh("useradd -M bob")
     text = "{}: {{user.present: [{{gid: nowhere}}, {{groups: [daemon, nothing]}}]}}"
-    missing = '"{}" does not exist; an earlier state must make it (apply fails otherwise)'
+    missing = '"{}" does not exist; an earlier state must create it (apply fails otherwise)'
     new = machine.apply(text.format("ada"), "--test")["user.present:ada"]["diff"].splitlines()
     assert new == ["user ada does not exist", "primary group " + missing.format("nowhere"), "group " + missing.format("nothing")]
     old = machine.apply(text.format("bob"), "--test")["user.present:bob"]["diff"]
@@ -185,10 +185,10 @@ b:
     - members: [x]
     - addusers: [y]
 """)
-    for words in ("'name' is not a valid account name", "'fullname' may not hold colons", "'expire' must be days",
-                  "'members' says it all"):
+    for words in ("'name' is not a valid account name", "'fullname' must not contain colons", "'expire' must be days",
+                  "'members' cannot be combined"):
         assert words in said
-    assert "case.zy:6:15: 'expire' must be days" in said and "case.zy:9:16: 'members' says it all" in said, said
+    assert "case.zy:6:15: 'expire' must be days" in said and "case.zy:9:16: 'members' cannot be combined" in said, said
 
 
 def test_info_of_users_and_groups(machine):
@@ -329,7 +329,7 @@ def test_a_password_is_enforced_unless_told_otherwise_and_never_empty_by_acciden
     text = "{user.present: [{password: '$6$new', enforce_password: false, createhome: false}]}"
     results = machine.apply(f"one: {text}\ntwo: {text}")
     assert results["user.present:one"]["changed"] and not results["user.present:two"]["changed"], results
-    assert "'password' may not be empty" in machine.mistakes("one: {user.present: [{password: ''}]}")
+    assert "'password' must not be empty" in machine.mistakes("one: {user.present: [{password: ''}]}")
 
 
 def test_days_that_do_not_exist_are_mistakes_at_their_place(machine):

@@ -88,7 +88,7 @@ def test_a_changed_url_is_repaired_and_taken_back(machine, repo, tmp_path):
 def test_a_folder_with_other_things_is_not_overwritten(machine, repo):
     (machine.root / "copy").mkdir()
     (machine.root / "copy/mine").write_text("mine")
-    assert "force: true replaces" in machine.apply(cloned(machine, repo))["git.cloned:copy"]["error"]
+    assert "set force: true to replace it" in machine.apply(cloned(machine, repo))["git.cloned:copy"]["error"]
     machine.settles(cloned(machine, repo, force="true"))
     assert not (machine.root / "copy/mine").exists()
     machine.revert()
@@ -527,7 +527,7 @@ def test_a_bare_repository_follows_and_goes_back(machine, repo, kind):
     assert refs(copy)["refs/heads/main"] == git(repo.path, "rev-parse", "main") and "refs/tags/v1" in refs(copy)
     assert ("refs/heads/old" in refs(copy)) == (kind == "bare")
     undone = machine.revert()["git.latest:copy"]
-    assert not undone["failed"] and "has its references of before again" in undone["diff"], undone
+    assert not undone["failed"] and "restored the references of" in undone["diff"], undone
     assert not copy.exists()
 
 
@@ -545,7 +545,7 @@ def test_the_references_of_a_bare_repository_come_back_alone(machine, repo):
 
 def test_a_bare_repository_is_no_working_copy(machine, repo):
     said = machine.mistakes(latest(machine, repo.path, bare="true", rev="main", submodules="true"))
-    assert "'rev' and 'bare' exclude each other" in said and "'submodules' and 'bare' exclude each other" in said
+    assert "'rev' and 'bare' are mutually exclusive" in said and "'submodules' and 'bare' are mutually exclusive" in said
     machine.settles(latest(machine, repo.path))
     failed = machine.apply(latest(machine, repo.path, mirror="true"))["git.latest:copy"]
     assert "is not a bare repository and not empty" in failed["error"]

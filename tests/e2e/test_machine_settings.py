@@ -188,7 +188,7 @@ def test_variables_of_the_environment(machine):
     machine.revert()
     assert path.read_text() == "# mine\nPATH=/bin\nOLD=1\n"
     said = machine.mistakes('a: {environ.setenv: [{value: "x\\nEVIL=1"}]}\n"b c": {environ.setenv: [{value: 1}]}')
-    assert "may not hold a line end" in said and "is not a valid variable name" in said
+    assert "must not contain a newline" in said and "is not a valid variable name" in said
 
 
 def test_sessions_get_the_variables_as_they_were_written(machine):
@@ -201,7 +201,7 @@ def test_sessions_get_the_variables_as_they_were_written(machine):
     lines = machine.run("su", "root", "-s", "/bin/sh", "-c", "env").splitlines()
     assert {name: value for name, _, value in (line.partition("=") for line in lines) if name in values} == values
     said = machine.mistakes("A: {environ.setenv: [{value: 'b#c'}]}")
-    assert "case.zy:1:30: the value of 'A' may not hold '#'" in said, said
+    assert "case.zy:1:30: the value of 'A' must not contain '#'" in said, said
 
 
 def test_commands_that_come_later_have_the_variables(machine):
@@ -254,7 +254,7 @@ hidden: {{ssh_known_hosts.present: [{{name: web, key: ssh-ed25519 {KEY}, config:
     machine.settles(f"web: {{ssh_known_hosts.present: [{{key: ssh-ed25519 {other}, config: {path}}}]}}")
     assert path.read_text().splitlines()[2:] == [f"web ssh-ed25519 {other}"]
     wrong = machine.apply(f"web: {{ssh_known_hosts.present: [{{key: {KEY}, fingerprint: 'SHA256:{'A' * 43}', config: {path}}}]}}")
-    assert "has not the fingerprint" in wrong["ssh_known_hosts.present:web"]["error"]
+    assert "does not have the fingerprint" in wrong["ssh_known_hosts.present:web"]["error"]
     assert "requires 'key' or 'fingerprint'" in machine.mistakes(
         f"web: {{ssh_known_hosts.present: [{{config: {path}}}]}}")
 

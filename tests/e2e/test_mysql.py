@@ -199,7 +199,7 @@ e: {mysql_grants.present: [{name: x}, {grant: select}, {database: a.*}, {user: x
 f: {mysql_database.present: [{name: x}, {character_set: "utf8; drop"}]}
 g: {mysql_user.present: [{name: "a\\nb"}, {password: secret1}]}
 """)
-    for words in ("'password' or 'password_hash' is required, unless 'allow_passwordless' is true", "'auth_plugin' may hold letters",
+    for words in ("'password' or 'password_hash' is required, unless 'allow_passwordless' is true", "'auth_plugin' may contain only letters",
                   "'select; drop' is not a valid privilege", "'a' is not a valid privilege level",
-                  "'ssl_option' may have SSL, X509", "'character_set' may hold letters", "'name'"):
+                  "'ssl_option' supports only SSL, X509", "'character_set' may contain only letters", "'name'"):
         assert words in said, said

@@ -85,7 +85,7 @@ def test_reverting_keeps_a_dependency_that_somebody_needs_by_now(machine):
     assert run(machine, INSTALLED)[0] == 0
     machine.run("apt-get", "-qy", "install", "zt-other", check=True)
     out = machine.zester("state.revert", "t")
-    assert out.returncode == 0 and "dependencies stay" in out.stdout, out.stdout
+    assert out.returncode == 0 and "kept dependencies" in out.stdout, out.stdout
     assert (machine.status("zt-app"), machine.has("zt-base"), machine.has("zt-other")) == ("", "1.0", "1.0")
 
 
@@ -114,7 +114,7 @@ def test_a_version_is_chosen(machine, wish):
 def test_a_version_that_nobody_has_is_an_error_that_names_the_offer(machine):
     status, results = run(machine, f"{INSTALLED}    - version: '>=9'\n")
     assert status != 0
-    assert "no version of 'zt-app' meets '>=9' (apt offers 2.0)" in only(results)["error"]
+    assert "no version of 'zt-app' satisfies '>=9' (apt offers 2.0)" in only(results)["error"]
 
 
 def test_an_upgrade_and_a_downgrade_are_taken_back_to_the_version_before(machine):
@@ -264,16 +264,16 @@ def test_a_package_file_of_another_version_is_installed_and_of_another_package_i
         assert not only(apply(machine)[1])["changed"]
     status, results = run(machine, text.replace("zt-file:", "zt-other:"))
     assert status != 0 and machine.has("zt-file") == "1.0"
-    assert only(results)["error"] == "package file of 'zt-other': 'salt://zt.deb' holds 'zt-file'"
+    assert only(results)["error"] == "package file of 'zt-other': 'salt://zt.deb' contains 'zt-file'"
 
 
 def test_lists_that_name_nothing_twice_or_in_two_ways(machine):
     status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs: []\n")
-    assert status == 0 and only(results)["diff"] == "no package is named"
+    assert status == 0 and only(results)["diff"] == "no packages given"
     status, results = run(machine, "all:\n  pkg.installed:\n    - pkgs: [zt-conf, zt-conf]\n")
     assert status == 0 and only(results)["diff"] == "installed zt-conf via apt"
     machine.state("all:\n  pkg.installed:\n    - pkgs: [zt-conf]\n    - sources:\n      - zt-app: salt://x.deb\n")
-    assert "'pkgs' and 'sources' exclude each other" in machine.zester("state.check", "t").stderr
+    assert "'pkgs' and 'sources' are mutually exclusive" in machine.zester("state.check", "t").stderr
 
 
 def test_recommended_packages_can_be_left_out(machine):
@@ -298,7 +298,7 @@ def test_a_manager_that_is_not_there_fails_its_states_and_not_the_others(machine
     machine.state(INSTALLED + "ok:\n  test.nop: []\n")
     status, results = apply(machine)
     assert status != 0
-    assert "no package manager found for provider 'zypper': looked for 'zypper', 'rpm' in PATH" in results[NAME]["error"]
+    assert "no package manager found for provider 'zypper': searched for 'zypper', 'rpm' in PATH" in results[NAME]["error"]
     assert "error" not in results["test.nop:ok"]
 
 

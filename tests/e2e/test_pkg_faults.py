@@ -194,7 +194,7 @@ def test_a_held_package_is_not_removed_and_the_error_says_what_to_do(machine):
     install(machine, "zt-conf")
     machine.run("apt-mark", "hold", "zt-conf", check=True)
     status, results = run(machine, states("removed", "zt-conf"))
-    assert status != 0 and only(results)["error"] == "'zt-conf' is held at 1.0: pkg.unheld lets it go"
+    assert status != 0 and only(results)["error"] == "'zt-conf' is held at 1.0: release it with pkg.unheld"
     text = "free:\n  pkg.unheld:\n    - name: zt-conf\ngone:\n  pkg.removed:\n    - name: zt-conf\n    - require: [pkg: free]\n"
     status, results = run(machine, text, "--test")
     assert status == 0 and all(result["changed"] for result in results.values()), results

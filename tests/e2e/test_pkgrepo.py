@@ -155,7 +155,7 @@ def test_a_name_and_a_file_with_several_sources_take_only_one_of_them(machine):
     absent = "r:\n  pkgrepo.absent:\n    - name: zt\n    - file: /etc/apt/sources.list.d/shared.list\n    - refresh: false\n"
     for words in ([], ["--test"]):
         status, results = run(machine, absent, *words)
-        assert status != 0 and "shared.list' holds 2 sources: say which one by 'baseurl'" in results[0]["error"]
+        assert status != 0 and "shared.list' has 2 sources: select one with 'baseurl'" in results[0]["error"]
     assert place.read_text() == OTHERS
     assert run(machine, absent + "    - baseurl: copy:/two/\n")[0] == 0
     assert place.read_text() == "# mine\ndeb copy:/one ./\n"
@@ -181,7 +181,7 @@ BAD = {
     'humanname: "x\\ndeb http://evil ./"': "humanname",
     'baseurl: "http://x\\ndeb"': "baseurl",
     "ppa: ppa:u/n": "a ppa requires its signing key",
-    "name: deb http://x": "an address and a suite",
+    "name: deb http://x": "a URL and a suite",
 }
 
 
@@ -233,7 +233,7 @@ def test_apk_gets_a_line(machine):
     assert machine.path("/opt/repositories").read_text() == "http://a/main\nhttp://b/main\n"
     machine.state("r:\n  pkgrepo.managed:\n    - name: zt\n    - baseurl: http://b\n    - dist: x\n")
     out = machine.zester("state.apply", "t", **env)
-    assert out.returncode != 0 and "repositories of apk have no 'dist'" in out.stdout
+    assert out.returncode != 0 and "repositories of apk do not support 'dist'" in out.stdout
 
 
 def test_pacman_gets_a_section(machine):

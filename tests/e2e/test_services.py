@@ -100,7 +100,7 @@ def test_a_watched_change_restarts_or_reloads(machine):
     machine.apply(WATCH.format(root=machine.root, content="2", reload="reload: false"))
     assert calls(machine) == ["restart", "stop", "start"]
     looked = machine.apply(WATCH.format(root=machine.root, content="3", reload="reload: true"), "--test")
-    assert looked["service.running:toy"]["text"] == "toy is to be reloaded" and calls(machine) == []
+    assert looked["service.running:toy"]["text"] == "toy will be reloaded" and calls(machine) == []
     machine.apply(WATCH.format(root=machine.root, content="3", reload="reload: true"))
     assert calls(machine) == ["reload"]
     machine.apply("toy: {service.dead: [{provider: sysv, watch: [{cmd: x}]}]}\nx: {cmd.run: [{name: 'true'}]}")
@@ -174,7 +174,7 @@ def test_a_service_nobody_knows_may_be_dead_but_not_running(machine):
     result = machine.apply("nope: {service.dead: [{provider: sysv, enable: false}]}")["service.dead:nope"]
     assert not result["changed"] and not result["failed"]
     result = machine.apply("nope: {service.running: [{provider: sysv}]}")["service.running:nope"]
-    assert result["error"] == "sysv knows no service 'nope'"
+    assert result["error"] == "sysv has no service 'nope'"
     result = machine.apply("nope: {service.running: [{provider: sysv}]}", "--test")["service.running:nope"]
     assert result["changed"] and "service nope does not exist yet" in result["diff"]
 
@@ -233,8 +233,8 @@ def test_a_machine_without_any_program_fails_what_needs_one_and_nothing_else(mac
     words = ["--local", "--quiet", "--states-dir", machine.states, "--data-dir", machine.root / "data", "-o", "json"]
     result = machine.run("sh", "-c", f"{hide} exec {PROGRAM} {' '.join(map(str, words))} state.apply case", check=False)
     results = by_name(json.loads(result.stdout))
-    assert "no service manager on this machine; looked for systemd (" in results["service.running:toy"]["error"]
+    assert "no service manager on this machine; searched for systemd (" in results["service.running:toy"]["error"]
     error = results["pkg.installed:nginx"]["error"]
-    assert "no package manager found for os.family 'debian': looked for 'apt-get', 'apt-cache', 'dpkg' in PATH '" in error
+    assert "no package manager found for os.family 'debian': searched for 'apt-get', 'apt-cache', 'dpkg' in PATH '" in error
     assert ":/usr/sbin:/sbin'" in error, "also the folders that are always looked into"
     assert (machine.root / "made").read_text() == "x\n"

@@ -70,7 +70,7 @@ def test_a_service_that_the_daemon_knows_needs_no_config(machine):
     assert word(machine, "service.available", "web", "provider=kepler") is True
     assert word(machine, "service.available", "nope", "provider=kepler") is False
     result = machine.apply("nope: {service.running: [{provider: kepler}]}")["service.running:nope"]
-    assert result["error"] == "kepler knows no service 'nope'"
+    assert result["error"] == "kepler has no service 'nope'"
 
 
 def test_a_name_in_two_configs_wants_the_config(machine):
@@ -78,7 +78,7 @@ def test_a_name_in_two_configs_wants_the_config(machine):
     write(machine.home, "other.yaml")
     machine.home.start("web", file="other.yaml")
     error = machine.apply("web: {service.running: [{provider: kepler}]}")["service.running:web"]["error"]
-    assert "kepler has a service 'web' in " in error and "say which one with 'config'" in error
+    assert "kepler has a service 'web' in " in error and "choose one with 'config'" in error
     assert not machine.apply(state(machine, "running"))["service.running:web"]["failed"]
 
 
@@ -101,7 +101,7 @@ def test_a_service_that_ends_at_once_fails_the_state(machine):
 
 def test_enable_is_the_autostart_of_the_config(machine):
     error = machine.apply(state(machine, "running", "enable: true"))["service.running:web"]["error"]
-    assert "write 'autostart: true' under 'kepler' in '" + machine.config in error
+    assert "set 'autostart: true' under 'kepler' in '" + machine.config in error
     machine.home.run("stop", "--clean")
     machine.config = write(machine.home, "auto.yaml", "true")
     machine.apply(state(machine, "running"))
@@ -115,7 +115,7 @@ def test_what_kepler_cannot_do_is_said(machine):
     assert "kepler cannot mask services" in machine.apply(state(machine, "masked"))["service.masked:web"]["error"]
     failed = machine.run(PROGRAM, "--local", "service.reload", "web", f"config={machine.config}", check=False)
     assert failed.returncode != 0 and "kepler cannot reload services" in failed.stderr
-    assert "'config' is for services of kepler" in machine.mistakes(state(machine, "running", "provider: sysv"))
+    assert "'config' is only for services of kepler" in machine.mistakes(state(machine, "running", "provider: sysv"))
 
 
 def test_a_config_that_is_wrong_is_told_by_the_daemon(machine):

@@ -138,7 +138,7 @@ def test_a_service_is_masked_and_unmasked(bus):
 def test_a_unit_that_nobody_knows_is_told_and_one_that_is_new_is_found(bus):
     assert call(bus, "service.available", "late") is False
     assert call(bus, "service.status", "late") == "stopped"
-    assert error_of(bus, "service.start", "late") == "systemd knows no service 'late'"
+    assert error_of(bus, "service.start", "late") == "systemd has no service 'late'"
     assert one(bus.apply(service("running", name="late")))["error"] == \
         "systemd: failed to start late.service: Unit late.service not found."
     assert not one(bus.apply(service("dead", name="late")))["failed"]
@@ -147,7 +147,7 @@ def test_a_unit_that_nobody_knows_is_told_and_one_that_is_new_is_found(bus):
 
 
 @pytest.mark.parametrize("name, result", [("broken", "'failed': the service ended with 'exit-code'"),
-                                          ("needy", "'dependency': a unit that it needs failed"),
+                                          ("needy", "'dependency': a dependency failed"),
                                           ("slow", "'failed': the service ended with 'timeout'")])
 def test_the_error_of_a_job_tells_unit_and_result(bus, name, result):
     expected = f"systemd: the job to start {name}.service ended with result {result}; {see(name)}"
@@ -168,7 +168,7 @@ def test_a_service_that_is_on_its_way_is_not_dead(bus):
         ctl(bus, "start", "--no-block", name)
         bus.sh(user_systemd.until(f'[ "$(/usr/bin/systemctl --user is-active {name})" = activating ]'))
         looked = one(bus.apply(service("dead", name=name), "--test"))
-        assert looked["diff"] == f"{name} is on its way and should be dead"
+        assert looked["diff"] == f"{name} is starting or stopping and should be dead"
         bus.settles(service("dead", name=name))
         assert ctl(bus, "is-active", name) in ("inactive", "failed")
 
@@ -211,7 +211,7 @@ def test_an_interrupt_ends_the_wait_for_a_job(bus):
             said = process.communicate(timeout=60)[0]
         finally:
             process.kill()
-    assert process.returncode != 0 and "canceled while systemd was to start never.service" in said, said
+    assert process.returncode != 0 and "canceled while waiting for systemd to start never.service" in said, said
 
 
 def test_states_of_a_level_talk_at_the_same_time(bus):

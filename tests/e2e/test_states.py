@@ -629,7 +629,7 @@ def test_a_command_without_a_shell_is_its_words(machine):
     assert machine.run("cmd.run", words, "python_shell=False", status=0).stdout == "a b|c d|$HOME|x y||\n"
     assert machine.run("cmd.shell", "echo $((1 + 1)) | cat", "python_shell=True", status=0).stdout == "2\n"
     unclosed = machine.record("cmd.run", "echo 'x", "python_shell=False", status=2)
-    assert "a quote is never closed" in unclosed["results"][0]["error"]
+    assert "unclosed quote" in unclosed["results"][0]["error"]
 
 
 PATCH = """--- a/conf
@@ -669,10 +669,10 @@ def test_a_patch_that_does_not_fit_changes_nothing(machine):
     assert machine.record("state.apply", "web", "--test", status=2)["summary"]["failed"] == 1
     assert not (machine.root / "rej").exists()
     error = machine.record("state.apply", "web", status=2)["results"][0]["error"]
-    assert error == "hunk 1 of 1 (line 10 of the patch) does not fit %s/other; nothing was patched" % machine.root
+    assert error == "hunk 1 of 1 (line 10 of the patch) does not apply to %s/other; nothing was patched" % machine.root
     assert machine.read("conf") == "one\ntwo\nthree\n" and machine.read("rej") == more
     several = machine.record("state.apply", "one", status=2)["results"][0]["error"]
-    assert several.startswith("the patch is for 2 files, and ")
+    assert several.startswith("the patch is for 2 files, but ")
 
 
 def test_a_patch_makes_edits_and_removes_the_files_of_a_folder(machine):
@@ -804,7 +804,7 @@ def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
 
 def test_a_module_by_hand_wants_its_word(machine):
     result = machine.run("cmd.run", status=1)
-    assert "cmd.run requires an argument: what to run" in result.stderr
+    assert "cmd.run requires an argument: the command" in result.stderr
     assert machine.run("cmd.run", "command=echo hi", status=0).stdout == "hi\n"
     assert "requires an argument" in machine.run("file.managed", "contents=x", status=1).stderr
 

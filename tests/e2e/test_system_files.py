@@ -268,7 +268,7 @@ def test_an_address_has_the_names_of_host_only_and_no_others(machine):
     machine.revert()
     assert hosts.read_text() == before
     said = machine.mistakes("a: {host.only: [{name: web1, hostnames: x}]}\nb: {host.only: [{name: 10.0.0.1, hostnames: ['a b', 'c#d']}]}")
-    assert "'name' must be an IPv4 or IPv6 address, got 'web1'" in said and "'hostnames' may not hold blanks" in said
+    assert "'name' must be an IPv4 or IPv6 address, got 'web1'" in said and "'hostnames' must not contain blanks" in said
 
 
 def test_a_whole_crontab_comes_from_a_template_and_goes_again(machine):
@@ -328,7 +328,7 @@ def test_a_dry_run_foresees_the_crontab_of_a_user_that_is_not_there_yet(machine)
     text = "job: {cron.present: [{command: /bin/true}, {user: no-such-user-here}]}"
     state = machine.apply(text, "--test")["cron.present:job"]
     assert state["changed"] and not state["failed"], state
-    assert "user no-such-user-here does not exist; an earlier state must make it" in state["diff"]
+    assert "user no-such-user-here does not exist; an earlier state must create it" in state["diff"]
     assert machine.apply(text)["cron.present:job"]["failed"]
 
 
@@ -370,7 +370,7 @@ def test_variables_of_a_crontab_are_set_before_all_entries_and_come_back(machine
     assert machine.run("crontab", "-l") == before
     said = machine.mistakes("a: {cron.env_present: [{name: A B, value: x}]}\n"
                             'b: {cron.env_present: [{name: B, value: "x\\ny"}]}\n')
-    assert ":1:31: 'A B' is not a valid variable name" in said and ":2:41: 'value' may not hold control characters" in said
+    assert ":1:31: 'A B' is not a valid variable name" in said and ":2:41: 'value' must not contain control characters" in said
 
 
 def test_many_cron_states_of_one_level_do_not_lose_each_other(machine):
@@ -502,7 +502,7 @@ def test_what_cannot_be_swapped_to_does_not_get_into_fstab(machine):
     machine.path("/etc/fstab").write_text("# mine\n")
     text = "/srv/nowhere: {mount.swap: []}"
     state = machine.apply(text, "--test")["mount.swap:/srv/nowhere"]
-    assert state["changed"] and "/srv/nowhere does not exist; an earlier state must make it" in state["diff"], state
+    assert state["changed"] and "/srv/nowhere does not exist; an earlier state must create it" in state["diff"], state
     assert "swapon" in machine.apply(text)["mount.swap:/srv/nowhere"]["error"]
     assert machine.path("/etc/fstab").read_text() == "# mine\n"
 
@@ -530,7 +530,7 @@ def test_what_was_mounted_comes_back_when_its_replacement_fails(machine):
 
 def test_a_missing_mount_point_is_told(machine):
     result = machine.apply("/mnt/no: {mount.mounted: [{device: tmpfs, fstype: tmpfs, persist: false}]}")
-    assert "mkmnt: true makes it" in result["mount.mounted:/mnt/no"]["error"]
+    assert "mkmnt: true to create it" in result["mount.mounted:/mnt/no"]["error"]
 
 
 def test_a_kernel_parameter_is_set_kept_and_taken_back(machine):
@@ -595,7 +595,7 @@ def test_files_of_lines_keep_what_they_had_and_come_back_byte_for_byte(machine, 
 def test_the_root_is_not_removed_by_whatever_name(machine):
     said = machine.mistakes("a: {file.absent: [{name: //}]}\nb: {file.absent: [{name: /srv/../..}]}\n"
                             "c: {file.absent: [{name: /srv/.}]}\n")
-    assert "the root of the file system cannot be absent" in said and "got '/srv/../..'" in said and "got '/srv/.'" in said
+    assert "refusing to remove the root of the file system" in said and "got '/srv/../..'" in said and "got '/srv/.'" in said
     machine.sh("mkdir /mnt/again; mount --bind / /mnt/again")
     failed = machine.apply("a: {file.absent: [{name: /mnt/again}]}", "--test")["file.absent:a"]
     assert "'/mnt/again' is the root of the file system" in failed["error"]

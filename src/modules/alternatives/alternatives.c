@@ -18,11 +18,11 @@ int alternatives_validate(const void *args, const struct value *where, struct di
     int result = validate_text("name", ref->name, VALIDATE_ARGUMENT, where, diags);
 
     if (result == 0 && strchr(ref->name, '/'))
-        result = value_diag(diags, value_point(where, "name"), "'name' may not hold a slash");
+        result = value_diag(diags, value_point(where, "name"), "'name' must not contain a slash");
     return result;
 }
 
-/* --- what is known ------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------ */
 
 /*
  *     auto
@@ -156,7 +156,7 @@ int alternatives_choose(struct state_run *run, const struct alternatives_ref *re
                 : alternatives_run(run, ref, TOOL("--auto", ref->name), err);
 }
 
-/* --- taking it back ------------------------------------------------------------------------ */
+/* --- revert -------------------------------------------------------------------------------- */
 
 int alternatives_note(struct state_run *run, const struct alternatives *group, struct err *err)
 {

@@ -1,8 +1,7 @@
 /*
- * alternatives - names that stand for one of several programs, through update-alternatives.
+ * alternatives - names that resolve to one of several programs, through update-alternatives.
  *
- * What is known of a name is read from the file that update-alternatives keeps, so that
- * looking needs no program:
+ * The state of a name is read from update-alternatives' own file, so a check runs no program:
  *
  *     alternatives_look -> alternatives_find -> alternatives_run
  *
@@ -33,10 +32,10 @@ struct alternatives_ref {
 #define ALTERNATIVES_REF(type, in)                                                                                            \
     PARAM("name", STR, type, in.name, "the name: editor", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                            \
     PARAM("altdir", PATH, type, in.altdir, "the folder of links", .default_text = "/etc/alternatives"),                        \
-    PARAM("admindir", PATH, type, in.admindir, "the folder of what is known of them; without: that of the system")
+    PARAM("admindir", PATH, type, in.admindir, "the administrative folder (default: that of the system)")
 /* clang-format on */
 
-/* A link that follows the first one: the manual of a program. */
+/* A link that follows the first one, such as the manual page of a program. */
 struct alternatives_slave {
     const char *name, *link;
 };
@@ -49,9 +48,9 @@ struct alternatives_choice {
 
 struct alternatives {
     bool known;
-    bool automatic;      /* the best priority decides */
+    bool automatic;      /* the highest priority wins */
     const char *link;    /* /usr/bin/editor */
-    const char *current; /* the program that it stands for; NULL: none */
+    const char *current; /* the program it points to; NULL: none */
     VEC(struct alternatives_slave) slaves;
     VEC(struct alternatives_choice) choices;
 };
@@ -62,19 +61,19 @@ int alternatives_look(struct state_run *run, const struct alternatives_ref *ref,
 const struct alternatives_choice *alternatives_find(const struct alternatives *group,
                                                     const char *path);
 
-/* Run update-alternatives with these words, which end in NULL. */
+/* Run update-alternatives with these arguments, which end in NULL. */
 int alternatives_run(struct state_run *run, const struct alternatives_ref *ref,
                      const char *const *words, struct err *err);
-/* Set the name to a program, or let the system choose with NULL. */
+/* Set the name to a program; NULL goes back to automatic mode. */
 int alternatives_choose(struct state_run *run, const struct alternatives_ref *ref, const char *path,
                         struct err *err);
 
-/* Before something changes: who is chosen, and by whom. */
+/* Note the current choice, and whether it is automatic, before a change. */
 int alternatives_note(struct state_run *run, const struct alternatives *group, struct err *err);
-/* Choose as it was noted. */
+/* Restore the choice that was noted. */
 int alternatives_choose_again(struct state_run *run, const struct alternatives_ref *ref,
                               struct err *err);
-/* The words that bring this choice about, as a list; and what such a list says. */
+/* The arguments that make this choice, as a list; and the choice that such a list makes. */
 struct value alternatives_words(struct state_run *run, const struct alternatives_ref *ref,
                                 const struct alternatives *group,
                                 const struct alternatives_choice *choice);

@@ -1,4 +1,4 @@
-/* alternatives.auto - the best of several programs is what a name stands for. */
+/* alternatives.auto - a name is in automatic mode: the program with the highest priority. */
 #include "base/err.h"
 #include "modules/alternatives/alternatives.h"
 #include "state/module.h"
@@ -26,7 +26,7 @@ static int auto_check(struct state_run *run, const void *args, struct err *err)
     else if (!now.automatic) {
         state_differs(run, "%s was set to %s by hand", want->ref.name,
                       now.current ? now.current : "nothing");
-        state_made(run, "%s is chosen by priority again, instead of %s", want->ref.name,
+        state_made(run, "%s is in automatic mode again, was %s", want->ref.name,
                    now.current ? now.current : "nothing");
     } else
         state_say(run, "%s is chosen by priority", want->ref.name);
@@ -63,7 +63,7 @@ static int auto_revert(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_alternatives_auto = {
     .name = "alternatives.auto",
-    .summary = "the best of several programs is what a name stands for",
+    .summary = "a name is in automatic mode: the program with the highest priority",
     .example = "name: editor\n",
     .params = auto_params,
     .args_size = sizeof(struct auto_args),

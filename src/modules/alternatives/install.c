@@ -1,4 +1,4 @@
-/* alternatives.install - a program that a name can stand for. */
+/* alternatives.install - a program is one of the alternatives for a name. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,9 +21,9 @@ struct install_args {
 /* clang-format off */
 static const struct param install_params[] = {
     ALTERNATIVES_REF(ARGS, ref),
-    PARAM("link", PATH, ARGS, link, "where programs look for it: /usr/bin/editor", .flags = PARAM_REQUIRED),
+    PARAM("link", PATH, ARGS, link, "the generic link: /usr/bin/editor", .flags = PARAM_REQUIRED),
     PARAM("path", PATH, ARGS, path, "the program", .flags = PARAM_REQUIRED),
-    PARAM("priority", INT, ARGS, priority, "the best of them is chosen, unless somebody chose by hand", .flags = PARAM_REQUIRED, PARAM_RANGE(-PRIORITY_MAX, PRIORITY_MAX)),
+    PARAM("priority", INT, ARGS, priority, "the highest priority wins, unless the choice was made by hand", .flags = PARAM_REQUIRED, PARAM_RANGE(-PRIORITY_MAX, PRIORITY_MAX)),
     { 0 },
 };
 /* clang-format on */
@@ -50,7 +50,7 @@ static int install_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* One that is there keeps the links that follow it. */
+/* An existing one keeps the links that follow it. */
 static struct alternatives_choice make_choice(const struct install_args *want,
                                               const struct alternatives_choice *old)
 {
@@ -100,7 +100,7 @@ static int install_revert(struct state_run *run, const void *args, struct err *e
         return 0;
     }
     if (before->kind == VALUE_LIST) {
-        state_say(run, "%s is as it was", want->path);
+        state_say(run, "restored %s", want->path);
         return alternatives_obey(run, &want->ref, before, err);
     }
     state_say(run, "%s is no longer an alternative for %s", want->path, want->ref.name);
@@ -109,8 +109,9 @@ static int install_revert(struct state_run *run, const void *args, struct err *e
 
 const struct module module_alternatives_install = {
     .name = "alternatives.install",
-    .summary = "a program that a name can stand for",
-    .details = "Which one the name stands for is decided by priority, or by alternatives.set.",
+    .summary = "a program is one of the alternatives for a name",
+    .details =
+        "The one with the highest priority is used, unless alternatives.set chooses another.",
     .example = "name: editor\nlink: /usr/bin/editor\npath: /usr/bin/vim.basic\npriority: 50\n",
     .params = install_params,
     .args_size = sizeof(struct install_args),

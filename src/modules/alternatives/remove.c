@@ -1,4 +1,4 @@
-/* alternatives.remove - a program that a name does not stand for any more. */
+/* alternatives.remove - a program is not one of the alternatives for a name. */
 #include "base/err.h"
 #include "modules/alternatives/alternatives.h"
 #include "provider/tool.h"
@@ -71,9 +71,8 @@ static int remove_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_alternatives_remove = {
     .name = "alternatives.remove",
-    .summary = "a program that a name no longer stands for",
-    .details =
-        "When it was the one that the name stood for, the best of the others takes its place.",
+    .summary = "a program is not one of the alternatives for a name",
+    .details = "If it was in use, the one with the highest priority among the others replaces it.",
     .example = "name: editor\npath: /usr/bin/vim.basic\n",
     .params = remove_params,
     .args_size = sizeof(struct remove_args),

@@ -1,4 +1,4 @@
-/* alternatives.set - which of several programs a name stands for. */
+/* alternatives.set - chooses which of several programs a name stands for. */
 #include <string.h>
 
 #include "base/err.h"
@@ -14,7 +14,7 @@ struct set_args {
 
 static const struct param set_params[] = {
     ALTERNATIVES_REF(ARGS, ref),
-    PARAM("path", PATH, ARGS, path, "the program it stands for", .flags = PARAM_REQUIRED),
+    PARAM("path", PATH, ARGS, path, "the program to use", .flags = PARAM_REQUIRED),
     { 0 },
 };
 
@@ -61,7 +61,7 @@ static int set_revert(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_alternatives_set = {
     .name = "alternatives.set",
-    .summary = "which of several programs a name stands for",
+    .summary = "choose which of several programs a name stands for",
     .example = "name: editor\npath: /usr/bin/vim.basic\n",
     .params = set_params,
     .args_size = sizeof(struct set_args),

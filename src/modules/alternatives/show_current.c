@@ -1,5 +1,4 @@
-/* alternatives.show_current - the program that a name stands for now; an empty text when there is
- * none. */
+/* alternatives.show_current - the program that a name stands for now, or an empty string. */
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -35,7 +34,7 @@ static int show_current_call(struct state_run *run, const void *args, struct val
 
 const struct module module_alternatives_show_current = {
     .name = "alternatives.show_current",
-    .summary = "the program that a name stands for now; an empty text when there is none",
+    .summary = "the program that a name stands for now, or an empty string",
     .params = show_current_params,
     .args_size = sizeof(struct show_current_args),
     .call = show_current_call,

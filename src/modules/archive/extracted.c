@@ -1,4 +1,4 @@
-/* archive.extracted - what is in an archive, in a folder. */
+/* archive.extracted - extract an archive into a folder. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -17,7 +17,7 @@
 #define ARGS struct extracted_args
 
 #define STRIP_MAX 64
-/* Hashed between two looks at whether to go on. */
+/* Bytes hashed between two checks for a cancel. */
 
 struct extracted_args {
     const char *name, *source, *if_missing, *options, *user, *group, *password;
@@ -30,21 +30,21 @@ struct extracted_args {
 /* clang-format off */
 static const struct param extracted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("source", STR, ARGS, source, "the archive: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("source_hash", STR, ARGS, trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums", .flags = PARAM_FILLED),
-    PARAM("source_hash_name", STR, ARGS, trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "take an archive from the network without a hash"),
-    PARAM("archive_format", CHOICE, ARGS, format, "its kind; without: whatever it is", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
-    PARAM("if_missing", PATH, ARGS, if_missing, "nothing is done when this path is there; nothing else is looked at"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above the folder", .default_text = "true"),
-    PARAM("strip_components", INT, ARGS, strip, "leave out so many parts at the beginning of each path", PARAM_RANGE(0, STRIP_MAX)),
-    PARAM("options", STR, ARGS, options, "as for tar: '--strip-components=N'; words that choose a compression are not needed", .flags = PARAM_FILLED),
+    PARAM("source", STR, ARGS, source, "the archive: a path in the state tree or on this machine, or a URL", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("source_hash", STR, ARGS, trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums", .flags = PARAM_FILLED),
+    PARAM("source_hash_name", STR, ARGS, trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept an archive from the network without a hash"),
+    PARAM("archive_format", CHOICE, ARGS, format, "its format (default: detect it)", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
+    PARAM("if_missing", PATH, ARGS, if_missing, "do nothing if this path exists; nothing else is checked"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
+    PARAM("strip_components", INT, ARGS, strip, "strip this many leading components from each path", PARAM_RANGE(0, STRIP_MAX)),
+    PARAM("options", STR, ARGS, options, "options as for tar: '--strip-components=N'; compression options are accepted but not needed", .flags = PARAM_FILLED),
     PARAM("user", STR, ARGS, user, "owner of what is extracted"),
     PARAM("group", STR, ARGS, group, "group of what is extracted"),
-    PARAM("password", STR, ARGS, password, "of an encrypted zip", .flags = PARAM_SECRET),
-    PARAM("clean", BOOL, ARGS, clean, "remove what else is in the folder, but not what other states of the run manage"),
-    PARAM("overwrite", BOOL, ARGS, overwrite, "extract it every time, whatever is there"),
-    PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one entry at the top"),
+    PARAM("password", STR, ARGS, password, "password of an encrypted zip", .flags = PARAM_SECRET),
+    PARAM("clean", BOOL, ARGS, clean, "remove everything else in the folder, except what other states of the run manage"),
+    PARAM("overwrite", BOOL, ARGS, overwrite, "extract on every run"),
+    PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one top-level entry"),
     PARAM_IDLE("list_options", "archives are read without tar and unzip"),
     PARAM_IDLE("use_cmd_unzip", "archives are read without tar and unzip"),
     PARAM_IDLE("trim_output", "the result does not list the files"),
@@ -56,7 +56,7 @@ static const struct param extracted_params[] = {
 };
 /* clang-format on */
 
-/* Words of tar that choose a compression or tell more: the archive itself says what it is. */
+/* Options of tar for compression and verbosity, which are ignored: the format is detected. */
 static const char *const needless[] = {
     "-z", "--gzip",    "-j", "--bzip2",         "-J", "--xz", "--zstd",
     "-v", "--verbose", "-a", "--auto-compress",
@@ -68,7 +68,7 @@ static struct str next_word(struct str *rest)
     return str_cut(rest, ' ');
 }
 
-/* "=N", or N as the next word. */
+/* "=N", or N as the next argument. */
 static bool read_number(struct str word, struct str *rest, int64_t *ret)
 {
     struct err ignored;
@@ -78,7 +78,7 @@ static bool read_number(struct str word, struct str *rest, int64_t *ret)
     return number_parse_int(digits, ret, &ignored) == 0 && *ret >= 0 && *ret <= STRIP_MAX;
 }
 
-/* The number of "--strip-components=1"; false when there is something else in it. */
+/* The number of "--strip-components=1"; false for any other option. */
 static bool read_options(const char *options, int64_t *ret)
 {
     struct str rest = str_from(options), word;
@@ -108,19 +108,18 @@ static int extracted_validate(const void *args, const struct value *where, struc
     int result = 0;
 
     if (want->options && !read_options(want->options, &strip))
-        result =
-            value_diag(diags, value_point(where, "options"),
-                       "'options' knows '--strip-components=N' and what chooses a compression, "
-                       "got '%s'",
-                       want->options);
+        result = value_diag(
+            diags, value_point(where, "options"),
+            "'options' accepts '--strip-components=N' and compression options only, got '%s'",
+            want->options);
     if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
         result = value_diag(diags, where, "an archive from the network requires 'source_hash'");
-        diag_hint(diags, "skip_verify: true takes it as it comes");
+        diag_hint(diags, "skip_verify: true accepts it without one");
     }
     return result;
 }
 
-/* --- the wish -----------------------------------------------------------------------------------
+/* --- arguments -----------------------------------------------------------------------------------
  */
 
 static int find_options(struct state_run *run, const struct extracted_args *want,
@@ -143,7 +142,7 @@ static int find_options(struct state_run *run, const struct extracted_args *want
     return want->group ? attrs_find_group(run, want->group, &ret->gid, err) : 0;
 }
 
-/* What the archive is known by: the declared hash, else its own, else where it is from. */
+/* How the archive is identified: by the declared hash, else its own hash, else its source. */
 static int find_mark(struct state_run *run, const struct extracted_args *want, const char **ret,
                      struct str *ret_bytes, struct err *err)
 {
@@ -240,12 +239,11 @@ static int extracted_revert(struct state_run *run, const void *args, struct err 
 
 const struct module module_archive_extracted = {
     .name = "archive.extracted",
-    .summary = "what is in an archive, in a folder",
-    .details = "Reads tar, zip, 7z, cpio and rar with any compression. What was extracted is "
-               "remembered in a file in the folder: another archive, another hash, or a path that "
-               "has gone, extract it again. A revert takes away what was extracted and nothing "
-               "else, and brings "
-               "back what it replaced.",
+    .summary = "extract an archive into a folder",
+    .details =
+        "Reads tar, zip, 7z, cpio and rar with any compression. A file in the folder records what "
+        "was extracted: a different archive or hash, or a missing path, extracts it again. A "
+        "revert removes only what was extracted, and restores what it replaced.",
     .example = "name: /opt/app\nsource: https://example.org/app-1.2.tar.gz\nsource_hash: "
                "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
     .params = extracted_params,

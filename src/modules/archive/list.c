@@ -1,4 +1,4 @@
-/* archive.list - what is in an archive. */
+/* archive.list - lists the contents of an archive. */
 #include "modules/archive/unpack.h"
 #include "state/host.h"
 #include "state/module.h"
@@ -12,9 +12,9 @@ struct list_args {
 
 /* clang-format off */
 static const struct param list_params[] = {
-    PARAM("source", STR, ARGS, source, "the archive: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
-    PARAM("source_hash", STR, ARGS, trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
-    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "take an archive from the network without a hash"),
+    PARAM("source", STR, ARGS, source, "the archive: a path in the state tree or on this machine, or a URL", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
+    PARAM("source_hash", STR, ARGS, trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept an archive from the network without a hash"),
     { 0 },
 };
 /* clang-format on */
@@ -42,7 +42,7 @@ static int list_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_archive_list = {
     .name = "archive.list",
-    .summary = "the paths that are in an archive",
+    .summary = "list the paths in an archive",
     .params = list_params,
     .args_size = sizeof(struct list_args),
     .call = list_call,

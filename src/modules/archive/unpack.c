@@ -18,7 +18,7 @@
 #include "sys/pool.h"
 
 #define LIBRARY "libarchive.so.13"
-/* Written between two looks at whether to go on. */
+/* Bytes written between two checks for a cancel. */
 #define PIECE_MAX ((size_t)8 << 20)
 
 static struct {
@@ -88,8 +88,8 @@ static const struct library_symbol symbols[] = {
 };
 static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 };
 
-/* The library runs in the C locale and warns of names that are not ASCII, which are kept as they
- * are. Any other warning is a failure: bytes that could not be written are one. */
+/* The library runs in the C locale and warns of names that are not ASCII, which are kept as
+ * they are. Any other warning is a failure: it may mean a failed write. */
 #define WARNS_OF_NAME "can't be converted"
 
 /* --- one archive ---------------------------------------------------------------------------- */
@@ -97,11 +97,11 @@ static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), NULL, 0 
 struct unpacking {
     struct arena *arena;
     const struct unpack_options *options;
-    struct archive *reader, *writer; /* writer NULL: only look */
+    struct archive *reader, *writer; /* writer NULL: list only */
     uint64_t bytes;
 };
 
-static int fail(const struct unpacking *u, struct archive *a, struct err *err)
+static int set_error(const struct unpacking *u, struct archive *a, struct err *err)
 {
     const char *why = api.error(a);
 
@@ -112,11 +112,11 @@ static int fail(const struct unpacking *u, struct archive *a, struct err *err)
                    why ? why : "cannot be read");
 }
 
-/* What is read. The library knows more: it takes any text for a list of files (mtree), and an empty
- * file, which a download that failed may leave, for an empty archive. */
+/* The supported formats. The library has more: it reads any text as a list of files (mtree),
+ * and an empty file, as a failed download leaves it, as an empty archive. */
 static const struct {
     int format;
-    enum unpack_format wish; /* who asks for it by name; UNPACK_ANY: nobody can */
+    enum unpack_format wish; /* value of 'archive_format'; UNPACK_ANY: cannot be chosen */
     const char *name;
 } known[] = {
     { ARCHIVE_FORMAT_TAR, UNPACK_TAR, "tar" },     { ARCHIVE_FORMAT_ZIP, UNPACK_ZIP, "zip" },
@@ -147,8 +147,8 @@ static int refuse_encrypted(const struct unpacking *u, struct err *err)
                        u->options->name);
     if (!zip)
         return err_set(err, ERR_UNSUPPORTED,
-                       "archive '%s' is an encrypted %s archive, and only encrypted zip archives "
-                       "can be read; decrypt it first",
+                       "archive '%s' is an encrypted %s archive; only encrypted zip archives are "
+                       "supported, decrypt it first",
                        u->options->name, format_name(u));
     return 0;
 }
@@ -157,18 +157,20 @@ static int open_reader(struct unpacking *u, struct str archive, struct err *err)
 {
     const enum unpack_format wish = u->options->format;
 
-    (void)api.read_filters(u->reader); /* what is not built in is said when it is met */
+    (void)api.read_filters(u->reader); /* a filter that is not built in is reported when it is
+                                        * needed */
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (wish == UNPACK_ANY || wish == known[i].wish)
             (void)api.read_format(u->reader, known[i].format);
     if (u->options->password)
         (void)api.read_passphrase(u->reader, u->options->password);
-    return api.read_open(u->reader, archive.p, archive.n) == ARCHIVE_OK ? 0
-                                                                        : fail(u, u->reader, err);
+    return api.read_open(u->reader, archive.p, archive.n) == ARCHIVE_OK
+               ? 0
+               : set_error(u, u->reader, err);
 }
 
-/* Without its first parts; NULL when nothing is left. */
-static const char *strip(const char *path, unsigned parts)
+/* Without its leading components; NULL when nothing is left. */
+static const char *strip_path(const char *path, unsigned parts)
 {
     while (path[0] == '.' && path[1] == '/')
         path += 2;
@@ -181,19 +183,19 @@ static const char *strip(const char *path, unsigned parts)
     return *path == '\0' || (path[0] == '.' && path[1] == '\0') ? NULL : path;
 }
 
-/* The path of an entry below the folder; NULL: it is left out. */
+/* The path of an entry below the folder; NULL: skip it. */
 static int find_path(const struct unpacking *u, const char *given, const char **ret,
                      struct err *err)
 {
     const char *path;
 
     if (!given)
-        return err_set(err, ERR_INVALID, "archive '%s' holds a name that is not text",
+        return err_set(err, ERR_INVALID, "archive '%s' contains a name that is not valid text",
                        u->options->name);
     if (path_escapes(given))
-        return err_set(err, ERR_INVALID, "archive '%s' would write outside of its folder: '%s'",
+        return err_set(err, ERR_INVALID, "archive '%s' would write outside its folder: '%s'",
                        u->options->name, given);
-    path = strip(given, u->options->strip);
+    path = strip_path(given, u->options->strip);
     *ret = path ? path_normalise(u->arena, path) : NULL;
     return 0;
 }
@@ -210,16 +212,16 @@ static enum fs_kind kind_of(struct archive_entry *entry)
     }
 }
 
-/* A block may be all of a file. */
+/* One block may be a whole file. */
 static int write_pieces(struct unpacking *u, const char *bytes, size_t n, la_int64_t offset,
                         struct err *err)
 {
     for (size_t done = 0, piece; done < n; done += piece) {
         piece = n - done < PIECE_MAX ? n - done : PIECE_MAX;
         if (cancel_is_raised(u->options->cancel))
-            return err_set(err, ERR_CANCELED, "canceled while '%s' was unpacked", u->options->name);
+            return err_set(err, ERR_CANCELED, "canceled while extracting '%s'", u->options->name);
         if (api.write_block(u->writer, bytes + done, piece, offset + (la_int64_t)done) < ARCHIVE_OK)
-            return fail(u, u->writer, err);
+            return set_error(u, u->writer, err);
     }
     return 0;
 }
@@ -236,10 +238,10 @@ static int copy_data(struct unpacking *u, struct err *err)
         if (rc == ARCHIVE_EOF)
             return 0;
         if (rc != ARCHIVE_OK)
-            return fail(u, u->reader, err);
+            return set_error(u, u->reader, err);
         u->bytes += n;
         if (u->bytes > UNPACK_BYTES_MAX)
-            return err_set(err, ERR_LIMIT, "archive '%s' holds more than the limit of %llu bytes",
+            return err_set(err, ERR_LIMIT, "archive '%s' exceeds the limit of %llu bytes",
                            u->options->name, (unsigned long long)UNPACK_BYTES_MAX);
         if (write_pieces(u, bytes, n, offset, err) < 0)
             return -1;
@@ -255,7 +257,7 @@ static int write_entry(struct unpacking *u, struct archive_entry *entry, const c
     if (link && find_path(u, link, &target, err) < 0)
         return -1;
     if (link && !target)
-        return err_set(err, ERR_INVALID, "archive '%s': '%s' is a link to what was left out",
+        return err_set(err, ERR_INVALID, "archive '%s': '%s' links to an entry that was skipped",
                        options->name, path);
     if (target)
         api.set_hardlink(entry, path_join(u->arena, options->folder, target));
@@ -267,10 +269,10 @@ static int write_entry(struct unpacking *u, struct archive_entry *entry, const c
         api.set_gid(entry, options->gid != FS_KEEP ? options->gid : getegid());
     }
     if (api.write_header(u->writer, entry) != ARCHIVE_OK)
-        return fail(u, u->writer, err);
+        return set_error(u, u->writer, err);
     if (copy_data(u, err) < 0)
         return -1;
-    return api.write_finish(u->writer) != ARCHIVE_OK ? fail(u, u->writer, err) : 0;
+    return api.write_finish(u->writer) != ARCHIVE_OK ? set_error(u, u->writer, err) : 0;
 }
 
 static int read_entry(struct unpacking *u, struct archive_entry *entry, struct unpack_entries *ret,
@@ -286,10 +288,10 @@ static int read_entry(struct unpacking *u, struct archive_entry *entry, struct u
     if (!path)
         return 0;
     if (kind == FS_NONE)
-        return err_set(err, ERR_UNSUPPORTED, "archive '%s' holds a device, pipe or socket: '%s'",
+        return err_set(err, ERR_UNSUPPORTED, "archive '%s' contains a device, pipe or socket: '%s'",
                        u->options->name, path);
     if (ret->list.n >= UNPACK_ENTRIES_MAX)
-        return err_set(err, ERR_LIMIT, "archive '%s' holds more than the limit of %zu entries",
+        return err_set(err, ERR_LIMIT, "archive '%s' exceeds the limit of %zu entries",
                        u->options->name, UNPACK_ENTRIES_MAX);
     VEC_PUSH_IN(u->arena, &ret->list, ((struct unpack_entry){ path, kind }));
     return u->writer ? write_entry(u, entry, path, err) : 0;
@@ -314,30 +316,30 @@ static int read_all(struct unpacking *u, struct str archive, struct unpack_entri
 
         ret->format = format_name(u);
         if (rc == ARCHIVE_EOF)
-            return u->writer && api.write_close(u->writer) != ARCHIVE_OK ? fail(u, u->writer, err)
-                                                                         : 0;
+            return u->writer && api.write_close(u->writer) != ARCHIVE_OK
+                       ? set_error(u, u->writer, err)
+                       : 0;
         if (!is_fine(u, rc) && api.has_encrypted(u->reader) > 0 && refuse_encrypted(u, err) < 0)
             return -1;
         if (!is_fine(u, rc))
-            return fail(u, u->reader, err);
+            return set_error(u, u->reader, err);
         if (cancel_is_raised(u->options->cancel))
-            return err_set(err, ERR_CANCELED, "canceled while '%s' was read", u->options->name);
+            return err_set(err, ERR_CANCELED, "canceled while reading '%s'", u->options->name);
         if (read_entry(u, entry, ret, err) < 0)
             return -1;
     }
 }
 
-static int process(struct arena *arena, struct str archive, const struct unpack_options *options,
-                   bool write, struct unpack_entries *ret, struct err *err)
+static int process_archive(struct arena *arena, struct str archive,
+                           const struct unpack_options *options, bool write,
+                           struct unpack_entries *ret, struct err *err)
 {
     struct unpacking u = { .arena = arena, .options = options };
     const bool own = options->uid != FS_KEEP || options->gid != FS_KEEP;
     int result;
 
     if (!library_get(&library))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "archive '%s': %s cannot be loaded (install "
-                       "libarchive13)",
+        return err_set(err, ERR_UNSUPPORTED, "archive '%s': cannot load %s (install libarchive13)",
                        options->name, LIBRARY);
     *ret = (struct unpack_entries){ .list = VEC_INIT };
     u.reader = api.read_new();
@@ -359,11 +361,11 @@ static int process(struct arena *arena, struct str archive, const struct unpack_
 int unpack_list(struct arena *arena, struct str archive, const struct unpack_options *options,
                 struct unpack_entries *ret, struct err *err)
 {
-    return process(arena, archive, options, false, ret, err);
+    return process_archive(arena, archive, options, false, ret, err);
 }
 
 int unpack(struct arena *arena, struct str archive, const struct unpack_options *options,
            struct unpack_entries *ret, struct err *err)
 {
-    return process(arena, archive, options, true, ret, err);
+    return process_archive(arena, archive, options, true, ret, err);
 }

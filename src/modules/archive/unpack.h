@@ -2,9 +2,9 @@
  * unpack - archives of every kind that libarchive reads: tar, zip, 7z, cpio, with any
  * compression.
  *
- * The library is loaded when the first archive is opened, so that programs start
- * without it. An archive can never write outside of its folder: a path that climbs
- * out, or that goes through a link of the archive, is an error.
+ * The library is loaded when the first archive is opened, so programs start without it. An archive
+ * can never write outside its folder: a path that climbs out, or that goes through a link in the
+ * archive, is an error.
  *
  * Memory: the arena of the call. Threads: any.
  */
@@ -23,7 +23,7 @@ struct arena;
 struct cancel;
 struct err;
 
-/* What an archive may hold. */
+/* Limits on an archive. */
 #define UNPACK_ENTRIES_MAX ((size_t)2000000)
 #define UNPACK_BYTES_MAX   ((uint64_t)256 << 30)
 
@@ -33,27 +33,27 @@ struct unpack_options {
     const char *name; /* of the archive, for messages */
     const char *folder;
     enum unpack_format format;
-    unsigned strip; /* so many parts of each path are left out */
+    unsigned strip; /* leading components stripped from each path */
     const char *password;
-    uid_t uid; /* FS_KEEP: ours */
+    uid_t uid; /* FS_KEEP: our own */
     gid_t gid;
     const struct cancel *cancel; /* NULL: nobody cancels */
 };
 
 struct unpack_entry {
-    const char *path; /* below the folder, without parts that were left out */
+    const char *path; /* below the folder, after stripping */
     enum fs_kind kind;
 };
 
 struct unpack_entries {
-    const char *format; /* what it turned out to be: "tar" */
+    const char *format; /* the detected format: "tar" */
     VEC(struct unpack_entry) list;
 };
 
-/* What is in the archive. */
+/* List the entries of the archive. */
 int unpack_list(struct arena *arena, struct str archive, const struct unpack_options *options,
                 struct unpack_entries *ret, struct err *err);
-/* All of it into the folder, which is there. What was written is left there when it fails. */
+/* Extract everything into an existing folder. On failure, what was written stays. */
 int unpack(struct arena *arena, struct str archive, const struct unpack_options *options,
            struct unpack_entries *ret, struct err *err);
 

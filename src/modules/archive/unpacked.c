@@ -29,7 +29,7 @@
 #define MARK_FILE_MAX ((size_t)256 << 20)
 #define MARK_DIGITS   16
 
-/* .zester-archive-<16 hex>.hash, by the source: two archives may share a folder. */
+/* .zester-archive-<16 hex>.hash, by source, since two archives may share a folder. */
 static const char *mark_name(struct state_run *run, const struct unpacked_wish *wish)
 {
     char hex[SHA256_HEX_SIZE];
@@ -38,7 +38,7 @@ static const char *mark_name(struct state_run *run, const struct unpacked_wish *
     return arena_printf(run->arena, ".zester-archive-%.*s.hash", MARK_DIGITS, hex);
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------------- */
 
 static int check_paths(struct state_run *run, const struct unpacked_wish *wish, struct str paths,
                        struct err *err)
@@ -59,15 +59,14 @@ static int check_paths(struct state_run *run, const struct unpacked_wish *wish, 
     return 0;
 }
 
-/* Nothing remembers: when all of an archive that is at hand is there, it was extracted. */
+/* There is no record: a local archive counts as extracted when all of its paths exist. */
 static int check_unmarked(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
     struct unpack_entries entries;
     struct fs_info info;
 
     if (!wish->bytes.p) {
-        state_differs(run, "nothing remembers that %s was extracted into %s", wish->source,
-                      wish->folder);
+        state_differs(run, "no record that %s was extracted into %s", wish->source, wish->folder);
         return 0;
     }
     if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
@@ -124,7 +123,7 @@ static int check_top(struct state_run *run, const struct unpacked_wish *wish,
     if (!wish->one_top || map_count(&tops) <= 1)
         return 0;
     return err_set(err, ERR_INVALID,
-                   "archive '%s' has %zu entries at the top, and enforce_toplevel is true",
+                   "archive '%s' has %zu top-level entries, and enforce_toplevel is true",
                    wish->source, map_count(&tops));
 }
 
@@ -151,8 +150,8 @@ static int walk_stage(struct state_run *run, const char *folder, struct site *re
 }
 
 /* An empty folder beside the target, on the same file system, with a path without links. The
- * library writes by paths: where somebody else could swap one for a link, the stage is among our
- * own data instead, and is renamed or copied from there. */
+ * library writes by path: where another user could swap one for a link, the stage is in our own
+ * data folder instead, and is renamed or copied from there. */
 static int make_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *ret,
                       struct err *err)
 {
@@ -169,8 +168,8 @@ static int make_stage(struct state_run *run, const struct unpacked_wish *wish, s
     return site_mkdir(ret, &private, err);
 }
 
-/* All of the stage is on disk: one call for the file system, since an archive may hold a million
- * files. It tells of writes that failed after they were accepted. */
+/* Flush the stage to disk with one call for the whole file system, since an archive may hold a
+ * million files. It also reports delayed write errors. */
 static int sync_stage(struct site *stage, struct err *err)
 {
     AUTO_FD int fd = -1;
@@ -209,17 +208,17 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, s
     return site_sync(target, err);
 }
 
-/* --- into a folder that is there ----------------------------------------------------------------
+/* --- into an existing folder ----------------------------------------------------------------
  */
 
 struct merge {
     struct state_run *run;
     const char *stage, *folder;
-    struct map closed; /* folders that get the mode of the archive when they are full */
+    struct map closed; /* folders that get their mode from the archive once filled */
 };
 
-/* A link where the archive has a folder is followed inside of the target only: an earlier archive
- * may have put it there to have the next one write somewhere else. */
+/* Where the archive has a folder, a link is followed inside the target only: an earlier archive
+ * may have planted it to make the next one write elsewhere. */
 static int refuse_way_out(const struct merge *m, const char *path, struct err *err)
 {
     AUTO_FREE char *to = realpath(path, NULL), *root = realpath(m->folder, NULL);
@@ -227,7 +226,7 @@ static int refuse_way_out(const struct merge *m, const char *path, struct err *e
     if (!to || !root || path_is_below(to, root))
         return 0;
     return err_set(err, ERR_INVALID,
-                   "'%s' is a link to '%s', out of '%s': nothing is extracted through it; remove "
+                   "'%s' is a link to '%s', outside '%s': refusing to extract through it; remove "
                    "the link, or extract there",
                    path, to, m->folder);
 }
@@ -289,7 +288,7 @@ static int on_entry(void *self, enum tree_step step, const struct tree_entry *en
     if (entry->depth == 0)
         return 0;
     if (cancel_is_raised(m->run->host->cancel))
-        return err_set(err, ERR_CANCELED, "canceled while '%s' was filled", m->folder);
+        return err_set(err, ERR_CANCELED, "canceled while writing to '%s'", m->folder);
     path = path_join(m->run->arena, m->folder, entry->path + strlen(m->stage) + 1);
     if (step == TREE_LEAVE)
         return close_folder(m, path, &entry->info, err);
@@ -332,10 +331,10 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
                         err);
 }
 
-/* --- folders that nobody may write to ---------------------------------------------------- */
+/* --- read-only folders ------------------------------------------------------------------- */
 
-/* Archives bring them, and their owner, unlike root, must open them up before what they hold can
- * be removed. The removal tells what was not possible. */
+/* Archives may contain them, and anyone but root must make them writable before their contents
+ * can be removed. The removal reports what was not possible. */
 static void open_up(const struct tree_entry *entry, mode_t more)
 {
     const struct fs_attr attr = { entry->info.mode | more, FS_KEEP, FS_KEEP };
@@ -360,8 +359,8 @@ static int open_folder(void *self, enum tree_step step, const struct tree_entry 
 
 static void remove_stage(struct site *stage)
 {
-    const struct cancel *before = cancel_heed(NULL); /* also when it was canceled */
-    struct err ignored;                              /* gone already when it became the folder */
+    const struct cancel *before = cancel_heed(NULL); /* even after a cancel */
+    struct err ignored;                              /* already gone if it became the folder */
 
     if (site_look(stage, &ignored) == 0 && stage->info.kind != FS_NONE) {
         (void)tree_walk_at(stage, open_folder, NULL, &ignored);
@@ -370,11 +369,11 @@ static void remove_stage(struct site *stage)
     (void)cancel_heed(before);
 }
 
-/* --- all of it ----------------------------------------------------------------------- */
+/* --- extracting ---------------------------------------------------------------------- */
 
-/* In one step where that is possible, else file by file. */
-static int publish(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
-                   struct str mark, struct err *err)
+/* With one rename where possible, else file by file. */
+static int publish_stage(struct state_run *run, const struct unpacked_wish *wish,
+                         struct site *stage, struct str mark, struct err *err)
 {
     const struct change_attr attr = { 0755, wish->options.uid, wish->options.gid };
     AUTO_SITE struct site target = SITE_INIT;
@@ -391,8 +390,8 @@ static int publish(struct state_run *run, const struct unpacked_wish *wish, stru
     return merge_stage(run, wish, stage, mark, err);
 }
 
-static int extract(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
-                   struct unpack_entries *ret, struct err *err)
+static int extract_archive(struct state_run *run, const struct unpacked_wish *wish,
+                           struct site *stage, struct unpack_entries *ret, struct err *err)
 {
     struct unpack_options options = wish->options;
 
@@ -401,7 +400,7 @@ static int extract(struct state_run *run, const struct unpacked_wish *wish, stru
     if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
         check_top(run, wish, ret, err) < 0)
         return -1;
-    return publish(run, wish, stage, mark_text(run, wish, ret), err);
+    return publish_stage(run, wish, stage, mark_text(run, wish, ret), err);
 }
 
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
@@ -412,7 +411,7 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
 
     if (make_stage(run, wish, &stage, err) < 0)
         return -1;
-    result = extract(run, wish, &stage, &entries, err);
+    result = extract_archive(run, wish, &stage, &entries, err);
     remove_stage(&stage);
     if (result < 0)
         return -1;
@@ -423,16 +422,16 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
     return 0;
 }
 
-/* --- taking it back ------------------------------------------------------------------ */
+/* --- revert -------------------------------------------------------------------------- */
 
 struct removal {
     const char *folder;
-    const char *mark; /* the list of what was extracted: goes last */
-    struct map ours;  /* paths that were extracted, and the folders on the way to them */
-    bool left;        /* something of somebody else is in the folder */
+    const char *mark; /* the list of what was extracted; removed last */
+    struct map ours;  /* the extracted paths and their parent folders */
+    bool left;        /* the folder also contains something else */
 };
 
-/* All else is gone, and known to be: a revert that is stopped before finds the list again. */
+/* Remove the list once all else is gone and synced: an interrupted revert finds it again. */
 static int remove_mark(const struct removal *removal, struct site *folder, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -462,12 +461,12 @@ static int remove_ours(struct removal *removal, enum tree_step step, const struc
     if (err->errnum != ENOTEMPTY && err->errnum != EEXIST && err->errnum != EBUSY)
         return -1;
     if (step == TREE_LEAVE)
-        open_up(entry, 0); /* it stays: close it again */
+        open_up(entry, 0); /* it stays: restore its mode */
     removal->left |= entry->depth == 0;
     return 0;
 }
 
-/* Follows no link: what was extracted may have been swapped for one since. */
+/* Follows no links: what was extracted may have been replaced by one since. */
 static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                         struct err *err)
 {
@@ -500,7 +499,7 @@ static int read_mark(struct state_run *run, const char *folder, const char *name
     return site_read(run->arena, &site, MARK_FILE_MAX, ret, err);
 }
 
-/* A revert that was stopped after it had removed the list has left an empty folder at most. */
+/* A revert that was interrupted after removing the list leaves an empty folder at most. */
 static int remove_empty(struct state_run *run, struct site *folder, struct err *err)
 {
     if (folder->info.kind == FS_FOLDER && site_rmdir(folder, err) == 0) {
@@ -510,12 +509,12 @@ static int remove_empty(struct state_run *run, struct site *folder, struct err *
     if (folder->info.kind == FS_FOLDER && err->errnum != ENOTEMPTY && err->errnum != EEXIST)
         return -1;
     if (folder->info.kind != FS_NONE)
-        state_say(run, "left %s: the list of what was extracted is gone", folder->path);
+        state_say(run, "kept %s: the list of extracted files is missing", folder->path);
     state_unchanged(run);
     return 0;
 }
 
-/* Only what the archive brought goes, as the mark in the folder tells it. */
+/* Remove only what the archive brought, according to the mark in the folder. */
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
 {
     const struct value *made = state_noted(run, "made");
@@ -526,7 +525,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     struct str text;
 
     if (!made || made->kind != VALUE_STR) {
-        state_unchanged(run); /* what went into a folder that was there has images */
+        state_unchanged(run); /* files in an existing folder have before-images */
         return 0;
     }
     if (read_mark(run, removal.folder, made->s.p, &text, err) < 0 ||
@@ -541,7 +540,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     if (tree_walk_at(&site, remove_entry, &removal, err) < 0)
         return -1;
     state_say(run,
-              removal.left ? "removed what was extracted into %s; what else is there stays"
+              removal.left ? "removed what was extracted into %s; kept the rest"
                            : "removed %s (revert)",
               folder);
     return 0;

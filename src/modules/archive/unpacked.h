@@ -1,10 +1,9 @@
 /*
- * unpacked - a folder into which an archive was extracted, and the file in it that
- * remembers so.
+ * unpacked - a folder into which an archive was extracted, and the file in it that records this.
  *
- * The file holds what the archive is known by, and every path that came from it, one
- * a line. A new folder is made beside its place and moved there when all of it is on
- * disk; into one that is there each path goes by itself, so that all come back.
+ * The file holds the identity of the archive and every path extracted from it, one per line. A new
+ * folder is built beside its destination and renamed once it is on disk; in an existing folder,
+ * each path is a change by itself, so a revert restores all of them.
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -21,8 +20,8 @@ struct state_run;
 
 struct unpacked_wish {
     const char *folder, *source;
-    const char *mark; /* what the archive is known by */
-    struct str bytes; /* of the archive; a NULL view: not at hand, when only looking */
+    const char *mark; /* identity of the archive */
+    struct str bytes; /* bytes of the archive; a NULL view: not available in a check */
     struct unpack_options options;
     bool clean, makedirs, one_top;
 };

@@ -21,7 +21,7 @@
 #include "sys/fd.h"
 #include "sys/process.h"
 
-/* Of a failed command's output in its error; all of it is in the details. */
+/* How much of a failed command's output goes into the error; the details have all of it. */
 #define TAIL_MAX 400
 
 /* --- environment ------------------------------------------------------------------------ */
@@ -121,7 +121,7 @@ static void env_prepend_path(struct env *env, const char *folders)
     env_set(env, "PATH", arena_printf(env->arena, "%s:%s", folders, path));
 }
 
-/* Ours with what states have set, that of the user, and what was asked for, in this order. */
+/* Our own with what states have set, then that of the user, then the requested one. */
 static const char *const *make_env(struct state_run *run, const struct command_args *args,
                                    const struct account *account)
 {
@@ -146,7 +146,7 @@ static const char *const *make_env(struct state_run *run, const struct command_a
     return env.list.p;
 }
 
-/* --- checking ---------------------------------------------------------------------------- */
+/* --- arguments --------------------------------------------------------------------------- */
 
 static bool read_code(const struct value *v, int64_t *ret)
 {
@@ -177,7 +177,7 @@ int command_validate(const struct command_args *args, struct diags *diags)
 
     if (args->env && !is_env(args->env)) {
         result = value_diag(diags, args->env, "'env' must be a map of names and values");
-        diag_hint(diags, "a list of maps, or of NAME=value, is fine too");
+        diag_hint(diags, "a list of maps, or of NAME=value, works too");
     }
     if (args->success_retcodes && !are_codes(args->success_retcodes))
         result = value_diag(diags, args->success_retcodes,
@@ -209,7 +209,7 @@ const char *const *command_words(struct state_run *run, const char *first, const
     return words;
 }
 
-/* The words of a command, by the quotes and backslashes of a shell and nothing else of it. */
+/* Split a command into words like a shell, but only with its quotes and backslashes. */
 static int split_words(struct state_run *run, const char *text, const char *const **ret,
                        struct err *err)
 {
@@ -236,7 +236,7 @@ static int split_words(struct state_run *run, const char *text, const char *cons
         buf_add_char(&word, *p);
     }
     if (quote)
-        return err_set(err, ERR_INVALID, "command \"%s\": a quote is never closed", text);
+        return err_set(err, ERR_INVALID, "command \"%s\": unclosed quote", text);
     if (inside)
         VEC_PUSH_IN(run->arena, &words, arena_strdup(run->arena, buf_text(&word)));
     if (words.n == 0)
@@ -261,7 +261,7 @@ static int find_account(struct state_run *run, const struct command_args *args,
     return 0;
 }
 
-/* The ids of the child; false when they are ours already, which needs no rights. */
+/* The ids of the child; false when they are our own, so no privilege is needed. */
 static int find_user(struct state_run *run, const struct command_args *args,
                      const struct account *account, struct process_user *user, bool *ret_switch,
                      struct err *err)
@@ -283,15 +283,15 @@ static int find_user(struct state_run *run, const struct command_args *args,
     return 0;
 }
 
-/* A file that exists for the child only. */
+/* An unlinked file that only the child sees. */
 static int make_input(struct str input, int *ret_fd, struct err *err)
 {
     AUTO_FD int fd = memfd_create("stdin", MFD_CLOEXEC);
 
     if (fd < 0)
-        return err_sys(err, errno, "make a file for the input");
+        return err_sys(err, errno, "create a file for the input");
     if (fd_write(fd, input.p, input.n, err) < 0)
-        return err_wrap(err, "keep the input");
+        return err_wrap(err, "write the input");
     if (lseek(fd, 0, SEEK_SET) < 0)
         return err_sys(err, errno, "rewind the input");
     *ret_fd = fd_take(&fd);
@@ -333,7 +333,7 @@ int command_run(struct state_run *run, const struct command_args *args,
     return 0;
 }
 
-/* --- judging ------------------------------------------------------------------------------- */
+/* --- result -------------------------------------------------------------------------------- */
 
 static bool has_line(struct str output, struct param_strs lines)
 {
@@ -379,7 +379,7 @@ static bool is_hidden(const struct command_args *args)
     return args->hide_output || (args->has_loglevel && args->loglevel == COMMAND_QUIET);
 }
 
-/* The end of what it said, in one line. */
+/* The end of its output, in one line. */
 static void add_tail(struct buf *out, struct str said)
 {
     said = str_trim(said);
@@ -391,8 +391,8 @@ static void add_tail(struct buf *out, struct str said)
     buf_add_str(out, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
 }
 
-static int fail(const struct command_args *args, const struct command *command,
-                const struct process_result *result, struct err *err)
+static int set_failure(const struct command_args *args, const struct command *command,
+                       const struct process_result *result, struct err *err)
 {
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
 
@@ -431,5 +431,5 @@ int command_judge(struct state_run *run, const struct command_args *args,
     state_detail(run, "exitcode", "%d", result->status.code);
     if (result->status.signo > 0)
         state_detail(run, "signal", "%d", result->status.signo);
-    return command_succeeded(args, result) ? 0 : fail(args, command, result, err);
+    return command_succeeded(args, result) ? 0 : set_failure(args, command, result, err);
 }

@@ -1,4 +1,4 @@
-/* cmd.has_exec - whether a program is on the path. */
+/* cmd.has_exec - whether a program is in PATH. */
 #include "state/module.h"
 #include "sys/program.h"
 
@@ -27,7 +27,7 @@ static int has_exec_call(struct state_run *run, const void *args, struct value *
 
 const struct module module_cmd_has_exec = {
     .name = "cmd.has_exec",
-    .summary = "whether a program is on the path",
+    .summary = "whether a program is in PATH",
     .params = has_exec_params,
     .args_size = sizeof(struct has_exec_args),
     .call = has_exec_call,

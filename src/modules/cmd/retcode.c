@@ -1,4 +1,4 @@
-/* cmd.retcode - run a command; its exit status. */
+/* cmd.retcode - runs a command and returns its exit status. */
 #include "modules/cmd/command.h"
 #include "state/module.h"
 #include "sys/process.h"
@@ -12,7 +12,7 @@ struct retcode_args {
 
 /* clang-format off */
 static const struct param retcode_params[] = {
-    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     COMMAND_PARAMS(ARGS, how),
     { 0 },
 };
@@ -32,7 +32,7 @@ static int retcode_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_cmd_retcode = {
     .name = "cmd.retcode",
-    .summary = "run a command; its exit status",
+    .summary = "run a command and return its exit status",
     .params = retcode_params,
     .args_size = sizeof(struct retcode_args),
     .flags = MODULE_ACTS,

@@ -1,4 +1,4 @@
-/* cmd.run - run a command. */
+/* cmd.run - runs a command. */
 #include "base/err.h"
 #include "modules/cmd/command.h"
 #include "modules/cmd/stateful.h"
@@ -16,10 +16,10 @@ struct run_args {
 
 /* clang-format off */
 static const struct param run_params[] = {
-    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
-    PARAM("args", ANY, ARGS, args, "a list: the command is a program that gets these arguments, without a shell"),
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("args", ANY, ARGS, args, "arguments as a list: the command is run without a shell"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of the output says whether it changed something: changed=yes comment='...'"),
+    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
     { 0 },
 };
 /* clang-format on */
@@ -33,8 +33,8 @@ static int run_validate(const void *args, const struct value *where, struct diag
     if (want->args && want->args->kind != VALUE_NULL && !command_is_words(want->args)) {
         result = value_diag(diags, want->args, "'args' must be a list, got %s",
                             value_describe(want->args));
-        diag_hint(diags, "with a list the command runs without a shell; else put the arguments "
-                         "into the command");
+        diag_hint(diags,
+                  "use a list to run without a shell, else put the arguments into the command");
     }
     return result;
 }
@@ -64,7 +64,7 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
     const struct command command = command_of(run, want);
     struct process_result result;
 
-    buf_clear(&run->text); /* it runs: no need to say that it will */
+    buf_clear(&run->text); /* it runs now: drop 'will run' */
     if (command_run(run, &want->how, &command, &result, err) < 0 ||
         command_judge(run, &want->how, &command, &result, err) < 0)
         return -1;
@@ -88,8 +88,8 @@ static int run_call(struct state_run *run, const void *args, struct value *ret, 
 const struct module module_cmd_run = {
     .name = "cmd.run",
     .summary = "run a command",
-    .details = "It runs whenever the state does; `creates`, `unless`, `onlyif` and `onchanges` "
-               "say when it need not. As a function it gives what the command wrote.",
+    .details = "It runs whenever the state does; limit it with `creates`, `unless`, `onlyif` or "
+               "`onchanges`. As a function it returns the output of the command.",
     .example = "command: echo made > ROOT/made\n",
     .params = run_params,
     .args_size = sizeof(struct run_args),

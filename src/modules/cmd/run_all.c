@@ -1,4 +1,4 @@
-/* cmd.run_all - run a command; its output, error output and exit status. */
+/* cmd.run_all - runs a command and returns its output, error output and exit status. */
 #include "modules/cmd/command.h"
 #include "state/module.h"
 #include "sys/process.h"
@@ -12,7 +12,7 @@ struct run_all_args {
 
 /* clang-format off */
 static const struct param run_all_params[] = {
-    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     COMMAND_PARAMS(ARGS, how),
     { 0 },
 };
@@ -39,7 +39,7 @@ static int run_all_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_cmd_run_all = {
     .name = "cmd.run_all",
-    .summary = "run a command; its output, error output and exit status",
+    .summary = "run a command and return its output, error output and exit status",
     .params = run_all_params,
     .args_size = sizeof(struct run_all_args),
     .flags = MODULE_ACTS,

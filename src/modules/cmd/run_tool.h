@@ -1,5 +1,5 @@
 /*
- * run_tool - how a state runs the tools of the machine (provider/tool.h): killed when the run is
+ * run_tool - runs programs of the system for a state (provider/tool.h): killed when the run is
  * canceled, results in its arena.
  *
  * Threads: any.

@@ -1,4 +1,4 @@
-/* cmd.script - run a script that comes from a source. */
+/* cmd.script - runs a script from a source. */
 #include "base/err.h"
 #include "modules/cmd/scripting.h"
 #include "state/module.h"
@@ -14,8 +14,8 @@ static int script_check(struct state_run *run, const void *args, struct err *err
 
 const struct module module_cmd_script = {
     .name = "cmd.script",
-    .summary = "run a script that comes from a source",
-    .details = "The script is fetched, rendered when it is a template, put into a file that only "
+    .summary = "run a script from a source",
+    .details = "The script is fetched, rendered if it is a template, written to a file that only "
                "its user can read, run, and removed.",
     .example = "name: make\nsource: ROOT/script.sh\nargs: ROOT/made\n",
     .params = scripting_params,

@@ -15,18 +15,18 @@
 
 /* clang-format off */
 const struct param scripting_params[] = {
-    PARAM("name", STR, ARGS, name, "the source of the script, and its arguments", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("source", ANY, ARGS, content.source, "the source, when the name is not"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
-    PARAM("args", ANY, ARGS, args, "arguments: a text that the shell reads, or a list"),
+    PARAM("name", STR, ARGS, name, "the source of the script, with its arguments", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("source", ANY, ARGS, content.source, "the source, if it is not the name"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
+    PARAM("args", ANY, ARGS, args, "arguments: a string for the shell, or a list"),
     PARAM("template", ANY, ARGS, content.template, "render the script: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
-    PARAM("tmp_dir", PATH, ARGS, tmp_dir, "where the script is while it runs"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder for the script while it runs"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of the output says whether it changed something: changed=yes comment='...'"),
+    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
     { 0 },
 };
 /* clang-format on */
@@ -45,7 +45,7 @@ int scripting_validate(const void *args, const struct value *where, struct diags
     return result;
 }
 
-/* Without a source the name is the source, with arguments behind it. */
+/* Without a source, the name is the source followed by arguments. */
 static const char *split_name(struct state_run *run, const struct scripting_args *want,
                               struct value *source)
 {
@@ -86,7 +86,7 @@ static int make_script(struct state_run *run, const struct scripting_args *want,
     return scratch_make(run, &options, content->text, ret, err);
 }
 
-/* Through the shell when the arguments are a text; a shell of one's own reads the script. */
+/* Through the shell when the arguments are a string; a custom shell runs the script itself. */
 static struct command command_of(struct state_run *run, const struct scripting_args *want,
                                  const char *path, const char *more)
 {
@@ -108,8 +108,8 @@ static int run_script(struct state_run *run, const struct scripting_args *want,
     struct command_args how = want->how;
     struct process_result result;
 
-    buf_clear(&run->text); /* it runs: no need to say that it will */
-    how.shell = NULL;      /* it reads the script, not the command */
+    buf_clear(&run->text); /* it runs now: drop 'will run' */
+    how.shell = NULL;      /* it runs the script, not the command */
     if (command_run(run, &how, &command, &result, err) < 0)
         return -1;
     command.text = want->name;

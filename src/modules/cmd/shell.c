@@ -1,4 +1,4 @@
-/* cmd.shell - run a command through the shell; what it wrote. */
+/* cmd.shell - runs a command through the shell and returns its output. */
 #include "modules/cmd/command.h"
 #include "state/module.h"
 #include "sys/process.h"
@@ -12,7 +12,7 @@ struct shell_args {
 
 /* clang-format off */
 static const struct param shell_params[] = {
-    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     COMMAND_PARAMS(ARGS, how),
     { 0 },
 };
@@ -33,7 +33,7 @@ static int shell_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_cmd_shell = {
     .name = "cmd.shell",
-    .summary = "run a command through the shell; what it wrote",
+    .summary = "run a command through the shell and return its output",
     .params = shell_params,
     .args_size = sizeof(struct shell_args),
     .flags = MODULE_ACTS,

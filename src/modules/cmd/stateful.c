@@ -26,7 +26,7 @@ static bool is_quote(char c)
     return c == '"' || c == '\'';
 }
 
-/* A word, or what stands in quotes, from the front of `rest`. */
+/* Cut a word, or a quoted string, from the front of `rest`. */
 static struct str take_word(struct str *rest)
 {
     struct str word;
@@ -54,10 +54,10 @@ static int read_pairs(struct state_run *run, struct str line, struct value_map *
         struct str key;
 
         if (equals == STR_NONE || equals == 0)
-            return err_set(err, ERR_INVALID,
-                           "stateful: the last line of the output must be changed=yes or "
-                           "changed=no, got '%.*s'",
-                           STR_ARG(line));
+            return err_set(
+                err, ERR_INVALID,
+                "stateful: the last line of output must be changed=yes or changed=no, got '%.*s'",
+                STR_ARG(line));
         key = str_slice(rest, 0, equals);
         rest = str_from_offset(rest, equals + 1);
         value_map_set(run->arena, map, value_str(arena_str(run->arena, key)),
@@ -90,7 +90,7 @@ static bool read_truth(const struct value *v, bool *ret)
     return false;
 }
 
-static int parse(struct state_run *run, struct str line, struct value *ret, struct err *err)
+static int parse_result(struct state_run *run, struct str line, struct value *ret, struct err *err)
 {
     struct err ignored;
 
@@ -107,15 +107,15 @@ int stateful_read(struct state_run *run, struct str output, struct err *err)
     struct value said;
     bool changed;
 
-    if (parse(run, line, &said, err) < 0)
+    if (parse_result(run, line, &said, err) < 0)
         return -1;
 
     const struct value *truth = value_get(&said, "changed");
     if (!truth || !read_truth(truth, &changed))
-        return err_set(err, ERR_INVALID,
-                       "stateful: the last line of the output does not say changed=yes or "
-                       "changed=no: '%.*s'",
-                       STR_ARG(line));
+        return err_set(
+            err, ERR_INVALID,
+            "stateful: the last line of output does not contain changed=yes or changed=no: '%.*s'",
+            STR_ARG(line));
     for (size_t i = 0; i < said.map->count; i++)
         if (!str_is(said.map->pairs[i].key.s, "changed"))
             state_detail_value(run, said.map->pairs[i].key.s.p, said.map->pairs[i].value);

@@ -1,5 +1,5 @@
 /*
- * stateful - what a script says about itself on the last line of its output:
+ * stateful - what a script reports on the last line of its output:
  *
  *     changed=yes comment='installed 3 plugins' version=7
  *     {"changed": true, "comment": "installed 3 plugins"}
@@ -14,7 +14,7 @@
 struct err;
 struct state_run;
 
-/* Fails when the line is neither form or does not say 'changed'. */
+/* Fails when the line has neither form, or no 'changed'. */
 int stateful_read(struct state_run *run, struct str output, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd.wait - run a command when a watched state changed. */
+/* cmd.wait - runs a command when a watched state changed. */
 #include "base/err.h"
 #include "modules/cmd/command.h"
 #include "modules/cmd/stateful.h"
@@ -15,9 +15,9 @@ struct wait_args {
 
 /* clang-format off */
 static const struct param wait_params[] = {
-    PARAM("command", STR, ARGS, command, "what to run, through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of the output says whether it changed something: changed=yes comment='...'"),
+    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
     { 0 },
 };
 /* clang-format on */
@@ -30,7 +30,7 @@ static int wait_validate(const void *args, const struct value *where, struct dia
     return command_validate(&want->how, diags);
 }
 
-/* Only a watch makes it run, and then apply is forced without a check. */
+/* It runs only for a watch, and then apply is forced without a check. */
 static int wait_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct wait_args *want = args;

@@ -3,7 +3,7 @@
 #include "modules/cmd/scripting.h"
 #include "state/module.h"
 
-/* Only a watch makes it run, and then apply is forced without a check. */
+/* It runs only for a watch, and then apply is forced without a check. */
 static int wait_script_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct scripting_args *want = args;

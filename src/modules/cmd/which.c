@@ -1,4 +1,4 @@
-/* cmd.which - where a program is on the path; an empty text when it is not. */
+/* cmd.which - the path of a program in PATH, or an empty string. */
 #include "state/module.h"
 #include "sys/program.h"
 
@@ -27,7 +27,7 @@ static int which_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_cmd_which = {
     .name = "cmd.which",
-    .summary = "where a program is on the path; an empty text when it is not",
+    .summary = "the path of a program in PATH, or an empty string",
     .params = which_params,
     .args_size = sizeof(struct which_args),
     .call = which_call,

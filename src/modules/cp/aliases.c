@@ -1,4 +1,4 @@
-/* Files of the state tree, as functions: what Salt's cp module tells. */
+/* Functions about files of the state tree, as in Salt's cp module. */
 #include "base/digest.h"
 #include "base/err.h"
 #include "state/module.h"
@@ -13,12 +13,12 @@ struct cp_args {
 /* clang-format off */
 static const struct param path_params[] = {
     PARAM("path", STR, ARGS, path, "salt://...", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base"),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
     { 0 },
 };
 static const struct param list_params[] = {
-    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base", .flags = PARAM_PRIMARY),
-    PARAM("prefix", STR, ARGS, prefix, "only what begins so", .default_text = ""),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base", .flags = PARAM_PRIMARY),
+    PARAM("prefix", STR, ARGS, prefix, "only paths with this prefix", .default_text = ""),
     { 0 },
 };
 /* clang-format on */
@@ -31,7 +31,7 @@ static int call_get_file_str(struct state_run *run, const void *args, struct val
     if (state_source(run, ((const struct cp_args *)args)->path, NULL, &text, err) < 0) {
         if (err->code != ERR_NOT_FOUND)
             return -1;
-        *ret = value_bool(false); /* which is Salt's way to say so */
+        *ret = value_bool(false); /* as in Salt */
         return 0;
     }
     *ret = value_str(text);
@@ -65,7 +65,7 @@ static int call_hash_file(struct state_run *run, const void *args, struct value 
     return 0;
 }
 
-/* All files whose names begin with the prefix; as references when they are state files. */
+/* All files whose names begin with the prefix; state files by their dotted names. */
 static int list_files(struct state_run *run, const struct cp_args *want, bool states,
                       struct value *ret, struct err *err)
 {
@@ -113,12 +113,12 @@ static int call_list_states(struct state_run *run, const void *args, struct valu
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_cp[] = {
-    { .name = "cp.cache_file", .summary = "where a file of the state tree is on this machine", ROW(path_params, call_cache_file) },
-    { .name = "cp.get_file_str", .summary = "the text of a file of the state tree; false when it is not there", ROW(path_params, call_get_file_str) },
+    { .name = "cp.cache_file", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
+    { .name = "cp.get_file_str", .summary = "the contents of a file of the state tree, or false", ROW(path_params, call_get_file_str) },
     { .name = "cp.hash_file", .summary = "the hash of a file of the state tree", ROW(path_params, call_hash_file) },
-    { .name = "cp.is_cached", .summary = "where a file of the state tree is on this machine", ROW(path_params, call_cache_file) },
+    { .name = "cp.is_cached", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
     { .name = "cp.list_master", .summary = "the files of the state tree", ROW(list_params, call_list_master) },
-    { .name = "cp.list_states", .summary = "the references of all state files", ROW(list_params, call_list_states) },
+    { .name = "cp.list_states", .summary = "the names of all state files", ROW(list_params, call_list_states) },
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* cron.absent - no such entry in the crontab of a user. */
+/* cron.absent - removes an entry from the crontab of a user. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "edit/crontab.h"
@@ -16,11 +16,11 @@ struct absent_args {
 
 /* clang-format off */
 static const struct param absent_params[] = {
-    PARAM("name", STR, ARGS, name, "what the entry is called, or what it runs", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("command", STR, ARGS, command, "what it runs: every entry with this command goes", .flags = PARAM_FILLED),
-    PARAM("identifier", STR, ARGS, identifier, "what it is called", .flags = PARAM_FILLED),
-    PARAM("special", STR, ARGS, special, "only an entry with this instead of the five fields: @daily", .flags = PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
+    PARAM("name", STR, ARGS, name, "name of the entry, or its command", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("command", STR, ARGS, command, "the command: every entry with it is removed", .flags = PARAM_FILLED),
+    PARAM("identifier", STR, ARGS, identifier, "identifier of the entry", .flags = PARAM_FILLED),
+    PARAM("special", STR, ARGS, special, "only an entry with this special time: @daily", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab", .default_text = "root"),
     { 0 },
 };
 /* clang-format on */
@@ -32,7 +32,7 @@ static int absent_validate(const void *args, const struct value *where, struct d
     return validate_text("user", want->user, VALIDATE_USER, where, diags);
 }
 
-static bool goes(const struct absent_args *want, const struct crontab_block *block)
+static bool is_doomed(const struct absent_args *want, const struct crontab_block *block)
 {
     const char *label = want->identifier ? want->identifier : want->name;
 
@@ -46,8 +46,8 @@ static bool goes(const struct absent_args *want, const struct crontab_block *blo
                        true);
 }
 
-static int look(struct state_run *run, const struct absent_args *want, struct str *ret_text,
-                struct buf *out, size_t *ret_count, struct err *err)
+static int plan_removal(struct state_run *run, const struct absent_args *want, struct str *ret_text,
+                        struct buf *out, size_t *ret_count, struct err *err)
 {
     struct crontab_block block;
     size_t kept = 0;
@@ -56,7 +56,7 @@ static int look(struct state_run *run, const struct absent_args *want, struct st
     if (crons_read_gone(run, want->user, ret_text, err) < 0)
         return -1;
     for (size_t at = 0; crontab_next(*ret_text, at, &block); at = block.at + block.size)
-        if (goes(want, &block)) {
+        if (is_doomed(want, &block)) {
             buf_add_str(out, str_slice(*ret_text, kept, block.at - kept));
             kept = block.at + block.size;
             ++*ret_count;
@@ -72,7 +72,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     struct str text;
     size_t count;
 
-    if (look(run, want, &text, &out, &count, err) < 0)
+    if (plan_removal(run, want, &text, &out, &count, err) < 0)
         return -1;
     if (count > 0) {
         state_differs(run, "cron entry for \"%s\" exists and should be absent", want->name);
@@ -89,7 +89,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     struct str text;
     size_t count;
 
-    if (look(run, want, &text, &out, &count, err) < 0)
+    if (plan_removal(run, want, &text, &out, &count, err) < 0)
         return -1;
     if (count == 0) {
         state_unchanged(run);
@@ -108,12 +108,12 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
     const struct absent_args *want = args;
 
     return crons_revert_whole(
-        run, want->user, arena_printf(run->arena, "cron entry \"%s\" is back", want->name), err);
+        run, want->user, arena_printf(run->arena, "restored cron entry \"%s\"", want->name), err);
 }
 
 const struct module module_cron_absent = {
     .name = "cron.absent",
-    .summary = "no such entry in the crontab of a user",
+    .summary = "remove an entry from the crontab of a user",
     .example = "name: old-backup\nuser: root\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

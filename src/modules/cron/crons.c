@@ -17,13 +17,13 @@
 static bool is_nobody(struct state_run *run, const char *user)
 {
     const struct account *account = NULL;
-    struct err ignored; /* what cannot be asked is not known to be missing */
+    struct err ignored; /* on errors, assume that it exists */
 
     return account_find(run->arena, user, &account, &ignored) == 0 && !account;
 }
 
-/* The lines that the crontab program of Debian puts above what it is given. It can leave them out
- * itself, but then takes any three comments for them. */
+/* The header that Debian's crontab program adds. It can strip the header itself, but then it
+ * strips any three comment lines. */
 static struct str without_header(struct str text)
 {
     static const char *const header[] = {
@@ -38,7 +38,7 @@ static struct str without_header(struct str text)
     return rest;
 }
 
-/* A user who does not exist has no crontab: is that an answer? */
+/* Does "user does not exist" count as "no crontab"? */
 static int read_table(struct state_run *run, const char *user, bool nobody_is_fine, struct str *ret,
                       struct err *err)
 {
@@ -56,9 +56,8 @@ static int read_table(struct state_run *run, const char *user, bool nobody_is_fi
         *ret = without_header(result.out);
         return ret->n <= CRONS_TEXT_MAX
                    ? 0
-                   : err_set(err, ERR_LIMIT,
-                             "the crontab of %s is larger than the limit of %zu bytes", user,
-                             CRONS_TEXT_MAX);
+                   : err_set(err, ERR_LIMIT, "the crontab of %s exceeds the limit of %zu bytes",
+                             user, CRONS_TEXT_MAX);
     }
     if (str_find(result.err, STR("no crontab for"), 0) != STR_NONE)
         return 0;
@@ -78,8 +77,7 @@ int crons_read(struct state_run *run, const char *user, struct str *ret, struct 
             "otherwise)");
     if (run->test && is_nobody(run, user))
         state_say(run,
-                  "user %s does not exist; an earlier state must make it (apply fails "
-                  "otherwise)",
+                  "user %s does not exist; an earlier state must create it (apply fails otherwise)",
                   user);
     return 0;
 }
@@ -120,13 +118,11 @@ int crons_revert_whole(struct state_run *run, const char *user, const char *done
     if (crons_read(run, user, &now, err) < 0)
         return -1;
     if (str_eq(now, before->s)) {
-        state_unchanged(run); /* it could not be written */
+        state_unchanged(run); /* the write failed */
         return 0;
     }
     if (!str_eq(now, left->s))
-        return err_set(err, ERR_BUSY,
-                       "the crontab of %s was changed by somebody else since; it is left as it is",
-                       user);
+        return err_set(err, ERR_BUSY, "the crontab of %s was changed since; not reverted", user);
     state_say(run, "%s", done);
     return crons_write(run, user, before->s, err);
 }
@@ -172,7 +168,7 @@ int crons_validate_variable(const void *args, const struct value *where, struct 
     return validate_text("value", want->value, VALIDATE_LINE, where, diags) < 0 ? -1 : result;
 }
 
-/* The line as it should be; a NULL view: none. Quotes keep blanks at the ends, and what is empty.
+/* The wanted line; a NULL view: none. Quotes keep empty values, and blanks at the ends.
  */
 static struct str line_of(struct state_run *run, const struct crons_variable *want)
 {
@@ -211,7 +207,7 @@ int crons_check_variable(struct state_run *run, const void *args, struct err *er
         state_made(run, "removed %s from the crontab of %s", want->name, want->user);
     } else
         state_say(run, "%s is %s in the crontab of %s", want->name,
-                  want->value ? "as it should be" : "not set", want->user);
+                  want->value ? "correct" : "not set", want->user);
     return 0;
 }
 
@@ -237,7 +233,7 @@ int crons_apply_variable(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* The crontab as it was; when others have changed it since, only the variable. */
+/* Restore the whole crontab; if others have changed it since, only the variable. */
 int crons_revert_variable(struct state_run *run, const void *args, struct err *err)
 {
     const struct crons_variable *want = args;
@@ -260,6 +256,6 @@ int crons_revert_variable(struct state_run *run, const void *args, struct err *e
         state_unchanged(run);
         return 0;
     }
-    state_say(run, "%s is as it was in the crontab of %s (revert)", want->name, want->user);
+    state_say(run, "restored %s in the crontab of %s (revert)", want->name, want->user);
     return crons_write(run, want->user, buf_view(&out), err);
 }

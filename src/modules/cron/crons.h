@@ -1,8 +1,8 @@
 /*
- * crons - the crontab of a user, read and written by the crontab program.
+ * crons - the crontab of a user, read and written through the crontab program.
  *
- * All states that change crontabs share the lock CRONS_LOCK, since reading and writing
- * belong together.
+ * All states that change crontabs share the lock CRONS_LOCK, since each reads, edits and writes the
+ * whole file.
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -20,30 +20,30 @@ struct value;
 /* A larger crontab is an error. */
 #define CRONS_TEXT_MAX ((size_t)16 << 20)
 
-/* Empty when the user has none. A user who does not exist is an error; in a dry run, where a state
- * before this one may make the account, it is only told. */
+/* Empty when the user has none. A user who does not exist is an error; in a dry run, where an
+ * earlier state may create the account, it is only reported. */
 int crons_read(struct state_run *run, const char *user, struct str *ret, struct err *err);
-/* The same for those who want something not to be there: nobody has nothing. */
+/* The same for removals: a user who does not exist has an empty crontab. */
 int crons_read_gone(struct state_run *run, const char *user, struct str *ret, struct err *err);
-/* An empty text: the user has none. */
+/* An empty text removes it. */
 int crons_write(struct state_run *run, const char *user, struct str text, struct err *err);
 
-/* Write a whole crontab, and note how it was and how it was left; back to how it was, unless
- * somebody has changed it since: that is ERR_BUSY. */
+/* Write a whole crontab, and note it before and after; and restore it, or fail with ERR_BUSY
+ * when it has been changed since. */
 int crons_replace(struct state_run *run, const char *user, struct str before, struct str after,
                   struct err *err);
 int crons_revert_whole(struct state_run *run, const char *user, const char *done, struct err *err);
 
-/* Put back what was noted as "before" (lines of the block with this label, empty: none). */
+/* Restore what was noted as "before" (lines of the block with this label; empty: none). */
 int crons_revert(struct state_run *run, const char *user, const char *label, struct err *err);
 
 /* --- variables ------------------------------------------------------------------------ */
 
-/* A variable of a crontab: with this value, or not there at all. These are the arguments of the
- * functions below, which are those of a module. */
+/* A variable of a crontab: set to this value, or absent. The arguments of the functions below,
+ * which are those of a module. */
 struct crons_variable {
     const char *name, *user;
-    const char *value; /* NULL: it is not to be set */
+    const char *value; /* NULL: must not be set */
 };
 int crons_validate_variable(const void *args, const struct value *where, struct diags *diags);
 int crons_check_variable(struct state_run *run, const void *args, struct err *err);

@@ -1,4 +1,4 @@
-/* cron.env_absent - no such variable in the crontab of a user. */
+/* cron.env_absent - removes a variable from the crontab of a user. */
 #include "modules/cron/crons.h"
 #include "state/module.h"
 
@@ -7,14 +7,14 @@
 /* clang-format off */
 static const struct param env_params[] = {
     PARAM("name", STR, ARGS, name, "the variable", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab", .default_text = "root"),
     { 0 },
 };
 /* clang-format on */
 
 const struct module module_cron_env_absent = {
     .name = "cron.env_absent",
-    .summary = "no such variable in the crontab of a user",
+    .summary = "remove a variable from the crontab of a user",
     .example = "name: MAILTO\nuser: root\n",
     .params = env_params,
     .args_size = sizeof(ARGS),

@@ -8,7 +8,7 @@
 static const struct param env_params[] = {
     PARAM("name", STR, ARGS, name, "the variable", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("value", STR, ARGS, value, "its value", .flags = PARAM_REQUIRED),
-    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab", .default_text = "root"),
     { 0 },
 };
 /* clang-format on */
@@ -16,7 +16,8 @@ static const struct param env_params[] = {
 const struct module module_cron_env_present = {
     .name = "cron.env_present",
     .summary = "a variable in the crontab of a user",
-    .details = "A new one stands before all entries, since it counts for those behind it.",
+    .details =
+        "A new variable is added above all entries, since it applies to the entries below it.",
     .example = "name: MAILTO\nvalue: root@example.org\nuser: root\n",
     .params = env_params,
     .args_size = sizeof(ARGS),

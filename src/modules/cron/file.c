@@ -16,15 +16,15 @@ struct file_args {
 
 /* clang-format off */
 static const struct param file_params[] = {
-    PARAM("name", STR, ARGS, name, "the source of the crontab: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
+    PARAM("name", STR, ARGS, name, "the source of the crontab: a path in the state tree or on this machine, or a URL", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab", .default_text = "root"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
     PARAM("template", ANY, ARGS, content.template, "render the source: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
-    PARAM("replace", BOOL, ARGS, replace, "false: a crontab that is there stays as it is", .default_text = "true"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PARAM("replace", BOOL, ARGS, replace, "false: leave an existing crontab alone", .default_text = "true"),
     PARAM_IDLE("backup", "a revert brings the crontab back"),
     { 0 },
 };
@@ -42,9 +42,9 @@ struct tables {
     struct str now, want;
 };
 
-/* cron reads no line that is not ended. */
-static int look(struct state_run *run, const struct file_args *want, struct tables *ret,
-                struct err *err)
+/* cron ignores a last line without a newline. */
+static int compare_crontab(struct state_run *run, const struct file_args *want, struct tables *ret,
+                           struct err *err)
 {
     const struct value source = value_text(want->name);
     struct content_args args = want->content;
@@ -60,7 +60,7 @@ static int look(struct state_run *run, const struct file_args *want, struct tabl
     if (content_get(run, &args, &content, err) < 0)
         return -1;
     if (content.text.n > CRONS_TEXT_MAX)
-        return err_set(err, ERR_LIMIT, "%s is larger than the limit of %zu bytes", want->name,
+        return err_set(err, ERR_LIMIT, "%s exceeds the limit of %zu bytes", want->name,
                        CRONS_TEXT_MAX);
     ret->want = content.text;
     if (content.text.n > 0 && content.text.p[content.text.n - 1] != '\n')
@@ -73,13 +73,13 @@ static int file_check(struct state_run *run, const void *args, struct err *err)
     const struct file_args *want = args;
     struct tables tables;
 
-    if (look(run, want, &tables, err) < 0)
+    if (compare_crontab(run, want, &tables, err) < 0)
         return -1;
     if (str_eq(tables.now, tables.want)) {
-        state_say(run, "the crontab of %s is as it should be", want->user);
+        state_say(run, "the crontab of %s is up to date", want->user);
         return 0;
     }
-    state_differs(run, "the crontab of %s is not that of %s", want->user, want->name);
+    state_differs(run, "the crontab of %s differs from %s", want->user, want->name);
     state_made(run, "installed %s as the crontab of %s", want->name, want->user);
     state_diff_content(run, arena_printf(run->arena, "crontab of %s", want->user), tables.now,
                        tables.want);
@@ -91,7 +91,7 @@ static int file_apply(struct state_run *run, const void *args, struct err *err)
     const struct file_args *want = args;
     struct tables tables;
 
-    if (look(run, want, &tables, err) < 0)
+    if (compare_crontab(run, want, &tables, err) < 0)
         return -1;
     if (str_eq(tables.now, tables.want)) {
         state_unchanged(run);
@@ -111,15 +111,15 @@ static int file_revert(struct state_run *run, const void *args, struct err *err)
 
     return crons_revert_whole(
         run, want->user,
-        arena_printf(run->arena, "the crontab of %s is as it was (revert)", want->user), err);
+        arena_printf(run->arena, "restored the crontab of %s (revert)", want->user), err);
 }
 
 const struct module module_cron_file = {
     .name = "cron.file",
     .summary = "the whole crontab of a user, from a source",
-    .details = "What else stands in the crontab goes, so this does not go well together with other "
-               "states of the same crontab. One that cron cannot read is refused by the crontab "
-               "program, and the old one stays. An empty source: the user has no crontab.",
+    .details = "The whole crontab is replaced, so do not combine this with other states of the "
+               "same crontab. The crontab program refuses a file with syntax errors, and the old "
+               "one stays. An empty source removes the crontab.",
     .example = "name: salt://cron/root.cron\nuser: root\n",
     .params = file_params,
     .args_size = sizeof(struct file_args),

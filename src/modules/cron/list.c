@@ -11,8 +11,8 @@ struct list_args {
 };
 
 static const struct param list_params[] = {
-    PARAM("user", STR, ARGS, user, "whose crontab", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
-          .aliases = "name"),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab",
+          .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
     { 0 },
 };
 

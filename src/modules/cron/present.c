@@ -1,4 +1,4 @@
-/* cron.present - an entry in the crontab of a user. */
+/* cron.present - manages an entry in the crontab of a user. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -24,18 +24,18 @@ struct present_args {
 
 /* clang-format off */
 static const struct param present_params[] = {
-    PARAM("name", STR, ARGS, name, "what the entry is called; without 'command' also what it runs", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("command", STR, ARGS, command, "what it runs", .flags = PARAM_FILLED),
-    PARAM("identifier", STR, ARGS, identifier, "what the entry is called, when the name is the command", .flags = PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "whose crontab", .default_text = "root"),
-    PARAM("minute", STR, ARGS, fields[CRONTAB_MINUTE], "minutes; 'random': one that is always the same on this machine", .default_text = "*"),
+    PARAM("name", STR, ARGS, name, "name of the entry; without 'command' also its command", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("command", STR, ARGS, command, "the command", .flags = PARAM_FILLED),
+    PARAM("identifier", STR, ARGS, identifier, "identifier of the entry, when the name is the command", .flags = PARAM_FILLED),
+    PARAM("user", STR, ARGS, user, "the user who owns the crontab", .default_text = "root"),
+    PARAM("minute", STR, ARGS, fields[CRONTAB_MINUTE], "minutes; 'random': one that stays the same on this machine", .default_text = "*"),
     PARAM("hour", STR, ARGS, fields[CRONTAB_HOUR], "hours", .default_text = "*"),
     PARAM("daymonth", STR, ARGS, fields[CRONTAB_DAYMONTH], "days of the month", .default_text = "*"),
     PARAM("month", STR, ARGS, fields[CRONTAB_MONTH], "months", .default_text = "*"),
     PARAM("dayweek", STR, ARGS, fields[CRONTAB_DAYWEEK], "days of the week", .default_text = "*"),
     PARAM("special", STR, ARGS, special, "@reboot, @daily and the like, instead of the five fields", .flags = PARAM_FILLED),
-    PARAM("comment", STR, ARGS, comment, "words above the entry"),
-    PARAM("commented", BOOL, ARGS, commented, "keep the entry, switched off"),
+    PARAM("comment", STR, ARGS, comment, "comment above the entry"),
+    PARAM("commented", BOOL, ARGS, commented, "keep the entry, commented out"),
     { 0 },
 };
 /* clang-format on */
@@ -43,7 +43,7 @@ static const struct param present_params[] = {
 static const struct {
     const char *name;
     unsigned low, top;
-    unsigned high; /* for 'random': what every month has */
+    unsigned high; /* for 'random': days that every month has */
 } fields[CRONTAB_FIELDS] = {
     [CRONTAB_MINUTE] = { "minute", 0, 59, 59 },     [CRONTAB_HOUR] = { "hour", 0, 23, 23 },
     [CRONTAB_DAYMONTH] = { "daymonth", 1, 31, 28 }, [CRONTAB_MONTH] = { "month", 1, 12, 12 },
@@ -71,7 +71,7 @@ static int validate_special(const struct present_args *want, const struct value 
     for (size_t i = 0; i < CRONTAB_FIELDS; i++)
         if (strcmp(want->fields[i], "*") != 0)
             return value_diag(diags, value_point(where, "special"),
-                              "'special' and '%s' exclude each other", fields[i].name);
+                              "'special' and '%s' are mutually exclusive", fields[i].name);
     for (size_t i = 0; i < ARRAY_LEN(specials); i++)
         if (strcmp(want->special, specials[i]) == 0)
             return 0;
@@ -110,17 +110,17 @@ static int present_validate(const void *args, const struct value *where, struct 
     for (const char *p = want->comment; p && *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
             return value_diag(diags, value_point(where, "comment"),
-                              "'comment' may not hold control characters");
+                              "'comment' must not contain control characters");
     if (want->comment && strstr(want->comment, CRONTAB_MARKER))
         result = value_diag(diags, value_point(where, "comment"),
-                            "'comment' may not hold '" CRONTAB_MARKER "'");
+                            "'comment' must not contain '" CRONTAB_MARKER "'");
     if (str_trim(str_from(command_of(want))).n == 0)
-        result = value_diag(diags, value_point(where, "command"), "'command' may not be empty");
+        result = value_diag(diags, value_point(where, "command"), "'command' must not be empty");
     return validate_special(want, where, diags) < 0 ? -1 : result;
 }
 
-/* The same for this entry on this machine, and spread over a fleet. */
-static unsigned chance(struct state_run *run, const struct present_args *want, size_t i)
+/* Stable for this entry on this machine, and spread over a fleet. */
+static unsigned pick_random(struct state_run *run, const struct present_args *want, size_t i)
 {
     const char *seed = arena_printf(run->arena, "%s/%s/%zu", run->host->peel_id, label_of(want), i);
     unsigned char hash[SHA256_SIZE];
@@ -139,7 +139,7 @@ static struct str schedule_of(struct state_run *run, const struct present_args *
     for (size_t i = 0; i < CRONTAB_FIELDS; i++) {
         buf_add_text(&out, i > 0 ? " " : "");
         if (strcmp(want->fields[i], "random") == 0)
-            buf_printf(&out, "%u", chance(run, want, i));
+            buf_printf(&out, "%u", pick_random(run, want, i));
         else
             buf_add_text(&out, want->fields[i]);
     }
@@ -151,11 +151,11 @@ struct found {
     bool exists;
     struct crontab_block block;
     struct crontab_entry want;
-    struct str lines; /* of the block as it should be */
+    struct str lines; /* of the wanted block */
 };
 
-static int look(struct state_run *run, const struct present_args *want, struct found *ret,
-                struct err *err)
+static int plan_entry(struct state_run *run, const struct present_args *want, struct found *ret,
+                      struct err *err)
 {
     AUTO_BUF struct buf lines = BUF_INIT(CRONS_TEXT_MAX);
     const struct str label = str_trim(str_from(label_of(want)));
@@ -171,13 +171,14 @@ static int look(struct state_run *run, const struct present_args *want, struct f
     return 0;
 }
 
-static bool is_right(const struct found *found)
+static bool is_current(const struct found *found)
 {
     return found->exists &&
            str_eq(str_slice(found->text, found->block.at, found->block.size), found->lines);
 }
 
-static void tell(struct state_run *run, const struct present_args *want, const struct found *found)
+static void report_difference(struct state_run *run, const struct present_args *want,
+                              const struct found *found)
 {
     const struct crontab_entry *now = &found->block.entry;
     AUTO_BUF struct buf parts = BUF_INIT(BUF_NO_LIMIT);
@@ -196,7 +197,8 @@ static void tell(struct state_run *run, const struct present_args *want, const s
     if (!found->block.marked)
         buf_printf(&parts, "; entry is missing identifier comment \"%s\"", label_of(want));
     if (now->disabled != found->want.disabled)
-        buf_add_text(&parts, now->disabled ? "; entry is switched off" : "; entry is switched on");
+        buf_add_text(&parts,
+                     now->disabled ? "; entry is commented out" : "; entry is not commented out");
     if (parts.n == 0)
         buf_add_text(&parts, "; comment or blanks differ");
     state_differs(run, "cron entry \"%s\": %s", label_of(want), buf_text(&parts) + 2);
@@ -208,12 +210,12 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     const struct present_args *want = args;
     struct found found;
 
-    if (look(run, want, &found, err) < 0)
+    if (plan_entry(run, want, &found, err) < 0)
         return -1;
-    if (is_right(&found))
+    if (is_current(&found))
         state_say(run, "cron entry \"%s\" already converged", label_of(want));
     else
-        tell(run, want, &found);
+        report_difference(run, want, &found);
     return 0;
 }
 
@@ -224,9 +226,9 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     struct found found;
     struct str before = STR("");
 
-    if (look(run, want, &found, err) < 0)
+    if (plan_entry(run, want, &found, err) < 0)
         return -1;
-    if (is_right(&found)) {
+    if (is_current(&found)) {
         state_unchanged(run);
         return 0;
     }
@@ -253,8 +255,8 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
 const struct module module_cron_present = {
     .name = "cron.present",
     .summary = "an entry in the crontab of a user",
-    .details = "An entry with the same command that nobody has marked is taken over. Everything "
-               "else in the crontab stays as it is.",
+    .details = "An unmarked entry with the same command is adopted. Everything else in the crontab "
+               "is left alone.",
     .example = "name: backup\ncommand: /usr/local/bin/backup\nuser: root\nminute: 30\nhour: 3\n",
     .params = present_params,
     .args_size = sizeof(struct present_args),

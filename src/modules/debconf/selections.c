@@ -11,7 +11,7 @@
 #include "state/module.h"
 #include "sys/process.h"
 
-/* What debconf has. */
+/* What debconf stores. */
 struct answer {
     bool exists, seen;
     const char *type, *owners;
@@ -114,10 +114,10 @@ int selections_parse(struct arena *arena, struct str text, struct selections *al
     return 0;
 }
 
-/* --- what debconf has ------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------- */
 
-static int talk(struct state_run *run, const char *package, const struct buf *commands,
-                struct str *ret, struct err *err)
+static int talk_to_debconf(struct state_run *run, const char *package, const struct buf *commands,
+                           struct str *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *const *argv = TOOL("debconf-communicate", package);
@@ -155,7 +155,7 @@ static int find_answers(struct state_run *run, const struct selections *all,
     VEC_EACH (&all->list, one)
         buf_printf(&commands, "GET %s\nMETAGET %s type\nMETAGET %s owners\nFGET %s seen\n",
                    one->question, one->question, one->question, one->question);
-    if (talk(run, "zester", &commands, &rest, err) < 0)
+    if (talk_to_debconf(run, "zester", &commands, &rest, err) < 0)
         return -1;
     (void)str_cut(&rest, '\n');
     for (size_t i = 0; i < all->list.n; i++) {
@@ -178,7 +178,7 @@ static int find_answers(struct state_run *run, const struct selections *all,
 }
 
 /* As debconf prints it. */
-static const char *escape(struct arena *arena, const char *text)
+static const char *escape_value(struct arena *arena, const char *text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -198,13 +198,13 @@ static bool is_answered(struct state_run *run, const struct selection *want,
     if (is_flag(want))
         return now->seen == (strcmp(want->value, "true") == 0);
     return now->type && strcmp(now->type, want->type) == 0 &&
-           strcmp(now->value, escape(run->arena, want->value)) == 0;
+           strcmp(now->value, escape_value(run->arena, want->value)) == 0;
 }
 
 /* --- check ------------------------------------------------------------------------------ */
 
-static void tell_difference(struct state_run *run, const struct selection *want,
-                            const struct answer *now)
+static void report_difference(struct state_run *run, const struct selection *want,
+                              const struct answer *now)
 {
     if (!now->exists)
         state_differs(run, "%s is not answered", want->question);
@@ -240,7 +240,7 @@ int selections_check(struct state_run *run, const struct selections *all, struct
         return -1;
     for (size_t i = 0; i < all->list.n; i++)
         if (!is_answered(run, &all->list.p[i], &now[i]))
-            tell_difference(run, &all->list.p[i], &now[i]);
+            report_difference(run, &all->list.p[i], &now[i]);
     if (!run->differs)
         state_say(run, "all %zu questions are answered", all->list.n);
     return 0;
@@ -353,7 +353,7 @@ static int restore_answer(struct state_run *run, const struct value *note, struc
         if (set_selections(run, &line, err) < 0)
             return -1;
     }
-    return talk(run, package, &commands, &ignored, err);
+    return talk_to_debconf(run, package, &commands, &ignored, err);
 }
 
 int selections_revert(struct state_run *run, struct err *err)

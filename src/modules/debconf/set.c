@@ -1,4 +1,4 @@
-/* debconf.set - answers to the questions of a package. */
+/* debconf.set - answers the questions of a package. */
 #include <string.h>
 #include <strings.h>
 
@@ -24,7 +24,7 @@ static const struct param set_params[] = {
 };
 /* clang-format on */
 
-/* A truth as debconf has it: True and "True" are true. */
+/* A boolean in debconf's form: True and "True" are true. */
 static int read_boolean(const char *question, const char **value, struct err *err)
 {
     static const char *const words[] = { "true", "false" };
@@ -116,9 +116,9 @@ static int set_revert(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_debconf_set = {
     .name = "debconf.set",
-    .summary = "answers to the questions of a package",
-    .details = "The package need not be installed yet: it finds the answers when it is. Answers of "
-               "the type password are never shown.",
+    .summary = "answer the questions of a package",
+    .details = "The package need not be installed yet: its installation uses the answers. Answers "
+               "of the type password are never shown.",
     .example = "name: dash\ndata:\n  dash/sh: {type: boolean, value: false}\n",
     .params = set_params,
     .args_size = sizeof(struct set_args),

@@ -1,4 +1,4 @@
-/* debconf.set_file - answers to the questions of packages, from a file. */
+/* debconf.set_file - answers the questions of packages from a file. */
 #include "base/err.h"
 #include "modules/debconf/selections.h"
 #include "modules/file/content.h"
@@ -13,12 +13,12 @@ struct set_file_args {
 
 /* clang-format off */
 static const struct param set_file_params[] = {
-    PARAM("name", STR, ARGS, name, "what the file is for; the packages are those of its lines", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "a name for the file; the packages are those of its lines", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("source", ANY, ARGS, content.source, "the file: lines of PACKAGE QUESTION TYPE VALUE, as debconf-set-selections reads them", .flags = PARAM_REQUIRED, .kind_text = "string"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
     PARAM("template", ANY, ARGS, content.template, "render the file: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     { 0 },
 };
 /* clang-format on */
@@ -74,7 +74,7 @@ static int set_file_revert(struct state_run *run, const void *args, struct err *
 
 const struct module module_debconf_set_file = {
     .name = "debconf.set_file",
-    .summary = "answers to the questions of packages, from a file",
+    .summary = "answer the questions of packages from a file",
     .example = "name: mysql\nsource: salt://mysql/selections\n",
     .params = set_file_params,
     .args_size = sizeof(struct set_file_args),

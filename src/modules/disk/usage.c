@@ -1,10 +1,10 @@
-/* disk.usage - how full the file systems are, as df -P tells it. */
+/* disk.usage - how full the file systems are, as df -P shows it. */
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/clock.h"
 #include "sys/process.h"
 
-/* A file system that does not answer must not hold us for ever. */
+/* A file system that does not respond must not block us forever. */
 #define USAGE_TIMEOUT (30 * CLOCK_SECOND)
 #define ARGS          struct usage_args
 

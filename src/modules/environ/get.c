@@ -1,4 +1,4 @@
-/* environ.get - a variable of the environment that zester runs in. */
+/* environ.get - returns a variable of zester's environment. */
 #include <stdlib.h>
 
 #include "state/module.h"
@@ -13,7 +13,7 @@ struct get_args {
 /* clang-format off */
 static const struct param get_params[] = {
     PARAM("key", STR, ARGS, key, "the variable", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
-    PARAM("default", ANY, ARGS, otherwise, "what to give when there is none; without: an empty text"),
+    PARAM("default", ANY, ARGS, otherwise, "value to return if it is not set (default: an empty string)"),
     { 0 },
 };
 /* clang-format on */
@@ -33,7 +33,7 @@ static int get_call(struct state_run *run, const void *args, struct value *ret, 
 
 const struct module module_environ_get = {
     .name = "environ.get",
-    .summary = "a variable of the environment that zester runs in",
+    .summary = "a variable of zester's own environment",
     .example = "key: PATH\n",
     .params = get_params,
     .args_size = sizeof(struct get_args),

@@ -1,4 +1,4 @@
-/* environ.items - the environment that zester runs in. */
+/* environ.items - zester's own environment. */
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ static int items_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_environ_items = {
     .name = "environ.items",
-    .summary = "the environment that zester runs in",
+    .summary = "zester's own environment",
     .params = params_none,
     .call = items_call,
 };

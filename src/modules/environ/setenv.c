@@ -1,4 +1,4 @@
-/* environ.setenv - variables of the environment that the machine gives to its sessions. */
+/* environ.setenv - manage environment variables of login sessions. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -25,12 +25,12 @@ struct setenv_args {
 
 /* clang-format off */
 static const struct param setenv_params[] = {
-    PARAM("name", STR, ARGS, name, "the variable; or any text when 'value' is a map of several", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("value", ANY, ARGS, value, "its value, or a map of names and values; null removes a variable", .flags = PARAM_REQUIRED),
+    PARAM("name", STR, ARGS, name, "the variable, or any name when 'value' is a map", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("value", ANY, ARGS, value, "its value, or a map of variables to values; null removes a variable", .flags = PARAM_REQUIRED),
     PARAM("false_unsets", BOOL, ARGS, false_unsets, "false removes a variable too"),
-    PARAM("config", PATH, ARGS, config, "the file; without: /etc/environment, and none for a Salt file"),
-    PARAM("update_minion", BOOL, ARGS, update_minion, "as Salt has it: commands that come later always have them"),
-    PARAM("permanent", BOOL, ARGS, permanent, "keep them in /etc/environment, also for a Salt file"),
+    PARAM("config", PATH, ARGS, config, "the file (default: /etc/environment; none in a Salt file)"),
+    PARAM("update_minion", BOOL, ARGS, update_minion, "for compatibility with Salt: later commands always see the variables"),
+    PARAM("permanent", BOOL, ARGS, permanent, "write to /etc/environment, even in a Salt file"),
     PARAM_REFUSED("clear_all", "commands would lose their PATH"),
     { 0 },
 };
@@ -46,12 +46,12 @@ static int validate_pair(struct str name, const struct value *v, const struct va
                           value_describe(v));
     if (v->kind == VALUE_STR && (memchr(v->s.p, '\n', v->s.n) || memchr(v->s.p, '\0', v->s.n) ||
                                  memchr(v->s.p, '\r', v->s.n)))
-        return value_diag(diags, where, "the value of '%.*s' may not hold a line end",
+        return value_diag(diags, where, "the value of '%.*s' must not contain a newline",
                           STR_ARG(name));
     if (v->kind == VALUE_STR && memchr(v->s.p, '#', v->s.n))
         return value_diag(diags, v,
-                          "the value of '%.*s' may not hold '#': sessions would get what is before "
-                          "it, since the file has no way to write it",
+                          "the value of '%.*s' must not contain '#': the file has no way to quote "
+                          "it, and sessions would get a truncated value",
                           STR_ARG(name));
     return 0;
 }
@@ -67,14 +67,14 @@ static int setenv_validate(const void *args, const struct value *where, struct d
         const struct value_pair *pair = &want->value->map->pairs[i];
 
         if (pair->key.kind != VALUE_STR)
-            result = value_diag(diags, where, "names of variables are texts");
+            result = value_diag(diags, where, "variable names must be text");
         else if (validate_pair(pair->key.s, &pair->value, where, diags) < 0)
             result = -1;
     }
     return result;
 }
 
-/* NAME=..., also behind "export ". */
+/* NAME=..., with or without "export ". */
 static bool is_line_of(struct str line, struct str name)
 {
     struct str rest = str_trim_left(line);
@@ -89,7 +89,7 @@ static bool removes(const struct setenv_args *want, const struct value *v)
     return v->kind == VALUE_NULL || (want->false_unsets && v->kind == VALUE_BOOL && !v->b);
 }
 
-/* What reads the file takes a quote at the beginning away, and one at the end with it. */
+/* Readers of the file strip a leading quote, and with it a trailing one. */
 static void add_value(struct buf *line, const char *value)
 {
     const char *quote = value[0] == '"' || value[0] == '\'' ? "\"" : "";
@@ -128,11 +128,11 @@ static int setenv_plan(struct state_run *run, const void *args, const struct edi
                  &text, &plan->text);
     plan->pending = arena_printf(run->arena, "environment differs in %s", file->path);
     plan->done = arena_printf(run->arena, "set environment in %s", file->path);
-    plan->remark = arena_printf(run->arena, "environment is right in %s", file->path);
+    plan->remark = arena_printf(run->arena, "environment is up to date in %s", file->path);
     return edit_finish(&plan->text, err);
 }
 
-/* Where the variables are kept; NULL: in this run only, as Salt does it. */
+/* The file that keeps the variables; NULL: set for this run only, as Salt does. */
 static const char *find_file(const struct state_run *run, const struct setenv_args *want)
 {
     if (want->config)
@@ -140,7 +140,7 @@ static const char *find_file(const struct state_run *run, const struct setenv_ar
     return run->salt && !want->permanent ? NULL : ENVIRONMENT_FILE;
 }
 
-/* For the commands of this run. What is set already is no difference. */
+/* For the commands of this run. A variable that is already set does not differ. */
 static void set_pairs(struct state_run *run, const struct setenv_args *want)
 {
     AUTO_BUF struct buf unused = BUF_INIT(BUF_NO_LIMIT);
@@ -177,11 +177,10 @@ static int setenv_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_environ_setenv = {
     .name = "environ.setenv",
-    .summary = "variables of the environment that the machine gives to its sessions",
-    .details =
-        "The variables are kept in /etc/environment, for every session that begins "
-        "afterwards, and commands that come later in the same run have them too. A Salt file "
-        "sets them for the run only, unless it names the file or says 'permanent'.",
+    .summary = "manage environment variables of login sessions",
+    .details = "The variables are written to /etc/environment, for every session that starts "
+               "afterwards, and later commands of the same run see them too. A Salt file sets them "
+               "for the run only, unless it gives 'config' or 'permanent'.",
     .example = "name: EDITOR\nvalue: vim\nconfig: ROOT/environment\n",
     .params = setenv_params,
     .args_size = sizeof(struct setenv_args),

@@ -1,4 +1,4 @@
-/* Functions of facts under the names that Salt gives them; the facts are in Salt's form there. */
+/* Functions for facts under their Salt names; they return facts in Salt's form. */
 #include "modules/facts/factset.h"
 #include "modules/settings/datapath.h"
 #include "state/module.h"
@@ -25,7 +25,7 @@ const struct module aliases_facts[] = {
     { .name = "grains.get",    .summary = "a fact by its path", .params = datapath_params, .args_size = sizeof(struct datapath_args), .call = call_grain },
     { .name = "grains.item",   .summary = "a fact by its path", .params = datapath_params, .args_size = sizeof(struct datapath_args), .call = call_grain },
     { .name = "grains.items",  .summary = "all facts", .params = params_none, .call = call_grains },
-    { .name = "grains.setval", .summary = "write a fact of the administrator", .details = FACTSET_DETAILS, .params = factset_params, .args_size = sizeof(struct factset_args), .flags = MODULE_ACTS, .call = factset_call },
+    { .name = "grains.setval", .summary = "set a custom fact", .details = FACTSET_DETAILS, .params = factset_params, .args_size = sizeof(struct factset_args), .flags = MODULE_ACTS, .call = factset_call },
     { 0 },
 };
 /* clang-format on */

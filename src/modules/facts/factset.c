@@ -11,7 +11,7 @@
 /* clang-format off */
 const struct param factset_params[] = {
     PARAM("key", STR, ARGS, key, "a path, with '.' between its parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name"),
-    PARAM("value", ANY, ARGS, value, "its value; a text is read as YAML", .flags = PARAM_REQUIRED, .aliases = "val"),
+    PARAM("value", ANY, ARGS, value, "its value; text is parsed as YAML", .flags = PARAM_REQUIRED, .aliases = "val"),
     { 0 },
 };
 /* clang-format on */
@@ -23,7 +23,7 @@ int factset_call(struct state_run *run, const void *args, struct value *ret, str
     struct value v = *want->value;
 
     if (!run->host->set_fact || run->host->test)
-        return err_set(err, ERR_UNSUPPORTED, "facts cannot be written %s",
+        return err_set(err, ERR_UNSUPPORTED, "cannot write facts %s",
                        run->host->test ? "in a dry run" : "here");
     if (v.kind == VALUE_STR && yaml_parse(run->arena, "value", v.s, NULL, &v, &diags) < 0)
         return diags_to_err(&diags, err);

@@ -1,5 +1,5 @@
 /*
- * factset - a fact that the administrator writes: facts.set, and grains.setval as Salt calls it.
+ * factset - a custom fact: facts.set, and Salt's name for it, grains.setval.
  */
 #ifndef MODULES_FACTS_FACTSET_H
 #define MODULES_FACTS_FACTSET_H
@@ -11,8 +11,8 @@ struct state_run;
 struct value;
 
 #define FACTSET_DETAILS                                                                            \
-    "Kept in /etc/zester/facts, whose values are merged over what the machine finds out about "    \
-    "itself; so it is there in the next run."
+    "Stored in /etc/zester/facts, whose values override the detected ones from the next run "      \
+    "on."
 
 struct factset_args {
     const char *key;

@@ -1,4 +1,4 @@
-/* facts.keys - the names of all facts at the top. */
+/* facts.keys - the names of all top-level facts. */
 #include "modules/settings/datapath.h"
 #include "state/module.h"
 
@@ -12,7 +12,7 @@ static int keys_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_facts_keys = {
     .name = "facts.keys",
-    .summary = "the names of all facts at the top",
+    .summary = "the names of all top-level facts",
     .params = params_none,
     .call = keys_call,
 };

@@ -1,10 +1,10 @@
-/* facts.set - write a fact of the administrator. */
+/* facts.set - set a custom fact. */
 #include "modules/facts/factset.h"
 #include "state/module.h"
 
 const struct module module_facts_set = {
     .name = "facts.set",
-    .summary = "write a fact of the administrator",
+    .summary = "set a custom fact",
     .details = FACTSET_DETAILS,
     .params = factset_params,
     .args_size = sizeof(struct factset_args),

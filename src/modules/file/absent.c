@@ -1,4 +1,4 @@
-/* file.absent - nothing of this name. */
+/* file.absent - removes a file, link or folder. */
 #include "base/err.h"
 #include "undo/change.h"
 #include "state/module.h"
@@ -11,13 +11,13 @@ struct absent_args {
 };
 
 static const struct param absent_params[] = {
-    PARAM("name", PATH, ARGS, name, "what is not to be there",
-          .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("name", PATH, ARGS, name, "the path to remove", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
+          .aliases = "path"),
     { 0 },
 };
 
-/* Without slashes at the end: they would lead through a link, to what it points to. */
-static struct str bare(const char *name)
+/* Strip trailing slashes: they would follow a link to its target. */
+static struct str strip_slashes(const char *name)
 {
     struct str path = str_from(name);
 
@@ -29,23 +29,23 @@ static struct str bare(const char *name)
 static int absent_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct absent_args *want = args;
-    const struct str path = bare(want->name);
+    const struct str path = strip_slashes(want->name);
 
     if (path.n == 0)
-        return value_diag(diags, where, "the root of the file system cannot be absent");
+        return value_diag(diags, where, "refusing to remove the root of the file system");
     if (str_ends(path, STR("/.")) || str_ends(path, STR("/..")))
         return value_diag(diags, value_point(where, "name"), "'name' must end in a name, got '%s'",
                           want->name);
     return 0;
 }
 
-/* Links that point nowhere count too. The root may have other names: a mount of it. */
-static int look(struct state_run *run, const struct absent_args *want, struct fs_info *ret,
-                struct err *err)
+/* Dangling links count too. The root may have other names, such as a bind mount. */
+static int find_path(struct state_run *run, const struct absent_args *want, struct fs_info *ret,
+                     struct err *err)
 {
     struct fs_info root;
 
-    if (fs_lstat(arena_str(run->arena, bare(want->name)).p, ret, err) < 0 ||
+    if (fs_lstat(arena_str(run->arena, strip_slashes(want->name)).p, ret, err) < 0 ||
         fs_lstat("/", &root, err) < 0)
         return -1;
     if (ret->kind == FS_FOLDER && ret->device == root.device && ret->inode == root.inode)
@@ -58,7 +58,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     const struct absent_args *want = args;
     struct fs_info info;
 
-    if (look(run, want, &info, err) < 0)
+    if (find_path(run, want, &info, err) < 0)
         return -1;
     if (info.kind != FS_NONE) {
         state_differs(run, "%s exists and should be absent", want->name);
@@ -70,10 +70,10 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 static int absent_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct absent_args *want = args;
-    const char *path = arena_str(run->arena, bare(want->name)).p;
+    const char *path = arena_str(run->arena, strip_slashes(want->name)).p;
     struct fs_info info;
 
-    if (look(run, want, &info, err) < 0)
+    if (find_path(run, want, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE) {
         state_unchanged(run);
@@ -88,8 +88,8 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_file_absent = {
     .name = "file.absent",
-    .summary = "nothing of this name: no file, no link, no folder",
-    .details = "A folder goes with all that is in it; reverting brings all of it back.",
+    .summary = "remove a file, link or folder",
+    .details = "A folder is removed with everything in it; a revert restores all of it.",
     .example = "name: ROOT/present\n",
     .params = absent_params,
     .flags = MODULE_REMOVES | MODULE_WHOLE | MODULE_LOCAL,

@@ -1,4 +1,4 @@
-/* Small questions about paths and accounts, under the names that Salt gives them. */
+/* Small functions about paths and accounts, under their Salt names. */
 #include <glob.h>
 #include <unistd.h>
 
@@ -32,13 +32,13 @@ static const struct param path_params[] = {
 static const struct param search_params[] = {
     PATH_ROW,
     PARAM("pattern", STR, ARGS, other, "a regular expression", .flags = PARAM_REQUIRED, .aliases = "regex"),
-    PARAM("flags", INT, ARGS, flags, "of Python: 2 ignores case, 8 is multiline, 16 lets a dot match line ends"),
+    PARAM("flags", INT, ARGS, flags, "flags of Python's re: 2 ignores case, 8 is multiline, 16 lets a dot match newlines"),
     PARAM("multiline", BOOL, ARGS, multiline, "^ and $ match at every line"),
     { 0 },
 };
 static const struct param contains_params[] = {
     PATH_ROW,
-    PARAM("text", STR, ARGS, other, "what to look for", .flags = PARAM_REQUIRED),
+    PARAM("text", STR, ARGS, other, "the text to search for", .flags = PARAM_REQUIRED),
     { 0 },
 };
 static const struct param hash_params[] = {
@@ -53,7 +53,7 @@ static const struct param check_params[] = {
 };
 static const struct param access_params[] = {
     PATH_ROW,
-    PARAM("mode", STR, ARGS, other, "f: is there, r, w, x", .default_text = "f"),
+    PARAM("mode", STR, ARGS, other, "f (exists), r, w or x", .default_text = "f"),
     { 0 },
 };
 static const struct param name_params[] = {
@@ -66,7 +66,7 @@ static const struct param join_params[] = {
 };
 /* clang-format on */
 
-static int look_at(const struct path_args *want, struct fs_info *ret, struct err *err)
+static int stat_path(const struct path_args *want, struct fs_info *ret, struct err *err)
 {
     if ((want->follow ? fs_stat : fs_lstat)(want->path, ret, err) < 0)
         return -1;
@@ -85,7 +85,7 @@ static int call_get_mode(struct state_run *run, const void *args, struct value *
 {
     struct fs_info info;
 
-    if (look_at(args, &info, err) < 0)
+    if (stat_path(args, &info, err) < 0)
         return -1;
     *ret = value_text(arena_printf(run->arena, "%04o", (unsigned)info.mode));
     return 0;
@@ -96,7 +96,7 @@ static int call_get_uid(struct state_run *run, const void *args, struct value *r
     struct fs_info info;
 
     (void)run;
-    if (look_at(args, &info, err) < 0)
+    if (stat_path(args, &info, err) < 0)
         return -1;
     *ret = value_int(info.uid);
     return 0;
@@ -107,7 +107,7 @@ static int call_get_gid(struct state_run *run, const void *args, struct value *r
     struct fs_info info;
 
     (void)run;
-    if (look_at(args, &info, err) < 0)
+    if (stat_path(args, &info, err) < 0)
         return -1;
     *ret = value_int(info.gid);
     return 0;
@@ -138,7 +138,7 @@ static int call_get_user(struct state_run *run, const void *args, struct value *
 {
     struct fs_info info;
 
-    return look_at(args, &info, err) < 0 ? -1 : user_name(run, info.uid, ret, err);
+    return stat_path(args, &info, err) < 0 ? -1 : user_name(run, info.uid, ret, err);
 }
 
 static int call_get_group(struct state_run *run, const void *args, struct value *ret,
@@ -146,10 +146,10 @@ static int call_get_group(struct state_run *run, const void *args, struct value 
 {
     struct fs_info info;
 
-    return look_at(args, &info, err) < 0 ? -1 : group_name(run, info.gid, ret, err);
+    return stat_path(args, &info, err) < 0 ? -1 : group_name(run, info.gid, ret, err);
 }
 
-/* Who is not known is an empty text, as in Salt. */
+/* An unknown account is an empty text, as in Salt. */
 static int call_user_to_uid(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
@@ -366,28 +366,28 @@ static int call_join(struct state_run *run, const void *args, struct value *ret,
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_file[] = {
-    { .name = "file.access", .summary = "whether a path can be used in a way", ROW(access_params, call_access) },
-    { .name = "file.check_hash", .summary = "whether a file has a hash", ROW(check_params, call_check_hash) },
-    { .name = "file.contains", .summary = "whether a file holds a text", ROW(contains_params, call_contains) },
+    { .name = "file.access", .summary = "whether a path can be accessed", ROW(access_params, call_access) },
+    { .name = "file.check_hash", .summary = "whether a file has the given hash", ROW(check_params, call_check_hash) },
+    { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_contains) },
     { .name = "file.contains_regex", .summary = "whether a line of a file matches", ROW(search_params, call_search) },
-    { .name = "file.get_gid", .summary = "the number of the group of a path", ROW(path_params, call_get_gid) },
+    { .name = "file.get_gid", .summary = "the group ID of a path", ROW(path_params, call_get_gid) },
     { .name = "file.get_group", .summary = "the group of a path", ROW(path_params, call_get_group) },
     { .name = "file.get_hash", .summary = "the hash of a file", ROW(hash_params, call_get_hash) },
     { .name = "file.get_mode", .summary = "the permissions of a path", ROW(path_params, call_get_mode) },
     { .name = "file.get_sum", .summary = "the hash of a file", ROW(hash_params, call_get_hash) },
-    { .name = "file.get_uid", .summary = "the number of the owner of a path", ROW(path_params, call_get_uid) },
+    { .name = "file.get_uid", .summary = "the user ID of the owner of a path", ROW(path_params, call_get_uid) },
     { .name = "file.get_user", .summary = "the owner of a path", ROW(path_params, call_get_user) },
     { .name = "file.gid_to_group", .summary = "the name of a group", ROW(name_params, call_gid_to_group) },
-    { .name = "file.group_to_gid", .summary = "the number of a group; an empty text when there is none", ROW(name_params, call_group_to_gid) },
+    { .name = "file.group_to_gid", .summary = "the ID of a group, or an empty string", ROW(name_params, call_group_to_gid) },
     { .name = "file.is_link", .summary = "whether a path is a link", ROW(path_params, call_is_link) },
     { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_join) },
     { .name = "file.normpath", .summary = "a path without '.', '..' and double slashes", ROW(path_params, call_normpath) },
-    { .name = "file.path_exists_glob", .summary = "whether a path matches a pattern", ROW(path_params, call_exists_glob) },
-    { .name = "file.readdir", .summary = "what is in a folder", ROW(path_params, call_readdir) },
-    { .name = "file.readlink", .summary = "where a link points to", ROW(path_params, call_readlink) },
-    { .name = "file.search", .summary = "whether a file holds a match of a pattern", ROW(search_params, call_search) },
-    { .name = "file.uid_to_user", .summary = "the name of an account", ROW(name_params, call_uid_to_user) },
-    { .name = "file.user_to_uid", .summary = "the number of an account; an empty text when there is none", ROW(name_params, call_user_to_uid) },
+    { .name = "file.path_exists_glob", .summary = "whether any path matches a glob", ROW(path_params, call_exists_glob) },
+    { .name = "file.readdir", .summary = "list a folder", ROW(path_params, call_readdir) },
+    { .name = "file.readlink", .summary = "the target of a link", ROW(path_params, call_readlink) },
+    { .name = "file.search", .summary = "whether a file matches a pattern", ROW(search_params, call_search) },
+    { .name = "file.uid_to_user", .summary = "the name of a user", ROW(name_params, call_uid_to_user) },
+    { .name = "file.user_to_uid", .summary = "the ID of a user, or an empty string", ROW(name_params, call_user_to_uid) },
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* file.append - these lines, at the end when they are missing. */
+/* file.append - appends lines that are missing. */
 #include "edit/edit.h"
 #include "modules/file/chunks.h"
 #include "modules/file/editor.h"
@@ -37,9 +37,9 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_append = {
     .name = "file.append",
-    .summary = "these lines, at the end when they are missing",
-    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several "
-               "lines belongs together and is there when its lines follow one another.",
+    .summary = "append lines that are missing",
+    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several lines "
+               "is matched as one block of consecutive lines.",
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = append_params,
     .args_size = sizeof(struct chunks_args),

@@ -17,11 +17,11 @@
 
 #define MODE_KEEP "keep"
 
-/* --- accounts, remembered ----------------------------------------------------------- */
+/* --- cache of accounts -------------------------------------------------------------- */
 
 #define CACHE_SIZE     8
 #define CACHE_NAME_MAX 64
-/* Accounts may come from elsewhere than the files. */
+/* Accounts may come from sources other than the files. */
 #define CACHE_AGE_MAX (5 * CLOCK_SECOND)
 
 struct cached {
@@ -49,7 +49,7 @@ static bool is_fresh(const struct cached *entry, const struct stat *st)
            clock_now() - entry->read_at < CACHE_AGE_MAX;
 }
 
-static void remember(struct cache *cache, const char *name, uint32_t id, const struct stat *st)
+static void cache_account(struct cache *cache, const char *name, uint32_t id, const struct stat *st)
 {
     struct cached *entry = &cache->entries[cache->next++ % CACHE_SIZE];
 
@@ -73,13 +73,13 @@ static int look_up(struct cache *cache, const char *name, uint32_t *ret_id, stru
     if (cache->parse(name, ret_id, err) < 0)
         return -1;
     if (usable && name[0])
-        remember(cache, name, *ret_id, &st);
+        cache_account(cache, name, *ret_id, &st);
     return 0;
 }
 
-/* In a dry run a name may be known later. */
-static int find(struct state_run *run, struct cache *cache, const char *name, uint32_t *ret,
-                struct err *err)
+/* In a dry run, an earlier state may create the account. */
+static int find_account(struct state_run *run, struct cache *cache, const char *name, uint32_t *ret,
+                        struct err *err)
 {
     if (look_up(cache, name, ret, err) == 0)
         return 0;
@@ -92,12 +92,12 @@ static int find(struct state_run *run, struct cache *cache, const char *name, ui
 
 int attrs_find_user(struct state_run *run, const char *name, uid_t *ret, struct err *err)
 {
-    return find(run, &users, name, ret, err);
+    return find_account(run, &users, name, ret, err);
 }
 
 int attrs_find_group(struct state_run *run, const char *name, gid_t *ret, struct err *err)
 {
-    return find(run, &groups, name, ret, err);
+    return find_account(run, &groups, name, ret, err);
 }
 
 /* --- parameters ---------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ void attrs_check(struct state_run *run, const char *path, const struct attrs *at
     }
 }
 
-/* The mode that is there; the kernel takes set-id bits away with any change of the owner. */
+/* The current mode; the kernel clears the set-id bits when the owner changes. */
 static mode_t mode_after(const struct attrs *attrs, const struct fs_info *info)
 {
     mode_t mode = info->mode;

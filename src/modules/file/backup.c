@@ -11,7 +11,7 @@
 
 #define DEFAULT_SUFFIX ".bak"
 
-/* False for words that mean nothing here; `ret_suffix` is NULL when no copy is wanted. */
+/* False for unknown values; `ret_suffix` is NULL when no copy is requested. */
 static bool read_suffix(const struct value *backup, const char **ret_suffix)
 {
     static const struct {
@@ -22,7 +22,7 @@ static bool read_suffix(const struct value *backup, const char **ret_suffix)
         { "no", NULL },
         { "none", NULL },
         { "off", NULL },
-        { "minion", NULL }, /* which the undo journal does */
+        { "minion", NULL }, /* the undo journal does that */
         { "master", NULL },
         { "both", NULL },
         { "true", DEFAULT_SUFFIX },
@@ -72,9 +72,9 @@ int backup_make(struct state_run *run, const char *path, const struct value *bac
 
     const char *copy = arena_printf(run->arena, "%s%s", path, suffix);
     struct change_attr attr = keep;
-    attr.mode = CHANGE_SOURCE_MODE; /* never more open than the file itself */
+    attr.mode = CHANGE_SOURCE_MODE; /* never more permissive than the file */
     if (change_copy(run, path, copy, &attr, err) < 0)
-        return err_wrap(err, "keep a copy of '%s'", path);
+        return err_wrap(err, "back up '%s'", path);
     state_detail(run, "backup", "%s", copy);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* file.blockreplace - the lines between two markers of a file. */
+/* file.blockreplace - manages the lines between two markers of a file. */
 #include "base/err.h"
 #include "base/matcher.h"
 #include "edit/edit.h"
@@ -22,30 +22,30 @@ struct block_args {
 static const struct param blockreplace_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("content", TEXT, ARGS, content.content, "the lines of the block", PARAM_GIVEN(ARGS, content.has_content)),
-    PARAM("source", ANY, ARGS, content.source, "where they come from instead"),
+    PARAM("source", ANY, ARGS, content.source, "source of the lines, instead of content"),
     PARAM("sources", STRS, ARGS, sources, "several sources, one after another"),
     PARAM("source_hashes", STRS, ARGS, source_hashes, "a source_hash for each of them, in their order"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
-    PARAM("template", ANY, ARGS, content.template, "render them: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
+    PARAM("template", ANY, ARGS, content.template, "render the lines: true or 'jinja'"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     PARAM("marker_start", TEXT, ARGS, start, "the line before the block", .default_text = "# START managed zone", .flags = PARAM_FILLED),
-    PARAM("marker_end", TEXT, ARGS, end, "the line behind it", .default_text = "# END managed zone", .flags = PARAM_FILLED),
-    PARAM("append_if_not_found", BOOL, ARGS, append, "add a block that is not there at the end"),
-    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add it at the beginning"),
-    PARAM("insert_before_match", TEXT, ARGS, before, "add it before the first line that matches this pattern"),
-    PARAM("insert_after_match", TEXT, ARGS, after, "add it behind the first line that matches this pattern"),
-    PARAM("append_newline", BOOL, ARGS, append_newline, "an empty line behind a block that was appended"),
+    PARAM("marker_end", TEXT, ARGS, end, "the line after the block", .default_text = "# END managed zone", .flags = PARAM_FILLED),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "append a missing block to the file"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "prepend a missing block to the file"),
+    PARAM("insert_before_match", TEXT, ARGS, before, "insert a missing block before the first line that matches this pattern"),
+    PARAM("insert_after_match", TEXT, ARGS, after, "insert a missing block after the first line that matches this pattern"),
+    PARAM("append_newline", BOOL, ARGS, append_newline, "add an empty line after an appended block"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     { 0 },
 };
 /* clang-format on */
 
-static int compile(struct arena *arena, struct str pattern, const struct matcher **ret,
-                   struct err *err)
+static int compile_patterns(struct arena *arena, struct str pattern, const struct matcher **ret,
+                            struct err *err)
 {
     *ret = NULL;
     return pattern.n > 0 ? matcher_new(arena, pattern, 0, ret, NULL, err) : 0;
@@ -60,8 +60,8 @@ static int blockreplace_validate(const void *args, const struct value *where, st
 
     if (backup_validate(want->backup, diags) < 0)
         result = -1;
-    if (compile(diags->arena, want->before, &matcher, &err) < 0 ||
-        compile(diags->arena, want->after, &matcher, &err) < 0)
+    if (compile_patterns(diags->arena, want->before, &matcher, &err) < 0 ||
+        compile_patterns(diags->arena, want->after, &matcher, &err) < 0)
         result = value_diag(diags, where, "invalid %s", err.text);
     if (str_eq(str_trim_right(want->start), str_trim_right(want->end)))
         result = value_diag(diags, value_point(where, "marker_start"),
@@ -69,14 +69,14 @@ static int blockreplace_validate(const void *args, const struct value *where, st
     return result;
 }
 
-static bool adds(const struct block_args *want)
+static bool adds_block(const struct block_args *want)
 {
     return want->append || want->prepend || want->before.n > 0 || want->after.n > 0;
 }
 
-static void say(struct state_run *run, const struct block_args *want,
-                const struct editor_file *file, enum edit_block_found found,
-                struct editor_plan *plan)
+static void describe_change(struct state_run *run, const struct block_args *want,
+                            const struct editor_file *file, enum edit_block_found found,
+                            struct editor_plan *plan)
 {
     const char *name = want->name;
 
@@ -90,7 +90,7 @@ static void say(struct state_run *run, const struct block_args *want,
         plan->word = "created";
     } else if (found == EDIT_BLOCK_MISSING) {
         plan->remark = arena_printf(run->arena, "managed block not found in %s%s", name,
-                                    adds(want) ? "" : " and append_if_not_found is false");
+                                    adds_block(want) ? "" : " and append_if_not_found is false");
     } else if (found == EDIT_BLOCK_ADDED) {
         plan->pending = arena_printf(run->arena, "managed block not found in %s", name);
         plan->done = arena_printf(run->arena, "appended managed block to %s", name);
@@ -145,15 +145,15 @@ static int blockreplace_plan(struct state_run *run, const void *args,
 
     content_args.path = want->name;
     if (content_get(run, &content_args, &content, err) < 0 ||
-        compile(run->arena, want->before, &edit.before, err) < 0 ||
-        compile(run->arena, want->after, &edit.after, err) < 0)
+        compile_patterns(run->arena, want->before, &edit.before, err) < 0 ||
+        compile_patterns(run->arena, want->after, &edit.after, err) < 0)
         return -1;
     edit.content = content.text;
     if (want->sources.n > 0 && join_sources(run, want, &edit.content, err) < 0)
         return -1;
     if (edit_block(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
-    say(run, want, file, found, plan);
+    describe_change(run, want, file, found, plan);
     return 0;
 }
 
@@ -171,7 +171,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_blockreplace = {
     .name = "file.blockreplace",
-    .summary = "the lines between two markers of a file",
+    .summary = "manage the lines between two markers of a file",
     .example = "name: ROOT/hosts\ncontent: |\n  10.0.0.1 db\nappend_if_not_found: true\n",
     .params = blockreplace_params,
     .args_size = sizeof(struct block_args),

@@ -13,7 +13,7 @@ static bool is_scalar(const struct value *v)
     return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_OBJECT;
 }
 
-/* Null is no text, as everywhere; an empty one is an empty line. */
+/* Null means no text, as everywhere; an empty text is an empty line. */
 static bool has_text(const struct chunks_args *args)
 {
     return args->text && args->text->kind != VALUE_NULL;
@@ -46,8 +46,7 @@ struct collection {
     VEC(struct str) list;
 };
 
-/* A chunk that ends without a line end has a last line all the same; an empty one is an empty
- * line. */
+/* A chunk without a final newline still has a last line; an empty chunk is an empty line. */
 static void add_text(struct collection *c, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(EDIT_SIZE_MAX);

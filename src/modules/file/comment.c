@@ -1,4 +1,4 @@
-/* file.comment - lines that match are comments. */
+/* file.comment - comments out lines that match. */
 #include "edit/edit.h"
 #include "modules/file/commenting.h"
 #include "modules/file/editor.h"
@@ -38,7 +38,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_comment = {
     .name = "file.comment",
-    .summary = "lines that match are comments",
+    .summary = "comment out lines that match",
     .example = "name: ROOT/hosts.conf\nregex: ^setting\n",
     .params = comment_params,
     .args_size = sizeof(struct commenting_args),

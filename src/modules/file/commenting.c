@@ -20,7 +20,7 @@ int commenting_validate(const struct commenting_args *args, const struct value *
         result = value_diag(diags, where, "invalid %s", err.text);
     if (str_trim(args->mark).n != args->mark.n || args->mark.n == 0 ||
         memchr(args->mark.p, '\n', args->mark.n))
-        result = value_diag(diags, value_point(where, "char"), "'char' may not be empty or blank");
+        result = value_diag(diags, value_point(where, "char"), "'char' must not be empty or blank");
     return result;
 }
 

@@ -1,5 +1,6 @@
 /*
- * commenting - what file.comment and file.uncomment share: arguments and plan.
+ * commenting - the arguments and plan shared by file.comment and
+ * file.uncomment.
  */
 #ifndef MODULES_FILE_COMMENTING_H
 #define MODULES_FILE_COMMENTING_H
@@ -38,9 +39,9 @@ int commenting_plan(struct state_run *run, const struct commenting *how,
 /* clang-format off */
 #define COMMENTING_PARAMS(type)                                                                                       \
     PARAM("name", PATH, type, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),          \
-    PARAM("regex", TEXT, type, regex, "a pattern for the line without comment character", .flags = PARAM_REQUIRED | PARAM_FILLED, .aliases = "pattern"), \
-    PARAM("char", TEXT, type, mark, "what begins a comment", .default_text = "#"),                                    \
-    PARAM("ignore_missing", TRISTATE, type, ignore_missing, "no line that matches: true is silent, false an error; without: a remark"), \
+    PARAM("regex", TEXT, type, regex, "a pattern for the line without the comment character", .flags = PARAM_REQUIRED | PARAM_FILLED, .aliases = "pattern"), \
+    PARAM("char", TEXT, type, mark, "the comment character", .default_text = "#"),                                    \
+    PARAM("ignore_missing", TRISTATE, type, ignore_missing, "if no line matches: true is silent, false is an error (default: a remark)"), \
     PARAM("backup", ANY, type, backup, BACKUP_DOC),                                                                   \
     PARAM("show_changes", BOOL, type, show_changes, "show what changes", .default_text = "true")
 /* clang-format on */

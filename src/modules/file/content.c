@@ -72,14 +72,14 @@ int content_render(struct state_run *run, const struct content_args *args, const
 
 /* --- checking --------------------------------------------------------------------------- */
 
-/* Null is no wish, as everywhere: a template may leave the place empty. */
+/* Null counts as not given, as everywhere: a template may leave the value empty. */
 static bool has_contents(const struct content_args *args)
 {
     return args->contents && args->contents->kind != VALUE_NULL;
 }
 
-static int check_one_wish(const struct content_args *args, const struct value *where,
-                          struct diags *diags)
+static int check_exclusive(const struct content_args *args, const struct value *where,
+                           struct diags *diags)
 {
     const struct {
         const char *name;
@@ -93,7 +93,7 @@ static int check_one_wish(const struct content_args *args, const struct value *w
 
     for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
         if (wishes[i].given && first)
-            return value_diag(diags, where, "'%s' and '%s' cannot both be given", first,
+            return value_diag(diags, where, "'%s' and '%s' are mutually exclusive", first,
                               wishes[i].name);
         if (wishes[i].given)
             first = wishes[i].name;
@@ -144,7 +144,7 @@ static int check_source(const struct value *source, struct diags *diags)
                    : value_diag(diags, source, "'source' must be a path or a list of paths, got %s",
                                 value_describe(source));
     if (source->list->count == 0)
-        return value_diag(diags, source, "'source' may not be an empty list");
+        return value_diag(diags, source, "'source' must not be an empty list");
     for (size_t i = 0; i < source->list->count; i++)
         if (!read_source(&source->list->items[i], &text, &hash))
             return value_diag(diags, &source->list->items[i],
@@ -156,7 +156,7 @@ static int check_source(const struct value *source, struct diags *diags)
 int content_validate(const struct content_args *args, const struct value *where,
                      struct diags *diags)
 {
-    int result = check_one_wish(args, where, diags);
+    int result = check_exclusive(args, where, diags);
     bool wanted;
 
     if (check_source(args->source, diags) < 0)
@@ -168,7 +168,7 @@ int content_validate(const struct content_args *args, const struct value *where,
     if (has_contents(args) && !is_contents(args->contents))
         result = value_diag(diags, args->contents, "'contents' must be text or a list of lines");
     if (!read_template(args->template, &wanted)) {
-        result = value_diag(diags, args->template, "'template' knows 'jinja' only");
+        result = value_diag(diags, args->template, "'template' supports 'jinja' only");
         diag_hint(diags, "write template: jinja, or true");
     }
     return result;
@@ -204,14 +204,14 @@ static int join_lines(struct state_run *run, const struct content_args *args,
     if (!args->no_newline && out.n > 0 && out.p[out.n - 1] != '\n')
         buf_add_char(&out, '\n');
     if (out.full)
-        return err_set(err, ERR_LIMIT, "the contents have more than %zu bytes", CONTENT_MAX);
+        return err_set(err, ERR_LIMIT, "contents exceed the limit of %zu bytes", CONTENT_MAX);
     *ret = buf_copy(&out, run->arena);
     return 0;
 }
 
-/* Contents that stand in settings or facts, by a path with ':' or '.'. */
-static int look_up(struct state_run *run, const struct content_args *args, struct str *ret,
-                   struct err *err)
+/* Contents from settings or facts, by a path with ':' or '.'. */
+static int find_contents(struct state_run *run, const struct content_args *args, struct str *ret,
+                         struct err *err)
 {
     const struct value *tree = args->pillar ? state_settings(run) : state_facts(run);
     const char *path = args->pillar ? args->pillar : args->grains;
@@ -227,7 +227,7 @@ static int look_up(struct state_run *run, const struct content_args *args, struc
     return join_lines(run, args, found, ret, err);
 }
 
-/* The first source that is there. */
+/* The first source that exists. */
 static int read_sources(struct state_run *run, const struct content_args *args, struct content *ret,
                         struct err *err)
 {
@@ -248,7 +248,7 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
             return result;
     }
     if (count > 1)
-        return err_wrap(err, "none of %zu sources is there; the last", count);
+        return err_wrap(err, "none of the %zu sources exists; the last", count);
     return result;
 }
 
@@ -258,7 +258,7 @@ static int get_raw(struct state_run *run, const struct content_args *args, struc
     if (args->source)
         return read_sources(run, args, ret, err);
     if (args->pillar || args->grains)
-        return look_up(run, args, &ret->text, err);
+        return find_contents(run, args, &ret->text, err);
     if (has_contents(args))
         return join_lines(run, args, args->contents, &ret->text, err);
     if (args->has_content)
@@ -293,7 +293,7 @@ int content_source_mode(struct state_run *run, const char *source, mode_t *ret_m
     if (state_source_path(run, source, &path, err) < 0 || (path && fs_stat(path, &info, err) < 0))
         return -1;
     if (info.kind == FS_NONE)
-        return err_set(err, ERR_UNSUPPORTED, "mode 'keep': the source '%s' has no mode", source);
+        return err_set(err, ERR_UNSUPPORTED, "mode 'keep': source '%s' has no mode", source);
     *ret_mode = info.mode;
     return 0;
 }

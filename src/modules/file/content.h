@@ -1,6 +1,6 @@
 /*
- * content - the bytes that a state wants in a file: written in it, looked up, or
- * from a source; rendered when it is a template.
+ * content - the wanted bytes of a file: given in the state, looked up, or from a source; rendered
+ * if it is a template.
  *
  *     content_validate (when the state is read) -> content_get
  *
@@ -21,16 +21,16 @@ struct err;
 struct state_run;
 struct value;
 
-/* The parameters; all zero says nothing. */
+/* The parameters; all zero: nothing given. */
 struct content_args {
-    const char *path;             /* what it is for, in messages */
+    const char *path;             /* its purpose, for messages */
     struct str content;           /* as it is */
     bool has_content;             /* given, maybe empty */
     const struct value *contents; /* text, or a list of lines; ends its last line */
-    const char *pillar, *grains;  /* paths to such contents in settings and facts */
+    const char *pillar, *grains;  /* paths of contents in settings and facts */
     const char *delimiter;        /* between the parts of the paths; NULL: ':' or '.' */
-    bool no_newline;              /* contents do not end their last line */
-    const struct value *source;   /* text, or a list: the first that is there */
+    bool no_newline;              /* do not end the last line */
+    const struct value *source;   /* text, or a list: the first that exists */
     struct source_trust trust;    /* in the source */
     const struct value *template; /* a truth, or "jinja" */
     const struct value *context, *defaults;
@@ -38,28 +38,28 @@ struct content_args {
 };
 
 struct content {
-    bool given;         /* something was said; else there is no wish about the content */
+    bool given;         /* content was given, else it is not managed */
     struct str text;    /* never a NULL view */
-    const char *source; /* the one that was taken; NULL: none */
+    const char *source; /* the source that was used; NULL: none */
 };
 
-/* Mistakes that can be seen before anything runs. */
+/* Report mistakes before anything runs. */
 int content_validate(const struct content_args *args, const struct value *where,
                      struct diags *diags);
 
 int content_get(struct state_run *run, const struct content_args *args, struct content *ret,
                 struct err *err);
 
-/* Is a template wanted? For those who render themselves. */
+/* Should it be rendered? For callers that render by themselves. */
 bool content_is_template(const struct value *template);
 /* Render with `extra`, `defaults` and `context` on top. */
 int content_render(struct state_run *run, const struct content_args *args, const char *name,
                    struct str text, struct str *ret, struct err *err);
 
-/* Append a scalar, in the words of its document: 1.10 stays 1.10. */
+/* Append a scalar as it was written in its document: 1.10 stays 1.10. */
 void content_add_scalar(struct buf *out, const struct value *v);
 
-/* The permissions of a source; fails when it is no file of this machine or of a tree on disk. */
+/* The permissions of a source; fails unless it is a file on this machine or in a tree on disk. */
 int content_source_mode(struct state_run *run, const char *source, mode_t *ret_mode,
                         struct err *err);
 

@@ -1,4 +1,4 @@
-/* file.copy - a copy of another file or folder of this machine. */
+/* file.copy - copies a file or folder of this machine. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 #define ARGS       struct copy_args
 #define PIECE_SIZE 32768
-/* Paths of a folder that are told one by one. */
+/* Paths of a folder that are reported one by one. */
 #define SENTENCES_MAX 50
 
 struct copy_args {
@@ -27,16 +27,16 @@ struct copy_args {
 
 /* clang-format off */
 static const struct param copy_params[] = {
-    PARAM("name", PATH, ARGS, name, "where the copy is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("source", PATH, ARGS, source, "what is copied: a file or folder of this machine", .flags = PARAM_REQUIRED),
-    PARAM("force", BOOL, ARGS, force, "keep the copy equal to the source; else what is there is never touched"),
-    PARAM("preserve", BOOL, ARGS, preserve, "also copy the permissions, and the owner if we may"),
+    PARAM("name", PATH, ARGS, name, "the destination", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("source", PATH, ARGS, source, "the file or folder to copy", .flags = PARAM_REQUIRED),
+    PARAM("force", BOOL, ARGS, force, "keep the copy equal to the source; otherwise an existing path is never touched"),
+    PARAM("preserve", BOOL, ARGS, preserve, "also copy the permissions, and the owner if permitted"),
     PARAM("mode", ANY, ARGS, mode, "permissions of the copy, or 'keep' for those of the source"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
-    PARAM("subdir", BOOL, ARGS, subdir, "when the name is a folder, the copy goes into it"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders"),
+    PARAM("subdir", BOOL, ARGS, subdir, "if the name is a folder, copy into it"),
     { 0 },
 };
 /* clang-format on */
@@ -51,7 +51,7 @@ static int copy_validate(const void *args, const struct value *where, struct dia
                : attrs_validate(want->mode, true, diags);
 }
 
-/* --- what there is to do ---------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------- */
 
 struct step {
     const char *from, *to;
@@ -135,7 +135,7 @@ static int link_differs(struct survey *survey, struct step *step, bool *ret, str
 }
 
 /* Does the copy differ from the source? */
-static int differs(struct survey *survey, struct step *step, bool *ret, struct err *err)
+static int copy_differs(struct survey *survey, struct step *step, bool *ret, struct err *err)
 {
     bool same;
 
@@ -165,7 +165,7 @@ static int add_step(struct survey *survey, const char *from, const char *to,
     if (source->kind != FS_FILE && source->kind != FS_FOLDER && source->kind != FS_LINK)
         return 0; /* devices and sockets are not copied */
     if (attrs_of(survey->run, survey->want, source, &step.attrs, err) < 0 ||
-        fs_lstat(to, &step.there, err) < 0 || differs(survey, &step, &needed, err) < 0)
+        fs_lstat(to, &step.there, err) < 0 || copy_differs(survey, &step, &needed, err) < 0)
         return -1;
     survey->bytes += source->kind == FS_FILE ? source->size : 0;
     if (needed)
@@ -173,7 +173,8 @@ static int add_step(struct survey *survey, const char *from, const char *to,
     return 0;
 }
 
-static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+static int visit_source(void *self, enum tree_step step, const struct tree_entry *entry,
+                        struct err *err)
 {
     struct survey *survey = self;
     struct arena *arena = survey->run->arena;
@@ -191,10 +192,10 @@ static int walk_source(struct survey *survey, struct err *err)
 
     if (site_walk(&site, survey->source, 0, err) < 0)
         return -1;
-    return tree_walk_at(&site, visit, survey, err);
+    return tree_walk_at(&site, visit_source, survey, err);
 }
 
-/* What is there, or where a link there leads: as safe as what is done with it. */
+/* The current path, or the target of a link, by the same safe walk that changes use. */
 static int find_info(const char *path, struct fs_info *ret, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
@@ -205,7 +206,7 @@ static int find_info(const char *path, struct fs_info *ret, struct err *err)
     return 0;
 }
 
-/* Where the copy goes, and all that is to be done for it. */
+/* Find the destination and all steps of the copy. */
 static int survey_init(struct survey *survey, struct state_run *run, const struct copy_args *want,
                        struct err *err)
 {
@@ -278,7 +279,7 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
     return 0;
 }
 
-/* --- doing it ------------------------------------------------------------------------------ */
+/* --- applying ------------------------------------------------------------------------------ */
 
 static int do_step(struct state_run *run, const struct step *step, struct err *err)
 {
@@ -292,7 +293,7 @@ static int do_step(struct state_run *run, const struct step *step, struct err *e
     if (step->source.kind == FS_FOLDER && step->there.kind != FS_FOLDER &&
         attr.mode == CHANGE_KEEP_MODE)
         attr.mode =
-            step->source.mode & 0777; /* as files have it: never more open than the source */
+            step->source.mode & 0777; /* as for files: never more permissive than the source */
     if (step->source.kind == FS_FOLDER)
         return change_mkdir(run, step->to, &attr, err);
     return change_copy(run, step->from, step->to, &step->attrs.want, err);
@@ -326,9 +327,9 @@ static int copy_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_file_copy = {
     .name = "file.copy",
-    .summary = "a copy of another file or folder of this machine",
+    .summary = "copy a file or folder of this machine",
     .details = "Without `force` a copy is made once and never touched again. A folder is copied "
-               "with all that is in it; what is at the destination beyond that stays.",
+               "with everything in it; other files at the destination stay.",
     .example = "name: ROOT/copy\nsource: ROOT/present\n",
     .params = copy_params,
     .flags = MODULE_TREE | MODULE_WHOLE,

@@ -1,4 +1,4 @@
-/* file.decode - a file with content that is written down in base64. */
+/* file.decode - writes a file from base64. */
 #include "base/base64.h"
 #include "base/err.h"
 #include "modules/file/wanted.h"
@@ -17,11 +17,11 @@ struct decode_args {
 
 /* clang-format off */
 static const struct param decode_params[] = {
-    PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("encoded_data", TEXT, ARGS, data, "its content, encoded", PARAM_GIVEN(ARGS, has_data)),
     PARAM("contents_pillar", STR, ARGS, pillar, "path of the encoded content in the settings", .aliases = "contents_settings"),
-    PARAM("encoding_type", CHOICE, ARGS, type, "how it is encoded", .choices = "base64", .default_text = "base64"),
-    PARAM_IDLE("checksum", "the content is compared"),
+    PARAM("encoding_type", CHOICE, ARGS, type, "its encoding", .choices = "base64", .default_text = "base64"),
+    PARAM_IDLE("checksum", "ignored: the content is compared"),
     { 0 },
 };
 /* clang-format on */
@@ -85,7 +85,7 @@ static int decode_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_file_decode = {
     .name = "file.decode",
-    .summary = "a file with content that is written down in base64",
+    .summary = "write a file from base64",
     .example = "name: ROOT/decoded\nencoded_data: aGVsbG8K\n",
     .params = decode_params,
     .args_size = sizeof(struct decode_args),

@@ -1,4 +1,4 @@
-/* file.directory - a folder with this mode and owner, and what is in it. */
+/* file.directory - manages a folder: mode, owner and contents. */
 #include <string.h>
 
 #include "base/err.h"
@@ -15,7 +15,7 @@
 #include "sys/tree.h"
 
 #define ARGS struct directory_args
-/* Sentences about what is inside; the rest is counted. */
+/* Messages about what is inside; the rest is counted. */
 #define SENTENCES_MAX 50
 
 struct directory_args {
@@ -29,22 +29,22 @@ struct directory_args {
 
 /* clang-format off */
 static const struct param directory_params[] = {
-    PARAM("name", PATH, ARGS, name, "where the folder is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("mode", ANY, ARGS, mode, "permissions of the folder; new folders: 0755"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "the same, and of folders below it with recurse: [mode]"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of the folder, and of folders below it with recurse: [mode]"),
     PARAM("file_mode", ANY, ARGS, file_mode, "permissions of files below it with recurse: [mode]"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("recurse", STRS, ARGS, recurse, "what holds for everything below it too: user, group, mode; without: ignore_files, ignore_dirs"),
-    PARAM("max_depth", INT, ARGS, max_depth, "how deep recurse goes; 0: this folder only", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX)),
-    PARAM("children_only", BOOL, ARGS, children_only, "recurse for what is in it, not for the folder itself"),
-    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "recurse sets what links below point to, else it passes over them"),
-    PARAM("clean", BOOL, ARGS, clean, "remove everything in it that neither exclude_pat names nor another state of the run manages"),
-    PARAM("exclude_pat", STRS, ARGS, exclude, "what clean leaves: globs, or E@ and a pattern, for the path below the folder", .aliases = "exclude"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("recurse", STRS, ARGS, recurse, "attributes to apply to everything below it: user, group, mode; skip with ignore_files, ignore_dirs"),
+    PARAM("max_depth", INT, ARGS, max_depth, "maximum depth of recurse; 0: this folder only", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX)),
+    PARAM("children_only", BOOL, ARGS, children_only, "apply recurse to the contents only, not to the folder itself"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "recurse follows links, otherwise it skips them"),
+    PARAM("clean", BOOL, ARGS, clean, "remove everything in it, except what exclude_pat matches or another state of the run manages"),
+    PARAM("exclude_pat", STRS, ARGS, exclude, "what clean keeps: globs, or E@ and a regex, matched against the path below the folder", .aliases = "exclude"),
     PARAM("force", BOOL, ARGS, force, "replace a file or link of this name"),
-    PARAM("backupname", STR, ARGS, backupname, "move a file or link of this name to here instead: a path, or a name in the same folder"),
-    PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "a link to a folder will do", .default_text = "true"),
+    PARAM("backupname", STR, ARGS, backupname, "instead, move a file or link of this name here: a path, or a name in the same folder"),
+    PARAM("allow_symlink", BOOL, ARGS, allow_symlink, "accept a link to a folder", .default_text = "true"),
     ATTRS_WINDOWS,
     { 0 },
 };
@@ -96,14 +96,12 @@ static int directory_validate(const void *args, const struct value *where, struc
         pathlist_validate(want->exclude, where, diags) < 0)
         result = -1;
     if (read_recurse(want->recurse, &bits, &bad) < 0)
-        result = value_diag(diags, value_point(where, "recurse"),
-                            "'recurse' knows user, group, mode, ignore_files and ignore_dirs, not "
-                            "'%s'",
-                            bad);
+        result = value_diag(
+            diags, value_point(where, "recurse"),
+            "'recurse' supports user, group, mode, ignore_files and ignore_dirs, not '%s'", bad);
     if (want->mode && want->dir_mode && !value_equal(want->mode, want->dir_mode) &&
         !(want->recurse.n > 0))
-        result = value_diag(diags, value_point(where, "mode"),
-                            "'mode' and 'dir_mode' say different things");
+        result = value_diag(diags, value_point(where, "mode"), "'mode' and 'dir_mode' differ");
     return result;
 }
 
@@ -118,14 +116,14 @@ struct fault {
 struct survey {
     struct state_run *run;
     const struct directory_args *want;
-    const char *name; /* without a slash at its end */
+    const char *name; /* without a trailing slash */
     struct attrs self, folders, files;
     unsigned recurse;
     struct pathlist exclude;
     VEC(struct fault) faults;
     struct leftovers extra;
-    const char *doomed; /* a folder that goes as a whole: nothing below it counts */
-    bool applying;      /* set what differs as soon as it is found */
+    const char *doomed; /* a folder to remove as a whole: skip everything below it */
+    bool applying;      /* set differences as they are found */
 };
 
 static const struct attrs *attrs_for(const struct survey *survey, const struct fs_info *info)
@@ -142,15 +140,15 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-static int keep(void *self, const char *relative, bool *ret_kept, struct err *err)
+static int is_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
     const struct survey *survey = self;
 
     return pathlist_keeps(&survey->exclude, relative, ret_kept, err);
 }
 
-/* What is to have which attributes: what the walk is at, or what a link there leads to. `ret` is
- * where nothing is for what does not matter. */
+/* Find what gets attributes: the path of the walk, or the target of a link there. `ret` is
+ * empty for paths that are skipped. */
 static int find_subject(const struct survey *survey, const struct tree_entry *entry,
                         struct site *ret, struct err *err)
 {
@@ -179,11 +177,12 @@ static int judge_attrs(struct survey *survey, const struct tree_entry *entry, st
     fault = (struct fault){ arena_strdup(survey->run->arena, entry->path), site.info };
     VEC_PUSH_IN(survey->run->arena, &survey->faults, fault);
     return survey->applying ? attrs_apply(survey->run, &site, attrs, err)
-                            : site_hold(&site, &fd, err); /* what would fail fails now */
+                            : site_hold(&site, &fd, err); /* fail before anything is changed */
 }
 
-/* A folder is told before what it holds, and set after it: its new mode might let nobody in. */
-static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+/* A folder is reported before its contents, and set after them: its new mode might deny access. */
+static int visit_path(void *self, enum tree_step step, const struct tree_entry *entry,
+                      struct err *err)
 {
     struct survey *survey = self;
 
@@ -233,13 +232,13 @@ static int walk_below(struct survey *survey, struct err *err)
     AUTO_SITE struct site site = SITE_INIT;
 
     if (survey->want->clean &&
-        leftovers_find(survey->run, survey->name, keep, survey, &survey->extra, err) < 0)
+        leftovers_find(survey->run, survey->name, is_kept, survey, &survey->extra, err) < 0)
         return -1;
     if (!(survey->recurse & (RECURSE_USER | RECURSE_GROUP | RECURSE_MODE)))
         return 0;
     if (site_walk(&site, survey->name, link, err) < 0)
         return -1;
-    return tree_walk_at(&site, visit, survey, err);
+    return tree_walk_at(&site, visit_path, survey, err);
 }
 
 static int check_below(struct survey *survey, struct err *err)
@@ -264,7 +263,7 @@ static int check_below(struct survey *survey, struct err *err)
     return 0;
 }
 
-/* A slash at the end would follow a link. */
+/* A trailing slash would follow a link. */
 static int find_folder(const struct survey *survey, struct site *ret, struct err *err)
 {
     return site_walk(ret, survey->name, survey->want->allow_symlink ? SITE_FOLLOW : 0, err);
@@ -302,7 +301,7 @@ static int directory_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-/* Something else has the name: out of the way, or an error. */
+/* Something else is at the path: move or remove it, or fail. */
 static int clear_way(struct survey *survey, struct err *err)
 {
     const struct directory_args *want = survey->want;
@@ -388,9 +387,9 @@ static int directory_apply(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_directory = {
     .name = "file.directory",
-    .summary = "a folder with this mode and owner, and what is in it",
-    .details = "`clean` removes everything below the folder but what `exclude_pat` names and what "
-               "other states of the same run manage there. Reverting brings all of it back.",
+    .summary = "manage a folder: mode, owner and contents",
+    .details = "`clean` removes everything below the folder, except what `exclude_pat` matches and "
+               "what other states of the run manage there. A revert restores all of it.",
     .example = "name: ROOT/conf.d\nmode: \"0750\"\n",
     .params = directory_params,
     .args_size = sizeof(struct directory_args),

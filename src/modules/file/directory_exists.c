@@ -1,4 +1,4 @@
-/* file.directory_exists - whether there is a folder of this path. */
+/* file.directory_exists - whether a folder exists. */
 #include "state/module.h"
 #include "sys/fs.h"
 
@@ -30,7 +30,7 @@ static int directory_exists_call(struct state_run *run, const void *args, struct
 
 const struct module module_file_directory_exists = {
     .name = "file.directory_exists",
-    .summary = "whether there is a folder of this path",
+    .summary = "whether a folder exists",
     .params = directory_exists_params,
     .args_size = sizeof(struct directory_exists_args),
     .call = directory_exists_call,

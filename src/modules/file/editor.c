@@ -13,7 +13,7 @@
 #include "state/module.h"
 #include "sys/site.h"
 
-/* Paths share these; two that meet in one wait for each other without need, which is rare. */
+/* Paths share these locks; two that hash to the same one wait needlessly, which is rare. */
 #define LOCKS 64
 
 static pthread_mutex_t locks[LOCKS];
@@ -31,7 +31,7 @@ static pthread_mutex_t *lock_of(const char *path)
     return &locks[map_hash(path, strlen(path)) % LOCKS];
 }
 
-/* Read the file and ask the module. */
+/* Read the file and let the module plan its change. */
 static int make_plan(struct state_run *run, const struct editor *editor, const void *args,
                      struct editor_file *file, struct editor_plan *plan, struct err *err)
 {
@@ -53,7 +53,7 @@ static bool is_content(const struct editor_file *file, const struct editor_plan 
     return str_eq(file->text, buf_view(&plan->text));
 }
 
-static void remark(struct state_run *run, const struct editor_plan *plan)
+static void add_remark(struct state_run *run, const struct editor_plan *plan)
 {
     if (plan->remark)
         state_say(run, "%s", plan->remark);
@@ -67,7 +67,7 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
     int result = make_plan(run, editor, args, &file, &plan, err);
 
     if (result == 0 && is_content(&file, &plan)) {
-        remark(run, &plan);
+        add_remark(run, &plan);
     } else if (result == 0) {
         if (!file.exists)
             result = parent_check_file(run, editor->path, editor->makedirs, err);
@@ -98,15 +98,15 @@ static int write_plan(struct state_run *run, const struct editor *editor,
     return 0;
 }
 
-static int edit(struct state_run *run, const struct editor *editor, const void *args,
-                struct err *err)
+static int edit_file(struct state_run *run, const struct editor *editor, const void *args,
+                     struct err *err)
 {
     struct editor_plan plan = { .text = BUF_INIT(EDIT_SIZE_MAX) };
     struct editor_file file;
     int result = make_plan(run, editor, args, &file, &plan, err);
 
     if (result == 0 && is_content(&file, &plan)) {
-        remark(run, &plan);
+        add_remark(run, &plan);
         state_unchanged(run);
     } else if (result == 0) {
         result = write_plan(run, editor, &file, &plan, err);
@@ -122,7 +122,7 @@ int editor_apply(struct state_run *run, const struct editor *editor, const void 
     int result;
 
     (void)pthread_mutex_lock(lock);
-    result = edit(run, editor, args, err);
+    result = edit_file(run, editor, args, err);
     (void)pthread_mutex_unlock(lock);
     return result;
 }

@@ -1,10 +1,9 @@
 /*
  * editor - a file whose text a state edits: read, compute, compare, write.
  *
- * A module says how the text is to be: its `plan` reads nothing and writes nothing,
- * it only computes, and finds the words for what it would do. The rest is the same
- * for all of them. Reading and writing belong together: while apply edits a file no
- * other state of this process edits it.
+ * A module computes the new text: its `plan` reads and writes nothing, and words the messages. The
+ * rest is shared. Each edit is one read and one write: while apply edits a file, no other state of
+ * this process edits it.
  *
  *     editor_check(run, &editor, args, err);
  *     editor_apply(run, &editor, args, err);
@@ -31,26 +30,26 @@ struct value;
 struct editor_file {
     const char *path;
     bool exists;
-    struct str text;     /* empty when it is not there; never a NULL view */
-    struct fs_info seen; /* what was read: nothing else is replaced by what is made of it */
+    struct str text;     /* empty if the file is missing; never a NULL view */
+    struct fs_info seen; /* what was read: only that is ever replaced by the result */
 };
 
-/* What a plan has found. Texts are in the arena. */
+/* The result of a plan. Texts are in the arena. */
 struct editor_plan {
-    struct buf text;           /* the text as it should be */
-    bool create;               /* a file that is not there is made, even an empty one */
-    const char *pending;       /* what check says when the text differs */
-    const char *done;          /* what apply says then */
-    const char *remark;        /* what both say when it does not; NULL: nothing */
-    const char *detail, *word; /* a detail beside the path, and what it is */
+    struct buf text;           /* the wanted text */
+    bool create;               /* create a missing file, even an empty one */
+    const char *pending;       /* message of check when the text differs */
+    const char *done;          /* message of apply */
+    const char *remark;        /* message of both when it does not differ; NULL: none */
+    const char *detail, *word; /* an extra detail, and its value */
 };
 
 struct editor {
     const char *path;
     int (*plan)(struct state_run *run, const void *args, const struct editor_file *file,
                 struct editor_plan *plan, struct err *err);
-    const struct change_attr *fresh;  /* of a file that is made; NULL: 0644 */
-    const struct change_attr *folder; /* of folders that are made; NULL: 0755 */
+    const struct change_attr *fresh;  /* of a new file; NULL: 0644 */
+    const struct change_attr *folder; /* of new parent folders; NULL: 0755 */
     bool makedirs;
     bool hide;                  /* no diff */
     const struct value *backup; /* see backup.h */
@@ -61,7 +60,7 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
 int editor_apply(struct state_run *run, const struct editor *editor, const void *args,
                  struct err *err);
 
-/* A state that does nothing else: its functions, from one that gives the editor of its arguments.
+/* The functions of a state that only edits, from one that returns the editor for its arguments.
  */
 #define EDITOR_STATE(editor_of)                                                                    \
     static int state_check(struct state_run *run, const void *args, struct err *err)               \

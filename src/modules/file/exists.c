@@ -1,4 +1,4 @@
-/* file.exists - a path that is there; nothing is made. */
+/* file.exists - requires that a path exists; creates nothing. */
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -31,13 +31,13 @@ static int exists_check(struct state_run *run, const void *args, struct err *err
 
 static int exists_apply(struct state_run *run, const void *args, struct err *err)
 {
-    state_unchanged(run); /* a watched change asks again, and changes nothing */
+    state_unchanged(run); /* a watched change checks again and changes nothing */
     return exists_check(run, args, err);
 }
 
 const struct module module_file_exists = {
     .name = "file.exists",
-    .summary = "a path that is there; nothing is made",
+    .summary = "require that a path exists; nothing is created",
     .example = "name: /etc/passwd\n",
     .params = exists_params,
     .args_size = sizeof(struct exists_args),

@@ -1,4 +1,4 @@
-/* file.file_exists - whether there is a file of this path. */
+/* file.file_exists - whether a file exists. */
 #include "state/module.h"
 #include "sys/fs.h"
 
@@ -30,7 +30,7 @@ static int file_exists_call(struct state_run *run, const void *args, struct valu
 
 const struct module module_file_file_exists = {
     .name = "file.file_exists",
-    .summary = "whether there is a file of this path",
+    .summary = "whether a file exists",
     .params = file_exists_params,
     .args_size = sizeof(struct file_exists_args),
     .call = file_exists_call,

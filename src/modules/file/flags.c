@@ -26,7 +26,7 @@ static int read_number(int64_t number, unsigned *flags, struct err *err)
             number &= ~known[i].number;
         }
     if (number != 0)
-        return err_set(err, ERR_INVALID, "flags: no flag with number %lld", (long long)number);
+        return err_set(err, ERR_INVALID, "flags: no flag has number %lld", (long long)number);
     return 0;
 }
 

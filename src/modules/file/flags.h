@@ -1,7 +1,7 @@
 /*
- * flags - Python's names for how a pattern is read: IGNORECASE, MULTILINE, ...
+ * flags - Python's flags for patterns: IGNORECASE, MULTILINE, ...
  *
- * A text, a number as Python has it, or a list of both.
+ * A text, Python's number, or a list of both.
  */
 #ifndef MODULES_FILE_FLAGS_H
 #define MODULES_FILE_FLAGS_H
@@ -9,7 +9,7 @@
 struct err;
 struct value;
 
-/* The sum of enum matcher_flag; `otherwise` when nothing was said. */
+/* The sum of enum matcher_flag; `otherwise` when none is given. */
 int flags_read(const struct value *flags, unsigned otherwise, unsigned *ret, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* file.hardlink - another name of a file. */
+/* file.hardlink - manages a hard link. */
 #include "base/err.h"
 #include "modules/file/attrs.h"
 #include "modules/file/parent.h"
@@ -17,13 +17,13 @@ struct hardlink_args {
 
 /* clang-format off */
 static const struct param hardlink_params[] = {
-    PARAM("name", PATH, ARGS, name, "the name", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("target", PATH, ARGS, target, "the file that gets it", .flags = PARAM_REQUIRED),
+    PARAM("name", PATH, ARGS, name, "the link", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("target", PATH, ARGS, target, "the file it links to", .flags = PARAM_REQUIRED),
     PARAM("force", BOOL, ARGS, force, "replace another file of this name"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
-    PARAM("user", STR, ARGS, user, "owner of folders that are made", .aliases = "owner"),
-    PARAM("group", STR, ARGS, group, "group of folders that are made"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders"),
+    PARAM("user", STR, ARGS, user, "owner of new parent folders", .aliases = "owner"),
+    PARAM("group", STR, ARGS, group, "group of new parent folders"),
     { 0 },
 };
 /* clang-format on */
@@ -76,7 +76,7 @@ static int hardlink_check(struct state_run *run, const void *args, struct err *e
     if (names.name.kind == FS_NONE)
         state_differs(run, "hard link %s does not exist", want->name);
     else
-        state_differs(run, "%s is another file than %s%s", want->name, want->target,
+        state_differs(run, "%s is not a link to %s%s", want->name, want->target,
                       want->force ? "" : "; set force: true to replace it (apply fails otherwise)");
     state_made(run, "created hard link %s -> %s", want->name, want->target);
     return 0;
@@ -112,7 +112,7 @@ static int hardlink_apply(struct state_run *run, const void *args, struct err *e
 
 const struct module module_file_hardlink = {
     .name = "file.hardlink",
-    .summary = "another name of a file",
+    .summary = "manage a hard link",
     .example = "name: ROOT/alias\ntarget: ROOT/present\n",
     .params = hardlink_params,
     .args_size = sizeof(struct hardlink_args),

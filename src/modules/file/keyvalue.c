@@ -1,4 +1,4 @@
-/* file.keyvalue - keys of a file have these values. */
+/* file.keyvalue - sets keys of a file to values. */
 #include "base/err.h"
 #include "edit/edit.h"
 #include "modules/file/backup.h"
@@ -25,17 +25,17 @@ static const struct param keyvalue_params[] = {
     PARAM("key", TEXT, ARGS, key, "a key", PARAM_GIVEN(ARGS, has_key)),
     PARAM("value", TEXT, ARGS, value, "its value", PARAM_GIVEN(ARGS, has_value)),
     PARAM("key_values", STRMAP, ARGS, key_values, "several keys and their values"),
-    PARAM("entries", STRMAP, ARGS, entries, "the same; wins over key_values"),
-    PARAM("separator", TEXT, ARGS, separator, "what stands between, written as it is; blanks around it do not count when it is looked for", .default_text = "="),
-    PARAM("uncomment", TEXT, ARGS, uncomment, "characters that may stand before a key and are then taken away"),
-    PARAM("count", INT, ARGS, count, "lines of one key that are set; -1: all", .default_text = "1", PARAM_RANGE(-1, INT32_MAX)),
-    PARAM("append_if_not_found", BOOL, ARGS, append, "add keys that are not there at the end", .default_text = "true"),
-    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add them at the beginning instead"),
-    PARAM("search_only", BOOL, ARGS, search_only, "change nothing: it is an error when a key is not as it should be"),
-    PARAM("key_ignore_case", BOOL, ARGS, key_ignore_case, "keys are the same in any case"),
-    PARAM("value_ignore_case", BOOL, ARGS, value_ignore_case, "values are the same in any case"),
-    PARAM("create_if_missing", TRISTATE, ARGS, create, "make a file that is not there; false: that is an error", .aliases = "create"),
-    PARAM("ignore_if_missing", BOOL, ARGS, ignore_if_missing, "a file that is not there is left so, without an error"),
+    PARAM("entries", STRMAP, ARGS, entries, "the same; takes precedence over key_values"),
+    PARAM("separator", TEXT, ARGS, separator, "the separator, written as it is; surrounding blanks are ignored when matching", .default_text = "="),
+    PARAM("uncomment", TEXT, ARGS, uncomment, "comment characters to remove from before a key"),
+    PARAM("count", INT, ARGS, count, "how many lines of one key to set; -1: all", .default_text = "1", PARAM_RANGE(-1, INT32_MAX)),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "append missing keys", .default_text = "true"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "prepend them instead"),
+    PARAM("search_only", BOOL, ARGS, search_only, "change nothing: fail if a key has another value"),
+    PARAM("key_ignore_case", BOOL, ARGS, key_ignore_case, "ignore case in keys"),
+    PARAM("value_ignore_case", BOOL, ARGS, value_ignore_case, "ignore case in values"),
+    PARAM("create_if_missing", TRISTATE, ARGS, create, "create a missing file; false: that is an error", .aliases = "create"),
+    PARAM("ignore_if_missing", BOOL, ARGS, ignore_if_missing, "a missing file is not an error"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     { 0 },
@@ -54,12 +54,13 @@ static int keyvalue_validate(const void *args, const struct value *where, struct
     if (want->has_value && !want->has_key)
         result = value_diag(diags, value_point(where, "value"), "'value' requires 'key'");
     if (want->separator.n == 0)
-        result = value_diag(diags, value_point(where, "separator"), "'separator' may not be empty");
+        result =
+            value_diag(diags, value_point(where, "separator"), "'separator' must not be empty");
     return result;
 }
 
-/* Later ones win over earlier ones of the same key. */
-static void put(struct edit_pair *pairs, size_t *n, struct str key, struct str value)
+/* Later ones override earlier ones of the same key. */
+static void put_pair(struct edit_pair *pairs, size_t *n, struct str key, struct str value)
 {
     for (size_t i = 0; i < *n; i++)
         if (str_eq(pairs[i].key, key)) {
@@ -77,11 +78,12 @@ static const struct edit_pair *all_pairs(struct state_run *run, const struct key
     size_t n = 0;
 
     for (size_t i = 0; i < want->key_values.n; i++)
-        put(pairs, &n, str_from(want->key_values.p[i].key), str_from(want->key_values.p[i].value));
+        put_pair(pairs, &n, str_from(want->key_values.p[i].key),
+                 str_from(want->key_values.p[i].value));
     for (size_t i = 0; i < want->entries.n; i++)
-        put(pairs, &n, str_from(want->entries.p[i].key), str_from(want->entries.p[i].value));
+        put_pair(pairs, &n, str_from(want->entries.p[i].key), str_from(want->entries.p[i].value));
     if (want->has_key)
-        put(pairs, &n, want->key, want->value);
+        put_pair(pairs, &n, want->key, want->value);
     *ret_n = n;
     return pairs;
 }
@@ -130,10 +132,9 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
     plan->pending =
         arena_printf(run->arena, "%zu key/value entries pending in %s", found.changed, want->name);
     if (found.missing > 0)
-        plan->remark = arena_printf(run->arena,
-                                    "%zu keys are not in %s, and append_if_not_found "
-                                    "is false",
-                                    found.missing, want->name);
+        plan->remark = arena_printf(
+            run->arena, "%zu keys are missing from %s, and append_if_not_found is false",
+            found.missing, want->name);
     return file->exists ? 0 : plan_missing(run, want, plan, err);
 }
 
@@ -151,7 +152,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_keyvalue = {
     .name = "file.keyvalue",
-    .summary = "keys of a file have these values",
+    .summary = "set keys of a file to values",
     .example = "name: ROOT/login.defs\nseparator: ' '\nkey_values:\n  UMASK: \"027\"\n  "
                "PASS_MAX_DAYS: \"90\"\n",
     .params = keyvalue_params,

@@ -18,7 +18,7 @@ struct search {
     leftovers_keep_fn *keep;
     void *self;
     struct leftovers *found;
-    const char *last_kept; /* the newest path that stays; NULL */
+    const char *last_kept; /* the latest path that is kept; NULL */
 };
 
 static bool is_below(const char *path, const char *folder)
@@ -28,8 +28,8 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-/* A folder that is left: does something in it stay? If not, it goes as a whole. */
-static void leave(struct search *search, const char *path)
+/* On leaving a folder: if nothing in it is kept, remove it as a whole. */
+static void leave_folder(struct search *search, const char *path)
 {
     struct leftovers *found = search->found;
 
@@ -41,14 +41,15 @@ static void leave(struct search *search, const char *path)
     VEC_PUSH_IN(search->arena, &found->list, arena_strdup(search->arena, path));
 }
 
-/* What other states of the run manage, and a file that one of them is just writing. */
+/* Managed by another state of the run, or a file that one of them is writing. */
 static bool is_of_another(const struct state_run *run, const char *path)
 {
     return managed_has(run->managed, path) || managed_covers(run->managed, path, run->name) ||
            fs_is_temp_name(path_basename(path).p);
 }
 
-static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+static int visit_path(void *self, enum tree_step step, const struct tree_entry *entry,
+                      struct err *err)
 {
     struct search *search = self;
     bool kept;
@@ -56,7 +57,7 @@ static int visit(void *self, enum tree_step step, const struct tree_entry *entry
     if (entry->depth == 0)
         return 0;
     if (step == TREE_LEAVE) {
-        leave(search, entry->path);
+        leave_folder(search, entry->path);
         return 0;
     }
     kept = is_of_another(search->run, entry->path);
@@ -87,7 +88,7 @@ int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn 
         return -1;
     if (site.info.kind != FS_FOLDER)
         return 0;
-    if (tree_walk_at(&site, visit, &search, err) < 0)
+    if (tree_walk_at(&site, visit_path, &search, err) < 0)
         return -1;
     VEC_EACH (&ret->list, path)
         map_set(&ret->known, str_from(*path), ret);

@@ -1,9 +1,8 @@
 /*
- * leftovers - what is in a folder and should not be.
+ * leftovers - unwanted paths in a folder.
  *
- * Everything below the folder that nobody wants to keep. A folder in which nothing
- * is kept is one leftover; else what is in it is told one by one. What other states
- * of the run manage is kept in any case.
+ * Everything below the folder that is not kept. A folder in which nothing is kept is one leftover,
+ * else its entries are listed one by one. What other states of the run manage is always kept.
  *
  * Memory: the arena. Threads: any.
  */
@@ -23,10 +22,10 @@ struct leftovers {
     struct map known;       /* the same, for leftovers_has */
 };
 
-/* Is the path below the folder to be kept? */
+/* Should this path below the folder be kept? */
 typedef int leftovers_keep_fn(void *self, const char *relative, bool *ret_kept, struct err *err);
 
-/* `folder` is normalised; one that is not there has no leftovers. */
+/* `folder` is normalised; a missing one has no leftovers. */
 int leftovers_find(struct state_run *run, const char *folder, leftovers_keep_fn *keep, void *self,
                    struct leftovers *ret, struct err *err);
 /* Is this path one of them? */

@@ -1,4 +1,4 @@
-/* file.line - one line of a file: there, replaced, inserted or gone. */
+/* file.line - ensures, replaces, inserts or deletes a line of a file. */
 #include "base/err.h"
 #include "edit/edit.h"
 #include "modules/file/attrs.h"
@@ -8,7 +8,7 @@
 
 #define ARGS struct line_args
 
-/* In the order of the words. */
+/* In the order of the names. */
 enum line_mode { MODE_ENSURE, MODE_REPLACE, MODE_INSERT, MODE_DELETE, MODE_ABSENT };
 
 static const char *const mode_names[] = {
@@ -37,24 +37,24 @@ struct line_args {
 static const struct param line_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("content", TEXT, ARGS, content, "the line", .aliases = "line"),
-    PARAM("mode", CHOICE, ARGS, mode, "ensure: the first match becomes the line, or it is added; replace: every match; insert: added unless it is there; delete: every match goes", .choices = "ensure|replace|insert|delete|absent", .default_text = "ensure"),
-    PARAM("match", TEXT, ARGS, match, "a pattern, or a part of a line; without: the line itself"),
-    PARAM("before", TEXT, ARGS, before, "the same: add the line before it"),
-    PARAM("after", TEXT, ARGS, after, "the same: add the line after it; wins over before, with both ensure keeps the line between them"),
-    PARAM("location", CHOICE, ARGS, location, "where it is added without before and after", .choices = "end|start", .default_text = "end"),
-    PARAM("indent", BOOL, ARGS, indent, "take the indentation of the line beside it, unless it has one", .default_text = "true"),
-    PARAM("create", TRISTATE, ARGS, create, "make a file that is not there; else that is an error. Without: true, in Salt files false"),
+    PARAM("mode", CHOICE, ARGS, mode, "ensure: replace the first match, or add the line; replace: every match; insert: add it if missing; delete: every match", .choices = "ensure|replace|insert|delete|absent", .default_text = "ensure"),
+    PARAM("match", TEXT, ARGS, match, "a pattern, or a part of a line (default: the line itself)"),
+    PARAM("before", TEXT, ARGS, before, "the same: add the line before the match"),
+    PARAM("after", TEXT, ARGS, after, "the same: add the line after the match; takes precedence over before; with both, ensure keeps the line between them"),
+    PARAM("location", CHOICE, ARGS, location, "where to add it without before and after", .choices = "end|start", .default_text = "end"),
+    PARAM("indent", BOOL, ARGS, indent, "use the indentation of the adjacent line, unless it has its own", .default_text = "true"),
+    PARAM("create", TRISTATE, ARGS, create, "create a missing file, otherwise that is an error (default: true; false in Salt files)"),
     PARAM("quiet", BOOL, ARGS, quiet, "a missing file is not an error when create is false"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     PARAM("user", STR, ARGS, user, "owner of a file that is created: a name or number"),
     PARAM("group", STR, ARGS, group, "group of a file that is created: a name or number"),
-    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of a file that is created; without: 0644"),
+    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of a new file (default: 0644)"),
     { 0 },
 };
 /* clang-format on */
 
-static bool adds(enum line_mode mode)
+static bool adds_line(enum line_mode mode)
 {
     return mode == MODE_ENSURE || mode == MODE_INSERT;
 }
@@ -66,11 +66,11 @@ static int line_validate(const void *args, const struct value *where, struct dia
 
     if (attrs_validate(want->file_mode, false, diags) < 0)
         result = -1;
-    if (want->content.n == 0 && adds(want->mode))
+    if (want->content.n == 0 && adds_line(want->mode))
         result = value_diag(diags, where, "mode '%s' requires 'content'", mode_names[want->mode]);
     if (want->match.n == 0 && want->mode == MODE_REPLACE)
         result = value_diag(diags, where, "mode 'replace' requires 'match'");
-    if (want->match.n == 0 && want->content.n == 0 && !adds(want->mode))
+    if (want->match.n == 0 && want->content.n == 0 && !adds_line(want->mode))
         result = value_diag(diags, where, "mode 'delete' requires 'match' or 'content'");
     return result;
 }
@@ -84,7 +84,7 @@ static int plan_missing(struct state_run *run, const struct line_args *want,
     if (!creates && !want->quiet)
         return err_set(err, ERR_NOT_FOUND, "file %s does not exist and create is false",
                        want->name);
-    if (!creates || !adds(want->mode)) {
+    if (!creates || !adds_line(want->mode)) {
         buf_clear(&plan->text);
         return 0;
     }
@@ -161,7 +161,7 @@ static int line_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_file_line = {
     .name = "file.line",
-    .summary = "one line of a file: there, replaced, inserted or gone",
+    .summary = "ensure, replace, insert or delete a line of a file",
     .example = "name: ROOT/sshd_config\ncontent: PermitRootLogin no\nmatch: ^PermitRootLogin\n",
     .params = line_params,
     .args_size = sizeof(struct line_args),

@@ -1,4 +1,4 @@
-/* file.managed - a file with this content, mode and owner. */
+/* file.managed - manages a file: content, mode and owner. */
 #include <string.h>
 
 #include "base/err.h"
@@ -30,33 +30,33 @@ struct managed_args {
 
 /* clang-format off */
 static const struct param managed_params[] = {
-    PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("content", TEXT, ARGS, content.content, "what is in it, byte for byte", PARAM_GIVEN(ARGS, content.has_content)),
-    PARAM("contents", ANY, ARGS, content.contents, "what is in it: text, or a list of lines; the last line gets an end"),
-    PARAM("contents_pillar", STR, ARGS, content.pillar, "path of such contents in the settings", .aliases = "contents_settings"),
-    PARAM("contents_grains", STR, ARGS, content.grains, "path of such contents in the facts", .aliases = "contents_facts"),
-    PARAM("contents_delimiter", STR, ARGS, content.delimiter, "what is between the parts of such paths; without: ':' or '.'", .flags = PARAM_FILLED),
-    PARAM("contents_newline", BOOL, ARGS, newline, "contents end with a line end", .default_text = "true"),
-    PARAM("allow_empty", BOOL, ARGS, allow_empty, "contents may be empty", .default_text = "true"),
-    PARAM("source", ANY, ARGS, content.source, "where the content comes from: a path of the state tree, of this machine, an URL; or a list: the first that is there"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take what comes from the network without a hash"),
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("content", TEXT, ARGS, content.content, "the content, byte for byte", PARAM_GIVEN(ARGS, content.has_content)),
+    PARAM("contents", ANY, ARGS, content.contents, "the content: text, or a list of lines; ends with a newline"),
+    PARAM("contents_pillar", STR, ARGS, content.pillar, "path of the contents in the settings", .aliases = "contents_settings"),
+    PARAM("contents_grains", STR, ARGS, content.grains, "path of the contents in the facts", .aliases = "contents_facts"),
+    PARAM("contents_delimiter", STR, ARGS, content.delimiter, "the separator in these paths (default: ':' or '.')", .flags = PARAM_FILLED),
+    PARAM("contents_newline", BOOL, ARGS, newline, "end contents with a newline", .default_text = "true"),
+    PARAM("allow_empty", BOOL, ARGS, allow_empty, "accept empty contents", .default_text = "true"),
+    PARAM("source", ANY, ARGS, content.source, "source of the content: a path in the state tree or on this machine, or a URL; or a list, of which the first that exists is used"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
     PARAM("template", ANY, ARGS, content.template, "render the content: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     PARAM("mode", ANY, ARGS, mode, "permissions, or 'keep' for those of the source; new files: 0644", .aliases = "file_mode"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
-    PARAM("replace", BOOL, ARGS, replace, "replace the content of a file that is there", .default_text = "true"),
-    PARAM("create", BOOL, ARGS, create, "create the file when it is not there", .default_text = "true"),
-    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "manage what a link points to; else a link is replaced", .default_text = "true"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders"),
+    PARAM("replace", BOOL, ARGS, replace, "replace the content of an existing file", .default_text = "true"),
+    PARAM("create", BOOL, ARGS, create, "create the file if it does not exist", .default_text = "true"),
+    PARAM("follow_symlinks", BOOL, ARGS, follow_symlinks, "follow a link and manage its target; otherwise replace the link", .default_text = "true"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
-    PARAM("check_cmd", STR, ARGS, check_cmd, "a command that gets the path of the new content and may refuse it"),
-    PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder of the new content while check_cmd runs"),
-    PARAM("tmp_ext", STR, ARGS, tmp_ext, "ending of its name"),
+    PARAM("check_cmd", STR, ARGS, check_cmd, "a command that gets the path of the new content and may reject it"),
+    PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder for the new content while check_cmd runs"),
+    PARAM("tmp_ext", STR, ARGS, tmp_ext, "suffix of its name"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the content", .default_text = "true", .aliases = "show_diff"),
     PARAM("*", MAP, ARGS, more, "in a Salt file with 'template': any other key is a variable of the template", .flags = PARAM_REST, .when = "template"),
     PARAM("ignore_ordering", BOOL, ARGS, likeness.ordering, "a file with the same lines in another order stays as it is"),
@@ -64,7 +64,7 @@ static const struct param managed_params[] = {
     PARAM("ignore_comment_characters", STR, ARGS, likeness.comment, "what follows this in a line is not compared", .flags = PARAM_FILLED),
     PARAM_IDLE("new_file_diff", "the content of a new file is shown"),
     PARAM_REFUSED("encoding_errors", "content that is not of the encoding is an error", .default_text = "strict"),
-    PARAM("encoding", STR, ARGS, encoding, "'utf-8': refuse content that is none"),
+    PARAM("encoding", STR, ARGS, encoding, "'utf-8': reject other content"),
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
     PARAM_REFUSED("attrs", "attributes of chattr(1) are not managed"),
@@ -89,9 +89,10 @@ static int managed_validate(const void *args, const struct value *where, struct 
     if (want->encoding && strcmp(want->encoding, "utf-8") != 0 &&
         strcmp(want->encoding, "utf8") != 0)
         result = value_diag(diags, value_point(where, "encoding"),
-                            "'encoding' knows 'utf-8' only, got '%s'", want->encoding);
+                            "'encoding' supports 'utf-8' only, got '%s'", want->encoding);
     if (want->tmp_ext && strchr(want->tmp_ext, '/'))
-        result = value_diag(diags, value_point(where, "tmp_ext"), "'tmp_ext' may not hold a slash");
+        result =
+            value_diag(diags, value_point(where, "tmp_ext"), "'tmp_ext' must not contain a slash");
     return result;
 }
 
@@ -102,7 +103,7 @@ static int check_content(const struct managed_args *want, const struct content *
         return err_set(err, ERR_INVALID, "the content of %s is empty and allow_empty is false",
                        want->name);
     if (want->encoding && !utf8_is_valid(content->text))
-        return err_set(err, ERR_INVALID, "the content of %s is not UTF-8", want->name);
+        return err_set(err, ERR_INVALID, "the content of %s is not valid UTF-8", want->name);
     return 0;
 }
 
@@ -149,7 +150,7 @@ static struct value collect_variables(struct state_run *run, const struct manage
     return value_map(all);
 }
 
-/* Is what is there the same but for what is to be ignored? */
+/* Is the current content the same, apart from what is ignored? */
 static int is_alike(struct state_run *run, const struct managed_args *want, struct str content,
                     bool *ret, struct err *err)
 {
@@ -165,9 +166,9 @@ static int is_alike(struct state_run *run, const struct managed_args *want, stru
     return 0;
 }
 
-/* What the state wants, with its content at hand. `folders` must outlive it. */
-static int resolve(struct state_run *run, const struct managed_args *want, struct attrs *folders,
-                   struct wanted *ret, struct err *err)
+/* The wanted file, with its content loaded. `folders` must outlive it. */
+static int resolve_file(struct state_run *run, const struct managed_args *want,
+                        struct attrs *folders, struct wanted *ret, struct err *err)
 {
     struct content_args args = want->content;
     struct content content;
@@ -208,7 +209,7 @@ static int managed_check(struct state_run *run, const void *args, struct err *er
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve(run, args, &folders, &wanted, err) < 0)
+    if (resolve_file(run, args, &folders, &wanted, err) < 0)
         return -1;
     return wanted_check(run, &wanted, err);
 }
@@ -231,13 +232,13 @@ static int run_check(struct state_run *run, const struct managed_args *want,
     state_detail_value(run, "stderr", value_str(result.err));
     process_status_print(result.status, &status);
     said = str_trim(result.err.n > 0 ? result.err : result.out);
-    return err_set(err, ERR_INVALID, "check_cmd '%s' refused the new content of %s: %s%s%.*s",
+    return err_set(err, ERR_INVALID, "check_cmd '%s' rejected the new content of %s: %s%s%.*s",
                    want->check_cmd, want->name, buf_text(&status), said.n > 0 ? ": " : "",
                    STR_ARG(said));
 }
 
-/* Let the command see the new content before anybody else does. */
-static int ask_check_cmd(struct state_run *run, const struct managed_args *want,
+/* Let the command check the new content before it is installed. */
+static int run_check_cmd(struct state_run *run, const struct managed_args *want,
                          const struct wanted *wanted, struct err *err)
 {
     const struct scratch_options options = {
@@ -270,19 +271,19 @@ static int managed_apply(struct state_run *run, const void *args, struct err *er
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve(run, args, &folders, &wanted, err) < 0 ||
-        ask_check_cmd(run, args, &wanted, err) < 0 || wanted_apply(run, &wanted, &done, err) < 0)
+    if (resolve_file(run, args, &folders, &wanted, err) < 0 ||
+        run_check_cmd(run, args, &wanted, err) < 0 || wanted_apply(run, &wanted, &done, err) < 0)
         return -1;
     return wanted_report(run, &wanted, done, err);
 }
 
 const struct module module_file_managed = {
     .name = "file.managed",
-    .summary = "a file with this content, mode and owner",
-    .details = "Without content and source only mode and owner are managed, and a missing file is "
-               "created empty; what is in an existing file stays. Files are replaced whole, so "
-               "that readers see the old or the new. `content` is written as it is; `contents` "
-               "ends its last line, as Salt does.",
+    .summary = "manage a file: content, mode and owner",
+    .details = "Without content and source, only mode and owner are managed, and a missing file is "
+               "created empty; the content of an existing file stays. Files are replaced "
+               "atomically: readers see the old or the new content. `content` is written as it is; "
+               "`contents` ends with a newline, as in Salt.",
     .example = "name: ROOT/motd\ncontents: |\n  welcome\nmode: \"0640\"\n",
     .params = managed_params,
     .flags = MODULE_WHOLE | MODULE_LOCAL,

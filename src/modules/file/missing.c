@@ -1,4 +1,4 @@
-/* file.missing - a path that is not there; nothing is removed. */
+/* file.missing - requires that a path does not exist; removes nothing. */
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -25,19 +25,19 @@ static int missing_check(struct state_run *run, const void *args, struct err *er
         return -1;
     if (info.kind != FS_NONE)
         return err_set(err, ERR_INVALID, "%s exists", want->name);
-    state_say(run, "%s is not there", want->name);
+    state_say(run, "%s does not exist", want->name);
     return 0;
 }
 
 static int missing_apply(struct state_run *run, const void *args, struct err *err)
 {
-    state_unchanged(run); /* a watched change asks again, and changes nothing */
+    state_unchanged(run); /* a watched change checks again and changes nothing */
     return missing_check(run, args, err);
 }
 
 const struct module module_file_missing = {
     .name = "file.missing",
-    .summary = "a path that is not there; nothing is removed",
+    .summary = "require that a path does not exist; nothing is removed",
     .example = "name: /etc/nologin\n",
     .params = missing_params,
     .args_size = sizeof(struct missing_args),

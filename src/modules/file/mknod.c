@@ -1,4 +1,4 @@
-/* file.mknod - a fifo or a device. */
+/* file.mknod - creates a fifo or device. */
 #include <sys/sysmacros.h>
 
 #include "base/err.h"
@@ -22,8 +22,8 @@ struct mknod_args {
 
 /* clang-format off */
 static const struct param mknod_params[] = {
-    PARAM("name", PATH, ARGS, name, "where it is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("ntype", CHOICE, ARGS, type, "what it is: p is a fifo, c a character device, b a block device", .choices = "p|c|b", .flags = PARAM_REQUIRED),
+    PARAM("name", PATH, ARGS, name, "the path", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("ntype", CHOICE, ARGS, type, "its type: p (fifo), c (character device) or b (block device)", .choices = "p|c|b", .flags = PARAM_REQUIRED),
     PARAM("major", INT, ARGS, major, "major number of a device", PARAM_RANGE(0, MAJOR_MAX)),
     PARAM("minor", INT, ARGS, minor, "minor number of a device", PARAM_RANGE(0, MINOR_MAX)),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
@@ -52,7 +52,7 @@ static struct fs_info describe_node(const struct mknod_args *want)
     };
 }
 
-/* Something else of the name is never replaced: it may be in use. */
+/* Something else at the path is never replaced: it may be in use. */
 static int find_node(const struct mknod_args *want, struct site *ret, struct err *err)
 {
     const struct fs_info node = describe_node(want);
@@ -109,15 +109,15 @@ static int mknod_apply(struct state_run *run, const void *args, struct err *err)
         return -1;
     if (attrs_apply(run, &site, &attrs, err) < 0)
         return -1;
-    state_say(run, "%s %s is there", fs_kind_name(node.kind), want->name);
+    state_say(run, "%s %s exists", fs_kind_name(node.kind), want->name);
     state_detail(run, "path", "%s", want->name);
     return 0;
 }
 
 const struct module module_file_mknod = {
     .name = "file.mknod",
-    .summary = "a fifo or a device",
-    .details = "Something else of the name is an error, and is left alone.",
+    .summary = "create a fifo or device",
+    .details = "Something else at the path is an error, and is left alone.",
     .example = "name: ROOT/fifo\nntype: p\nmode: \"0640\"\n",
     .params = mknod_params,
     .args_size = sizeof(struct mknod_args),

@@ -14,8 +14,7 @@ static const char *parent_of(struct state_run *run, const char *path)
     return path_dirname(run->arena, path_normalise(run->arena, path));
 }
 
-/* The nearest path above that is there and is no folder; NULL when there is none. A link that leads
- * nowhere is there. */
+/* The nearest existing path above that is not a folder; NULL: none. A dangling link exists. */
 static int find_obstacle(struct state_run *run, const char *parent, const char **ret,
                          struct err *err)
 {
@@ -36,9 +35,9 @@ static int find_obstacle(struct state_run *run, const char *parent, const char *
     }
 }
 
-/* Is the parent no folder yet, and what is in the way of making one? */
-static int look(struct state_run *run, const char *parent, bool *ret_missing,
-                const char **ret_obstacle, struct err *err)
+/* Is the parent missing, and what prevents its creation? */
+static int find_state(struct state_run *run, const char *parent, bool *ret_missing,
+                      const char **ret_obstacle, struct err *err)
 {
     struct fs_info info;
 
@@ -53,7 +52,7 @@ int parent_check(struct state_run *run, const char *path, bool makedirs, struct 
     const char *parent = parent_of(run, path), *obstacle;
     bool missing;
 
-    if (look(run, parent, &missing, &obstacle, err) < 0)
+    if (find_state(run, parent, &missing, &obstacle, err) < 0)
         return -1;
     if (!missing)
         return 0;
@@ -75,7 +74,7 @@ int parent_check_file(struct state_run *run, const char *path, bool makedirs, st
     return change_resolve(run, &path, err) < 0 ? -1 : parent_check(run, path, makedirs, err);
 }
 
-/* From the top down, with the attributes that were asked for. */
+/* From the top down, with the requested attributes. */
 static int make_each(struct state_run *run, const char *parent, const struct change_attr *attr,
                      struct err *err)
 {
@@ -101,7 +100,7 @@ int parent_make(struct state_run *run, const char *path, bool makedirs,
     const char *parent = parent_of(run, path), *obstacle;
     bool missing;
 
-    if (look(run, parent, &missing, &obstacle, err) < 0)
+    if (find_state(run, parent, &missing, &obstacle, err) < 0)
         return -1;
     if (!missing)
         return 0;

@@ -1,8 +1,8 @@
 /*
- * parent - the folder above a path: there, missing, or to be made.
+ * parent - the folder above a path: check it, or create it.
  *
- * A parent that is missing may still be made by an earlier state of the run, so
- * a check tells it as a difference; only apply fails.
+ * An earlier state of the run may create a missing parent, so check reports it as a difference;
+ * only apply fails.
  */
 #ifndef MODULES_FILE_PARENT_H
 #define MODULES_FILE_PARENT_H
@@ -13,16 +13,16 @@ struct change_attr;
 struct err;
 struct state_run;
 
-/* Say what is wrong with the parent of `path`, if anything is. */
+/* Report what is wrong with the parent of `path`, if anything. */
 int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err);
 
-/* The parent is there afterwards. Those that have to be made get `attr`, which may be NULL: 0755.
+/* Create the parent folders that are missing, with `attr`, which may be NULL: 0755.
  */
 int parent_make(struct state_run *run, const char *path, bool makedirs,
                 const struct change_attr *attr, struct err *err);
 
-/* The same for a file that is written through links: what matters is the folder in which the last
- * of them ends. */
+/* The same for a file that is written through links: the folder that matters is the one where
+ * the last link ends. */
 int parent_check_file(struct state_run *run, const char *path, bool makedirs, struct err *err);
 int parent_make_file(struct state_run *run, const char *path, bool makedirs,
                      const struct change_attr *attr, struct err *err);

@@ -1,4 +1,4 @@
-/* file.patch - what a patch makes of a file, or of the files of a folder. */
+/* file.patch - applies a patch to a file, or to the files of a folder. */
 #include <string.h>
 
 #include "base/err.h"
@@ -26,17 +26,17 @@ struct patch_args {
 
 /* clang-format off */
 static const struct param patch_params[] = {
-    PARAM("name", PATH, ARGS, name, "the file; or a folder, for all files that the patch names", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("source", ANY, ARGS, content.source, "the patch, a unified diff: a path of the state tree, of this machine, an URL", .flags = PARAM_REQUIRED),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "sha256=... (or sha512, sha1, md5) of the patch, or a file of checksums"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "its name in a file of checksums; without: that of the source"),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "take a patch from the network without a hash"),
+    PARAM("name", PATH, ARGS, name, "the file, or a folder with the files that the patch names", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("source", ANY, ARGS, content.source, "the patch, a unified diff: a path in the state tree or on this machine, or a URL", .flags = PARAM_REQUIRED),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the patch: sha256=... (or sha512, sha1, md5), or a file of checksums"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in the file of checksums (default: that of the source)"),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a patch from the network without a hash"),
     PARAM("template", ANY, ARGS, content.template, "render the patch: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
-    PARAM("strip", INT, ARGS, strip, "folders to leave out of the names in the patch; without: a/ and b/ of git", PARAM_GIVEN(ARGS, has_strip), PARAM_RANGE(0, STRIP_MAX)),
-    PARAM("options", STR, ARGS, options, "as for patch(1): '-p1' or '--strip=1', which are strip"),
-    PARAM("reject_file", PATH, ARGS, reject_file, "where to write the hunks that do not fit"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PARAM("strip", INT, ARGS, strip, "folders to strip from names in the patch (default: git's a/ and b/)", PARAM_GIVEN(ARGS, has_strip), PARAM_RANGE(0, STRIP_MAX)),
+    PARAM("options", STR, ARGS, options, "options as for patch(1): '-p1' or '--strip=1', the same as strip"),
+    PARAM("reject_file", PATH, ARGS, reject_file, "where to write rejected hunks"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     { 0 },
@@ -72,11 +72,11 @@ static int patch_validate(const void *args, const struct value *where, struct di
         result = -1;
     if (want->options && !read_options(want->options, &strip))
         result =
-            value_diag(diags, where, "'options' knows -p and --strip, not '%s'", want->options);
+            value_diag(diags, where, "'options' supports -p and --strip, not '%s'", want->options);
     return result;
 }
 
-/* --- what it is about --------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------ */
 
 struct deed {
     const struct patch_args *want;
@@ -106,7 +106,7 @@ static size_t strip_of(const struct patch_args *want, const struct patch_part *p
     return strip;
 }
 
-/* Never a path outside of the folder. */
+/* Never a path outside the folder. */
 static int place_part(struct state_run *run, const struct patch_args *want,
                       const struct patch_part *part, const char **ret, struct err *err)
 {
@@ -114,7 +114,8 @@ static int place_part(struct state_run *run, const struct patch_args *want,
     const char *below;
 
     if (!name.p)
-        return err_set(err, ERR_INVALID, "nothing is left of the name '%.*s' in the patch",
+        return err_set(err, ERR_INVALID,
+                       "nothing is left of the name '%.*s' in the patch after stripping",
                        STR_ARG(part->new_name));
     below = path_normalise(run->arena, arena_printf(run->arena, "%.*s", STR_ARG(name)));
     if (path_escapes(below) || strcmp(below, ".") == 0)
@@ -124,7 +125,7 @@ static int place_part(struct state_run *run, const struct patch_args *want,
     return 0;
 }
 
-/* No link in the folder leads out of it, to a file that is there or is to be made. */
+/* No link in the folder may lead out of it, to an existing or a new file. */
 static int refuse_way_out(struct state_run *run, const struct patch_args *want, const char *path,
                           struct err *err)
 {
@@ -140,7 +141,7 @@ static int refuse_way_out(struct state_run *run, const struct patch_args *want, 
             site_is_below(&site, &base, &below, err) < 0)
             return -1;
         if (site.folder < 0)
-            continue; /* it is to be made, in what is above it */
+            continue; /* it will be created: check its parent */
         return below ? 0
                      : err_set(err, ERR_UNSAFE,
                                "refusing to patch '%s': a link leads out of the folder %s", path,
@@ -162,10 +163,10 @@ static int read_patch(struct state_run *run, const struct patch_args *want, stru
     if (patch_parse(run->arena, content.text, &ret->patch, err) < 0)
         return err_wrap(err, "%s", content.source ? content.source : "the patch");
     if (info.kind != FS_FOLDER && ret->patch.parts.n > 1)
-        return err_set(err, ERR_INVALID,
-                       "the patch is for %zu files, and %s is not a folder (give their folder as "
-                       "the name)",
-                       ret->patch.parts.n, want->name);
+        return err_set(
+            err, ERR_INVALID,
+            "the patch is for %zu files, but %s is not a folder (use their folder as the name)",
+            ret->patch.parts.n, want->name);
     VEC_EACH (&ret->patch.parts, part) {
         struct deed deed = { want, part, want->name };
 
@@ -179,13 +180,14 @@ static int read_patch(struct state_run *run, const struct patch_args *want, stru
 
 /* --- one file ----------------------------------------------------------------------------- */
 
-static int misfit(const struct deed *deed, size_t number, struct err *err)
+static int report_misfit(const struct deed *deed, size_t number, struct err *err)
 {
     const struct patch_hunk *hunk = &deed->part->hunks.p[number];
 
-    return err_set(err, ERR_INVALID,
-                   "hunk %zu of %zu (line %zu of the patch) does not fit %s; nothing was patched",
-                   number + 1, deed->part->hunks.n, hunk->line, deed->path);
+    return err_set(
+        err, ERR_INVALID,
+        "hunk %zu of %zu (line %zu of the patch) does not apply to %s; nothing was patched",
+        number + 1, deed->part->hunks.n, hunk->line, deed->path);
 }
 
 static int patch_plan(struct state_run *run, const void *args, const struct editor_file *file,
@@ -208,9 +210,9 @@ static int patch_plan(struct state_run *run, const void *args, const struct edit
         return 0;
     }
     switch (patch_try(file->text, deed->part, &plan->text, &number)) {
-    case PATCH_MISFITS: return misfit(deed, number, err);
+    case PATCH_MISFITS: return report_misfit(deed, number, err);
     case PATCH_APPLIED:
-        plan->remark = arena_printf(run->arena, "the patch is applied to %s already", deed->path);
+        plan->remark = arena_printf(run->arena, "the patch is already applied to %s", deed->path);
         break;
     case PATCH_FITS: break;
     }
@@ -238,7 +240,7 @@ static int read_file(struct state_run *run, const struct deed *deed, struct str 
     return site_read(run->arena, &site, EDITOR_FILE_MAX, ret, err);
 }
 
-/* A file that the patch removes; a NULL view when it is gone. */
+/* A file that the patch removes; a NULL view if it is already gone. */
 static int read_doomed(struct state_run *run, const struct deed *deed, struct str *ret,
                        struct err *err)
 {
@@ -250,9 +252,10 @@ static int read_doomed(struct state_run *run, const struct deed *deed, struct st
     if (!ret->p)
         return 0;
     if (!patch_apply(*ret, deed->part, false, 0, &left, &number))
-        return misfit(deed, number, err);
+        return report_misfit(deed, number, err);
     if (left.n > 0)
-        return err_set(err, ERR_INVALID, "the patch removes %s, which has more in it", deed->path);
+        return err_set(err, ERR_INVALID, "the patch removes %s, but the file has other content",
+                       deed->path);
     return 0;
 }
 
@@ -296,7 +299,7 @@ static int apply_deed(struct state_run *run, const struct deed *deed, bool *ret_
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-static int look_at_all(struct state_run *run, const struct deeds *deeds, struct err *err)
+static int check_all(struct state_run *run, const struct deeds *deeds, struct err *err)
 {
     VEC_EACH (&deeds->list, deed)
         if (check_deed(run, deed, err) < 0)
@@ -304,7 +307,7 @@ static int look_at_all(struct state_run *run, const struct deeds *deeds, struct 
     return 0;
 }
 
-/* Only apply may write what does not fit, so it is apply that fails then. */
+/* Only apply may write rejects, so check leaves the failure to apply. */
 static int patch_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct patch_args *want = args;
@@ -312,7 +315,7 @@ static int patch_check(struct state_run *run, const void *args, struct err *err)
 
     if (read_patch(run, want, &deeds, err) < 0)
         return -1;
-    if (look_at_all(run, &deeds, err) == 0)
+    if (check_all(run, &deeds, err) == 0)
         return 0;
     if (!want->reject_file || run->test)
         return -1;
@@ -320,7 +323,7 @@ static int patch_check(struct state_run *run, const void *args, struct err *err)
     return 0;
 }
 
-/* Every hunk that does not fit by itself. */
+/* Collect every hunk that does not apply. */
 static int add_rejects(struct state_run *run, const struct deed *deed, struct buf *out,
                        struct err *err)
 {
@@ -357,7 +360,7 @@ static int write_rejects(struct state_run *run, const struct patch_args *want,
     return out.n > 0 ? change_write(run, want->reject_file, buf_view(&out), NULL, err) : 0;
 }
 
-/* All files are looked at before the first one is changed. */
+/* Check all files before changing the first one. */
 static int patch_apply_all(struct state_run *run, const void *args, struct err *err)
 {
     const struct patch_args *want = args;
@@ -367,9 +370,9 @@ static int patch_apply_all(struct state_run *run, const void *args, struct err *
 
     if (read_patch(run, want, &deeds, err) < 0)
         return -1;
-    buf_clear(&run->text); /* looking says all of it again */
-    if (look_at_all(run, &deeds, err) < 0) {
-        if (want->reject_file) /* the misfit is the error worth telling */
+    buf_clear(&run->text); /* the next check reports all of it again */
+    if (check_all(run, &deeds, err) < 0) {
+        if (want->reject_file) /* the misfit is the error to report */
             (void)write_rejects(run, want, &deeds, &ignored);
         return -1;
     }
@@ -383,11 +386,10 @@ static int patch_apply_all(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_patch = {
     .name = "file.patch",
-    .summary = "what a patch makes of a file, or of the files of a folder",
-    .details =
-        "The patch is a unified diff, as diff -u and git write it. Hunks may have moved, and "
-        "up to two lines of context may differ. All of it fits, or nothing is changed. A "
-        "patch that is applied already is in order.",
+    .summary = "apply a patch to a file, or to the files of a folder",
+    .details = "The patch is a unified diff, as from diff -u or git. Hunks may have moved, and up "
+               "to two lines of context may differ. Either all of it applies, or nothing is "
+               "changed. A patch that is already applied is unchanged.",
     .example = "name: ROOT/present\nsource: ROOT/here.patch\n",
     .params = patch_params,
     .flags = MODULE_TREE,

@@ -1,8 +1,8 @@
 /*
- * pathlist - which paths below a folder are meant: globs, or E@ and a pattern.
+ * pathlist - a selection of paths below a folder: globs, or E@ and a regex.
  *
- * A glob is compared with the whole path below the folder and with its last part,
- * so that '*.conf' means files of every depth.
+ * A glob is matched against the whole path below the folder and against its last part, so '*.conf'
+ * matches at any depth.
  *
  * Memory: the arena. Threads: any number of readers.
  */
@@ -22,7 +22,7 @@ struct value;
 
 struct pathlist {
     const char *const *globs;
-    const struct matcher **matchers; /* NULL where the glob counts */
+    const struct matcher **matchers; /* NULL: use the glob */
     size_t count;
 };
 
@@ -30,9 +30,9 @@ int pathlist_validate(struct param_strs patterns, const struct value *where, str
 int pathlist_init(struct pathlist *list, struct arena *arena, struct param_strs patterns,
                   struct err *err);
 
-/* Does one of the patterns mean this path? */
+/* Does one of the patterns match this path? */
 int pathlist_matches(const struct pathlist *list, const char *path, bool *ret, struct err *err);
-/* The same, and for everything below a folder that one of them means. */
+/* The same, also for everything below a folder that matches. */
 int pathlist_keeps(const struct pathlist *list, const char *path, bool *ret, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* file.prepend - these lines, at the beginning when they are missing. */
+/* file.prepend - prepends lines that are missing. */
 #include "edit/edit.h"
 #include "modules/file/chunks.h"
 #include "modules/file/editor.h"
@@ -8,7 +8,7 @@
 
 static const struct param prepend_params[] = {
     CHUNKS_PARAMS(ARGS),
-    PARAM("header", BOOL, ARGS, header, "they must be the first lines of the file"),
+    PARAM("header", BOOL, ARGS, header, "require them to be the first lines of the file"),
     { 0 },
 };
 
@@ -38,9 +38,9 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_prepend = {
     .name = "file.prepend",
-    .summary = "these lines, at the beginning when they are missing",
-    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several "
-               "lines belongs together and is there when its lines follow one another.",
+    .summary = "prepend lines that are missing",
+    .details = "Whole lines are compared: 'foo' is not found in '#foobar'. A text of several lines "
+               "is matched as one block of consecutive lines.",
     .example = "name: ROOT/lines\ntext:\n  - first line\n  - second line\n",
     .params = prepend_params,
     .args_size = sizeof(struct chunks_args),

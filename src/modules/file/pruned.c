@@ -1,4 +1,4 @@
-/* file.pruned - no empty folder of this name. */
+/* file.pruned - removes empty folders. */
 #include <string.h>
 
 #include "base/err.h"
@@ -23,8 +23,8 @@ struct pruned_args {
 static const struct param pruned_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("recurse", BOOL, ARGS, recurse, "also remove the empty folders in it"),
-    PARAM("ignore_errors", BOOL, ARGS, ignore_errors, "folders that are not empty stay; else they are an error"),
-    PARAM("older_than", INT, ARGS, older_than, "only folders that did not change for so many days", PARAM_RANGE(0, DAYS_MAX), PARAM_GIVEN(ARGS, has_age)),
+    PARAM("ignore_errors", BOOL, ARGS, ignore_errors, "keep folders that are not empty; otherwise they are an error"),
+    PARAM("older_than", INT, ARGS, older_than, "only folders unchanged for this many days", PARAM_RANGE(0, DAYS_MAX), PARAM_GIVEN(ARGS, has_age)),
     { 0 },
 };
 /* clang-format on */
@@ -33,7 +33,7 @@ struct pruning {
     struct state_run *run;
     const struct pruned_args *want;
     int64_t now;
-    const char *held; /* the newest path that stays: folders above it stay too; NULL */
+    const char *held; /* the latest path that stays: its parents stay too; NULL */
     const char *full; /* the first folder that is not empty; NULL */
     struct removals removals;
 };
@@ -113,9 +113,9 @@ static int pruned_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_file_pruned = {
     .name = "file.pruned",
-    .summary = "no empty folder of this name",
-    .details = "Only folders are removed, and only empty ones: a file keeps all folders above it. "
-               "Nothing is removed when a folder is not empty, unless `ignore_errors` is set.",
+    .summary = "remove empty folders",
+    .details = "Only empty folders are removed: a file keeps all its parent folders. If a folder "
+               "is not empty, nothing is removed, unless `ignore_errors` is set.",
     .example = "name: ROOT/empty\nrecurse: true\n",
     .params = pruned_params,
     .args_size = sizeof(struct pruned_args),

@@ -1,4 +1,4 @@
-/* file.read - what is in a file. */
+/* file.read - returns the contents of a file. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "state/module.h"
@@ -34,7 +34,7 @@ static int read_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_file_read = {
     .name = "file.read",
-    .summary = "what is in a file",
+    .summary = "the contents of a file",
     .params = read_params,
     .args_size = sizeof(struct read_args),
     .call = read_call,

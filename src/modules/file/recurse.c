@@ -1,4 +1,4 @@
-/* file.recurse - a folder with all the files of a source. */
+/* file.recurse - copies a folder with all its files. */
 #include <string.h>
 
 #include "base/err.h"
@@ -17,7 +17,7 @@
 #include "sys/tree.h"
 
 #define ARGS struct recurse_args
-/* Paths that are told one by one. */
+/* Paths that are reported one by one. */
 #define SENTENCES_MAX 50
 
 struct recurse_args {
@@ -34,23 +34,23 @@ struct recurse_args {
 static const struct param recurse_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("source", STR, ARGS, source, "a folder of the state tree or of this machine", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of the files, or 'keep' for those of the source; without: 0644", .default_text = "0644"),
+    PARAM("file_mode", ANY, ARGS, file_mode, "permissions of files, or 'keep' for those of the source (default: 0644)", .default_text = "0644"),
     PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of the folders; new ones: 0755"),
     PARAM("user", STR, ARGS, user, "owner of files and folders: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group of files and folders: a name or number"),
     PARAM("template", ANY, ARGS, content.template, "render every file: true or 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables of the templates"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "the same, where context has none"),
-    PARAM("include_pat", STRS, ARGS, include, "only these files: globs, or E@ and a pattern, for the path below the source"),
-    PARAM("exclude_pat", STRS, ARGS, exclude, "all but these; clean leaves them too"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the templates"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PARAM("include_pat", STRS, ARGS, include, "only these files: globs, or E@ and a regex, matched against the path below the source"),
+    PARAM("exclude_pat", STRS, ARGS, exclude, "all files except these; clean keeps them too"),
     PARAM("clean", BOOL, ARGS, clean, "remove what is not in the source"),
-    PARAM("include_empty", BOOL, ARGS, include_empty, "make empty folders of the source too"),
-    PARAM("keep_symlinks", BOOL, ARGS, keep_symlinks, "a link of the source becomes a link, not a file"),
-    PARAM("maxdepth", INT, ARGS, max_depth, "how deep it goes; 0: only the files of the folder itself", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX), .aliases = "max_depth"),
-    PARAM("replace", BOOL, ARGS, replace, "replace the content of files that are there", .default_text = "true"),
-    PARAM("force", BOOL, ARGS, force, "replace a file or link that has the name of the folder"),
+    PARAM("include_empty", BOOL, ARGS, include_empty, "also create empty folders of the source"),
+    PARAM("keep_symlinks", BOOL, ARGS, keep_symlinks, "copy links as links, not as files"),
+    PARAM("maxdepth", INT, ARGS, max_depth, "maximum depth; 0: only the files of the folder itself", PARAM_GIVEN(ARGS, has_depth), PARAM_RANGE(0, TREE_DEPTH_MAX), .aliases = "max_depth"),
+    PARAM("replace", BOOL, ARGS, replace, "replace the content of existing files", .default_text = "true"),
+    PARAM("force", BOOL, ARGS, force, "replace a file or link at the path of the folder"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it", .default_text = "true"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes in the files", .default_text = "true"),
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("sym_mode", "links have no permissions"),
@@ -80,7 +80,7 @@ enum item_kind { ITEM_FOLDER, ITEM_FILE, ITEM_LINK };
 
 struct item {
     enum item_kind kind;
-    const char *relative, *path; /* below the source, and where it belongs */
+    const char *relative, *path; /* path below the source, and destination */
     const char *target;          /* of a link */
 };
 
@@ -199,7 +199,7 @@ static int list_files(struct survey *survey, struct err *err)
     return 0;
 }
 
-static int keep(void *self, const char *relative, bool *ret_kept, struct err *err)
+static int is_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
     const struct survey *survey = self;
 
@@ -225,7 +225,7 @@ static int survey_init(struct survey *survey, struct state_run *run,
         return err_wrap(err, "list %s", want->source);
     if (!want->clean)
         return 0;
-    return leftovers_find(run, survey->dest, keep, survey, &survey->extra, err);
+    return leftovers_find(run, survey->dest, is_kept, survey, &survey->extra, err);
 }
 
 /* --- one item ----------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ static int say_item(const struct survey *survey, const struct item *item, struct
     return wanted_check(survey->run, &wanted, err);
 }
 
-/* Is there something of the folder's name that is none? */
+/* Is something else at the path of the folder? */
 static int find_obstacle(const struct survey *survey, bool *ret, struct err *err)
 {
     struct fs_info info;
@@ -390,15 +390,15 @@ struct tally {
     size_t files, folders, removed;
 };
 
-/* Whatever else has the name goes. */
-static int clear_way(const struct survey *survey, const char *path, enum fs_kind keep,
+/* Remove whatever else is at the path. */
+static int clear_way(const struct survey *survey, const char *path, enum fs_kind is_kept,
                      struct err *err)
 {
     struct fs_info info;
 
     if (fs_lstat(path, &info, err) < 0)
         return -1;
-    return info.kind == FS_NONE || info.kind == keep ? 0 : change_remove(survey->run, path, err);
+    return info.kind == FS_NONE || info.kind == is_kept ? 0 : change_remove(survey->run, path, err);
 }
 
 static int apply_folder(const struct survey *survey, const char *path, struct tally *tally,
@@ -416,7 +416,7 @@ static int apply_folder(const struct survey *survey, const char *path, struct ta
     return change_mkdir(survey->run, path, &survey->folders.want, err);
 }
 
-/* The folder itself. What has its name is not ours to remove, unless we are told so. */
+/* The folder itself. Something else at its path is removed only with force. */
 static int apply_dest(const struct survey *survey, struct tally *tally, struct err *err)
 {
     bool obstacle;
@@ -471,7 +471,7 @@ static int apply_item(const struct survey *survey, const struct item *item, stru
     return apply_file(survey, item, tally, err);
 }
 
-static void report(const struct survey *survey, const struct tally *tally)
+static void report_result(const struct survey *survey, const struct tally *tally)
 {
     struct state_run *run = survey->run;
     const struct recurse_args *want = survey->want;
@@ -508,15 +508,15 @@ static int recurse_apply(struct state_run *run, const void *args, struct err *er
         state_unchanged(run);
         return 0;
     }
-    report(&survey, &tally);
+    report_result(&survey, &tally);
     return 0;
 }
 
 const struct module module_file_recurse = {
     .name = "file.recurse",
-    .summary = "a folder with all the files of a source",
-    .details = "`clean` removes what the source does not have, files and folders, unless "
-               "`exclude_pat` names it.",
+    .summary = "copy a folder with all its files",
+    .details = "`clean` removes files and folders that are not in the source, unless `exclude_pat` "
+               "matches them.",
     .example = "name: ROOT/tree\nsource: ROOT/source\n",
     .params = recurse_params,
     .flags = MODULE_TREE,

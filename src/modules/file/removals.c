@@ -6,7 +6,7 @@
 #include "state/module.h"
 #include "undo/change.h"
 
-/* Paths that are told one by one. */
+/* Paths that are reported one by one. */
 #define SENTENCES_MAX 50
 
 void removals_add(struct state_run *run, struct removals *removals, const char *path)

@@ -1,5 +1,5 @@
 /*
- * removals - paths that a state takes away: found by a walk, told one by one, removed.
+ * removals - paths that a state removes: found by a walk, reported one by one, removed.
  *
  *     removals_add... -> removals_check | removals_apply
  *
@@ -14,12 +14,12 @@ struct err;
 struct state_run;
 
 struct removals {
-    VEC(const char *) list; /* what is in a folder before the folder */
+    VEC(const char *) list; /* the contents of a folder before the folder */
 };
 
 /* Keeps a copy of the path. */
 void removals_add(struct state_run *run, struct removals *removals, const char *path);
-/* Say what would go from `folder`. */
+/* Report what would be removed from `folder`. */
 void removals_check(struct state_run *run, const struct removals *removals, const char *folder);
 int removals_apply(struct state_run *run, const struct removals *removals, const char *folder,
                    struct err *err);

@@ -1,4 +1,4 @@
-/* file.rename - something that was called otherwise has this name now. */
+/* file.rename - renames a file or folder. */
 #include "base/err.h"
 #include "modules/file/parent.h"
 #include "undo/change.h"
@@ -16,15 +16,15 @@ struct rename_args {
 static const struct param rename_params[] = {
     PARAM("name", PATH, ARGS, name, "the new name", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("source", PATH, ARGS, source, "the old name", .flags = PARAM_REQUIRED),
-    PARAM("force", BOOL, ARGS, force, "replace what has the new name; else both are left alone"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("force", BOOL, ARGS, force, "replace what exists at the new name; otherwise both are left alone"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
     { 0 },
 };
 /* clang-format on */
 
-/* Is there something to rename? If not, `ret_why` says why. */
-static int judge(struct state_run *run, const struct rename_args *want, const char **ret_why,
-                 bool *ret_replaces, struct err *err)
+/* Is there something to rename? If not, `ret_why` is the reason. */
+static int needs_rename(struct state_run *run, const struct rename_args *want, const char **ret_why,
+                        bool *ret_replaces, struct err *err)
 {
     struct fs_info source, there;
 
@@ -33,7 +33,7 @@ static int judge(struct state_run *run, const struct rename_args *want, const ch
     *ret_why = NULL;
     *ret_replaces = there.kind != FS_NONE;
     if (source.kind == FS_NONE)
-        *ret_why = arena_printf(run->arena, "%s is not there any more", want->source);
+        *ret_why = arena_printf(run->arena, "%s no longer exists", want->source);
     else if (*ret_replaces && !want->force)
         *ret_why =
             arena_printf(run->arena, "%s exists and force is false; nothing renamed", want->name);
@@ -46,7 +46,7 @@ static int rename_check(struct state_run *run, const void *args, struct err *err
     const char *why;
     bool replaces;
 
-    if (judge(run, want, &why, &replaces, err) < 0)
+    if (needs_rename(run, want, &why, &replaces, err) < 0)
         return -1;
     if (why) {
         state_say(run, "%s", why);
@@ -65,7 +65,7 @@ static int rename_apply(struct state_run *run, const void *args, struct err *err
     const char *why;
     bool replaces;
 
-    if (judge(run, want, &why, &replaces, err) < 0)
+    if (needs_rename(run, want, &why, &replaces, err) < 0)
         return -1;
     if (why) {
         state_say(run, "%s", why);
@@ -85,7 +85,7 @@ static int rename_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_file_rename = {
     .name = "file.rename",
-    .summary = "something that was called otherwise has this name now",
+    .summary = "rename a file or folder",
     .example = "name: ROOT/renamed\nsource: ROOT/present\n",
     .params = rename_params,
     .flags = MODULE_WHOLE,

@@ -1,4 +1,4 @@
-/* file.replace - what matches a pattern becomes something else. */
+/* file.replace - replaces text that matches a pattern. */
 #include "base/err.h"
 #include "base/matcher.h"
 #include "edit/edit.h"
@@ -25,15 +25,15 @@ struct replace_args {
 /* clang-format off */
 static const struct param replace_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("pattern", TEXT, ARGS, pattern, "what to look for, in the syntax of Perl and Python; ^ and $ match at lines", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("repl", TEXT, ARGS, repl, "what it becomes; \\1, \\g<name>, $1 and ${name} are groups"),
-    PARAM("count", INT, ARGS, count, "how many at most; 0: all", .default_text = "0", PARAM_RANGE(0, INT32_MAX)),
-    PARAM("flags", ANY, ARGS, flags, "a list of IGNORECASE, MULTILINE, DOTALL, VERBOSE; without: MULTILINE"),
-    PARAM("append_if_not_found", BOOL, ARGS, append, "add a line at the end when nothing matches"),
-    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "add a line at the beginning when nothing matches"),
-    PARAM("not_found_content", TEXT, ARGS, not_found, "what is added; without: repl", PARAM_GIVEN(ARGS, has_not_found)),
-    PARAM("backslash_literal", BOOL, ARGS, backslash_literal, "nothing in repl is special"),
-    PARAM("ignore_if_missing", TRISTATE, ARGS, ignore_if_missing, "a file that is not there: true is silent, false an error; without: a remark"),
+    PARAM("pattern", TEXT, ARGS, pattern, "the pattern, in the syntax of Perl and Python; ^ and $ match at lines", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("repl", TEXT, ARGS, repl, "the replacement; \\1, \\g<name>, $1 and ${name} are groups"),
+    PARAM("count", INT, ARGS, count, "maximum number of replacements; 0: all", .default_text = "0", PARAM_RANGE(0, INT32_MAX)),
+    PARAM("flags", ANY, ARGS, flags, "a list of IGNORECASE, MULTILINE, DOTALL, VERBOSE (default: MULTILINE)"),
+    PARAM("append_if_not_found", BOOL, ARGS, append, "append a line if nothing matches"),
+    PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "prepend a line if nothing matches"),
+    PARAM("not_found_content", TEXT, ARGS, not_found, "the line to add (default: repl)", PARAM_GIVEN(ARGS, has_not_found)),
+    PARAM("backslash_literal", BOOL, ARGS, backslash_literal, "take repl literally"),
+    PARAM("ignore_if_missing", TRISTATE, ARGS, ignore_if_missing, "a missing file: true is silent, false is an error (default: a remark)"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
     PARAM("show_changes", BOOL, ARGS, show_changes, "show what changes", .default_text = "true"),
     PARAM_IDLE("bufsize", "files are read whole"),
@@ -41,8 +41,8 @@ static const struct param replace_params[] = {
 };
 /* clang-format on */
 
-static int compile(struct arena *arena, const struct replace_args *want, const struct matcher **ret,
-                   struct err *err)
+static int compile_pattern(struct arena *arena, const struct replace_args *want,
+                           const struct matcher **ret, struct err *err)
 {
     unsigned flags;
 
@@ -58,7 +58,7 @@ static int replace_validate(const void *args, const struct value *where, struct 
     const struct matcher *matcher;
     struct err err;
 
-    if (compile(diags->arena, want, &matcher, &err) < 0)
+    if (compile_pattern(diags->arena, want, &matcher, &err) < 0)
         result = value_diag(diags, where, "invalid %s", err.text);
     return result;
 }
@@ -101,7 +101,7 @@ static int replace_plan(struct state_run *run, const void *args, const struct ed
     const struct str pattern = want->pattern;
     size_t found;
 
-    if (compile(run->arena, want, &edit.pattern, err) < 0 ||
+    if (compile_pattern(run->arena, want, &edit.pattern, err) < 0 ||
         edit_replace(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);
     plan->detail = "pattern";
@@ -127,10 +127,10 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_replace = {
     .name = "file.replace",
-    .summary = "what matches a pattern in a file becomes something else",
-    .details =
-        "What stands in the file as its own replacement already is left alone, so that replacing "
-        "foo by foobar settles. A group that the pattern does not have is text: $HOME stays.",
+    .summary = "replace text that matches a pattern in a file",
+    .details = "A match that already reads as its replacement is left alone, so replacing foo by "
+               "foobar is idempotent. A reference to a group that the pattern does not have is "
+               "plain text: $HOME stays.",
     .example =
         "name: ROOT/app.conf\npattern: ^port=.*\nrepl: port=8080\nappend_if_not_found: true\n",
     .params = replace_params,

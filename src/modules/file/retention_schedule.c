@@ -1,4 +1,4 @@
-/* file.retention_schedule - a folder of backups in which only some of each time are kept. */
+/* file.retention_schedule - removes old backups by a schedule. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,14 +22,13 @@ struct retention_args {
 static const struct param retention_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("retain", MAP, ARGS, retain, "how many to keep: most_recent, and first_of_hour, _day, _week, _month, _year; a number, or 'all'", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("strptime_format", STR, ARGS, format, "the format of the time in the names, such as backup-%Y%m%d.tar; other files stay. Without: every file, by the time of its last change", .flags = PARAM_FILLED),
+    PARAM("strptime_format", STR, ARGS, format, "the format of the time in names, such as backup-%Y%m%d.tar; other files stay (default: all files, by modification time)", .flags = PARAM_FILLED),
     PARAM_REFUSED("timezone", "hours and days are those of UTC", .default_text = "UTC"),
     { 0 },
 };
 /* clang-format on */
 
-/* What a number of backups is kept of: the parts of the time that they share, as strftime prints
- * them. */
+/* The periods of which backups are kept: the common part of their time, for strftime. */
 static const struct {
     const char *word, *period;
 } rules[] = {
@@ -76,7 +75,7 @@ static int retention_validate(const void *args, const struct value *where, struc
 
         if (!is_rule(&pair->key))
             result = value_diag(diags, &pair->key,
-                                "'retain' knows most_recent, first_of_hour, first_of_day, "
+                                "'retain' supports most_recent, first_of_hour, first_of_day, "
                                 "first_of_week, first_of_month and first_of_year");
         else if (!read_count(&pair->value, &count))
             result = value_diag(diags, &pair->value, "'%s' must be a number or 'all', got %s",
@@ -85,7 +84,7 @@ static int retention_validate(const void *args, const struct value *where, struc
     return result;
 }
 
-/* --- what is there -----------------------------------------------------------------------------
+/* --- backups -----------------------------------------------------------------------------
  */
 
 struct backup {
@@ -227,9 +226,10 @@ static int retention_apply(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_retention_schedule = {
     .name = "file.retention_schedule",
-    .summary = "a folder of backups in which only some of each time are kept",
-    .details = "`most_recent: 5` keeps the newest five; `first_of_day: 7` the oldest one of each "
-               "of the last seven days that have one, and so on. What no rule keeps is removed.",
+    .summary = "remove old backups by a schedule",
+    .details =
+        "`most_recent: 5` keeps the newest five; `first_of_day: 7` keeps the oldest one of each of "
+        "the last seven days that have one, and so on. Backups that no rule keeps are removed.",
     .example = "name: ROOT/backups\nretain:\n  most_recent: 1\nstrptime_format: backup-%Y%m%d\n",
     .params = retention_params,
     .args_size = sizeof(struct retention_args),

@@ -14,7 +14,8 @@
 
 #define DEFAULT_FOLDER "/tmp"
 
-static int fill(int fd, const struct scratch_options *options, struct str content, struct err *err)
+static int fill_file(int fd, const struct scratch_options *options, struct str content,
+                     struct err *err)
 {
     if (fd_write(fd, content.p, content.n, err) < 0)
         return -1;
@@ -26,7 +27,7 @@ static int fill(int fd, const struct scratch_options *options, struct str conten
     return 0;
 }
 
-/* A name that nobody can guess, in the folder that was asked for. */
+/* An unguessable name in the requested folder. */
 static char *make_path(struct state_run *run, const struct scratch_options *options)
 {
     const char *folder = options->folder ? options->folder : getenv("TMPDIR");
@@ -47,8 +48,8 @@ int scratch_make(struct state_run *run, const struct scratch_options *options, s
     ret->path = NULL;
     if (site_walk(&site, path, 0, err) < 0 || site_create(&site, &fd, err) < 0)
         return -1;
-    if (fill(fd, options, content, err) < 0) {
-        struct err ignored; /* the first error is the one worth telling */
+    if (fill_file(fd, options, content, err) < 0) {
+        struct err ignored; /* the first error is the one to report */
 
         (void)site_unlink(&site, &ignored);
         return err_wrap(err, "write '%s'", path);
@@ -60,7 +61,7 @@ int scratch_make(struct state_run *run, const struct scratch_options *options, s
 void scratch_remove(const char *path)
 {
     AUTO_SITE struct site site = SITE_INIT;
-    struct err ignored; /* somebody else may have removed it */
+    struct err ignored; /* it may already be gone */
 
     if (site_walk(&site, path, 0, &ignored) == 0)
         (void)site_unlink(&site, &ignored);

@@ -1,5 +1,5 @@
 /*
- * scratch - a file for a moment: a script to run, a text that a command checks.
+ * scratch - a temporary file: a script to run, a text that a command checks.
  *
  *     scratch_make -> use scratch.path -> scratch_done (always)
  *
@@ -21,16 +21,17 @@ struct scratch {
 
 struct scratch_options {
     const char *folder; /* NULL: TMPDIR, or /tmp */
-    const char *suffix; /* behind a random name; NULL: none */
+    const char *suffix; /* suffix of the random name; NULL: none */
     mode_t mode;
-    uid_t uid; /* (uid_t)-1: ours */
+    uid_t uid; /* (uid_t)-1: our own */
     gid_t gid;
 };
 
 int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
                  struct scratch *ret, struct err *err);
 void scratch_done(struct scratch *scratch);
-/* The same by its path, for who keeps nothing else; and for what a program has left beside it. */
+/* The same by path, for callers that have nothing else; and for files that a program left
+ * beside it. */
 void scratch_remove(const char *path);
 
 #endif

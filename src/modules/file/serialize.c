@@ -1,4 +1,4 @@
-/* file.serialize - a file that holds data, as JSON or YAML. */
+/* file.serialize - writes data to a file, as JSON or YAML. */
 #include <string.h>
 
 #include "base/err.h"
@@ -38,14 +38,14 @@ static const struct param serialize_params[] = {
     PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("dataset", ANY, ARGS, dataset, "the data"),
     PARAM("dataset_pillar", STR, ARGS, dataset_pillar, "path of the data in the settings", .aliases = "dataset_settings"),
-    PARAM("serializer", CHOICE, ARGS, format, "how it is written", .choices = "json|yaml", .default_text = "yaml", .aliases = "formatter"),
-    PARAM("serializer_opts", ANY, ARGS, options, "of JSON: indent (2), sort_keys (true); a map or a list of maps"),
-    PARAM("merge_if_exists", BOOL, ARGS, merge, "put the data into what the file holds, instead of replacing that"),
+    PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = "json|yaml", .default_text = "yaml", .aliases = "formatter"),
+    PARAM("serializer_opts", ANY, ARGS, options, "options for JSON: indent (2), sort_keys (true); a map or a list of maps"),
+    PARAM("merge_if_exists", BOOL, ARGS, merge, "merge the data into the existing content instead of replacing it"),
     PARAM("mode", ANY, ARGS, mode, "permissions; new files: 0644"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group: a name or number"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders"),
     PARAM("create", BOOL, ARGS, create, "create the file when it is not there", .default_text = "true"),
     PARAM("replace", BOOL, ARGS, replace, "replace the content of a file that is there", .default_text = "true"),
     PARAM("backup", ANY, ARGS, backup, BACKUP_DOC),
@@ -67,13 +67,13 @@ struct style {
 };
 
 static const struct param style_params[] = {
-    PARAM("indent", INT, struct style, indent, "blanks for each level", .default_text = "2",
+    PARAM("indent", INT, struct style, indent, "spaces per level", .default_text = "2",
           PARAM_RANGE(0, INDENT_MAX)),
-    PARAM("sort_keys", BOOL, struct style, sort_keys, "keys in order", .default_text = "true"),
+    PARAM("sort_keys", BOOL, struct style, sort_keys, "sort keys", .default_text = "true"),
     { 0 },
 };
 
-/* A list of maps, as Salt has it, is one map. */
+/* A list of maps, as in Salt, is merged into one map. */
 static struct value join_options(struct arena *arena, const struct value *options)
 {
     struct value_map *all = value_map_new(arena, 2);
@@ -106,7 +106,7 @@ static int serialize_validate(const void *args, const struct value *where, struc
     int result = 0;
 
     if (!want->dataset == !want->dataset_pillar)
-        result = value_diag(diags, where, "one of 'dataset' and 'dataset_pillar' is wanted");
+        result = value_diag(diags, where, "requires 'dataset' or 'dataset_pillar'");
     if (attrs_validate(want->mode, false, diags) < 0 ||
         attrs_validate(want->dir_mode, false, diags) < 0 ||
         backup_validate(want->backup, diags) < 0 ||
@@ -133,7 +133,7 @@ static int find_data(struct state_run *run, const struct serialize_args *want, s
     return 0;
 }
 
-/* What the file holds now; null when it is not there. `seen` is what was read. */
+/* The current content of the file; null if it does not exist. `seen` is what was read. */
 static int parse_file(struct state_run *run, const struct serialize_args *want,
                       struct fs_info *seen, struct value *ret, struct err *err)
 {
@@ -156,8 +156,8 @@ static int parse_file(struct state_run *run, const struct serialize_args *want,
     return result < 0 ? diags_to_err(&diags, err) : 0;
 }
 
-static int print(struct state_run *run, const struct serialize_args *want, const struct value *data,
-                 struct str *ret, struct err *err)
+static int print_data(struct state_run *run, const struct serialize_args *want,
+                      const struct value *data, struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct diags diags = DIAGS_INIT(run->arena);
@@ -189,20 +189,20 @@ static int make_text(struct state_run *run, const struct serialize_args *want,
     if (find_data(run, want, &data, err) < 0)
         return -1;
     if (!want->merge)
-        return print(run, want, &data, ret, err);
+        return print_data(run, want, &data, ret, err);
     if (parse_file(run, want, seen, &old, err) < 0)
         return -1;
     *ret_seen = seen;
     if (old.kind == VALUE_NULL)
-        return print(run, want, &data, ret, err);
+        return print_data(run, want, &data, ret, err);
     merged = value_merge(run->arena, &old, &data, VALUE_MERGE_REPLACE);
-    return print(run, want, &merged, ret, err);
+    return print_data(run, want, &merged, ret, err);
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
 
-static int resolve(struct state_run *run, const struct serialize_args *want, struct attrs *folders,
-                   struct wanted *ret, struct err *err)
+static int resolve_file(struct state_run *run, const struct serialize_args *want,
+                        struct attrs *folders, struct wanted *ret, struct err *err)
 {
     *ret = (struct wanted){
         .path = want->name,
@@ -228,7 +228,7 @@ static int serialize_check(struct state_run *run, const void *args, struct err *
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve(run, args, &folders, &wanted, err) < 0)
+    if (resolve_file(run, args, &folders, &wanted, err) < 0)
         return -1;
     return wanted_check(run, &wanted, err);
 }
@@ -239,7 +239,7 @@ static int serialize_apply(struct state_run *run, const void *args, struct err *
     struct wanted wanted;
     struct attrs folders;
 
-    if (resolve(run, args, &folders, &wanted, err) < 0 ||
+    if (resolve_file(run, args, &folders, &wanted, err) < 0 ||
         wanted_apply(run, &wanted, &done, err) < 0)
         return -1;
     return wanted_report(run, &wanted, done, err);
@@ -247,7 +247,7 @@ static int serialize_apply(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_serialize = {
     .name = "file.serialize",
-    .summary = "a file that holds data, as JSON or YAML",
+    .summary = "write data to a file, as JSON or YAML",
     .example =
         "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
     .params = serialize_params,

@@ -1,4 +1,4 @@
-/* file.symlink - a symbolic link with the given target. */
+/* file.symlink - manages a symbolic link. */
 #include <string.h>
 
 #include "base/err.h"
@@ -20,12 +20,12 @@ struct symlink_args {
 
 /* clang-format off */
 static const struct param symlink_params[] = {
-    PARAM("name", PATH, ARGS, name, "where the link is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("target", STR, ARGS, target, "what it points to", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("force", BOOL, ARGS, force, "replace whatever else has this name"),
-    PARAM("backupname", STR, ARGS, backupname, "move what has this name to here instead: a path, or a name in the same folder"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
-    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of folders that are made; a link has none of its own", .aliases = "mode"),
+    PARAM("name", PATH, ARGS, name, "the link", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
+    PARAM("target", STR, ARGS, target, "its target", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("force", BOOL, ARGS, force, "replace whatever else exists at this path"),
+    PARAM("backupname", STR, ARGS, backupname, "instead, move what exists at this path here: a path, or a name in the same folder"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
+    PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of new parent folders (links have none)", .aliases = "mode"),
     PARAM("user", STR, ARGS, user, "owner of the link itself", .aliases = "owner"),
     PARAM("group", STR, ARGS, group, "group of the link itself"),
     PARAM_IDLE("disallow_copy_and_unlink", "a link is always replaced in one step"),
@@ -72,8 +72,8 @@ static int set_owner(struct state_run *run, const char *path, const struct attrs
     return attrs_apply(run, &site, attrs, err);
 }
 
-/* What a dry run adds when nobody clears the way: it cannot know what states before do. */
-static const char *warning(const struct symlink_args *want)
+/* Added in a dry run, which cannot know whether an earlier state clears the path. */
+static const char *obstacle_hint(const struct symlink_args *want)
 {
     return want->force || want->backupname
                ? ""
@@ -97,12 +97,12 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
         state_made(run, "created symlink %s -> %s", want->name, want->target);
     } else if (!found.target) {
         state_differs(run, "%s exists as a %s, not a symlink%s", want->name,
-                      fs_kind_name(found.info.kind), warning(want));
+                      fs_kind_name(found.info.kind), obstacle_hint(want));
         state_made(run, "replaced %s %s by a symlink to %s", fs_kind_name(found.info.kind),
                    want->name, want->target);
     } else if (strcmp(found.target, want->target) != 0) {
         state_differs(run, "symlink %s points to \"%s\", want \"%s\"%s", want->name, found.target,
-                      want->target, warning(want));
+                      want->target, obstacle_hint(want));
         state_made(run, "symlink %s: %s -> %s", want->name, found.target, want->target);
     } else {
         attrs_check(run, want->name, &attrs, &found.info);
@@ -110,7 +110,7 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* Something else has the name: out of the way, or an error. */
+/* Something else is at the path: move or remove it, or fail. */
 static int clear_way(struct state_run *run, const struct symlink_args *want,
                      const struct found *found, struct err *err)
 {
@@ -171,7 +171,7 @@ static int symlink_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_file_symlink = {
     .name = "file.symlink",
-    .summary = "a symbolic link with the given target",
+    .summary = "manage a symbolic link",
     .example = "name: ROOT/motd\ntarget: /run/motd\n",
     .params = symlink_params,
     .flags = MODULE_WHOLE,

@@ -1,4 +1,4 @@
-/* file.tidied - a folder without files that are old, large or called so. */
+/* file.tidied - removes files by age, size or name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -31,14 +31,14 @@ struct tidied_args {
 /* clang-format off */
 static const struct param tidied_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("age", INT, ARGS, age, "files that are so many days old, or older", PARAM_RANGE(0, AGE_MAX), PARAM_GIVEN(ARGS, has_age)),
-    PARAM("size", SIZE, ARGS, size, "files that are so large, or larger; does not apply to folders and links", PARAM_GIVEN(ARGS, has_size)),
-    PARAM("age_size_logical_operator", CHOICE, ARGS, operator, "with both: whether one is enough", .choices = "OR|AND", .default_text = "OR"),
-    PARAM("age_size_only", CHOICE, ARGS, only, "only one of them counts", .choices = "age|size", PARAM_GIVEN(ARGS, has_only)),
-    PARAM("matches", STRS, ARGS, matches, "only names that begin as one of these patterns; without: all"),
-    PARAM("exclude", STRS, ARGS, exclude, "never names that begin as one of these patterns"),
-    PARAM("full_path_match", BOOL, ARGS, full_path_match, "the patterns are for the whole path"),
-    PARAM("rmdirs", BOOL, ARGS, rmdirs, "also remove folders that match, with all that is in them"),
+    PARAM("age", INT, ARGS, age, "files of at least this age in days", PARAM_RANGE(0, AGE_MAX), PARAM_GIVEN(ARGS, has_age)),
+    PARAM("size", SIZE, ARGS, size, "files of at least this size; does not apply to folders and links", PARAM_GIVEN(ARGS, has_size)),
+    PARAM("age_size_logical_operator", CHOICE, ARGS, operator, "with both: 'or' if one is enough", .choices = "OR|AND", .default_text = "OR"),
+    PARAM("age_size_only", CHOICE, ARGS, only, "only one of the two criteria counts", .choices = "age|size", PARAM_GIVEN(ARGS, has_only)),
+    PARAM("matches", STRS, ARGS, matches, "only names that match one of these patterns at the start (default: all)"),
+    PARAM("exclude", STRS, ARGS, exclude, "never names that match one of these patterns at the start"),
+    PARAM("full_path_match", BOOL, ARGS, full_path_match, "match the patterns against the whole path"),
+    PARAM("rmdirs", BOOL, ARGS, rmdirs, "also remove matching folders with their contents"),
     PARAM("rmlinks", BOOL, ARGS, rmlinks, "also remove links", .default_text = "true"),
     PARAM("time_comparison", CHOICE, ARGS, clock, "the age is since the last access (atime), change of the content (mtime), or of anything (ctime)", .choices = "atime|mtime|ctime", .default_text = "atime"),
     PARAM_REFUSED("followlinks", "a link could lead out of the folder"),
@@ -75,7 +75,7 @@ static int tidied_validate(const void *args, const struct value *where, struct d
     return 0;
 }
 
-/* --- what goes ------------------------------------------------------------------------------- */
+/* --- selection ------------------------------------------------------------------------------- */
 
 struct tidying {
     struct state_run *run;
@@ -104,7 +104,7 @@ static bool is_old(const struct tidying *t, const struct stat *st)
     return (t->now - ((int64_t)time.tv_sec * CLOCK_SECOND + time.tv_nsec)) / DAY >= t->want->age;
 }
 
-/* A criterion that is not given does not count; with none of them every file goes. */
+/* A missing criterion does not count; without any, every file is removed. */
 static bool is_due(const struct tidying *t, const struct stat *st)
 {
     const struct tidied_args *want = t->want;
@@ -183,10 +183,10 @@ static int tidied_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_file_tidied = {
     .name = "file.tidied",
-    .summary = "a folder without files that are old, large or called so",
-    .details = "What is removed matches `matches`, is not in `exclude`, and is old or large as "
-               "said; a criterion that is not given does not count. What other states of the run "
-               "manage stays.",
+    .summary = "remove files of a folder by age, size or name",
+    .details =
+        "Removes files that match `matches`, do not match `exclude`, and have the given age or "
+        "size; a missing criterion does not count. What other states of the run manage stays.",
     .example = "name: ROOT/source\nmatches:\n  - b$\n",
     .params = tidied_params,
     .args_size = sizeof(struct tidied_args),

@@ -1,4 +1,4 @@
-/* file.touch - a file that is there, with these times. */
+/* file.touch - creates an empty file, or sets its times. */
 #include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -25,8 +25,8 @@ struct touch_args {
 static const struct param touch_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("atime", ANY, ARGS, atime, "time of the last access: seconds since 1970, or a date"),
-    PARAM("mtime", ANY, ARGS, mtime, "time of the last change, alike"),
-    PARAM("makedirs", BOOL, ARGS, makedirs, "make missing folders above it"),
+    PARAM("mtime", ANY, ARGS, mtime, "time of the last modification, likewise"),
+    PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders"),
     { 0 },
 };
 /* clang-format on */
@@ -93,9 +93,9 @@ static bool is_time(const struct value *want, struct timespec now)
     return ns == (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
 }
 
-/* --- looking and doing ------------------------------------------------------------------- */
+/* --- checking and applying --------------------------------------------------------------- */
 
-static int look(const char *path, bool *ret_exists, struct stat *st, struct err *err)
+static int find_file(const char *path, bool *ret_exists, struct stat *st, struct err *err)
 {
     *ret_exists = stat(path, st) == 0;
     if (!*ret_exists && errno != ENOENT && errno != ENOTDIR)
@@ -109,7 +109,7 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
     struct stat st;
     bool exists;
 
-    if (look(want->name, &exists, &st, err) < 0)
+    if (find_file(want->name, &exists, &st, err) < 0)
         return -1;
     if (!exists) {
         if (parent_check_file(run, want->name, want->makedirs, err) < 0)
@@ -127,13 +127,13 @@ static int touch_check(struct state_run *run, const void *args, struct err *err)
         state_made(run, "set mtime of %s", want->name);
     }
     if (run->forced && !want->atime && !want->mtime) {
-        state_differs(run, "times of %s become the present", want->name);
+        state_differs(run, "times of %s will be set to now", want->name);
         state_made(run, "set times of %s", want->name);
     }
     return 0;
 }
 
-/* The time that was asked for; else `otherwise`. */
+/* The requested time, or `otherwise`. */
 static int64_t time_or(const struct value *want, int64_t otherwise)
 {
     int64_t ns = otherwise;
@@ -156,7 +156,7 @@ static int touch_apply(struct state_run *run, const void *args, struct err *err)
     struct stat st;
     bool exists;
 
-    if (look(want->name, &exists, &st, err) < 0)
+    if (find_file(want->name, &exists, &st, err) < 0)
         return -1;
     if (!exists && parent_make_file(run, want->name, want->makedirs, NULL, err) < 0)
         return -1;
@@ -165,7 +165,7 @@ static int touch_apply(struct state_run *run, const void *args, struct err *err)
         return 0;
     }
 
-    /* Forced by a watch and without times: as touch(1), both are now. */
+    /* Forced by a watch, without times: set both to now, like touch(1). */
     const int64_t atime = exists && fixed ? ns_of(st.st_atim) : now;
     const int64_t mtime = exists && fixed ? ns_of(st.st_mtim) : now;
     if (change_touch(run, want->name, time_or(want->atime, atime), time_or(want->mtime, mtime),
@@ -179,9 +179,9 @@ static int touch_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_file_touch = {
     .name = "file.touch",
-    .summary = "a file that is there, with these times",
-    .details = "A file that is there is in order, unless times are given and differ. When a "
-               "watched state changes, its times become the present.",
+    .summary = "create an empty file, or set its times",
+    .details = "An existing file is unchanged unless times are given and differ. When a watched "
+               "state changes, its times are set to now.",
     .example = "name: ROOT/flag\n",
     .params = touch_params,
     .args_size = sizeof(struct touch_args),

@@ -1,4 +1,4 @@
-/* file.uncomment - lines that match are no comments. */
+/* file.uncomment - uncomments lines that match. */
 #include "edit/edit.h"
 #include "modules/file/commenting.h"
 #include "modules/file/editor.h"
@@ -38,7 +38,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_file_uncomment = {
     .name = "file.uncomment",
-    .summary = "lines that match are not comments",
+    .summary = "uncomment lines that match",
     .example = "name: ROOT/hosts.conf\nregex: ^hidden\n",
     .params = uncomment_params,
     .args_size = sizeof(struct commenting_args),

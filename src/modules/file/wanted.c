@@ -17,9 +17,9 @@
 
 struct found {
     struct site site;
-    int fd; /* open for reading; -1: nothing, or a link that is to be replaced */
+    int fd; /* open for reading; -1: missing, or a link that will be replaced */
     bool exists;
-    bool is_link; /* that is to be replaced */
+    bool is_link; /* that will be replaced */
     bool same;    /* the content */
 };
 
@@ -29,11 +29,12 @@ static void found_done(struct found *found)
     site_done(&found->site);
 }
 
-/* What is looked at and what is changed is one open file. */
+/* Check and change the same open file. */
 #define AUTO_FOUND __attribute__((cleanup(found_done)))
 
-/* The sizes agree: read no more than that, so that a small file is one read. */
-static int compare(int fd, const char *path, struct str content, bool *ret_same, struct err *err)
+/* The sizes agree: read no more than that, so a small file takes one read. */
+static int compare_file(int fd, const char *path, struct str content, bool *ret_same,
+                        struct err *err)
 {
     char piece[PIECE_SIZE];
 
@@ -57,11 +58,11 @@ static int compare_content(const struct wanted *wanted, struct found *found, str
     found->same = found->site.info.size == wanted->content.n;
     if (!found->same || wanted->content.n == 0)
         return 0;
-    return compare(found->fd, wanted->path, wanted->content, &found->same, err);
+    return compare_file(found->fd, wanted->path, wanted->content, &found->same, err);
 }
 
-/* Most files are as they should be, which one look tells. Whatever else it finds is looked at by
- * the walk that a change would take. */
+/* Most files are unchanged, which one stat shows. Everything else goes through the walk that a
+ * change would take. */
 static bool is_settled(const struct wanted *wanted)
 {
     struct found found = { .site = SITE_INIT, .fd = site_glance(wanted->path) };
@@ -93,7 +94,7 @@ static int find_file(const struct wanted *wanted, struct found *ret, struct err 
     return compare_content(wanted, ret, err);
 }
 
-/* --- saying ------------------------------------------------------------------------- */
+/* --- reporting ---------------------------------------------------------------------- */
 
 static int show_content(struct state_run *run, const struct wanted *wanted,
                         const struct found *found, struct err *err)
@@ -103,7 +104,7 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
     if (wanted->hide || (found->exists && found->site.info.size > WANTED_SHOWN_MAX))
         return 0;
     if (!found->exists && wanted->content.n == 0)
-        return 0; /* a new, empty file: all is said */
+        return 0; /* a new, empty file: nothing else to report */
     if (found->fd >= 0 &&
         (lseek(found->fd, 0, SEEK_SET) < 0 ||
          fs_read_fd(run->arena, found->fd, wanted->path, WANTED_SHOWN_MAX, &old, err) < 0))
@@ -154,7 +155,7 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
     return 0;
 }
 
-/* --- doing --------------------------------------------------------------------------- */
+/* --- applying ------------------------------------------------------------------------ */
 
 static int write_new(struct state_run *run, const struct wanted *wanted, const struct found *found,
                      struct err *err)

@@ -1,4 +1,4 @@
-/* git.cloned - a working copy of a repository. */
+/* git.cloned - clones a repository. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -17,10 +17,10 @@ struct cloned_args {
 
 /* clang-format off */
 static const struct param cloned_params[] = {
-    PARAM("name", STR, ARGS, name, "where the working copy is; with 'target' the repository, as Salt has it", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("name", STR, ARGS, name, "the working copy; with 'target' the repository, as in Salt", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
     PARAM("url", STR, ARGS, url, "the repository", .flags = PARAM_FILLED, .aliases = "source"),
-    PARAM("target", PATH, ARGS, target, "where the working copy is, when the name is the repository"),
-    PARAM("force", BOOL, ARGS, repo.force, "replace what is in the folder; drop changes of files that git knows"),
+    PARAM("target", PATH, ARGS, target, "the working copy, if the name is the repository"),
+    PARAM("force", BOOL, ARGS, repo.force, "replace the contents of the folder; drop changes to tracked files"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
     PARAM_IDLE("output_encoding", "output of git is taken as it is"),
@@ -28,7 +28,7 @@ static const struct param cloned_params[] = {
 };
 /* clang-format on */
 
-/* Either the name is the path, or with `target` the repository. */
+/* The name is the path or, with `target`, the repository. */
 static struct repo_args repo_of(const struct cloned_args *args)
 {
     struct repo_args repo = args->repo;
@@ -43,23 +43,23 @@ static int cloned_validate(const void *args, const struct value *where, struct d
     const struct repo_args want = repo_of(args);
 
     if (!want.url)
-        return value_diag(diags, where, "git.cloned requires 'url', the repository");
+        return value_diag(diags, where, "git.cloned requires 'url'");
     if (want.path[0] != '/')
         return value_diag(diags, value_point(where, "name"),
                           "'name' must be a path that begins with '/', got '%s'", want.path);
     return repo_validate(&want, where, diags);
 }
 
-static const char *wanted(const struct repo_args *want)
+static const char *wanted_rev(const struct repo_args *want)
 {
     return want->rev ? want->rev : want->branch;
 }
 
-/* On a branch it is enough to be on it: git.latest is what follows it. */
-static int is_there(struct state_run *run, const struct repo_args *want, const struct repo *now,
-                    bool *ret, struct err *err)
+/* Being on the branch is enough: git.latest is the state that follows it. */
+static int is_cloned(struct state_run *run, const struct repo_args *want, const struct repo *now,
+                     bool *ret, struct err *err)
 {
-    const char *name = wanted(want);
+    const char *name = wanted_rev(want);
 
     *ret = true;
     if (!name)
@@ -85,10 +85,10 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
     if (!now.url || strcmp(now.url, want->url) != 0)
         state_differs(run, "remote URL mismatch: got \"%s\", want \"%s\"", now.url ? now.url : "",
                       want->url);
-    if (is_there(run, want, &now, &there, err) < 0)
+    if (is_cloned(run, want, &now, &there, err) < 0)
         return -1;
     if (!there)
-        state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, wanted(want),
+        state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, wanted_rev(want),
                       now.head ? now.head : "none");
     if (!run->differs && want->rev)
         state_say(run, "%s is at rev %s", want->path, want->rev);
@@ -99,9 +99,10 @@ static int cloned_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-static int move(struct state_run *run, const struct repo_args *want, bool fresh, struct err *err)
+static int move_copy(struct state_run *run, const struct repo_args *want, bool fresh,
+                     struct err *err)
 {
-    if (!wanted(want) || (fresh && !want->rev))
+    if (!wanted_rev(want) || (fresh && !want->rev))
         return 0;
     if (want->force && !fresh &&
         repo_git(run, want, want->path, TOOL("reset", "--quiet", "--hard", "HEAD"), NULL, err) < 0)
@@ -110,8 +111,8 @@ static int move(struct state_run *run, const struct repo_args *want, bool fresh,
         return repo_check_out_rev(run, want, err);
     if (repo_fetch(run, want, err) < 0)
         return -1;
-    return repo_git(run, want, want->path, TOOL("checkout", "--quiet", wanted(want), "--"), NULL,
-                    err);
+    return repo_git(run, want, want->path, TOOL("checkout", "--quiet", wanted_rev(want), "--"),
+                    NULL, err);
 }
 
 static int cloned_apply(struct state_run *run, const void *args, struct err *err)
@@ -122,7 +123,7 @@ static int cloned_apply(struct state_run *run, const void *args, struct err *err
 
     if (repo_look(run, want, &now, err) < 0)
         return -1;
-    if (now.is_repo && is_there(run, want, &now, &there, err) < 0)
+    if (now.is_repo && is_cloned(run, want, &now, &there, err) < 0)
         return -1;
     if (now.is_repo && there && now.url && strcmp(now.url, want->url) == 0) {
         state_unchanged(run);
@@ -131,13 +132,14 @@ static int cloned_apply(struct state_run *run, const void *args, struct err *err
     if (now.is_repo ? repo_note(run, &now, err) < 0 || repo_set_url(run, want, &now, err) < 0
                     : repo_clone(run, want, err) < 0)
         return -1;
-    if (!there && move(run, want, !now.is_repo, err) < 0)
+    if (!there && move_copy(run, want, !now.is_repo, err) < 0)
         return -1;
     if (repo_update_submodules(run, want, err) < 0)
         return -1;
     buf_clear(&run->text);
     state_say(run, "cloned %s to %s%s%s", want->url, want->path,
-              wanted(want) ? " and checked out " : "", wanted(want) ? wanted(want) : "");
+              wanted_rev(want) ? " and checked out " : "",
+              wanted_rev(want) ? wanted_rev(want) : "");
     state_detail(run, "path", "%s", want->path);
     state_detail(run, "url", "%s", want->url);
     return 0;
@@ -152,9 +154,9 @@ static int cloned_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_git_cloned = {
     .name = "git.cloned",
-    .summary = "a working copy of a repository",
-    .details = "A copy that is there moves only to reach `rev` or `branch`; git.latest follows the "
-               "repository. A revert removes a clone that was made here.",
+    .summary = "clone a repository",
+    .details = "An existing working copy only moves to reach `rev` or `branch`; git.latest follows "
+               "the repository. A revert removes the clone that was made.",
     .example = "name: /srv/app\nurl: https://git.example.org/app.git\nbranch: main\n",
     .params = cloned_params,
     .flags = MODULE_TREE,

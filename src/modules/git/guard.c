@@ -13,9 +13,9 @@
 #define MODULES_MAX   256
 #define MODULES_DEPTH 32
 
-/* --- who ----------------------------------------------------------------------------------- */
+/* --- user ---------------------------------------------------------------------------------- */
 
-/* Numbers without a name own files too. */
+/* IDs without a name own files too. */
 static int account_of(const struct tool *tool, const struct fs_info *info,
                       const struct account **ret, struct err *err)
 {
@@ -47,9 +47,9 @@ static int named_account(const struct tool *tool, const char *name, const struct
     return *ret ? 0 : err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", name);
 }
 
-/* `owner` is who decides about `path`. */
-static int choose(const struct tool *tool, const struct account *named, const char *path,
-                  const struct fs_info *owner, struct guard_user *ret, struct err *err)
+/* `owner` controls `path`. */
+static int choose_user(const struct tool *tool, const struct account *named, const char *path,
+                       const struct fs_info *owner, struct guard_user *ret, struct err *err)
 {
     const uid_t uid = named ? named->uid : geteuid();
 
@@ -62,9 +62,9 @@ static int choose(const struct tool *tool, const struct account *named, const ch
     }
     if (!named && geteuid() == 0)
         return account_of(tool, owner, &ret->account, err);
-    return err_set(err, ERR_INVALID, "'%s' is controlled by user %s: git does not run there as %s",
-                   path, account_describe(tool->arena, owner->uid),
-                   account_describe(tool->arena, uid));
+    return err_set(err, ERR_INVALID,
+                   "'%s' is controlled by user %s: refusing to run git there as %s", path,
+                   account_describe(tool->arena, owner->uid), account_describe(tool->arena, uid));
 }
 
 int guard_choose_user(const struct tool *tool, const char *name, const char *path,
@@ -75,10 +75,10 @@ int guard_choose_user(const struct tool *tool, const char *name, const char *pat
 
     if (named_account(tool, name, &named, err) < 0 || (path && fs_stat(path, &info, err) < 0))
         return -1;
-    return choose(tool, named, path, &info, ret_user, err);
+    return choose_user(tool, named, path, &info, ret_user, err);
 }
 
-/* The first on the way to `path` that is not root's, or else the last one that is there. */
+/* The first folder on the way to `path` that is not owned by root, else the last existing one. */
 static int walk_owners(const struct tool *tool, const char *path, struct fs_info *ret,
                        struct err *err)
 {
@@ -112,21 +112,21 @@ int guard_choose_maker(const struct tool *tool, const char *name, const char *pa
     if ((named ? named->uid : geteuid()) == 0) {
         if (walk_owners(tool, path, &owner, err) < 0)
             return -1;
-        return choose(tool, named, path, &owner, ret_user, err);
+        return choose_user(tool, named, path, &owner, ret_user, err);
     }
     *ret_user = (struct guard_user){ .account = named };
     return 0;
 }
 
-/* --- what ---------------------------------------------------------------------------------- */
+/* --- configuration ------------------------------------------------------------------------- */
 
-/* SUDO_UID makes git as root trust the copies of that user. */
+/* With SUDO_UID, git run by root trusts the copies of that user. */
 static const char *const fixed_env[] = {
     "GIT_TERMINAL_PROMPT=0",     "GIT_PAGER=cat",          "GIT_EDITOR=false",
     "GIT_SEQUENCE_EDITOR=false", "GIT_CONFIG_PARAMETERS=", "SUDO_UID=",
 };
 
-/* Off everywhere, whoever has set it. An empty safe.directory makes git forget what files say. */
+/* Off everywhere, whoever has set it. An empty safe.directory resets the list from files. */
 static const char *const fixed_settings[][2] = {
     { "core.hooksPath", "/dev/null" },
     { "core.fsmonitor", "false" },
@@ -140,11 +140,11 @@ static const char *const fixed_settings[][2] = {
     { "safe.directory", "" },
 };
 
-/* Keys whose value is a program, as git 2.39 lists them, and what stands for none. */
+/* Keys whose value is a program, as of git 2.39, with the value that disables them. */
 static const struct program_key {
     const char *section, *name; /* "section.name" and "section.ANYTHING.name" */
     const char *none;
-    const char *env; /* where the first setting wins, not the last */
+    const char *env; /* the first setting wins, not the last */
 } programs[] = {
     { "core", "alternaterefscommand", "true", NULL },
     { "core", "askpass", "", NULL },
@@ -165,7 +165,7 @@ static const struct program_key {
     { "submodule", "update", "checkout", NULL },
 };
 
-/* The row of the key; NULL when its value is no program. */
+/* The row of the key; NULL when its value is not a program. */
 static const struct program_key *find_program(struct str key)
 {
     const char *first = memchr(key.p, '.', key.n), *last = memrchr(key.p, '.', key.n);
@@ -228,7 +228,7 @@ static bool next_setting(struct str *rest, struct setting *ret)
     return true;
 }
 
-/* A later setting wins: programs of the copy are put out, and then those of others said again. */
+/* A later setting wins: disable the programs of the copy, then repeat those of other scopes. */
 static void set_programs(struct guard_env *env, struct str listing)
 {
     struct str rest = listing;

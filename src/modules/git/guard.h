@@ -1,10 +1,10 @@
 /*
- * guard - git in somebody's working copy, without doing what its configuration says.
+ * guard - git in another user's working copy, without running what its configuration names.
  *
  * The configuration of a working copy names programs: hooks, filters, a file system monitor,
- * helpers for passwords, ssh. Who owns the copy writes it. So git runs with the rights of the
- * owner, and programs that only the copy names are not run. What the machine and the user who runs
- * git have configured (system and global files) stays in force.
+ * credential helpers, ssh. The owner of the copy controls them. So git runs with the rights of the
+ * owner, and programs that only the copy names are not run. The configuration of the machine and of
+ * the user the user that runs git (system and global files) stays in force.
  *
  *     guard_choose_user -> guard_start -> guard_set... -> guard_env -> tool_try
  *
@@ -20,22 +20,22 @@
 struct account;
 struct err;
 
-/* Who git runs as, and whether git may take the copy as its own. */
+/* The user that git runs as, and whether the copy counts as safe. */
 struct guard_user {
-    const struct account *account; /* NULL: who we are */
-    bool trusted;                  /* the copy is root's, and git runs as somebody else */
+    const struct account *account; /* NULL: the current user */
+    bool trusted;                  /* the copy is owned by root, and git runs as another user */
 };
 
-/* In the folder `path`: `name`, or with NULL its owner. Fails when they are not the same, since the
- * owner decides what git does there. A NULL path is no folder. */
+/* In the folder `path`: `name`, or with NULL its owner. Fails when they differ, since the owner
+ * controls what git does there. A NULL path means no folder. */
 int guard_choose_user(const struct tool *tool, const char *name, const char *path,
                       struct guard_user *ret_user, struct err *err);
-/* The same for a copy that is about to be made: the folder need not be there, and who can move one
- * of the folders above it counts as its owner. */
+/* The same for a new copy: the folder need not exist, and a user who can rename one of its
+ * parents counts as its owner. */
 int guard_choose_maker(const struct tool *tool, const char *name, const char *path,
                        struct guard_user *ret_user, struct err *err);
 
-/* Environment for git: settings that win over those of files. */
+/* Environment for git: settings that override those in files. */
 struct guard_env {
     const struct tool *tool;
     struct tool_words words;
@@ -46,7 +46,7 @@ struct guard_env {
 int guard_start(const struct tool *tool, const struct guard_user *user, const char *path,
                 struct guard_env *ret_env, struct err *err);
 void guard_set(struct guard_env *env, struct str key, struct str value);
-/* The whole of it, ends in NULL. */
+/* The complete environment; ends in NULL. */
 const char *const *guard_env(struct guard_env *env);
 
 #endif

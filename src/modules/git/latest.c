@@ -1,4 +1,4 @@
-/* git.latest - a working copy that follows its repository. */
+/* git.latest - keeps a working copy up to date with its repository. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -20,14 +20,14 @@ struct latest_args {
 /* clang-format off */
 static const struct param latest_params[] = {
     PARAM("name", STR, ARGS, repo.url, "the repository", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "url"),
-    PARAM("target", PATH, ARGS, repo.path, "where the working copy is", .flags = PARAM_REQUIRED),
+    PARAM("target", PATH, ARGS, repo.path, "the working copy", .flags = PARAM_REQUIRED),
     PARAM("force", BOOL, ARGS, repo.force, "force_clone and force_reset"),
-    PARAM("force_clone", BOOL, ARGS, force_clone, "replace what is in a folder that is not a working copy"),
-    PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that are in the way"),
-    PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop changes of files when another branch or revision is checked out"),
+    PARAM("force_clone", BOOL, ARGS, force_clone, "replace the contents of a folder that is not a working copy"),
+    PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that conflict"),
+    PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop local changes when checking out another branch or revision"),
     PARAM("update_head", BOOL, ARGS, update_head, "false: a working copy that is there stays where it is", .default_text = "true"),
     PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
-    PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; those that are gone there go here too"),
+    PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; references deleted there are deleted here"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
     PARAM_IDLE("output_encoding", "output of git is taken as it is"),
@@ -45,7 +45,7 @@ static bool is_bare(const struct latest_args *args)
     return args->repo.bare || args->repo.mirror;
 }
 
-/* What is about a working copy. */
+/* Parameters that need a working copy. */
 static int validate_bare(const struct latest_args *args, const struct value *where,
                          struct diags *diags)
 {
@@ -64,7 +64,7 @@ static int validate_bare(const struct latest_args *args, const struct value *whe
 
     for (size_t i = 0; is_bare(args) && i < ARRAY_LEN(others); i++)
         if (others[i].given)
-            result = value_diag(diags, where, "'%s' and '%s' exclude each other", others[i].key,
+            result = value_diag(diags, where, "'%s' and '%s' are mutually exclusive", others[i].key,
                                 args->repo.mirror ? "mirror" : "bare");
     return result;
 }
@@ -82,14 +82,14 @@ static bool is_full_commit(const char *rev)
     return strlen(rev) == 40 && rev[strspn(rev, "0123456789abcdef")] == '\0';
 }
 
-/* What the wanted name stands for in the repository. */
+/* What the wanted name refers to in the repository. */
 struct found {
     const char *commit;
     bool is_branch;
 };
 
-/* Of what git lists, the rows whose whole name is wanted: "main" is not "experimental/main". A
- * branch wins over a tag of its name, and a tag is what it stands for. */
+/* From git's list, the rows with the full name: "main" is not "experimental/main". A branch
+ * wins over a tag of the same name, and a tag is peeled. */
 static struct found pick_ref(struct arena *arena, struct str text, const char *name)
 {
     const char *const order[] = { arena_printf(arena, "refs/heads/%s", name),
@@ -113,10 +113,10 @@ static struct found pick_ref(struct arena *arena, struct str text, const char *n
     return found;
 }
 
-/* Ask over the network. A `rev` that turns out to be a branch is followed as one, and HEAD is
- * whatever the repository says. */
-static int ask_remote(struct state_run *run, struct repo_args *want, struct found *ret,
-                      struct err *err)
+/* Query the remote. A `rev` that turns out to be a branch is followed as one, and HEAD is the
+ * default branch of the repository. */
+static int query_remote(struct state_run *run, struct repo_args *want, struct found *ret,
+                        struct err *err)
 {
     const char *name = want->rev ? want->rev : want->branch ? want->branch : "HEAD";
     struct str text;
@@ -134,7 +134,7 @@ static int ask_remote(struct state_run *run, struct repo_args *want, struct foun
         want->rev = NULL;
     }
     if (!ret->commit && want->rev)
-        ret->commit = name; /* a short commit: only a fetch can tell */
+        ret->commit = name; /* an abbreviated commit: needs a fetch */
     if (ret->commit)
         return 0;
     return err_set(err, ERR_NOT_FOUND, "%s has no branch or tag '%s'", want->url, name);
@@ -174,7 +174,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     if (!now.url || strcmp(now.url, want->url) != 0)
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
                       now.url ? now.url : "", want->url);
-    if (ask_remote(run, want, &found, err) < 0 ||
+    if (query_remote(run, want, &found, err) < 0 ||
         is_current(run, want, &now, found.commit, &current, err) < 0)
         return -1;
     if (!current && !((const struct latest_args *)args)->update_head)
@@ -191,7 +191,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-/* --- moving ---------------------------------------------------------------------------------- */
+/* --- applying -------------------------------------------------------------------------------- */
 
 static const char *target_of(struct state_run *run, const struct repo_args *want,
                              const char *commit)
@@ -202,7 +202,7 @@ static const char *target_of(struct state_run *run, const struct repo_args *want
                         want->branch ? want->branch : "HEAD");
 }
 
-/* A branch that is only in the repository yet, although a tag may have its name. */
+/* A branch that exists only in the remote yet, even if a tag has its name. */
 static int start_branch(struct state_run *run, const struct repo_args *want, struct err *err)
 {
     const char *here = arena_printf(run->arena, "refs/heads/%s", want->branch);
@@ -230,8 +230,8 @@ static int check_out(struct state_run *run, const struct repo_args *want, const 
                     NULL, err);
 }
 
-static int update(struct state_run *run, const struct latest_args *args, const struct repo *now,
-                  const struct found *found, struct err *err)
+static int update_copy(struct state_run *run, const struct latest_args *args,
+                       const struct repo *now, const struct found *found, struct err *err)
 {
     const struct repo_args *want = &args->repo;
     const bool reset = want->force || args->force_reset;
@@ -255,7 +255,7 @@ static int update(struct state_run *run, const struct latest_args *args, const s
     return 0;
 }
 
-static int clone(struct state_run *run, const struct latest_args *args, struct err *err)
+static int clone_copy(struct state_run *run, const struct latest_args *args, struct err *err)
 {
     struct repo_args want = args->repo;
 
@@ -280,7 +280,7 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
         return mirror_apply(run, want, err);
     if (repo_look(run, want, &now, err) < 0)
         return -1;
-    if (((now.is_repo || want->rev) && ask_remote(run, want, &found, err) < 0) ||
+    if (((now.is_repo || want->rev) && query_remote(run, want, &found, err) < 0) ||
         (now.is_repo && is_current(run, want, &now, found.commit, &current, err) < 0))
         return -1;
     current |= now.is_repo && !latest->update_head;
@@ -288,7 +288,8 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
         state_unchanged(run);
         return 0;
     }
-    if ((now.is_repo ? update(run, latest, &now, &found, err) : clone(run, latest, err)) < 0 ||
+    if ((now.is_repo ? update_copy(run, latest, &now, &found, err) : clone_copy(run, latest, err)) <
+            0 ||
         repo_update_submodules(run, want, err) < 0 || repo_look(run, want, &after, err) < 0)
         return -1;
     buf_clear(&run->text);
@@ -312,10 +313,10 @@ static int latest_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_git_latest = {
     .name = "git.latest",
-    .summary = "a working copy, or a bare one, that follows its repository",
-    .details = "Moves forward only, unless force_reset is set. A `rev` that is a branch is "
-               "followed. The repository is asked in a dry run "
-               "too. A revert goes back to the commit that was there before.",
+    .summary = "keep a working copy, or a bare repository, up to date",
+    .details =
+        "Only fast-forwards, unless force_reset is set. A `rev` that is a branch is followed. A "
+        "dry run queries the remote too. A revert goes back to the previous commit.",
     .example = "name: https://git.example.org/app.git\ntarget: /srv/app\nbranch: main\n",
     .params = latest_params,
     .flags = MODULE_TREE,

@@ -12,8 +12,7 @@
 
 /* --- references ------------------------------------------------------------------------ */
 
-/* "commit<blank>name" lines as a map of names to commits. What is behind a tag is not a reference,
- * nor is HEAD. */
+/* "commit<blank>name" lines as a map of names to commits, without peeled tags and HEAD. */
 static struct map read_refs(struct state_run *run, const struct repo_args *args, struct str text,
                             char separator)
 {
@@ -78,8 +77,8 @@ static size_t count_differing(const struct repo_args *args, const struct map *he
 
 /* --- states ------------------------------------------------------------------------------ */
 
-static int look(struct state_run *run, const struct repo_args *args, const struct repo *now,
-                struct map *ret_here, size_t *ret_differing, struct err *err)
+static int find_mirror(struct state_run *run, const struct repo_args *args, const struct repo *now,
+                       struct map *ret_here, size_t *ret_differing, struct err *err)
 {
     struct map there;
 
@@ -105,7 +104,7 @@ int mirror_check(struct state_run *run, const struct repo_args *args, struct err
             args->path);
         return 0;
     }
-    if (look(run, args, &now, &here, &differing, err) < 0)
+    if (find_mirror(run, args, &now, &here, &differing, err) < 0)
         return -1;
     if (!now.url || strcmp(now.url, args->url) != 0)
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", args->path,
@@ -127,8 +126,8 @@ static int note_refs(struct state_run *run, const struct map *refs, struct err *
     return state_note(run, "refs", value_map(was), err);
 }
 
-static int update(struct state_run *run, const struct repo_args *args, const struct repo *now,
-                  const struct map *here, struct err *err)
+static int update_mirror(struct state_run *run, const struct repo_args *args,
+                         const struct repo *now, const struct map *here, struct err *err)
 {
     if (repo_note(run, now, err) < 0 || note_refs(run, here, err) < 0 ||
         repo_set_url(run, args, now, err) < 0)
@@ -148,13 +147,13 @@ int mirror_apply(struct state_run *run, const struct repo_args *args, struct err
     size_t differing = 0;
 
     if (repo_look(run, args, &now, err) < 0 ||
-        (now.is_repo && look(run, args, &now, &here, &differing, err) < 0))
+        (now.is_repo && find_mirror(run, args, &now, &here, &differing, err) < 0))
         return -1;
     if (now.is_repo && differing == 0) {
         state_unchanged(run);
         return 0;
     }
-    if ((now.is_repo ? update(run, args, &now, &here, err) : repo_clone(run, args, err)) < 0)
+    if ((now.is_repo ? update_mirror(run, args, &now, &here, err) : repo_clone(run, args, err)) < 0)
         return -1;
     buf_clear(&run->text);
     state_say(run, now.is_repo ? "updated %s to latest" : "cloned %s", args->path);
@@ -163,7 +162,7 @@ int mirror_apply(struct state_run *run, const struct repo_args *args, struct err
     return 0;
 }
 
-/* --- going back ---------------------------------------------------------------------------- */
+/* --- revert -------------------------------------------------------------------------------- */
 
 static int restore_refs(struct state_run *run, const struct repo_args *args,
                         const struct value *was, struct err *err)
@@ -183,7 +182,7 @@ static int restore_refs(struct state_run *run, const struct repo_args *args,
         if (!value_get(was, ref->key.p) &&
             repo_git(run, args, args->path, TOOL("update-ref", "-d", ref->key.p), NULL, err) < 0)
             return -1;
-    state_say(run, "%s has its references of before again (revert)", args->path);
+    state_say(run, "restored the references of %s (revert)", args->path);
     return 0;
 }
 

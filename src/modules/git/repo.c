@@ -41,17 +41,17 @@ int repo_validate(const struct repo_args *args, const struct value *where, struc
         result = value_diag(diags, value_point(where, "https_pass"),
                             "'https_pass' requires 'https_user'");
     if (args->url && str_starts(str_from(args->url), STR("ext::")))
-        result = value_diag(diags, value_point(where, "url"), "'url' may not run a command");
+        result = value_diag(diags, value_point(where, "url"), "'url' must not run a command");
     if (args->identity && strpbrk(args->identity, "'\n"))
         result =
-            value_diag(diags, value_point(where, "identity"), "'identity' may not hold quotes");
+            value_diag(diags, value_point(where, "identity"), "'identity' must not contain quotes");
     return result;
 }
 
 /* --- git ----------------------------------------------------------------------------------- */
 
-/* The password is in the environment of git and of nobody else: not in its words, not in a file.
- * Other helpers would be asked first, and told the password. */
+/* The password is only in the environment of git: not in its arguments, not in a file. Other
+ * helpers are disabled: they would be asked first, and would see the password. */
 static void add_credentials(struct guard_env *env, const struct repo_args *args)
 {
     const struct tool *tool = env->tool;
@@ -91,7 +91,8 @@ static int run_git(struct state_run *run, const struct repo_args *args,
 
     tool_add(&tool, &all, "git");
     tool_add(&tool, &all, *words);
-    if (strcmp(*words++, "fetch") == 0) /* else remote.NAME.uploadpack of the copy is run */
+    if (strcmp(*words++, "fetch") == 0) /* otherwise git would run remote.NAME.uploadpack of the
+                                         * copy */
         tool_add(&tool, &all, "--upload-pack=git-upload-pack");
     for (; *words; words++)
         tool_add(&tool, &all, *words);
@@ -123,9 +124,9 @@ int repo_git(struct state_run *run, const struct repo_args *args, const char *pa
     return 0;
 }
 
-/* What git says, or NULL when it says no. */
-static int ask(struct state_run *run, const struct repo_args *args, const char *const *words,
-               const char **ret, struct err *err)
+/* The output of git, or NULL when it fails. */
+static int query_git(struct state_run *run, const struct repo_args *args, const char *const *words,
+                     const char **ret, struct err *err)
 {
     struct process_result result;
 
@@ -137,16 +138,16 @@ static int ask(struct state_run *run, const struct repo_args *args, const char *
     return 0;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- checking -------------------------------------------------------------------------------- */
 
 static bool is_bare(const struct repo_args *args)
 {
     return args->bare || args->mirror;
 }
 
-/* Is the very folder one, not something above it? */
-static int look_for_repo(struct state_run *run, const struct repo_args *args, bool *ret_is_repo,
-                         struct err *err)
+/* Is this folder itself a repository, not one of its parents? */
+static int find_repo(struct state_run *run, const struct repo_args *args, bool *ret_is_repo,
+                     struct err *err)
 {
     const char *inside = path_join(run->arena, args->path, is_bare(args) ? "HEAD" : ".git");
     const char *said;
@@ -157,7 +158,8 @@ static int look_for_repo(struct state_run *run, const struct repo_args *args, bo
     *ret_is_repo = info.kind != FS_NONE;
     if (!*ret_is_repo || !is_bare(args))
         return 0;
-    if (ask(run, args, TOOL("rev-parse", "--is-bare-repository", "--git-dir"), &said, err) < 0)
+    if (query_git(run, args, TOOL("rev-parse", "--is-bare-repository", "--git-dir"), &said, err) <
+        0)
         return -1;
     *ret_is_repo = said && strcmp(said, "true\n.") == 0;
     return 0;
@@ -170,19 +172,19 @@ int repo_look(struct state_run *run, const struct repo_args *args, struct repo *
     struct fs_info info;
 
     *ret = (struct repo){ 0 };
-    if (fs_stat(args->path, &info, err) < 0 || look_for_repo(run, args, &ret->is_repo, err) < 0)
+    if (fs_stat(args->path, &info, err) < 0 || find_repo(run, args, &ret->is_repo, err) < 0)
         return -1;
     ret->exists = info.kind != FS_NONE;
     if (!ret->is_repo)
         return 0;
-    if (ask(run, args,
-            TOOL("config", "--get", arena_printf(run->arena, "remote.%s.url", args->remote)),
-            &ret->url, err) < 0 ||
-        ask(run, args, TOOL("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), &ret->head, err) <
-            0)
+    if (query_git(run, args,
+                  TOOL("config", "--get", arena_printf(run->arena, "remote.%s.url", args->remote)),
+                  &ret->url, err) < 0 ||
+        query_git(run, args, TOOL("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), &ret->head,
+                  err) < 0)
         return -1;
     /* with --short a branch that has the name of a tag becomes "heads/NAME" */
-    if (ask(run, args, TOOL("symbolic-ref", "--quiet", "HEAD"), &head, err) < 0)
+    if (query_git(run, args, TOOL("symbolic-ref", "--quiet", "HEAD"), &head, err) < 0)
         return -1;
     if (head && str_starts(str_from(head), STR(HEADS)))
         ret->branch = head + strlen(HEADS);
@@ -192,7 +194,7 @@ int repo_look(struct state_run *run, const struct repo_args *args, struct repo *
 int repo_resolve(struct state_run *run, const struct repo_args *args, const char *name,
                  const char **ret_commit, struct err *err)
 {
-    return ask(
+    return query_git(
         run, args,
         TOOL("rev-parse", "--verify", "--quiet", arena_printf(run->arena, "%s^{commit}", name)),
         ret_commit, err);
@@ -263,8 +265,8 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
         return 0;
     if (!args->force)
         return err_set(err, ERR_INVALID,
-                       "'%s' is not a %s and not empty; force: true replaces what is there",
-                       args->path, is_bare(args) ? "bare repository" : "working copy");
+                       "'%s' is not a %s and not empty; set force: true to replace it", args->path,
+                       is_bare(args) ? "bare repository" : "working copy");
     VEC_EACH (&names.list, name)
         if (change_remove(run, path_join(run->arena, args->path, *name), err) < 0)
             return -1;
@@ -274,7 +276,7 @@ static int make_folder(struct state_run *run, const struct repo_args *args,
 static void remove_empty(const char *path)
 {
     AUTO_SITE struct site site = SITE_INIT;
-    struct err ignored; /* the first error is the one worth telling */
+    struct err ignored; /* the first error is the one to report */
 
     if (site_walk(&site, path, 0, &ignored) == 0)
         (void)site_rmdir(&site, &ignored);
@@ -296,7 +298,7 @@ int repo_make(struct state_run *run, const struct repo_args *args, const char *c
         (process_status_ok(result.status) || tool_fail(TOOL("git", words[0]), &result, err) == 0))
         return 0;
     if (before.kind == FS_NONE)
-        remove_empty(args->path); /* git has emptied it */
+        remove_empty(args->path); /* git emptied it */
     return -1;
 }
 
@@ -336,7 +338,7 @@ int repo_check_out_rev(struct state_run *run, const struct repo_args *args, stru
     if (args->depth == 0 || commit)
         return repo_git(run, args, args->path, TOOL("checkout", "--quiet", args->rev, "--"), NULL,
                         err);
-    /* a short history need not have it */
+    /* a shallow clone may not have it */
     if (repo_git(run, args, args->path,
                  TOOL("fetch", "--quiet", "--depth", depth, args->remote, args->rev), NULL,
                  err) < 0)
@@ -369,9 +371,9 @@ static int is_known(struct state_run *run, const struct repo_args *args, const c
     return 0;
 }
 
-/* A clone with a short history follows one branch only; so another one is added. */
-static int follow(struct state_run *run, const struct repo_args *args, const char *name,
-                  struct err *err)
+/* A shallow clone tracks one branch only, so add the other one. */
+static int track_branch(struct state_run *run, const struct repo_args *args, const char *name,
+                        struct err *err)
 {
     const char *depth = arena_printf(run->arena, "--depth=%lld", (long long)args->depth);
     const char *branch =
@@ -398,7 +400,7 @@ int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *
                  NULL, err) < 0 ||
         (name && is_known(run, args, name, &known, err) < 0))
         return -1;
-    return known ? 0 : follow(run, args, name, err);
+    return known ? 0 : track_branch(run, args, name, err);
 }
 
 int repo_update_submodules(struct state_run *run, const struct repo_args *args, struct err *err)
@@ -409,7 +411,7 @@ int repo_update_submodules(struct state_run *run, const struct repo_args *args, 
                     TOOL("submodule", "update", "--quiet", "--init", "--recursive"), NULL, err);
 }
 
-/* --- going back --------------------------------------------------------------------------------
+/* --- revert --------------------------------------------------------------------------------
  */
 
 int repo_note(struct state_run *run, const struct repo *now, struct err *err)
@@ -432,14 +434,14 @@ static int remove_below(const char *path, struct err *err)
     return site_walk(&site, path, SITE_RETURN, err) < 0 ? -1 : tree_remove_at(&site, err);
 }
 
-/* The folder itself has an image. A clone that failed left nothing: what is there now is of
- * somebody else. */
+/* The folder itself has a before-image. A failed clone left nothing: what exists now is not
+ * ours. */
 static int remove_clone(struct state_run *run, const struct repo_args *args, struct err *err)
 {
     struct fs_names names = { 0 };
     bool is_repo;
 
-    if (look_for_repo(run, args, &is_repo, err) < 0)
+    if (find_repo(run, args, &is_repo, err) < 0)
         return -1;
     if (!is_repo) {
         state_unchanged(run);
@@ -464,8 +466,8 @@ int repo_restore_url(struct state_run *run, const struct repo_args *args, struct
     return repo_git(run, args, args->path, TOOL("remote", "set-url", args->remote, url), NULL, err);
 }
 
-static int go_back(struct state_run *run, const struct repo_args *args, const struct value *was,
-                   struct err *err)
+static int reset_copy(struct state_run *run, const struct repo_args *args, const struct value *was,
+                      struct err *err)
 {
     const char *head = value_get_text(was, "head"), *branch = value_get_text(was, "branch");
 
@@ -478,7 +480,7 @@ static int go_back(struct state_run *run, const struct repo_args *args, const st
                : repo_git(run, args, args->path, TOOL("checkout", "--quiet", "--detach", head),
                           NULL, err) < 0)
         return -1;
-    state_say(run, "%s is at %.12s again (revert)", args->path, head);
+    state_say(run, "reset %s to %.12s (revert)", args->path, head);
     return 0;
 }
 
@@ -489,7 +491,7 @@ int repo_revert(struct state_run *run, const struct repo_args *args, struct err 
     if (state_noted(run, "cloned"))
         return remove_clone(run, args, err);
     if (was && was->kind == VALUE_MAP)
-        return go_back(run, args, was, err);
+        return reset_copy(run, args, was, err);
     state_unchanged(run);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* git.revision - the commit that a working copy is at. */
+/* git.revision - returns the commit of a working copy. */
 #include "modules/cmd/run_tool.h"
 #include "modules/git/repo.h"
 #include "state/module.h"
@@ -14,8 +14,8 @@ struct revision_args {
 static const struct param revision_params[] = {
     PARAM("cwd", PATH, ARGS, cwd, "the working copy", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name,path"),
     PARAM("rev", STR, ARGS, rev, "commit, tag or branch", .flags = PARAM_FILLED, .default_text = "HEAD"),
-    PARAM("short", BOOL, ARGS, brief, "only the first digits"),
-    PARAM("user", STR, ARGS, user, "who runs git", .aliases = "runas"),
+    PARAM("short", BOOL, ARGS, brief, "abbreviate the commit"),
+    PARAM("user", STR, ARGS, user, "the user that runs git", .aliases = "runas"),
     { 0 },
 };
 /* clang-format on */
@@ -39,7 +39,7 @@ static int revision_call(struct state_run *run, const void *args, struct value *
 
 const struct module module_git_revision = {
     .name = "git.revision",
-    .summary = "the commit that a working copy is at",
+    .summary = "the current commit of a working copy",
     .params = revision_params,
     .args_size = sizeof(struct revision_args),
     .call = revision_call,

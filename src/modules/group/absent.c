@@ -1,4 +1,4 @@
-/* group.absent - no such group. */
+/* group.absent - removes a group. */
 #include "base/err.h"
 #include "modules/user/accounts.h"
 #include "modules/cmd/run_tool.h"
@@ -70,7 +70,7 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_group_absent = {
     .name = "group.absent",
-    .summary = "no such group",
+    .summary = "remove a group",
     .example = "name: oldgroup\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

@@ -1,4 +1,4 @@
-/* group.info - what the machine knows of a group. */
+/* group.info - returns information about a group. */
 #include "base/err.h"
 #include "modules/user/accounts.h"
 #include "state/module.h"
@@ -37,7 +37,7 @@ static int info_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_group_info = {
     .name = "group.info",
-    .summary = "what the machine knows of a group; an empty map when there is none",
+    .summary = "information about a group, or an empty map",
     .example = "name: root\n",
     .params = info_params,
     .args_size = sizeof(struct info_args),

@@ -1,4 +1,4 @@
-/* group.present - a group with this number and these members. */
+/* group.present - manages a group. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -22,13 +22,13 @@ struct group_args {
 /* clang-format off */
 static const struct param group_params[] = {
     PARAM("name", STR, ARGS, name, "the group", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("gid", INT, ARGS, gid, "its number; without: the next free one", PARAM_GIVEN(ARGS, has_gid), PARAM_RANGE(0, UINT32_MAX - 1)),
-    PARAM("system", BOOL, ARGS, system, "a new group is one of the system"),
-    PARAM("unique", BOOL, ARGS, unique, "no other group may have the number", .default_text = "true"),
+    PARAM("gid", INT, ARGS, gid, "its ID (default: the next free one)", PARAM_GIVEN(ARGS, has_gid), PARAM_RANGE(0, UINT32_MAX - 1)),
+    PARAM("system", BOOL, ARGS, system, "create it as a system group"),
+    PARAM("unique", BOOL, ARGS, unique, "no other group may have this ID", .default_text = "true"),
     PARAM("non_unique", BOOL, ARGS, non_unique, "another group may have the number; the same as unique: false"),
-    PARAM("members", STRS, ARGS, members, "exactly these are in it; an empty list: nobody", PARAM_GIVEN(ARGS, has_members)),
-    PARAM("addusers", STRS, ARGS, addusers, "these are in it"),
-    PARAM("delusers", STRS, ARGS, delusers, "these are not"),
+    PARAM("members", STRS, ARGS, members, "exactly these members; an empty list: none", PARAM_GIVEN(ARGS, has_members)),
+    PARAM("addusers", STRS, ARGS, addusers, "members to add"),
+    PARAM("delusers", STRS, ARGS, delusers, "members to remove"),
     PARAM_IDLE("local", "groups are always those of this machine"),
     { 0 },
 };
@@ -50,8 +50,7 @@ static int group_validate(const void *args, const struct value *where, struct di
         result = -1;
     if (want->has_members && (want->addusers.n > 0 || want->delusers.n > 0))
         result = value_diag(diags, value_point(where, "members"),
-                            "'members' says it all: 'addusers' and 'delusers' make no sense "
-                            "beside it");
+                            "'members' cannot be combined with 'addusers' or 'delusers'");
     for (size_t i = 0; i < want->addusers.n; i++)
         if (accounts_has(want->delusers, want->addusers.p[i]))
             result = value_diag(diags, where, "'%s' is in both 'addusers' and 'delusers'",
@@ -68,7 +67,7 @@ static struct param_strs members_of(const struct account_group *group)
     return (struct param_strs){ n, group ? group->members : NULL };
 }
 
-/* Who is in it afterwards. */
+/* The members afterwards. */
 static struct param_strs wanted_members(struct state_run *run, const struct group_args *want,
                                         struct param_strs now)
 {
@@ -117,11 +116,11 @@ static int group_check(struct state_run *run, const void *args, struct err *err)
         return 0;
     compare_members(run, want, members_of(group));
     if (!run->differs)
-        state_say(run, "group %s is as it should be", want->name);
+        state_say(run, "group %s is up to date", want->name);
     return 0;
 }
 
-static int create(struct state_run *run, const struct group_args *want, struct err *err)
+static int create_group(struct state_run *run, const struct group_args *want, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -159,7 +158,7 @@ static int set_members(struct state_run *run, const struct group_args *want,
                     NULL, err);
 }
 
-static int report(struct state_run *run, const struct group_args *want, bool fresh)
+static int report_changes(struct state_run *run, const struct group_args *want, bool fresh)
 {
     state_say(run, "%s group %s", fresh ? "created" : "modified", want->name);
     state_detail(run, "group", "%s", want->name);
@@ -184,11 +183,11 @@ static int group_apply(struct state_run *run, const void *args, struct err *err)
         state_unchanged(run);
         return 0;
     }
-    if (accounts_keep_group(run, want->name, err) < 0 || (fresh && create(run, want, err) < 0) ||
-        (moves && set_gid(run, want, err) < 0) ||
+    if (accounts_keep_group(run, want->name, err) < 0 ||
+        (fresh && create_group(run, want, err) < 0) || (moves && set_gid(run, want, err) < 0) ||
         (!accounts_same(now, members) && set_members(run, want, members, err) < 0))
         return -1;
-    return report(run, want, fresh);
+    return report_changes(run, want, fresh);
 }
 
 static int group_revert(struct state_run *run, const void *args, struct err *err)
@@ -219,7 +218,7 @@ static int group_revert(struct state_run *run, const void *args, struct err *err
 
 const struct module module_group_present = {
     .name = "group.present",
-    .summary = "a group with this number and these members",
+    .summary = "manage a group: its ID and members",
     .example = "name: deployers\ngid: 1500\n",
     .params = group_params,
     .args_size = sizeof(struct group_args),

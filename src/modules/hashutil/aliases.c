@@ -1,4 +1,4 @@
-/* Hashes, encodings and texts by chance, under the names that Salt gives them. */
+/* Hashes, encodings and random texts, under their Salt names. */
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/digest.h"
@@ -49,7 +49,7 @@ static const struct param range_params[] = {
     { 0 },
 };
 static const struct param random_hash_params[] = {
-    PARAM("size", INT, ARGS, length, "bytes that are hashed", .default_text = "9999999999", .flags = PARAM_PRIMARY),
+    PARAM("size", INT, ARGS, length, "number of random bytes to hash", .default_text = "9999999999", .flags = PARAM_PRIMARY),
     PARAM("hash_type", STR, ARGS, form, "md5, sha1, sha256, sha512...", .default_text = "sha256"),
     { 0 },
 };
@@ -164,19 +164,19 @@ static int call_random_hash(struct state_run *run, const void *args, struct valu
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_hashutil[] = {
-    { .name = "hashutil.base64_b64decode", .summary = "what a base64 text stands for", ROW(text_params, call_decode) },
-    { .name = "hashutil.base64_b64encode", .summary = "a text as base64", ROW(text_params, call_encode) },
-    { .name = "hashutil.base64_decodestring", .summary = "what a base64 text stands for", ROW(text_params, call_decode) },
-    { .name = "hashutil.base64_encodestring", .summary = "a text as base64", ROW(text_params, call_encode) },
+    { .name = "hashutil.base64_b64decode", .summary = "decode base64", ROW(text_params, call_decode) },
+    { .name = "hashutil.base64_b64encode", .summary = "encode a text as base64", ROW(text_params, call_encode) },
+    { .name = "hashutil.base64_decodestring", .summary = "decode base64", ROW(text_params, call_decode) },
+    { .name = "hashutil.base64_encodestring", .summary = "encode a text as base64", ROW(text_params, call_encode) },
     { .name = "hashutil.digest", .summary = "the hash of a text", ROW(digest_params, call_digest) },
     { .name = "hashutil.digest_file", .summary = "the hash of a file", ROW(file_params, call_digest_file) },
     { .name = "hashutil.md5_digest", .summary = "the md5 of a text", ROW(text_params, call_md5) },
     { .name = "hashutil.sha256_digest", .summary = "the sha256 of a text", ROW(text_params, call_sha256) },
     { .name = "hashutil.sha512_digest", .summary = "the sha512 of a text", ROW(text_params, call_sha512) },
-    { .name = "random.get_str", .summary = "letters and digits by chance", ROW(string_params, call_get_str) },
+    { .name = "random.get_str", .summary = "random letters and digits", ROW(string_params, call_get_str) },
     { .name = "random.hash", .summary = "the hash of a text", ROW(hash_params, call_digest) },
-    { .name = "random.rand_int", .summary = "a number by chance", ROW(range_params, call_rand_int) },
-    { .name = "test.random_hash", .summary = "a hash of nothing in particular", ROW(random_hash_params, call_random_hash) },
+    { .name = "random.rand_int", .summary = "a random number", ROW(range_params, call_rand_int) },
+    { .name = "test.random_hash", .summary = "a random hash", ROW(random_hash_params, call_random_hash) },
     { 0 },
 };
 /* clang-format on */

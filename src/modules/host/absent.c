@@ -1,4 +1,4 @@
-/* host.absent - a name that is not in /etc/hosts. */
+/* host.absent - removes a name from /etc/hosts. */
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
@@ -18,7 +18,7 @@ struct absent_args {
 /* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the name of the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("ip", STRS, ARGS, ip, "only at these addresses; without: at none"),
+    PARAM("ip", STRS, ARGS, ip, "only from these addresses (default: from all)"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
     { 0 },
 };
@@ -65,7 +65,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_host_absent = {
     .name = "host.absent",
-    .summary = "a name that is not in /etc/hosts",
+    .summary = "remove a name from /etc/hosts",
     .example = "name: old.example.org\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

@@ -1,4 +1,4 @@
-/* host.only - an address of /etc/hosts with these names and no others. */
+/* host.only - gives an address in /etc/hosts exactly these names. */
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
@@ -18,7 +18,7 @@ struct only_args {
 /* clang-format off */
 static const struct param only_params[] = {
     PARAM("name", STR, ARGS, name, "the address: IPv4 or IPv6", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("hostnames", STRS, ARGS, hostnames, "its names, in this order; an empty list: the address is not in the file", .flags = PARAM_REQUIRED),
+    PARAM("hostnames", STRS, ARGS, hostnames, "its names, in this order; an empty list removes the address", .flags = PARAM_REQUIRED),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
     { 0 },
 };
@@ -36,8 +36,8 @@ static int only_validate(const void *args, const struct value *where, struct dia
         return -1;
     for (size_t i = 0; i < want->hostnames.n; i++)
         if (str_find_char(str_from(want->hostnames.p[i]), '#', 0) != STR_NONE)
-            result =
-                value_diag(diags, value_point(where, "hostnames"), "'hostnames' may not hold '#'");
+            result = value_diag(diags, value_point(where, "hostnames"),
+                                "'hostnames' must not contain '#'");
     return result;
 }
 
@@ -75,8 +75,8 @@ EDITOR_STATE(editor_of)
 
 const struct module module_host_only = {
     .name = "host.only",
-    .summary = "an address of /etc/hosts with these names and no others",
-    .details = "Other addresses are not looked at: a name may stand at several.",
+    .summary = "give an address in /etc/hosts exactly these names",
+    .details = "Other addresses are left alone: a name may have several.",
     .example = "name: 127.0.1.1\nhostnames: [web1.example.org, web1]\nconfig: ROOT/hosts\n",
     .params = only_params,
     .args_size = sizeof(struct only_args),

@@ -1,4 +1,4 @@
-/* host.present - names with their addresses in /etc/hosts. */
+/* host.present - maps names to addresses in /etc/hosts. */
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
@@ -20,8 +20,8 @@ struct present_args {
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the name of the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("ip", STRS, ARGS, ip, "its address, or a list of them: IPv4 and IPv6", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("aliases", STRS, ARGS, aliases, "more names at the same addresses"),
-    PARAM("clean", TRISTATE, ARGS, clean, "true: the names are at no other address; false: other addresses are not touched; without: other addresses of the same family lose the names"),
+    PARAM("aliases", STRS, ARGS, aliases, "more names for the same addresses"),
+    PARAM("clean", TRISTATE, ARGS, clean, "true: remove the names from all other addresses; false: leave other addresses alone (default: remove them from other addresses of the same family)"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
     PARAM_REFUSED("comment", "comments of the file stay as they are"),
     { 0 },
@@ -34,7 +34,7 @@ static int validate_name(const char *key, const char *name, const struct value *
     if (validate_text(key, name, VALIDATE_WORD, where, diags) < 0)
         return -1;
     if (str_find_char(str_from(name), '#', 0) != STR_NONE)
-        return value_diag(diags, value_point(where, key), "'%s' may not hold '#'", key);
+        return value_diag(diags, value_point(where, key), "'%s' must not contain '#'", key);
     return 0;
 }
 
@@ -108,7 +108,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_host_present = {
     .name = "host.present",
-    .summary = "names with their addresses in /etc/hosts",
+    .summary = "map names to addresses in /etc/hosts",
     .details = "A name may have an IPv4 and an IPv6 address at once, in one state or in two.",
     .example = "name: db.example.org\nip: 192.0.2.7\nconfig: ROOT/hosts\n",
     .params = present_params,

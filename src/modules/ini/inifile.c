@@ -37,7 +37,7 @@ struct ini_format inifile_format(const struct inifile_args *args)
     return (struct ini_format){ .separator = args->separator, .tight = args->no_spaces };
 }
 
-static int report(struct diags *diags, const struct value *where, const struct err *err)
+static int report_item(struct diags *diags, const struct value *where, const struct err *err)
 {
     return value_diag(diags, where, "%s", err->text);
 }
@@ -54,9 +54,9 @@ static int add_option(struct arena *arena, const struct inifile_args *args, stru
         read_text(arena, &pair->value, &item.value, diags) < 0)
         return -1;
     if (ini_check_key(&format, item.key, &err) < 0)
-        return report(diags, &pair->key, &err);
+        return report_item(diags, &pair->key, &err);
     if (ini_check_value(item.value, &err) < 0)
-        return report(diags, &pair->value, &err);
+        return report_item(diags, &pair->value, &err);
     VEC_PUSH_IN(arena, &ret->list, item);
     return 0;
 }
@@ -109,7 +109,7 @@ static int add_section(struct arena *arena, const struct inifile_args *args,
     if (read_text(arena, &pair->key, &section, diags) < 0)
         return -1;
     if (ini_check_section(section, &err) < 0)
-        return report(diags, &pair->key, &err);
+        return report_item(diags, &pair->key, &err);
     return (with_values ? add_values : add_keys)(arena, args, section, &pair->value, ret, diags);
 }
 
@@ -133,7 +133,7 @@ static int add_name(struct arena *arena, const struct value *name, struct inifil
     if (read_text(arena, name, &item.section, diags) < 0)
         return -1;
     if (ini_check_section(item.section, &err) < 0)
-        return report(diags, name, &err);
+        return report_item(diags, name, &err);
     VEC_PUSH_IN(arena, &ret->list, item);
     return 0;
 }
@@ -156,7 +156,7 @@ int inifile_read_sections(struct arena *arena, const struct inifile_args *args,
     return result;
 }
 
-/* --- mistakes --------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------- */
 
 static int validate_format(const struct inifile_args *args, const struct value *where,
                            struct diags *diags)
@@ -165,7 +165,7 @@ static int validate_format(const struct inifile_args *args, const struct value *
     size_t i = 0;
 
     if (args->separator.n == 0)
-        return value_diag(diags, value_point(where, "separator"), "'separator' may not be empty");
+        return value_diag(diags, value_point(where, "separator"), "'separator' must not be empty");
     while (args->encoding && i < ARRAY_LEN(encodings) &&
            strcasecmp(args->encoding, encodings[i]) != 0)
         i++;

@@ -1,9 +1,8 @@
 /*
- * inifile - what the states of a file with sections share: the file, its format, and the wishes
- * about it as a list.
+ * inifile - the common parts of the ini.* states: the file, its format, and the wishes as a list.
  *
- * `sections` is a map of sections to their options, as Salt has it; a key whose value is no map or
- * list is an option outside of any section.
+ * `sections` is a map of sections to their options, as in Salt; a key whose value is not a map or
+ * list is an option outside any section.
  *
  * Memory: the arena of the run or of the diagnostics. Threads: any.
  */
@@ -31,12 +30,12 @@ struct inifile_args {
 #define INIFILE_PARAMS(sections_kind, ...)                                                                                           \
     PARAM("name", PATH, struct inifile_args, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                                      \
     PARAM("sections", sections_kind, struct inifile_args, sections, __VA_ARGS__),                                                            \
-    PARAM("separator", TEXT, struct inifile_args, separator, "what stands between key and value; a blank: any blanks", .default_text = "="),  \
-    PARAM("encoding", STR, struct inifile_args, encoding, "of the file: utf-8, or ascii")
+    PARAM("separator", TEXT, struct inifile_args, separator, "the separator of key and value; a blank means any blanks", .default_text = "="),  \
+    PARAM("encoding", STR, struct inifile_args, encoding, "encoding of the file: utf-8, or ascii")
 /* clang-format on */
 
-/* Options to be present (with values) or absent (without), in the order of the map; before those of
- * a section to be present comes its header. */
+/* Options that must be present (with values) or absent (without), in the order of the map; the
+ * header of a new section comes before its options. */
 struct inifile_wishes {
     VEC(struct ini_item) list;
 };
@@ -53,14 +52,14 @@ int inifile_validate_sections(const void *args, const struct value *where, struc
 
 struct ini_format inifile_format(const struct inifile_args *args);
 
-/* The text as it is between two edits of a plan. */
+/* The text between two edits of a plan. */
 struct inifile_draft {
     struct arena *arena;
     struct ini_format format;
     struct str text;
     size_t changes; /* edits that changed it */
 };
-/* What an edit has written becomes the text. */
+/* Make the result of an edit the text. */
 int inifile_step(struct inifile_draft *draft, struct buf *out, struct err *err);
 
 #endif

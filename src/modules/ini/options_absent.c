@@ -1,11 +1,11 @@
-/* ini.options_absent - a file with sections does not have these options. */
+/* ini.options_absent - removes options from an ini file. */
 #include "base/diag.h"
 #include "base/err.h"
 #include "modules/ini/inifile.h"
 
 /* clang-format off */
 static const struct param options_absent_params[] = {
-    INIFILE_PARAMS(MAP, "sections, each with a list of keys; a key outside of any section stands for itself"),
+    INIFILE_PARAMS(MAP, "sections, each with a list of keys; a key outside any section stands alone"),
     { 0 },
 };
 /* clang-format on */
@@ -43,7 +43,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_ini_options_absent = {
     .name = "ini.options_absent",
-    .summary = "a file with sections does not have these options",
+    .summary = "remove options from an ini file",
     .example = "name: ROOT/settings.ini\nsections:\n  server:\n    - debug\n",
     .params = options_absent_params,
     .args_size = sizeof(struct inifile_args),

@@ -1,4 +1,4 @@
-/* ini.options_present - options of a file with sections have these values. */
+/* ini.options_present - sets options of an ini file. */
 #include "base/diag.h"
 #include "base/err.h"
 #include "edit/edit.h"
@@ -6,9 +6,9 @@
 
 /* clang-format off */
 static const struct param options_present_params[] = {
-    INIFILE_PARAMS(MAP, "sections, each with its options and their values; a key outside of any section has a value of its own"),
-    PARAM("strict", BOOL, struct inifile_args, strict, "other options of these sections are removed"),
-    PARAM("no_spaces", BOOL, struct inifile_args, no_spaces, "no blanks around the separator of lines that are written"),
+    INIFILE_PARAMS(MAP, "sections, each with its options and values; a key outside any section has a value directly"),
+    PARAM("strict", BOOL, struct inifile_args, strict, "remove all other options of these sections"),
+    PARAM("no_spaces", BOOL, struct inifile_args, no_spaces, "write no blanks around the separator"),
     { 0 },
 };
 /* clang-format on */
@@ -22,7 +22,7 @@ static bool is_wished(const struct inifile_wishes *wishes, const struct ini_item
     return false;
 }
 
-/* Options of the section that nobody wishes for. */
+/* Other options of the section. */
 static int remove_others(struct inifile_draft *draft, struct str section,
                          const struct inifile_wishes *wishes, struct buf *out, struct err *err)
 {
@@ -82,7 +82,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_ini_options_present = {
     .name = "ini.options_present",
-    .summary = "options of a file with sections have these values",
+    .summary = "set options of an ini file",
     .details = "Comments, order and spacing of all other lines stay. A new option comes after the "
                "last one of its section, a new section at the end, and a missing file is created. "
                "A null value is a key without a value.",

@@ -1,4 +1,4 @@
-/* ini.sections_absent - a file does not have these sections. */
+/* ini.sections_absent - removes sections from an ini file. */
 #include "base/diag.h"
 #include "base/err.h"
 #include "modules/ini/inifile.h"
@@ -46,7 +46,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_ini_sections_absent = {
     .name = "ini.sections_absent",
-    .summary = "a file does not have these sections",
+    .summary = "remove sections from an ini file",
     .example = "name: ROOT/settings.ini\nsections: [server]\n",
     .params = sections_absent_params,
     .args_size = sizeof(struct inifile_args),

@@ -1,4 +1,4 @@
-/* ini.sections_present - a file has these sections, empty if they are new. */
+/* ini.sections_present - adds sections to an ini file. */
 #include "base/diag.h"
 #include "base/err.h"
 #include "modules/ini/inifile.h"
@@ -45,7 +45,7 @@ EDITOR_STATE(editor_of)
 
 const struct module module_ini_sections_present = {
     .name = "ini.sections_present",
-    .summary = "a file has these sections, empty if they are new",
+    .summary = "add sections to an ini file, empty if new",
     .example = "name: ROOT/settings.ini\nsections: [server, client]\n",
     .params = sections_present_params,
     .args_size = sizeof(struct inifile_args),

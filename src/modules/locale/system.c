@@ -1,4 +1,4 @@
-/* locale.system - the locale that programs use unless they are told otherwise. */
+/* locale.system - sets the system locale. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "edit/edit.h"
@@ -19,7 +19,7 @@ struct system_args {
 /* clang-format off */
 static const struct param system_params[] = {
     PARAM("name", STR, ARGS, name, "the locale: de_DE.UTF-8", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("config", PATH, ARGS, config, "the file; without: /etc/default/locale where there is such a folder, else /etc/locale.conf"),
+    PARAM("config", PATH, ARGS, config, "the file (default: /etc/default/locale if that folder exists, else /etc/locale.conf)"),
     { 0 },
 };
 /* clang-format on */
@@ -80,7 +80,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_locale_system = {
     .name = "locale.system",
-    .summary = "the locale that programs use by default",
+    .summary = "the system locale",
     .example = "name: C.UTF-8\nconfig: ROOT/locale\n",
     .params = system_params,
     .args_size = sizeof(struct system_args),

@@ -1,4 +1,4 @@
-/* What formulas say on the way, and ask of a fleet that is not there. */
+/* Logging calls and the mine, as Salt's formulas use them. */
 #include "data/yaml_print.h"
 #include "state/host.h"
 #include "state/module.h"
@@ -13,13 +13,13 @@ struct log_args {
 
 /* clang-format off */
 static const struct param log_params[] = {
-    PARAM("message", ANY, ARGS, message, "what to say", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("message", ANY, ARGS, message, "the message", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     { 0 },
 };
 static const struct param mine_params[] = {
-    PARAM("tgt", STR, ARGS, target, "which machines", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("fun", STR, ARGS, function, "what was sent", .flags = PARAM_REQUIRED),
-    PARAM("tgt_type", STR, ARGS, type, "how machines are named", .default_text = "glob", .aliases = "expr_form"),
+    PARAM("tgt", STR, ARGS, target, "the target", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("fun", STR, ARGS, function, "the function of the mine", .flags = PARAM_REQUIRED),
+    PARAM("tgt_type", STR, ARGS, type, "the kind of target", .default_text = "glob", .aliases = "expr_form"),
     { 0 },
 };
 /* clang-format on */
@@ -51,7 +51,7 @@ LOG_CALL(call_warning, LOG_LEVEL_WARNING)
 LOG_CALL(call_info, LOG_LEVEL_INFO)
 LOG_CALL(call_debug, LOG_LEVEL_DEBUG)
 
-/* One machine alone has no others that could have sent something. */
+/* A single machine has no mine. */
 static int call_mine(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)args;
@@ -69,7 +69,7 @@ const struct module aliases_log[] = {
     { .name = "log.error", .summary = "write an error line to the log", ROW(log_params, call_error) },
     { .name = "log.info", .summary = "write an info line to the log", ROW(log_params, call_info) },
     { .name = "log.warning", .summary = "write a warning line to the log", ROW(log_params, call_warning) },
-    { .name = "mine.get", .summary = "what other machines sent: nothing, without a fleet", ROW(mine_params, call_mine) },
+    { .name = "mine.get", .summary = "the mine data of other machines: always empty without a fleet", ROW(mine_params, call_mine) },
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* Does this machine match an expression? For templates and guards, as in Salt. */
+/* Does this machine match a target expression? For templates and conditions, as in Salt. */
 #include "base/diag.h"
 #include "base/err.h"
 #include "state/host.h"
@@ -17,8 +17,8 @@ static const struct param match_params[] = {
     { 0 },
 };
 
-static int match(struct state_run *run, const void *args, enum target_type type, struct value *ret,
-                 struct err *err)
+static int match_machine(struct state_run *run, const void *args, enum target_type type,
+                         struct value *ret, struct err *err)
 {
     const struct match_args *want = args;
     const struct target_subject subject = {
@@ -42,7 +42,7 @@ static int match(struct state_run *run, const void *args, enum target_type type,
     static int function(struct state_run *run, const void *args, struct value *ret,                \
                         struct err *err)                                                           \
     {                                                                                              \
-        return match(run, args, type, ret, err);                                                   \
+        return match_machine(run, args, type, ret, err);                                           \
     }
 
 MATCHER(call_compound, TARGET_COMPOUND)
@@ -63,7 +63,7 @@ const struct module aliases_match[] = {
     { .name = "match.glob", .summary = "whether a glob matches its id", ROW(call_glob) },
     { .name = "match.grain", .summary = "whether a fact matches a glob", ROW(call_grain) },
     { .name = "match.grain_pcre", .summary = "whether a fact matches a regular expression", ROW(call_grain_pcre) },
-    { .name = "match.ipcidr", .summary = "whether it has an address of a network", ROW(call_ipcidr) },
+    { .name = "match.ipcidr", .summary = "whether it has an address in a network", ROW(call_ipcidr) },
     { .name = "match.list", .summary = "whether its id is in a list", ROW(call_list) },
     { .name = "match.pcre", .summary = "whether a regular expression matches its id", ROW(call_pcre) },
     { .name = "match.pillar", .summary = "whether a setting matches a glob", ROW(call_pillar) },

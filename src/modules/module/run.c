@@ -1,4 +1,4 @@
-/* module.run - another module by name: a state in its place, or a function that is called. */
+/* module.run - runs another module by name: a state, or a function. */
 #include "base/err.h"
 #include "state/module.h"
 
@@ -12,12 +12,11 @@ struct run_args {
 static const struct param run_params[] = {
     PARAM("function", STR, ARGS, function, "the function to call"),
     PARAM("arguments", MAP, ARGS, arguments, "its arguments"),
-    PARAM("calls", LIST, ARGS, calls,
-          "several of both, each a map with 'function' and 'arguments'"),
+    PARAM("calls", LIST, ARGS, calls, "several calls, each a map with 'function' and 'arguments'"),
     { 0 },
 };
 
-/* The function and its arguments, decoded by its own table. */
+/* The function and its arguments, decoded by the function's own table. */
 static const struct module *read_target(struct arena *arena, const char *function,
                                         const struct value *arguments, void **ret_args,
                                         struct diags *diags)
@@ -37,7 +36,7 @@ static const struct module *read_target(struct arena *arena, const char *functio
     return target;
 }
 
-/* The one function, or those of the list, in turn. */
+/* The single call, or those of the list in order. */
 static size_t count_calls(const struct run_args *want)
 {
     return want->calls ? want->calls->list->count : want->function != NULL;
@@ -108,7 +107,7 @@ static int call_one(struct state_run *run, const char *function, const struct va
     return 0;
 }
 
-/* The answers: of one function as it is, of several by their names. */
+/* The results: that of a single call as it is, those of several by name. */
 static int run_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct run_args *want = args;
@@ -139,7 +138,7 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_module_run = {
     .name = "module.run",
-    .summary = "run another module: a state in its place, or a function",
+    .summary = "run another module by name: a state, or a function",
     .details =
         "A target that is a state is checked, applied and reverted as that state:\n"
         "\n"
@@ -152,10 +151,10 @@ const struct module module_module_run = {
         "        - file.touch:\n"
         "            path: /run/flag\n"
         "\n"
-        "An argument that is called 'name' is written 'm_name' beside 'name'. Arguments may be "
-        "given by place: '- service.restart: [nginx]'. The ID may be the target too.\n\n"
-        "A target that is a function is called each time; its answer is in the details. In a Salt "
-        "file several functions may be named, and one that returns false fails the state.\n",
+        "An argument called 'name' is written as 'm_name'. Arguments may be positional: '- "
+        "service.restart: [nginx]'. The ID may be the target too.\n\n"
+        "A target that is a function is called on every run; its result is in the details. A Salt "
+        "file may name several functions, and one that returns false fails the state.\n",
     .example = "name: test.echo\ntext: hello\n",
     .params = run_params,
     .args_size = sizeof(struct run_args),

@@ -1,4 +1,4 @@
-/* mount.active - what is mounted now. */
+/* mount.active - returns the current mounts. */
 #include "base/err.h"
 #include "modules/mount/mounts.h"
 #include "state/module.h"
@@ -26,7 +26,7 @@ static int active_call(struct state_run *run, const void *args, struct value *re
 
 const struct module module_mount_active = {
     .name = "mount.active",
-    .summary = "what is mounted now: each folder with device, kind and options",
+    .summary = "the current mounts: each folder with device, type and options",
     .example = "{}\n",
     .params = params_none,
     .call = active_call,

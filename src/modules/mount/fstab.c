@@ -1,4 +1,4 @@
-/* mount.fstab - what is in fstab: each folder with device, kind, options and numbers. */
+/* mount.fstab - the entries of fstab: each folder with device, type, options and numbers. */
 #include "base/err.h"
 #include "edit/fstab.h"
 #include "edit/lines.h"
@@ -55,7 +55,7 @@ static int fstab_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_mount_fstab = {
     .name = "mount.fstab",
-    .summary = "what is in fstab: each folder with device, kind, options and numbers",
+    .summary = "the entries of fstab: each folder with device, type, options and numbers",
     .params = fstab_params,
     .args_size = sizeof(struct fstab_args),
     .call = fstab_call,

@@ -25,8 +25,8 @@ struct present_args {
 /* clang-format off */
 static const struct param present_params[] = {
     FSTABS_PARAMS(ARGS, where),
-    PARAM("fs_vfstype", STR, ARGS, type, "kind of file system", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("fs_mntops", STRS, ARGS, options, "options: a list, or a text with commas", .default_text = "defaults"),
+    PARAM("fs_vfstype", STR, ARGS, type, "type of the file system", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("fs_mntops", STRS, ARGS, options, "options: a list, or comma-separated text", .default_text = "defaults"),
     PARAM("fs_freq", INT, ARGS, freq, "fifth field", PARAM_RANGE(0, 9)),
     PARAM("fs_passno", INT, ARGS, pass, "sixth field: the order of checks", PARAM_RANGE(0, 9)),
     PARAM("mount", BOOL, ARGS, mount, "mount it when the entry is new, and nothing is mounted there", .default_text = "true"),

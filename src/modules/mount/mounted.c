@@ -1,4 +1,4 @@
-/* mount.mounted - a file system at a folder, now and after the next start. */
+/* mount.mounted - mounts a file system, now and at boot. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -25,15 +25,15 @@ struct mounted_args {
 /* clang-format off */
 static const struct param mounted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("device", STR, ARGS, device, "what is mounted there: a device, UUID=..., LABEL=..., host:/path, tmpfs", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("fstype", STR, ARGS, fstype, "kind of file system", .default_text = "ext4"),
-    PARAM("opts", STRS, ARGS, opts, "options: a list, or a text with commas", .default_text = "defaults", .aliases = "options"),
-    PARAM("dump", INT, ARGS, dump, "fifth field of fstab", PARAM_RANGE(0, 9)),
-    PARAM("pass_num", INT, ARGS, pass, "sixth field of fstab: the order of checks", .aliases = "pass", PARAM_RANGE(0, 9)),
+    PARAM("device", STR, ARGS, device, "what to mount: a device, UUID=..., LABEL=..., host:/path, tmpfs", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("fstype", STR, ARGS, fstype, "type of the file system", .default_text = "ext4"),
+    PARAM("opts", STRS, ARGS, opts, "options: a list, or comma-separated text", .default_text = "defaults", .aliases = "options"),
+    PARAM("dump", INT, ARGS, dump, "fifth field of fstab (dump)", PARAM_RANGE(0, 9)),
+    PARAM("pass_num", INT, ARGS, pass, "sixth field of fstab (order of checks)", .aliases = "pass", PARAM_RANGE(0, 9)),
     PARAM("persist", BOOL, ARGS, persist, "keep it in fstab", .default_text = "true"),
     PARAM("mount", BOOL, ARGS, mount, "mount it now", .default_text = "true"),
-    PARAM("mkmnt", BOOL, ARGS, mkmnt, "make the folder when it is not there"),
-    PARAM("hidden_opts", STRS, ARGS, hidden_opts, "options that are not compared with what is mounted", .aliases = "extra_mount_invisible_options"),
+    PARAM("mkmnt", BOOL, ARGS, mkmnt, "create the folder if it does not exist"),
+    PARAM("hidden_opts", STRS, ARGS, hidden_opts, "options that are not compared with the current mount", .aliases = "extra_mount_invisible_options"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
     PARAM_REFUSED("user", "mount(8) decides who may mount; write user or users into opts"),
     PARAM_REFUSED("extra_mount_translate_options", "options are compared as the kernel shows them"),
@@ -99,7 +99,7 @@ static struct editor editor_of(const struct mounted_args *want)
     return (struct editor){ .path = want->config, .plan = mounted_plan };
 }
 
-/* --- what is to be done --------------------------------------------------------------------- */
+/* --- planning ------------------------------------------------------------------------------- */
 
 enum step { STEP_NONE, STEP_MOUNT, STEP_REMOUNT, STEP_REPLACE };
 
@@ -154,7 +154,7 @@ static int check_folder(struct state_run *run, const struct mounted_args *want, 
     if (info.kind == FS_NONE)
         state_differs(run,
                       want->mkmnt ? "folder %s does not exist"
-                                  : "folder %s does not exist, and mkmnt is false",
+                                  : "folder %s does not exist and mkmnt is false",
                       want->name);
     return 0;
 }
@@ -180,7 +180,7 @@ static int mounted_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* --- doing it -------------------------------------------------------------------------------- */
+/* --- applying -------------------------------------------------------------------------------- */
 
 static int make_folder(struct state_run *run, const struct mounted_args *want, struct err *err)
 {
@@ -192,18 +192,18 @@ static int make_folder(struct state_run *run, const struct mounted_args *want, s
     if (info.kind != FS_NONE)
         return 0;
     if (!want->mkmnt)
-        return err_set(err, ERR_NOT_FOUND, "folder %s does not exist; mkmnt: true makes it",
-                       want->name);
+        return err_set(err, ERR_NOT_FOUND,
+                       "folder %s does not exist (set mkmnt: true to create it)", want->name);
     if (change_make_parents(run, want->name, err) < 0)
         return -1;
     return change_mkdir(run, want->name, &attr, err);
 }
 
-/* In the place of another one, which comes back when this one cannot be mounted. */
-static int replace(struct state_run *run, const struct mounts_entry *now,
-                   const struct mounts_entry *entry, struct err *err)
+/* Replace another mount, which is restored if this one cannot be mounted. */
+static int replace_mount(struct state_run *run, const struct mounts_entry *now,
+                         const struct mounts_entry *entry, struct err *err)
 {
-    struct err ignored; /* the first error is the one worth telling */
+    struct err ignored; /* the first error is the one to report */
 
     if (mounts_unmount(run, entry->folder, err) < 0)
         return -1;
@@ -213,8 +213,8 @@ static int replace(struct state_run *run, const struct mounts_entry *now,
     return -1;
 }
 
-static int take_step(struct state_run *run, const struct mounted_args *want, enum step step,
-                     const struct mounts_entry *now, struct err *err)
+static int do_step(struct state_run *run, const struct mounted_args *want, enum step step,
+                   const struct mounts_entry *now, struct err *err)
 {
     const char *options = options_of(run, want);
     const struct mounts_entry entry = { .folder = want->name,
@@ -226,21 +226,21 @@ static int take_step(struct state_run *run, const struct mounted_args *want, enu
         return -1;
     if (step == STEP_REMOUNT)
         return mounts_remount(run, want->device, want->name, options, err);
-    if ((step == STEP_REPLACE ? replace(run, now, &entry, err) : mounts_mount(run, &entry, err)) <
-        0)
+    if ((step == STEP_REPLACE ? replace_mount(run, now, &entry, err)
+                              : mounts_mount(run, &entry, err)) < 0)
         return -1;
-    /* binding takes no options of its own: they come with a second call */
+    /* a bind mount takes no options: they need a second call */
     if (is_bind(options) && strcmp(options, "bind") != 0 && strcmp(options, "rbind") != 0)
         return mounts_remount(run, want->device, want->name, options, err);
     return 0;
 }
 
-/* `ret_done` is what was done; NULL: nothing had to be. */
+/* `ret_done` is what was done; NULL: nothing. */
 static int mount_now(struct state_run *run, const struct mounted_args *want, const char **ret_done,
                      struct err *err)
 {
     struct mounts_list list;
-    struct mounts_entry recipe = { 0 }; /* of what is there now */
+    struct mounts_entry recipe = { 0 }; /* of the current mount */
     const struct mounts_entry *now;
     enum step step;
     const char *why;
@@ -256,7 +256,7 @@ static int mount_now(struct state_run *run, const struct mounted_args *want, con
         return -1;
     if (now)
         recipe = mounts_recipe(run, &list, now);
-    if (take_step(run, want, step, &recipe, err) < 0)
+    if (do_step(run, want, step, &recipe, err) < 0)
         return -1;
     *ret_done =
         arena_printf(run->arena, "%s %s (%s) at %s", step == STEP_REMOUNT ? "remounted" : "mounted",
@@ -270,7 +270,7 @@ static int mounted_apply(struct state_run *run, const void *args, struct err *er
     const struct editor editor = editor_of(want);
     const char *done;
 
-    /* What cannot be mounted does not get into fstab: the next start of the machine would fail. */
+    /* What cannot be mounted is not added to fstab: the next boot would fail. */
     if (mount_now(run, want, &done, err) < 0)
         return -1;
     buf_clear(&run->text);
@@ -307,7 +307,7 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
         return -1;
     now = mounts_find(&list, want->name);
     if (!now || !mounts_is_device(run, now, want->device)) {
-        state_unchanged(run); /* it could not be mounted, or somebody has mounted something else */
+        state_unchanged(run); /* it was not mounted, or something else has been mounted since */
         return 0;
     }
     if (mounts_unmount(run, want->name, err) < 0)
@@ -318,9 +318,9 @@ static int mounted_revert(struct state_run *run, const void *args, struct err *e
 
 const struct module module_mount_mounted = {
     .name = "mount.mounted",
-    .summary = "a file system at a folder, now and after the next start",
-    .details = "What is mounted is compared too: other options are remounted, another device is "
-               "replaced.",
+    .summary = "mount a file system, now and at boot",
+    .details = "The current mount is compared too: different options are remounted, a different "
+               "device is replaced.",
     .example = "name: /srv/data\ndevice: UUID=3e6be9de-8139-11d1-9106-a43f08d823a6\nfstype: ext4\n"
                "opts: defaults,noatime\nmount: false\nconfig: ROOT/fstab\n",
     .params = mounted_params,

@@ -19,10 +19,10 @@
 #define SWAPS         "/proc/swaps"
 #define MOUNTINFO_MAX ((size_t)64 << 20)
 
-/* --- what is there -------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------- */
 
 /* 36 35 98:0 /root /mnt options [tags...] - type source super-options */
-static bool parse(struct arena *arena, struct str line, struct mounts_entry *ret)
+static bool parse_line(struct arena *arena, struct str line, struct mounts_entry *ret)
 {
     struct str folder, options, word;
 
@@ -53,7 +53,7 @@ int mounts_read(struct state_run *run, struct mounts_list *ret, struct err *err)
     if (fs_read(run->arena, MOUNTINFO, MOUNTINFO_MAX, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line))
-        if (parse(run->arena, line.text, &entry))
+        if (parse_line(run->arena, line.text, &entry))
             VEC_PUSH_IN(run->arena, &ret->list, entry);
     return 0;
 }
@@ -66,7 +66,7 @@ const struct mounts_entry *mounts_find(const struct mounts_list *list, const cha
     return NULL;
 }
 
-/* Where else a folder of a file system can be seen; NULL when nowhere. */
+/* Another mount that shows this folder of the file system; NULL: none. */
 static const char *find_source(struct state_run *run, const struct mounts_list *list,
                                const struct mounts_entry *entry)
 {
@@ -123,7 +123,7 @@ struct mounts_entry mounts_noted(struct state_run *run, const char *folder)
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static bool has(const char *options, struct str option)
+static bool has_option(const char *options, struct str option)
 {
     struct str rest = str_from(options);
 
@@ -135,7 +135,7 @@ static bool has(const char *options, struct str option)
 
 bool mounts_has_option(const char *options, const char *option)
 {
-    return has(options, str_from(option));
+    return has_option(options, str_from(option));
 }
 
 /* The value of "key=..." in a list; a NULL view when there is none. */
@@ -152,7 +152,7 @@ static struct str value_of(const char *options, struct str key)
     return (struct str){ NULL, 0 };
 }
 
-/* Flags that the kernel shows, with what takes them back. */
+/* Flags that the kernel shows, with the flags that undo them. */
 static const struct {
     const char *flag, *opposite;
 } flags[] = {
@@ -168,7 +168,7 @@ static const struct {
     { "relatime", "norelatime" },
     { "lazytime", "nolazytime" },
 };
-/* Of the flags above, these are off unless somebody wants them. */
+/* Of the flags above, these are off by default. */
 #define OFF_BY_DEFAULT 4
 
 static bool is_set(const struct mounts_entry *entry, const char *flag)
@@ -176,7 +176,7 @@ static bool is_set(const struct mounts_entry *entry, const char *flag)
     return mounts_has_option(entry->options, flag) || mounts_has_option(entry->super_options, flag);
 }
 
-/* "user" and its relatives bring these three along. */
+/* "user" and its variants imply these three. */
 static bool is_implied(const char *wanted, const char *flag)
 {
     static const char *const users[] = { "user", "users", "owner", "group" };
@@ -189,7 +189,7 @@ static bool is_implied(const char *wanted, const char *flag)
     return false;
 }
 
-/* The same number in other words: 0755 and 755, 1m and 1024k. */
+/* The same number in another notation: 0755 and 755, 1m and 1024k. */
 static bool same_value(struct str a, struct str b)
 {
     uint64_t left, right;
@@ -230,8 +230,8 @@ const char *mounts_differing(struct state_run *run, const struct mounts_entry *e
         const struct str key = str_slice(option, 0, equals == STR_NONE ? option.n : equals);
         const struct str now = value_of(entry->super_options, key);
 
-        if (equals == STR_NONE || !now.p || has(hidden, key) || has(hidden, option))
-            continue; /* a flag, or nothing that can be seen */
+        if (equals == STR_NONE || !now.p || has_option(hidden, key) || has_option(hidden, option))
+            continue; /* a flag, or not visible */
         if (!same_value(now, str_from_offset(option, equals + 1)))
             return arena_str(run->arena, option).p;
     }
@@ -269,7 +269,7 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
         return false;
     if (S_ISREG(wanted.st_mode))
         return strncmp(entry->device, "/dev/loop", strlen("/dev/loop")) == 0;
-    /* a folder that is bound to another place is the same folder there */
+    /* a bind mount is the same folder */
     return S_ISDIR(wanted.st_mode) && stat(entry->folder, &mounted) == 0 &&
            wanted.st_dev == mounted.st_dev && wanted.st_ino == mounted.st_ino;
 }
@@ -302,7 +302,8 @@ bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device
     return false;
 }
 
-/* --- doing -------------------------------------------------------------------------------------
+/* --- applying
+ * -------------------------------------------------------------------------------------
  */
 
 int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err)
@@ -325,7 +326,7 @@ int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct
     return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-/* With the device, since mount would look into fstab for more options without it. */
+/* Pass the device: without it, mount would take more options from fstab. */
 int mounts_remount(struct state_run *run, const char *device, const char *folder,
                    const char *options, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* mount.swap - a device or file that the machine swaps to, now and after the next start. */
+/* mount.swap - activates a swap device or file, now and at boot. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "edit/edit.h"
@@ -37,7 +37,7 @@ static int swap_validate(const void *args, const struct value *where, struct dia
 
 /* --- fstab ------------------------------------------------------------------------------------ */
 
-/* An entry that is there stays as it is: its options may say more than we do. */
+/* An existing entry is left alone: its options may be more specific. */
 static int swap_plan(struct state_run *run, const void *args, const struct editor_file *file,
                      struct editor_plan *plan, struct err *err)
 {
@@ -58,7 +58,7 @@ static struct editor editor_of(const struct swap_args *want)
     return (struct editor){ .path = want->config, .plan = swap_plan };
 }
 
-/* --- now -------------------------------------------------------------------------------------- */
+/* --- swapping --------------------------------------------------------------------------------- */
 
 static int check_device(struct state_run *run, const struct swap_args *want, struct err *err)
 {
@@ -69,7 +69,7 @@ static int check_device(struct state_run *run, const struct swap_args *want, str
     if (fs_stat(want->name, &info, err) < 0)
         return -1;
     if (info.kind == FS_NONE)
-        state_say(run, "%s does not exist; an earlier state must make it (apply fails otherwise)",
+        state_say(run, "%s does not exist; an earlier state must create it (apply fails otherwise)",
                   want->name);
     return 0;
 }
@@ -101,7 +101,7 @@ static int swap_apply(struct state_run *run, const void *args, struct err *err)
     const struct tool tool = run_tool(run);
     bool active;
 
-    /* What cannot be activated does not get into fstab. */
+    /* What cannot be activated is not added to fstab. */
     if (mounts_is_swap(run, want->name, &active, err) < 0)
         return -1;
     if (!active && (state_note(run, "activated", value_bool(true), err) < 0 ||
@@ -136,8 +136,8 @@ static int swap_revert(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_mount_swap = {
     .name = "mount.swap",
-    .summary = "a device or file that the machine swaps to, now and after the next start",
-    .details = "It has to be prepared by mkswap. An entry of it that is in fstab stays as it is.",
+    .summary = "activate a swap device or file, now and at boot",
+    .details = "It must be prepared with mkswap. An existing entry in fstab is left alone.",
     .example = "name: /swapfile\n",
     .params = swap_params,
     .args_size = sizeof(struct swap_args),

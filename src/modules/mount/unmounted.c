@@ -1,4 +1,4 @@
-/* mount.unmounted - nothing is mounted at a folder. */
+/* mount.unmounted - unmounts what is mounted at a folder. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "edit/edit.h"
@@ -18,8 +18,8 @@ struct unmounted_args {
 /* clang-format off */
 static const struct param unmounted_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("device", STR, ARGS, device, "only when this is what is mounted there, and what fstab has for it", .flags = PARAM_FILLED),
-    PARAM("persist", BOOL, ARGS, persist, "take it out of fstab too"),
+    PARAM("device", STR, ARGS, device, "only if this device is mounted there, and listed for it in fstab", .flags = PARAM_FILLED),
+    PARAM("persist", BOOL, ARGS, persist, "remove it from fstab too"),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/fstab"),
     PARAM_REFUSED("user", "mounts are taken away by root"),
     { 0 },
@@ -33,7 +33,7 @@ static int unmounted_validate(const void *args, const struct value *where, struc
     return validate_text("name", want->name, VALIDATE_LINE, where, diags);
 }
 
-/* Is the device of the entry, if there is one, the one that is meant? */
+/* Does the device of the entry match the given one, if any? */
 static bool is_meant(struct state_run *run, const struct unmounted_args *want, struct str text)
 {
     struct fstab_entry entry;
@@ -63,8 +63,8 @@ static struct editor editor_of(const struct unmounted_args *want)
     return (struct editor){ .path = want->config, .plan = unmounted_plan };
 }
 
-static int find(struct state_run *run, const struct unmounted_args *want, struct mounts_list *list,
-                const struct mounts_entry **ret, struct err *err)
+static int find_mount(struct state_run *run, const struct unmounted_args *want,
+                      struct mounts_list *list, const struct mounts_entry **ret, struct err *err)
 {
     if (mounts_read(run, list, err) < 0)
         return -1;
@@ -81,7 +81,7 @@ static int unmounted_check(struct state_run *run, const void *args, struct err *
     const struct mounts_entry *now;
     struct mounts_list list;
 
-    if (find(run, want, &list, &now, err) < 0)
+    if (find_mount(run, want, &list, &now, err) < 0)
         return -1;
     if (now)
         state_differs(run, "%s is mounted at %s", now->device, want->name);
@@ -100,7 +100,7 @@ static int unmounted_apply(struct state_run *run, const void *args, struct err *
     struct mounts_list list;
 
     buf_clear(&run->text);
-    if (find(run, want, &list, &now, err) < 0 ||
+    if (find_mount(run, want, &list, &now, err) < 0 ||
         (want->persist && editor_apply(run, &editor, args, err) < 0))
         return -1;
     run->unchanged = !now && (run->unchanged || !want->persist);
@@ -122,7 +122,7 @@ static int unmounted_revert(struct state_run *run, const void *args, struct err 
     const struct mounts_entry *now;
     struct mounts_list list;
 
-    if (find(run, want, &list, &now, err) < 0)
+    if (find_mount(run, want, &list, &now, err) < 0)
         return -1;
     if (!was || now) {
         state_unchanged(run);
@@ -135,7 +135,7 @@ static int unmounted_revert(struct state_run *run, const void *args, struct err 
 
 const struct module module_mount_unmounted = {
     .name = "mount.unmounted",
-    .summary = "nothing is mounted at a folder",
+    .summary = "unmount what is mounted at a folder",
     .example = "name: /srv/old\npersist: true\n",
     .params = unmounted_params,
     .flags = MODULE_REMOVES,

@@ -66,7 +66,7 @@ void server_add_account(struct buf *sql, const char *user, const char *host)
 /* --- the client ------------------------------------------------------------------------- */
 
 /* From the settings, under the names that Salt gives them. */
-static struct server_login complete(struct state_run *run, const struct server_login *login)
+static struct server_login complete_login(struct state_run *run, const struct server_login *login)
 {
     const struct value *settings = state_settings(run);
     struct server_login all = *login;
@@ -135,7 +135,7 @@ static int call_client(struct state_run *run, const struct server_login *login, 
 /* --- rows ------------------------------------------------------------------------------- */
 
 /* "\t", "\n", "\0" and "\\" as the client prints them in batches. */
-static struct str unescape(struct arena *arena, struct str field)
+static struct str unescape_field(struct arena *arena, struct str field)
 {
     static const char from[] = "tn0\\", to[] = "\t\n\0\\";
     char *out = arena_alloc(arena, field.n + 1);
@@ -161,7 +161,7 @@ static void read_rows(struct arena *arena, struct str text, struct server_rows *
         VEC(struct str) fields = { 0 };
 
         while (line.p)
-            VEC_PUSH_IN(arena, &fields, unescape(arena, str_cut(&line, '\t')));
+            VEC_PUSH_IN(arena, &fields, unescape_field(arena, str_cut(&line, '\t')));
         VEC_PUSH_IN(arena, &rows->list, (struct server_row){ fields.p, fields.n });
     }
 }
@@ -171,7 +171,7 @@ int server_run(struct state_run *run, const struct server_login *login, const st
 {
     AUTO_BUF struct buf whole = BUF_INIT(BUF_NO_LIMIT);
     const struct tool tool = run_tool(run);
-    const struct server_login all = complete(run, login);
+    const struct server_login all = complete_login(run, login);
     struct process_result result;
 
     /* Quoting above is for this mode, and statements may hold several lines. */
@@ -191,7 +191,7 @@ bool server_is_missing(struct state_run *run, const struct server_login *login, 
 {
     /* "Can't connect to local server through socket", "Can't connect to server on host" */
     static const char *const refusals[] = { "ERROR 2002", "ERROR 2003" };
-    const struct server_login all = complete(run, login);
+    const struct server_login all = complete_login(run, login);
     struct process_result result;
     const char *why = "no MySQL client is installed";
     struct err err;
@@ -210,17 +210,16 @@ bool server_is_missing(struct state_run *run, const struct server_login *login, 
             return false;
         why = "no MySQL server is running";
     }
-    state_differs(run,
-                  "%s cannot be checked: %s; an earlier state must bring it (apply fails "
-                  "otherwise)",
-                  what, why);
+    state_differs(
+        run, "%s cannot be checked: %s; an earlier state must install it (apply fails otherwise)",
+        what, why);
     return true;
 }
 
 int server_try_login(struct state_run *run, const struct server_login *login, const char *user,
                      const char *password, bool *ret, struct err *err)
 {
-    struct server_login all = complete(run, login);
+    struct server_login all = complete_login(run, login);
     struct process_result result;
 
     all.user = user;

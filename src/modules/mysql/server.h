@@ -2,9 +2,9 @@
  * server - SQL for a MySQL or MariaDB server, through the client program `mariadb` or `mysql`.
  *
  * Statements reach the client by standard input and passwords by its environment, so that nothing
- * secret is on a command line. Parameters `connection_*` say where the server is; what they leave
- * out comes from settings `mysql.host`, `mysql.user`..., as in Salt, then from the option files of
- * the client. A password that is given is not overridden by option files: they are not read then.
+ * secret is on a command line. Parameters `connection_*` identify the server; the rest comes from
+ * settings `mysql.host`, `mysql.user`..., as in Salt, then from the option files of the client. If
+ * a password is given, option files are not read.
  *
  *     server_add_text(&sql, name); ... server_run(run, login, &sql, &rows, err);
  *
@@ -33,13 +33,13 @@ struct server_login {
 
 /* clang-format off */
 #define SERVER_PARAMS(type, in)                                                                                                          \
-    PARAM("connection_host", STR, type, in.host, "where the server is", .flags = PARAM_FILLED),                                           \
+    PARAM("connection_host", STR, type, in.host, "the host of the server", .flags = PARAM_FILLED),                                           \
     PARAM("connection_port", STR, type, in.port, "its port", .flags = PARAM_FILLED),                                                      \
-    PARAM("connection_user", STR, type, in.user, "who logs in", .flags = PARAM_FILLED),                                                   \
-    PARAM("connection_pass", STR, type, in.pass, "their password", .flags = PARAM_SECRET),                                                \
+    PARAM("connection_user", STR, type, in.user, "the user to log in as", .flags = PARAM_FILLED),                                                   \
+    PARAM("connection_pass", STR, type, in.pass, "the password", .flags = PARAM_SECRET),                                                \
     PARAM("connection_db", STR, type, in.db, "the current database", .flags = PARAM_FILLED),                                              \
     PARAM("connection_unix_socket", PATH, type, in.socket, "the socket of the server"),                                                   \
-    PARAM("connection_default_file", PATH, type, in.default_file, "the option file of the client, instead of its own ones"),              \
+    PARAM("connection_default_file", PATH, type, in.default_file, "the option file of the client, instead of the default ones"),              \
     PARAM("connection_charset", STR, type, in.charset, "the character set of the connection", .default_text = "utf8mb4", .flags = PARAM_FILLED)
 /* clang-format on */
 
@@ -58,10 +58,10 @@ struct server_rows {
 /* Run statements that end in semicolons; `ret_rows` may be NULL. An error of the server ends it. */
 int server_run(struct state_run *run, const struct server_login *login, const struct buf *sql,
                struct server_rows *ret_rows, struct err *err);
-/* For dry runs: is there no client or no server yet? Says so, and that `what` is not checked. An
+/* For dry runs: is there no client or server yet? Reports that `what` is not checked, since an
  * earlier state may install it. */
 bool server_is_missing(struct state_run *run, const struct server_login *login, const char *what);
-/* Does this user get in with this password? */
+/* Can this user log in with this password? */
 int server_try_login(struct state_run *run, const struct server_login *login, const char *user,
                      const char *password, bool *ret, struct err *err);
 /* MariaDB, or MySQL itself? */

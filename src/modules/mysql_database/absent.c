@@ -1,4 +1,4 @@
-/* mysql_database.absent - a database does not exist. */
+/* mysql_database.absent - removes a database. */
 #include "base/err.h"
 #include "modules/mysql_database/schema.h"
 #include "state/module.h"
@@ -74,7 +74,7 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_mysql_database_absent = {
     .name = "mysql_database.absent",
-    .summary = "a database of a MySQL or MariaDB server does not exist",
+    .summary = "remove a database of a MySQL or MariaDB server",
     .details = "A revert creates an empty database again. One that had tables is not restored.",
     .example = "name: app\n",
     .params = absent_params,

@@ -1,4 +1,4 @@
-/* mysql_database.present - a database with these defaults. */
+/* mysql_database.present - creates a database. */
 #include <string.h>
 #include <strings.h>
 
@@ -18,7 +18,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-/* utf8 is how older servers say utf8mb3. */
+/* Older servers call utf8mb3 utf8. */
 static bool is_same_set(const char *have, const char *want)
 {
     return strcasecmp(have, want) == 0 ||
@@ -124,8 +124,8 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
 
 const struct module module_mysql_database_present = {
     .name = "mysql_database.present",
-    .summary = "a database of a MySQL or MariaDB server, with these defaults",
-    .details = "A revert removes a database that was created only while it is empty.",
+    .summary = "create a database of a MySQL or MariaDB server",
+    .details = "A revert removes a new database only if it is still empty.",
     .example = "name: app\ncharacter_set: utf8mb4\n",
     .params = present_params,
     .args_size = sizeof(struct schema_args),

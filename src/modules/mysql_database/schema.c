@@ -15,7 +15,7 @@ static int validate_word(const char *key, const char *text, const struct value *
 {
     if (text && !validate_is_variable(str_from(text)))
         return value_diag(diags, value_point(where, key),
-                          "'%s' may hold letters, digits and '_' only", key);
+                          "'%s' may contain only letters, digits and '_'", key);
     return 0;
 }
 
@@ -25,7 +25,7 @@ int schema_validate(const void *args, const struct value *where, struct diags *d
     int result = validate_text("name", want->name, VALIDATE_LINE, where, diags);
 
     if (want->name[0] == '\0')
-        result = value_diag(diags, value_point(where, "name"), "'name' may not be empty");
+        result = value_diag(diags, value_point(where, "name"), "'name' must not be empty");
     result |= validate_word("character_set", want->character_set, where, diags);
     result |= validate_word("collate", want->collate, where, diags);
     return result | server_validate(&want->login, where, diags);

@@ -1,5 +1,5 @@
 /*
- * schema - a database of a MySQL server: is it there, and with which defaults?
+ * schema - a database of a MySQL server and its defaults.
  *
  * Memory: the arena of the run. Threads: any.
  */

@@ -1,4 +1,4 @@
-/* mysql_grants.absent - an account of a MySQL server does not have these privileges. */
+/* mysql_grants.absent - revokes privileges of a MySQL account. */
 #include "base/err.h"
 #include "modules/mysql_grants/grants.h"
 #include "state/module.h"
@@ -8,7 +8,7 @@ static const struct param absent_params[] = {
     { 0 },
 };
 
-/* All privileges are those that there are, and one that is part of all is taken from them. */
+/* Revoking ALL revokes what exists; a single privilege is revoked even from ALL. */
 static struct privileges find_extra(struct state_run *run, const struct grants *now)
 {
     struct privileges extra = { 0 };
@@ -69,7 +69,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_mysql_grants_absent = {
     .name = "mysql_grants.absent",
-    .summary = "an account of a MySQL or MariaDB server does not have these privileges",
+    .summary = "revoke privileges of a MySQL or MariaDB account",
     .example = "name: frank_app\ngrant: select,insert\ndatabase: app.*\nuser: frank\n",
     .params = absent_params,
     .args_size = sizeof(struct grants_args),

@@ -157,7 +157,7 @@ int grants_revert(struct state_run *run, const void *args, struct err *err)
         more = old;
     else
         more = privileges_minus(run->arena, &old, &now.have);
-    state_say(run, "'%s'@'%s' has its former privileges on %.*s again", want->user, want->host,
+    state_say(run, "restored the privileges of '%s'@'%s' on %.*s", want->user, want->host,
               STR_ARG(now.object));
     if (grants_change(run, want, now.object, &less, &more, err) < 0)
         return -1;
@@ -190,7 +190,7 @@ static int add_ssl(struct buf *out, const struct value_pair *pair, struct err *e
 
     if (!word)
         return err_set(err, ERR_INVALID,
-                       "'ssl_option' may have SSL, X509, SUBJECT, ISSUER and CIPHER only");
+                       "'ssl_option' supports only SSL, X509, SUBJECT, ISSUER and CIPHER");
     if (!word->has_value && !value_is_true(&pair->value))
         return 0;
     buf_add_text(out, out->n > 0 ? " AND " : "");

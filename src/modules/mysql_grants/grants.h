@@ -21,13 +21,13 @@ struct grants_args {
 
 /* clang-format off */
 #define GRANTS_PARAMS                                                                                                                         \
-    PARAM("name", STR, struct grants_args, name, "what it is called; says nothing about the grant", .flags = PARAM_REQUIRED | PARAM_PRIMARY),   \
+    PARAM("name", STR, struct grants_args, name, "a name for the state, not part of the grant", .flags = PARAM_REQUIRED | PARAM_PRIMARY),   \
     PARAM("grant", STR, struct grants_args, grant, "privileges: select, insert (column), all privileges", .flags = PARAM_REQUIRED | PARAM_FILLED),  \
-    PARAM("database", STR, struct grants_args, database, "on what: *.*, db.*, db.table, PROCEDURE db.name", .flags = PARAM_REQUIRED | PARAM_FILLED), \
-    PARAM("user", STR, struct grants_args, user, "who has them", .flags = PARAM_REQUIRED),                                                     \
+    PARAM("database", STR, struct grants_args, database, "the object: *.*, db.*, db.table, PROCEDURE db.name", .flags = PARAM_REQUIRED | PARAM_FILLED), \
+    PARAM("user", STR, struct grants_args, user, "the user who has them", .flags = PARAM_REQUIRED),                                                     \
     PARAM("host", STR, struct grants_args, host, "where the user logs in from", .default_text = "localhost"),                                 \
     PARAM("grant_option", BOOL, struct grants_args, grant_option, "the user may pass them on"),                                               \
-    PARAM("escape", BOOL, struct grants_args, escape, "'_' and '%' in the name of a database are no wildcards", .default_text = "true"),     \
+    PARAM("escape", BOOL, struct grants_args, escape, "'_' and '%' in the name of a database are not wildcards", .default_text = "true"),     \
     SERVER_PARAMS(struct grants_args, login)
 /* clang-format on */
 
@@ -42,11 +42,11 @@ struct grants {
 int grants_read(struct state_run *run, const struct grants_args *args, struct grants *ret,
                 struct err *err);
 
-/* Take these away, then give those. */
+/* Revoke these, then grant those. */
 int grants_change(struct state_run *run, const struct grants_args *args, struct str object,
                   const struct privileges *less, const struct privileges *more, struct err *err);
 
-/* What there was before, for a revert, and the revert. */
+/* Note the previous privileges, and revert to them. */
 int grants_note(struct state_run *run, const struct grants *grants, struct err *err);
 int grants_revert(struct state_run *run, const void *args, struct err *err);
 

@@ -1,4 +1,4 @@
-/* mysql_grants.present - an account of a MySQL server has these privileges. */
+/* mysql_grants.present - grants privileges to a MySQL account. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "modules/mysql_grants/grants.h"
@@ -7,13 +7,13 @@
 /* clang-format off */
 static const struct param present_params[] = {
     GRANTS_PARAMS,
-    PARAM("revoke_first", BOOL, struct grants_args, revoke_first, "the user has no other privileges on it"),
+    PARAM("revoke_first", BOOL, struct grants_args, revoke_first, "revoke all other privileges on it"),
     PARAM("ssl_option", ANY, struct grants_args, ssl_option, "what connections of the user require: [{SSL: true}], X509, SUBJECT, ISSUER, CIPHER", .kind_text = "list of maps"),
     { 0 },
 };
 /* clang-format on */
 
-/* What is to be taken away and given. */
+/* What to revoke and to grant. */
 struct plan {
     struct privileges less, more;
     bool ssl;
@@ -34,7 +34,8 @@ static struct plan make_plan(struct state_run *run, const struct grants_args *wa
     return plan;
 }
 
-static void tell(struct state_run *run, const struct grants_args *want, const struct grants *now)
+static void report_plan(struct state_run *run, const struct grants_args *want,
+                        const struct grants *now)
 {
     const struct plan plan = make_plan(run, want, now);
     const struct str object = now->object;
@@ -75,7 +76,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
         return -1;
     if (!now.account && !run->test)
         return fail_without_account(want, err);
-    tell(run, want, &now);
+    report_plan(run, want, &now);
     if (!now.account)
         state_say(run, "the user does not exist; an earlier state must create it (apply fails "
                        "otherwise)");
@@ -120,7 +121,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_mysql_grants_present = {
     .name = "mysql_grants.present",
-    .summary = "an account of a MySQL or MariaDB server has these privileges",
+    .summary = "grant privileges to a MySQL or MariaDB account",
     .details = "The account must exist: see mysql_user.present.",
     .example = "name: frank_app\ngrant: select,insert,update\ndatabase: app.*\nuser: frank\n",
     .params = present_params,

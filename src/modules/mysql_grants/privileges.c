@@ -78,7 +78,7 @@ static struct str cut_outside(struct str *rest, struct str part)
 }
 
 /* Without backticks around it, and with one for two inside. */
-static struct str unquote(struct arena *arena, struct str name)
+static struct str unquote_name(struct arena *arena, struct str name)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     const struct str trimmed = str_trim(name);
@@ -145,7 +145,7 @@ static int parse_one(struct arena *arena, struct str text, struct privileges *se
     }
     columns = str_slice(text, open + 1, text.n - open - 2);
     while (columns.p) {
-        const struct str column = unquote(arena, cut_outside(&columns, STR(",")));
+        const struct str column = unquote_name(arena, cut_outside(&columns, STR(",")));
 
         if (column.n == 0)
             return err_set(err, ERR_INVALID, "'%.*s' has a column without a name", STR_ARG(text));
@@ -178,7 +178,7 @@ int privileges_add_grant(struct arena *arena, struct str line, struct str object
     return privileges_parse(arena, words, set, err);
 }
 
-static bool has(const struct privileges *set, struct str word, struct str column)
+static bool has_privilege(const struct privileges *set, struct str word, struct str column)
 {
     const struct privilege one = { word, column };
 
@@ -190,17 +190,17 @@ static bool has(const struct privileges *set, struct str word, struct str column
 
 static bool has_all(const struct privileges *set)
 {
-    if (has(set, STR(ALL), STR("")))
+    if (has_privilege(set, STR(ALL), STR("")))
         return true;
     for (size_t i = 0; i < ARRAY_LEN(global_words); i++)
-        if (!has(set, str_from(global_words[i]), STR("")))
+        if (!has_privilege(set, str_from(global_words[i]), STR("")))
             return false;
     return true;
 }
 
 bool privileges_cover(const struct privileges *set, const struct privilege *one)
 {
-    if (has(set, one->word, one->column) || has(set, one->word, STR("")))
+    if (has_privilege(set, one->word, one->column) || has_privilege(set, one->word, STR("")))
         return true;
     return !str_is(one->word, OPTION) && has_all(set);
 }
@@ -272,7 +272,7 @@ int privileges_object(struct arena *arena, struct str level, bool escape, const 
         }
     if (str_is(rest, "*") && fallback)
         rest = str_from(arena_printf(arena, "%s.*", fallback));
-    database = unquote(arena, cut_outside(&rest, STR(".")));
+    database = unquote_name(arena, cut_outside(&rest, STR(".")));
     if (!rest.p || database.n == 0 || str_trim(rest).n == 0)
         return err_set(err, ERR_INVALID,
                        "'%.*s' is not a valid privilege level: write *.*, DATABASE.* or "
@@ -287,7 +287,7 @@ int privileges_object(struct arena *arena, struct str level, bool escape, const 
     if (every)
         buf_add_char(&out, '*');
     else
-        server_add_name(&out, unquote(arena, rest));
+        server_add_name(&out, unquote_name(arena, rest));
     *ret = buf_copy(&out, arena);
     return 0;
 }

@@ -28,7 +28,7 @@ struct privileges {
     VEC(struct privilege) list;
 };
 
-/* Words between commas; ERR_INVALID for what is not a privilege. */
+/* Comma-separated words; ERR_INVALID for anything but a privilege. */
 int privileges_parse(struct arena *arena, struct str text, struct privileges *set, struct err *err);
 void privileges_add(struct arena *arena, struct privileges *set, struct privilege one);
 /* Add what a line of SHOW GRANTS gives for this object, if it is about it. */
@@ -47,8 +47,8 @@ void privileges_print(const struct privileges *set, bool option, struct buf *out
 /* The same for messages, all of it. */
 const char *privileges_text(struct arena *arena, const struct privileges *set);
 
-/* `db`.* for "db.*". `escape`: '_' and '%' in the name of a database are no wildcards. `fallback`
- * is the database of a lone "*"; NULL: that is an error. */
+/* `db`.* for "db.*". `escape`: '_' and '%' in the name of a database are not wildcards.
+ * `fallback` is the database of a lone "*"; NULL: that is an error. */
 int privileges_object(struct arena *arena, struct str level, bool escape, const char *fallback,
                       struct str *ret, struct err *err);
 

@@ -1,4 +1,4 @@
-/* mysql_user.absent - an account of a MySQL server does not exist. */
+/* mysql_user.absent - removes a MySQL account. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "modules/mysql/server.h"
@@ -16,7 +16,7 @@ struct absent_args {
 /* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the user", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("host", STR, ARGS, host, "where it logs in from", .default_text = "localhost"),
+    PARAM("host", STR, ARGS, host, "the host it logs in from", .default_text = "localhost"),
     SERVER_PARAMS(ARGS, login),
     { 0 },
 };
@@ -49,7 +49,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-/* The statements that bring the account back, with all it is granted. */
+/* The statements that restore the account with its grants. */
 static int note_account(struct state_run *run, const struct absent_args *want,
                         const char *statement, struct err *err)
 {
@@ -117,8 +117,8 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_mysql_user_absent = {
     .name = "mysql_user.absent",
-    .summary = "an account of a MySQL or MariaDB server does not exist",
-    .details = "A revert creates it again, with its password and all that it was granted.",
+    .summary = "remove a MySQL or MariaDB account",
+    .details = "A revert restores it with its password and grants.",
     .example = "name: frank\nhost: localhost\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/hex.h"
 
-/* A word, or what stands in quotes, where a quote is doubled and a backslash escapes. */
+/* A word, or a quoted string, where quotes are doubled and a backslash escapes. */
 static struct str next_token(struct arena *arena, struct str *rest)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

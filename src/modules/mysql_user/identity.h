@@ -1,5 +1,5 @@
 /*
- * identity - how an account of a MySQL server proves who it is: a plugin and what it compares with.
+ * identity - how a MySQL account authenticates: a plugin and its stored value.
  *
  * It is read from the statement that the server prints for an account:
  *

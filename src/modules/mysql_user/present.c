@@ -1,4 +1,4 @@
-/* mysql_user.present - an account of a MySQL server, and how it logs in. */
+/* mysql_user.present - manages a MySQL account and its authentication. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -20,19 +20,19 @@ struct present_args {
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the user", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("host", STR, ARGS, host, "where it logs in from", .default_text = "localhost"),
-    PARAM("password", STR, ARGS, password, "the password; wins over password_hash", .flags = PARAM_SECRET),
+    PARAM("host", STR, ARGS, host, "the host it logs in from", .default_text = "localhost"),
+    PARAM("password", STR, ARGS, password, "the password; takes precedence over password_hash", .flags = PARAM_SECRET),
     PARAM("password_hash", STR, ARGS, password_hash, "what the plugin stores of the password, such as *6C89...", .flags = PARAM_SECRET),
     PARAM("allow_passwordless", BOOL, ARGS, allow_passwordless, "the account may have no password"),
     PARAM("unix_socket", BOOL, ARGS, unix_socket, "with allow_passwordless: the system user of this name logs in by the socket"),
     PARAM("auth_plugin", STR, ARGS, auth_plugin, "the plugin that checks the password", .default_text = IDENTITY_NATIVE, .flags = PARAM_FILLED),
-    PARAM("password_column", CHOICE, ARGS, password_column, "of the table of users in Salt; here the server is asked in a way that does not depend on it", .choices = "Password|authentication_string"),
+    PARAM("password_column", CHOICE, ARGS, password_column, "a column of Salt's; not needed here", .choices = "Password|authentication_string"),
     SERVER_PARAMS(ARGS, login),
     { 0 },
 };
 /* clang-format on */
 
-static const char *given(const char *text)
+static const char *is_given(const char *text)
 {
     return text && text[0] != '\0' ? text : NULL;
 }
@@ -46,27 +46,27 @@ static int present_validate(const void *args, const struct value *where, struct 
 
     if (!validate_is_variable(str_from(want->auth_plugin)))
         result = value_diag(diags, value_point(where, "auth_plugin"),
-                            "'auth_plugin' may hold letters, digits and '_' only");
-    if (!given(want->password) && !given(want->password_hash) && !want->allow_passwordless)
+                            "'auth_plugin' may contain only letters, digits and '_'");
+    if (!is_given(want->password) && !is_given(want->password_hash) && !want->allow_passwordless)
         result = value_diag(diags, where,
                             "'password' or 'password_hash' is required, unless "
                             "'allow_passwordless' is true");
     return result;
 }
 
-/* --- what there is ---------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------- */
 
 static bool is_socket(struct str plugin)
 {
     return str_is(plugin, "unix_socket") || str_is(plugin, "auth_socket");
 }
 
-/* The hash that is to be stored; NULL: a plugin that adds salt makes it, or there is none. */
+/* The hash to store; NULL: computed by a plugin that adds salt, or none. */
 static int wanted_hash(struct state_run *run, const struct present_args *want, const char **ret,
                        struct err *err)
 {
-    *ret = given(want->password) ? NULL : given(want->password_hash);
-    if (given(want->password) && strcmp(want->auth_plugin, IDENTITY_NATIVE) == 0 &&
+    *ret = is_given(want->password) ? NULL : is_given(want->password_hash);
+    if (is_given(want->password) && strcmp(want->auth_plugin, IDENTITY_NATIVE) == 0 &&
         identity_hash_native(run->arena, want->password, ret, err) < 0)
         return -1;
     if (*ret)
@@ -74,8 +74,8 @@ static int wanted_hash(struct state_run *run, const struct present_args *want, c
     return 0;
 }
 
-static int compare(struct state_run *run, const struct present_args *want, const char *statement,
-                   bool *ret_same, struct err *err)
+static int compare_identity(struct state_run *run, const struct present_args *want,
+                            const char *statement, bool *ret_same, struct err *err)
 {
     struct identity now;
     const char *hash;
@@ -88,7 +88,7 @@ static int compare(struct state_run *run, const struct present_args *want, const
     *ret_same = false;
     if (now.several)
         return 0;
-    if (!given(want->password) && !hash) {
+    if (!is_given(want->password) && !hash) {
         *ret_same =
             want->unix_socket ? is_socket(now.plugin) : now.hash.n == 0 && !is_socket(now.plugin);
         return 0;
@@ -117,7 +117,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
         state_made(run, "created user '%s'@'%s'", want->name, want->host);
         return 0;
     }
-    if (compare(run, want, statement, &same, err) < 0)
+    if (compare_identity(run, want, statement, &same, err) < 0)
         return -1;
     if (same) {
         state_say(run, "user '%s'@'%s' already exists", want->name, want->host);
@@ -143,7 +143,7 @@ static int add_identity(struct state_run *run, const struct present_args *want, 
     if (hash) {
         buf_printf(sql, " IDENTIFIED WITH %s AS ", want->auth_plugin);
         server_add_text(sql, str_from(hash));
-    } else if (given(want->password)) {
+    } else if (is_given(want->password)) {
         buf_printf(sql, mariadb ? " IDENTIFIED VIA %s USING PASSWORD(" : " IDENTIFIED WITH %s BY ",
                    want->auth_plugin);
         server_add_text(sql, str_from(want->password));
@@ -164,7 +164,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     bool same = false;
 
     if (server_show_account(run, &want->login, want->name, want->host, &statement, err) < 0 ||
-        (statement && compare(run, want, statement, &same, err) < 0))
+        (statement && compare_identity(run, want, statement, &same, err) < 0))
         return -1;
     if (same) {
         state_unchanged(run);
@@ -200,7 +200,7 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         identity_parse(run->arena, before->s, &old);
         state_secret(run, old.hash);
         buf_printf(&sql, "%s;", identity_alter(run->arena, before->s));
-        state_say(run, "user '%s'@'%s' logs in as before", want->name, want->host);
+        state_say(run, "restored how user '%s'@'%s' logs in", want->name, want->host);
     } else {
         buf_add_text(&sql, "DROP USER ");
         server_add_account(&sql, want->name, want->host);
@@ -212,9 +212,10 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
 
 const struct module module_mysql_user_present = {
     .name = "mysql_user.present",
-    .summary = "an account of a MySQL or MariaDB server, and how it logs in",
-    .details = "With the plugin mysql_native_password the server gets the hash of the password and "
-               "never the password. Of plugins that add salt a password is compared by logging in.",
+    .summary = "manage a MySQL or MariaDB account and its authentication",
+    .details =
+        "With the plugin mysql_native_password the server gets the hash of the password and "
+        "never the password. For plugins that add salt, a password is checked by logging in.",
     .example = "name: frank\nhost: localhost\npassword: bobcat\n",
     .params = present_params,
     .args_size = sizeof(struct present_args),

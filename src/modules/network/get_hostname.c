@@ -1,4 +1,4 @@
-/* network.get_hostname - the name of the machine. */
+/* network.get_hostname - returns the host name. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -14,14 +14,14 @@ static int get_hostname_call(struct state_run *run, const void *args, struct val
 
     (void)args;
     if (gethostname(name, sizeof(name) - 1) < 0)
-        return err_sys(err, errno, "ask for the name of the machine");
+        return err_sys(err, errno, "get the host name");
     *ret = value_str(arena_str(run->arena, str_from(name)));
     return 0;
 }
 
 const struct module module_network_get_hostname = {
     .name = "network.get_hostname",
-    .summary = "the name of the machine",
+    .summary = "the host name",
     .params = params_none,
     .call = get_hostname_call,
 };

@@ -1,4 +1,4 @@
-/* network.hostname - the name of the machine. */
+/* network.hostname - sets the host name. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -22,8 +22,8 @@ struct hostname_args {
 /* clang-format off */
 static const struct param hostname_params[] = {
     PARAM("name", STR, ARGS, name, "the name", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("live", BOOL, ARGS, live, "set it in the running kernel", .default_text = "true"),
-    PARAM("persist", BOOL, ARGS, persist, "keep it for the next start", .default_text = "true"),
+    PARAM("live", BOOL, ARGS, live, "set it now", .default_text = "true"),
+    PARAM("persist", BOOL, ARGS, persist, "keep it across reboots", .default_text = "true"),
     PARAM("config", PATH, ARGS, config, "the file that keeps it", .default_text = "/etc/hostname"),
     { 0 },
 };
@@ -38,10 +38,10 @@ static int hostname_validate(const void *args, const struct value *where, struct
 
     if (n == 0 || n > HOST_NAME_MAX || strspn(want->name, letters) != n || want->name[0] == '-' ||
         want->name[0] == '.')
-        return value_diag(
-            diags, value_point(where, "name"),
-            "'name' is not a valid host name: letters, digits, dots and dashes, %d at most",
-            HOST_NAME_MAX);
+        return value_diag(diags, value_point(where, "name"),
+                          "'name' is not a valid host name: use letters, digits, dots and dashes, "
+                          "at most %d characters",
+                          HOST_NAME_MAX);
     return 0;
 }
 
@@ -50,11 +50,11 @@ struct names {
     struct str file; /* NULL view: none */
 };
 
-static int look(struct state_run *run, const struct hostname_args *want, struct names *ret,
-                struct err *err)
+static int read_names(struct state_run *run, const struct hostname_args *want, struct names *ret,
+                      struct err *err)
 {
     if (gethostname(ret->live, sizeof(ret->live)) < 0)
-        return err_sys(err, errno, "ask for the host name");
+        return err_sys(err, errno, "get the host name");
     ret->live[HOST_NAME_MAX] = '\0';
     if (fs_read(run->arena, want->config, FILE_MAX, &ret->file, err) < 0)
         return -1;
@@ -77,7 +77,7 @@ static int hostname_check(struct state_run *run, const void *args, struct err *e
     const struct hostname_args *want = args;
     struct names now;
 
-    if (look(run, want, &now, err) < 0)
+    if (read_names(run, want, &now, err) < 0)
         return -1;
     if (!is_live(want, &now))
         state_diff(run, "hostname", now.live, want->name);
@@ -102,7 +102,7 @@ static int hostname_apply(struct state_run *run, const void *args, struct err *e
     const char *text = arena_printf(run->arena, "%s\n", want->name);
     struct names now;
 
-    if (look(run, want, &now, err) < 0)
+    if (read_names(run, want, &now, err) < 0)
         return -1;
     if (is_live(want, &now) && is_kept(want, &now)) {
         state_unchanged(run);
@@ -128,13 +128,13 @@ static int hostname_revert(struct state_run *run, const void *args, struct err *
         state_unchanged(run);
         return 0;
     }
-    state_say(run, "the host name is %s again", previous->s.p);
+    state_say(run, "restored the host name %s", previous->s.p);
     return set_live(previous->s.p, err);
 }
 
 const struct module module_network_hostname = {
     .name = "network.hostname",
-    .summary = "the name of the machine",
+    .summary = "the host name",
     .example = "name: web1.example.org\nlive: false\nconfig: ROOT/hostname\n",
     .params = hostname_params,
     .args_size = sizeof(struct hostname_args),

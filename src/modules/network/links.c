@@ -13,8 +13,8 @@
 
 #define MAC_BYTES 6
 
-static struct value_map *find(struct state_run *run, struct value_map *all,
-                              const struct ifaddrs *entry)
+static struct value_map *find_link(struct state_run *run, struct value_map *all,
+                                   const struct ifaddrs *entry)
 {
     const struct value key = value_text(arena_strdup(run->arena, entry->ifa_name));
     const struct value *found = value_map_find(all, &key);
@@ -28,8 +28,8 @@ static struct value_map *find(struct state_run *run, struct value_map *all,
     return map;
 }
 
-static void push(struct state_run *run, struct value_map *link, const char *family,
-                 struct value_map *address)
+static void push_value(struct state_run *run, struct value_map *link, const char *family,
+                       struct value_map *address)
 {
     const struct value key = value_text(family);
     const struct value *found = value_map_find(link, &key);
@@ -59,7 +59,7 @@ static void add_ipv4(struct state_run *run, struct value_map *link, const struct
     if (mask)
         value_map_set(run->arena, map, value_text("netmask"),
                       text_of(run, AF_INET, &mask->sin_addr));
-    push(run, link, "inet", map);
+    push_value(run, link, "inet", map);
 }
 
 static int prefix_length(const struct sockaddr_in6 *mask)
@@ -80,7 +80,7 @@ static void add_ipv6(struct state_run *run, struct value_map *link, const struct
                   text_of(run, AF_INET6, &address->sin6_addr));
     value_map_set(run->arena, map, value_text("prefixlen"),
                   value_int(prefix_length((const void *)entry->ifa_netmask)));
-    push(run, link, "inet6", map);
+    push_value(run, link, "inet6", map);
 }
 
 static void add_mac(struct state_run *run, struct value_map *link, const struct ifaddrs *entry)
@@ -100,9 +100,9 @@ int links_read(struct state_run *run, struct value *ret, struct err *err)
     struct ifaddrs *list;
 
     if (getifaddrs(&list) < 0)
-        return err_sys(err, errno, "ask for the network interfaces");
+        return err_sys(err, errno, "list the network interfaces");
     for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
-        struct value_map *link = find(run, all, entry);
+        struct value_map *link = find_link(run, all, entry);
 
         if (!entry->ifa_addr)
             continue;

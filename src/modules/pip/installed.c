@@ -1,4 +1,4 @@
-/* pip.installed - Python packages, by pip. */
+/* pip.installed - installs Python packages with pip. */
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,20 +26,20 @@ struct installed_args {
 
 /* clang-format off */
 static const struct param installed_params[] = {
-    PARAM("name", STR, ARGS, name, "the package, maybe with a version: flask, flask==2.0, flask>=2", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "the package, optionally with a version: flask, flask==2.0, flask>=2", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("pkgs", STRS, ARGS, pkgs, "several packages, instead of the name"),
     PARAM("version", STR, ARGS, version, "exactly this version", .flags = PARAM_FILLED),
-    PARAM("requirements", STR, ARGS, requirements, "a file with packages, instead of the name: a path, or salt://...", .flags = PARAM_FILLED),
-    PARAM("bin", STR, ARGS, bin, "the pip program, or the folder of a virtual environment: pip installs into it", .default_text = "pip3", .aliases = "bin_env,pip_bin"),
-    PARAM("index_url", STR, ARGS, index_url, "where packages come from", .flags = PARAM_FILLED),
+    PARAM("requirements", STR, ARGS, requirements, "a requirements file, instead of the name: a path, or salt://...", .flags = PARAM_FILLED),
+    PARAM("bin", STR, ARGS, bin, "the pip program, or the folder of the virtual environment to install into", .default_text = "pip3", .aliases = "bin_env,pip_bin"),
+    PARAM("index_url", STR, ARGS, index_url, "the package index", .flags = PARAM_FILLED),
     PARAM("upgrade", BOOL, ARGS, upgrade, "install the newest version"),
-    PARAM("force_reinstall", BOOL, ARGS, force_reinstall, "install again what is there"),
-    PARAM("editable", STR, ARGS, editable, "a folder or address that is installed for development, instead of the name", .flags = PARAM_FILLED),
-    PARAM("extra_index_url", STRS, ARGS, extra_index_url, "more places where packages come from"),
+    PARAM("force_reinstall", BOOL, ARGS, force_reinstall, "reinstall packages that are installed"),
+    PARAM("editable", STR, ARGS, editable, "a folder or URL to install in development mode, instead of the name", .flags = PARAM_FILLED),
+    PARAM("extra_index_url", STRS, ARGS, extra_index_url, "more package indexes"),
     PARAM("find_links", STRS, ARGS, find_links, "folders and pages with packages"),
     PARAM("no_index", BOOL, ARGS, no_index, "only from find_links"),
-    PARAM("trusted_host", STRS, ARGS, trusted_host, "hosts whose certificates are not checked"),
-    PARAM("proxy", STR, ARGS, proxy, "through this proxy", .flags = PARAM_FILLED),
+    PARAM("trusted_host", STRS, ARGS, trusted_host, "hosts whose certificates are not verified"),
+    PARAM("proxy", STR, ARGS, proxy, "the proxy to use", .flags = PARAM_FILLED),
     PARAM("cert", PATH, ARGS, cert, "file of the certificates that are trusted"),
     PARAM("timeout", STR, ARGS, timeout, "seconds to wait for an answer", .flags = PARAM_FILLED),
     PARAM("log", PATH, ARGS, log, "file in which pip writes what it does"),
@@ -47,15 +47,15 @@ static const struct param installed_params[] = {
     PARAM("exists_action", STR, ARGS, exists_action, "what to do with a path that is there: s(witch), i(gnore), w(ipe), b(ackup)", .flags = PARAM_FILLED),
     PARAM("no_binary", STR, ARGS, no_binary, "packages that are built here: names with commas, ':all:' or ':none:'", .flags = PARAM_FILLED),
     PARAM("global_options", STRS, ARGS, global_options, "options for setup.py"),
-    PARAM("pre_releases", BOOL, ARGS, pre_releases, "also versions that are not final"),
-    PARAM("no_deps", BOOL, ARGS, no_deps, "without what the packages need"),
-    PARAM("ignore_installed", BOOL, ARGS, ignore_installed, "install over what is there"),
-    PARAM("no_cache_dir", BOOL, ARGS, no_cache_dir, "without the cache of pip"),
-    PARAM("cache_dir", PATH, ARGS, cache_dir, "the cache of pip"),
-    PARAM("env_vars", STRMAP, ARGS, env, "more environment for pip"),
-    PARAM("user", STR, ARGS, user, "who runs pip"),
-    PARAM("cwd", PATH, ARGS, cwd, "the folder it runs in"),
-    PARAM("extra_args", STRS, ARGS, extra, "more words for pip install"),
+    PARAM("pre_releases", BOOL, ARGS, pre_releases, "include pre-releases"),
+    PARAM("no_deps", BOOL, ARGS, no_deps, "do not install dependencies"),
+    PARAM("ignore_installed", BOOL, ARGS, ignore_installed, "install without removing the old version first"),
+    PARAM("no_cache_dir", BOOL, ARGS, no_cache_dir, "disable pip's cache"),
+    PARAM("cache_dir", PATH, ARGS, cache_dir, "folder of pip's cache"),
+    PARAM("env_vars", STRMAP, ARGS, env, "extra environment for pip"),
+    PARAM("user", STR, ARGS, user, "the user that runs pip"),
+    PARAM("cwd", PATH, ARGS, cwd, "the folder to run in"),
+    PARAM("extra_args", STRS, ARGS, extra, "extra arguments for pip install"),
     PARAM_IDLE("use_wheel", "pip has no such option since version 10"),
     PARAM_IDLE("no_use_wheel", "pip has no such option since version 10"),
     PARAM_IDLE("mirrors", "pip has no such option since version 10"),
@@ -106,7 +106,7 @@ static int installed_validate(const void *args, const struct value *where, struc
     return result;
 }
 
-/* Words of pip install. `where` says where packages come from, which older ones need as well. */
+/* Arguments of pip install. `where`: those for package sources, which downgrades need as well. */
 static const struct {
     const char *word;
     size_t offset;
@@ -165,7 +165,7 @@ static void add_options(const struct tool *tool, struct tool_words *words,
         tool_add(tool, words, want->extra.p[i]);
 }
 
-static struct param_strs packages(struct state_run *run, const struct installed_args *want)
+static struct param_strs list_wanted(struct state_run *run, const struct installed_args *want)
 {
     const char **one = ARENA_ARRAY(run->arena, const char *, 1);
 
@@ -185,7 +185,7 @@ static struct tool_options options_of(struct state_run *run, const struct instal
     return (struct tool_options){ .runas = want->user, .cwd = want->cwd, .env = env };
 }
 
-/* The pip of a virtual environment, or the program itself. */
+/* The pip of a virtual environment, or the given program. */
 static const char *program_of(struct arena *arena, const struct installed_args *want)
 {
     const char *inside = arena_printf(arena, "%s/bin/pip", want->bin);
@@ -204,9 +204,9 @@ static void add_common(const struct tool *tool, struct tool_words *words,
 /* --- what is there ------------------------------------------------------------------------------
  */
 
-/* "name==version" for each package that is there. */
-static int list(struct state_run *run, const struct installed_args *want, struct str *ret,
-                struct err *err)
+/* "name==version" for each installed package. */
+static int list_installed(struct state_run *run, const struct installed_args *want, struct str *ret,
+                          struct err *err)
 {
     const struct tool tool = run_tool(run);
     const struct tool_options options = options_of(run, want);
@@ -228,7 +228,7 @@ static bool is_joint(char c)
     return is_one_of(STR("-_."), c);
 }
 
-/* Names of packages: case, and runs of - _ . are all alike. */
+/* Package names compare without case, and with runs of - _ . as equal. */
 static bool same_name(struct str a, struct str b)
 {
     size_t i = 0, j = 0;
@@ -273,11 +273,11 @@ static struct str version_of(struct str installed, struct str package)
     return (struct str){ NULL, 0 };
 }
 
-/* What is to be installed: words of pip install. */
+/* The packages to install: arguments of pip install. */
 static int add_wishes(struct state_run *run, const struct tool *tool, struct tool_words *words,
                       const struct installed_args *want, struct err *err)
 {
-    const struct param_strs all = packages(run, want);
+    const struct param_strs all = list_wanted(run, want);
     const char *path = want->requirements;
 
     if (want->editable) {
@@ -295,8 +295,8 @@ static int add_wishes(struct state_run *run, const struct tool *tool, struct too
     return 0;
 }
 
-/* pip itself knows what satisfies a range: a dry run of an install tells. `package` NULL: all that
- * is asked for. */
+/* Only pip knows what satisfies a range: use a dry run of pip install. `package` NULL: all
+ * requested ones. */
 static int would_install(struct state_run *run, const struct installed_args *want,
                          const char *package, bool *ret, struct err *err)
 {
@@ -321,7 +321,7 @@ static int would_install(struct state_run *run, const struct installed_args *wan
         return -1;
     if (tool_try(&tool, tool_argv(&tool, &words), &options, &result, err) < 0)
         return -1;
-    /* without an index an install that is needed fails */
+    /* fails if something is missing and there is no index */
     *ret = !process_status_ok(result.status) ||
            str_find(result.out, STR("Would install"), 0) != STR_NONE;
     return 0;
@@ -361,9 +361,10 @@ static int check_requirements(struct state_run *run, const struct installed_args
     if (would_install(run, want, NULL, &needed, err) < 0)
         return -1;
     if (needed || want->force_reinstall)
-        state_differs(run, "requirements file %s: not all of it is installed", want->requirements);
+        state_differs(run, "requirements file %s: not all packages are installed",
+                      want->requirements);
     else
-        state_say(run, "all of %s is installed", want->requirements);
+        state_say(run, "all packages of %s are installed", want->requirements);
     return 0;
 }
 
@@ -377,7 +378,7 @@ static bool is_missing(struct state_run *run, const struct installed_args *want)
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
-    const struct param_strs all = packages(run, want);
+    const struct param_strs all = list_wanted(run, want);
     struct str installed;
 
     if (run->test && is_missing(run, want)) {
@@ -385,24 +386,25 @@ static int installed_check(struct state_run *run, const void *args, struct err *
                       want->requirements ? want->requirements
                       : want->editable   ? want->editable
                                          : validate_join(run, all));
-        state_say(run,
-                  "pip '%s' does not exist; an earlier state must bring it (apply fails otherwise)",
-                  want->bin);
+        state_say(
+            run,
+            "pip '%s' does not exist; an earlier state must install it (apply fails otherwise)",
+            want->bin);
         return 0;
     }
-    if (want->editable) { /* what it is called is known when it is built */
+    if (want->editable) { /* its name is known only after the build */
         state_differs(run, "%s: cannot verify without installing", want->editable);
         return 0;
     }
     if (want->requirements)
         return check_requirements(run, want, err);
-    if (list(run, want, &installed, err) < 0)
+    if (list_installed(run, want, &installed, err) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++)
         if (check_one(run, want, installed, all.p[i], err) < 0)
             return -1;
     if (want->force_reinstall && !run->differs)
-        state_differs(run, "%s is installed again", validate_join(run, all));
+        state_differs(run, "%s will be reinstalled", validate_join(run, all));
     if (!run->differs)
         state_say(run, "%s is already installed", validate_join(run, all));
     return 0;
@@ -411,7 +413,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
 /* --- installing ----------------------------------------------------------------------------------
  */
 
-static int install(struct state_run *run, const struct installed_args *want, struct err *err)
+static int run_install(struct state_run *run, const struct installed_args *want, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const struct tool_options options = options_of(run, want);
@@ -430,29 +432,31 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     const struct installed_args *want = args;
     struct str before, after;
 
-    if (list(run, want, &before, err) < 0 ||
+    if (list_installed(run, want, &before, err) < 0 ||
         state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0 ||
-        install(run, want, err) < 0 || list(run, want, &after, err) < 0)
+        run_install(run, want, err) < 0 || list_installed(run, want, &after, err) < 0)
         return -1;
     buf_clear(&run->text);
     if (str_eq(before, after) && !want->force_reinstall) {
-        state_say(run, "everything was installed already");
+        state_say(run, "everything was already installed");
         state_unchanged(run);
         return 0;
     }
     if (want->requirements)
         state_say(run, "installed requirements from %s via %s", want->requirements, want->bin);
     else
-        state_say(run, "installed %s via %s", validate_join(run, packages(run, want)), want->bin);
+        state_say(run, "installed %s via %s", validate_join(run, list_wanted(run, want)),
+                  want->bin);
     state_detail(run, "package", "%s",
-                 want->requirements ? want->requirements : validate_join(run, packages(run, want)));
+                 want->requirements ? want->requirements
+                                    : validate_join(run, list_wanted(run, want)));
     state_detail(run, "bin", "%s", want->bin);
     return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
 }
 
-/* --- going back ---------------------------------------------------------------------- */
+/* --- revert -------------------------------------------------------------------------- */
 
-/* Lines of `of` whose package is not in `in` at the same version. */
+/* Lines of `of` whose package is not in `in` with the same version. */
 static size_t add_changed(const struct tool *tool, struct tool_words *words, struct str of,
                           struct str in, bool absent_only)
 {
@@ -471,7 +475,7 @@ static size_t add_changed(const struct tool *tool, struct tool_words *words, str
     return n;
 }
 
-/* What is new goes; what had another version gets that one back. */
+/* Remove new packages; restore the old version of changed ones. */
 static int installed_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
@@ -500,15 +504,15 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
         return -1;
     if (older > 0 && tool_run(&tool, tool_argv(&tool, &back), &options, NULL, err) < 0)
         return -1;
-    state_say(run, "removed %zu packages, gave %zu their version back (revert)", less, older);
+    state_say(run, "removed %zu packages, restored the version of %zu (revert)", less, older);
     return 0;
 }
 
 const struct module module_pip_installed = {
     .name = "pip.installed",
-    .summary = "Python packages, by pip",
-    .details = "A revert removes only what was not there before, dependencies included, and brings "
-               "older versions back.",
+    .summary = "install Python packages with pip",
+    .details = "A revert removes only what was not installed before, dependencies included, and "
+               "restores previous versions.",
     .example = "name: flask\nversion: 2.3.2\nbin: /srv/app/venv/bin/pip\n",
     .params = installed_params,
     .args_size = sizeof(struct installed_args),

@@ -1,4 +1,4 @@
-/* pip.list - the Python packages that pip knows, each with its version. */
+/* pip.list - lists installed Python packages and their versions. */
 #include "base/err.h"
 #include "edit/lines.h"
 #include "modules/cmd/run_tool.h"
@@ -13,7 +13,7 @@ struct list_args {
 /* clang-format off */
 static const struct param list_params[] = {
     PARAM("bin", STR, ARGS, bin, "the pip program", .flags = PARAM_PRIMARY | PARAM_FILLED, .default_text = "pip3", .aliases = "bin_env"),
-    PARAM("user", STR, ARGS, user, "who runs pip"),
+    PARAM("user", STR, ARGS, user, "the user that runs pip"),
     { 0 },
 };
 /* clang-format on */
@@ -43,7 +43,7 @@ static int list_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_pip_list = {
     .name = "pip.list",
-    .summary = "the Python packages that pip knows, each with its version",
+    .summary = "list installed Python packages and their versions",
     .params = list_params,
     .args_size = sizeof(struct list_args),
     .call = list_call,

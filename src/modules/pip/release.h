@@ -1,6 +1,6 @@
 /*
- * release - versions of Python packages, as PEP 440 reads them: 2.0 is 2.0.0 and v2, 1.0-1 is
- * 1.0.post1, 1.0alpha is 1.0a0. Text that is no such version is equal to itself only.
+ * release - versions of Python packages, as defined by PEP 440: 2.0 is 2.0.0 and v2, 1.0-1 is
+ * 1.0.post1, 1.0alpha is 1.0a0. Text that is not a valid version is equal only to itself.
  *
  * Threads: any.
  */
@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-/* Does `have` satisfy "==wanted"? What follows a '+' counts only when it is wanted. */
+/* Does `have` satisfy "==wanted"? The local part, after a '+', counts only if it is wanted. */
 bool release_matches(struct str have, struct str wanted);
 
 #endif

@@ -1,4 +1,4 @@
-/* pkg.held - packages that stay at their version. */
+/* pkg.held - holds packages at their version. */
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_hold.h"
 #include "modules/pkg/packages_undo.h"
@@ -14,8 +14,8 @@ struct held_args {
 static const struct param held_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PARAM("version", STR, ARGS, what.version,
-          "the version it must have; conditions as in pkg.installed"),
-    PARAM("replace", BOOL, ARGS, replace, "no other package is held"),
+          "the required version; conditions as in pkg.installed"),
+    PARAM("replace", BOOL, ARGS, replace, "release all other packages"),
     { 0 },
 };
 
@@ -44,7 +44,7 @@ static int held_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_pkg_held = {
     .name = "pkg.held",
-    .summary = "packages that stay at their version",
+    .summary = "hold packages at their version",
     .example = "name: nginx\n",
     .params = held_params,
     .args_size = sizeof(struct held_args),

@@ -1,4 +1,4 @@
-/* pkg.install - install packages now, and tell what changed. */
+/* pkg.install - installs packages now and returns what changed. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_index.h"
@@ -16,7 +16,7 @@ struct install_args {
 static const struct param install_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PACKAGES_VERSION(ARGS, what),
-    PARAM("refresh", BOOL, ARGS, refresh, "refresh the index before"),
+    PARAM("refresh", BOOL, ARGS, refresh, "refresh the package index first"),
     { 0 },
 };
 /* clang-format on */
@@ -28,8 +28,9 @@ static int install_validate(const void *args, const struct value *where, struct 
     return packages_validate(&want->what, where, diags);
 }
 
-static int fill(struct packages *packages, struct packages_wants *wants,
-                struct package_offers *offers, struct package_request *request, struct err *err)
+static int fill_request(struct packages *packages, struct packages_wants *wants,
+                        struct package_offers *offers, struct package_request *request,
+                        struct err *err)
 {
     bool any;
 
@@ -65,7 +66,7 @@ static int install_call(struct state_run *run, const void *args, struct value *r
         packages_index_refresh(&packages, &(struct packages_index){ .asked = true }, err) < 0)
         return -1;
     if (packages_undo_look(&packages, &before, err) < 0 ||
-        fill(&packages, &wants, &offers, &request, err) < 0 ||
+        fill_request(&packages, &wants, &offers, &request, err) < 0 ||
         packages_install(&packages, &wants, &request, &offers, err) < 0)
         return -1;
     return packages_undo_tell(&packages, &before, ret, err);
@@ -73,10 +74,9 @@ static int install_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_pkg_install = {
     .name = "pkg.install",
-    .summary = "install packages now, and tell what changed",
+    .summary = "install packages now and return what changed",
     .details =
-        "A function: it acts whenever it is called and leaves nothing to revert. States want "
-        "pkg.installed.",
+        "A function: it acts on every call and cannot be reverted. Use pkg.installed in states.",
     .params = install_params,
     .args_size = sizeof(struct install_args),
     .lock = PACKAGES_LOCK,

@@ -1,4 +1,4 @@
-/* pkg.installed - packages that are there, in versions that will do. */
+/* pkg.installed - installs packages, in acceptable versions. */
 #include "base/err.h"
 #include "modules/pkg/package_files.h"
 #include "modules/pkg/packages.h"
@@ -25,11 +25,11 @@ struct installed_args {
 static const struct param installed_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PACKAGES_VERSION(ARGS, what),
-    PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source'; the source is a path or an URL. A file of this machine or of the state tree with another version replaces what is installed", .flags = PARAM_FILLED),
-    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before; without: only when it lacks a package"),
+    PARAM("sources", LIST, ARGS, sources, "package files instead, each 'name: source', where the source is a path or a URL. A file on this machine or in the state tree with a different version replaces the installed one", .flags = PARAM_FILLED),
+    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the package index first (default: only if it lacks a package)"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
-    PARAM("hold", TRISTATE, ARGS, hold, "true: keep the packages at their version; false: let them go; without: as they are"),
-    PARAM("allow_updates", BOOL, ARGS, allow_updates, "a newer version than that of 'version' will do"),
+    PARAM("hold", TRISTATE, ARGS, hold, "true: hold the packages at their version; false: release them (default: leave holds alone)"),
+    PARAM("allow_updates", BOOL, ARGS, allow_updates, "accept a version newer than 'version'"),
     PACKAGES_OPTIONS(ARGS, how),
     PARAM_IDLE("skip_suggestions", "a package that is not found is an error, without suggestions"),
     PARAM_REFUSED("pkg_verify", "the files of installed packages are not compared"),
@@ -51,21 +51,22 @@ static int installed_validate(const void *args, const struct value *where, struc
         return -1;
     if (want->sources && want->sources->kind != VALUE_NULL) {
         if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
-            return value_diag(diags, want->what.pkgs, "'pkgs' and 'sources' exclude each other");
+            return value_diag(diags, want->what.pkgs,
+                              "'pkgs' and 'sources' are mutually exclusive");
         return package_files_validate(want->sources, diags);
     }
     return packages_validate(&want->what, where, diags);
 }
 
-/* --- what there is to do ---------------------------------------- */
+/* --- planning --------------------------------------------------- */
 
 struct job {
     struct packages packages;
     struct packages_wants wants;
-    struct packages_wants unmet; /* those that have to be installed or changed */
-    struct packages_wants holds; /* those whose hold is not as it should be */
-    bool aims;                   /* at the latest version of something */
-    const char *remark;          /* what the manager complained about besides; NULL */
+    struct packages_wants unmet; /* packages to install or change */
+    struct packages_wants holds; /* packages whose hold differs */
+    bool aims;                   /* some package is requested as 'latest' */
+    const char *remark;          /* other complaints of the package manager; NULL */
 };
 
 static bool should_be_held(const struct installed_args *want, const struct packages_want *item)
@@ -75,15 +76,15 @@ static bool should_be_held(const struct installed_args *want, const struct packa
     return want->hold == PARAM_IS_TRUE;
 }
 
-/* 'version' means "at least" when newer ones will do. */
-static void loosen(struct packages_wants *wants)
+/* 'version' means "at least" when newer versions are accepted. */
+static void loosen_version(struct packages_wants *wants)
 {
     VEC_EACH (&wants->list, want)
         if (wish_exact(&want->wish).p)
             want->wish.conditions[0].test = WISH_GE;
 }
 
-static int sort_out(struct job *job, const struct installed_args *want, struct err *err)
+static int sort_packages(struct job *job, const struct installed_args *want, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
 
@@ -98,9 +99,10 @@ static int sort_out(struct job *job, const struct installed_args *want, struct e
         if (want->how.only_upgrade && item->found.state < PACKAGE_BROKEN)
             continue;
         if (there && item->found.held && !want->how.update_holds)
-            return err_set(err, ERR_BUSY,
-                           "%s is held at %s, and '%s' is wanted ('update_holds: true' changes it)",
-                           item->name, item->found.version, item->version);
+            return err_set(
+                err, ERR_BUSY,
+                "%s is held at %s, but '%s' is wanted (set update_holds: true to change it)",
+                item->name, item->found.version, item->version);
         VEC_PUSH_IN(arena, &job->unmet.list, *item);
         if (want->hold != PARAM_IS_UNSET)
             VEC_PUSH_IN(arena, &job->holds.list, *item);
@@ -108,8 +110,8 @@ static int sort_out(struct job *job, const struct installed_args *want, struct e
     return 0;
 }
 
-static int look(struct state_run *run, const struct installed_args *want, struct job *job,
-                struct err *err)
+static int find_work(struct state_run *run, const struct installed_args *want, struct job *job,
+                     struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
@@ -121,17 +123,17 @@ static int look(struct state_run *run, const struct installed_args *want, struct
         return -1;
     }
     if (want->allow_updates)
-        loosen(&job->wants);
+        loosen_version(&job->wants);
     if (packages_look(&job->packages, &job->wants, err) < 0 ||
         packages_aim(&job->packages, &job->wants, &job->aims, err) < 0)
         return -1;
     VEC_EACH (&job->wants.list, item)
         if (item->source && package_files_aim(&job->packages, item, err) < 0)
             return -1;
-    return sort_out(job, want, err);
+    return sort_packages(job, want, err);
 }
 
-static void tell_unmet(struct state_run *run, const struct packages_want *item)
+static void report_unmet(struct state_run *run, const struct packages_want *item)
 {
     if (item->found.state == PACKAGE_INSTALLED)
         state_differs(run, "%s version mismatch: got \"%s\", want \"%s\"", item->name,
@@ -142,7 +144,7 @@ static void tell_unmet(struct state_run *run, const struct packages_want *item)
         state_differs(run, "%s needs to be installed", item->name);
 }
 
-/* --- together with others ----------------------------------------------------------------------
+/* --- shared runs ----------------------------------------------------------------------
  */
 
 static bool is_list(const struct value *v)
@@ -163,22 +165,22 @@ static int find_unmet(struct state_run *run, const void *args, struct packages_w
 {
     struct job job;
 
-    if (look(run, args, &job, err) < 0)
+    if (find_work(run, args, &job, err) < 0)
         return -1;
     *ret_unmet = job.unmet;
     return 0;
 }
 
-/* The latest version is that of a fresh index; never in a dry run. */
-static int look_afresh(struct state_run *run, const struct installed_args *want, struct job *job,
-                       struct err *err)
+/* The latest version needs a fresh index; never refreshed in a dry run. */
+static int refresh_and_find(struct state_run *run, const struct installed_args *want,
+                            struct job *job, struct err *err)
 {
     const struct packages_index how = { false, want->cache_valid_time, NULL };
 
     if (!job->aims || run->test || want->refresh == PARAM_IS_FALSE)
         return 0;
     if (packages_index_refresh(&job->packages, &how, err) == 0)
-        return look(run, want, job, err);
+        return find_work(run, want, job, err);
     if (err->code == ERR_CANCELED)
         return -1;
     state_say(run, "%s", err->text);
@@ -191,24 +193,24 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (look(run, want, &job, err) < 0 || look_afresh(run, want, &job, err) < 0)
+    if (find_work(run, want, &job, err) < 0 || refresh_and_find(run, want, &job, err) < 0)
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
     VEC_EACH (&job.unmet.list, item)
-        tell_unmet(run, item);
+        report_unmet(run, item);
     VEC_EACH (&job.holds.list, item)
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
     if (job.wants.list.n == 0)
-        state_say(run, "no package is named");
+        state_say(run, "no packages given");
     else if (!run->differs)
         state_say(run, "%s %s", packages_names(&job.packages, &job.wants),
                   job.wants.list.n == 1 ? "is already installed" : "are already installed");
     return 0;
 }
 
-/* --- doing it --------------------------------------------------- */
+/* --- applying --------------------------------------------------- */
 
 static bool lacks_one(const struct packages *packages, const struct packages_wants *unmet,
                       const struct package_offers *offers)
@@ -226,7 +228,7 @@ static bool lacks_one(const struct packages *packages, const struct packages_wan
     return false;
 }
 
-/* The index as the state wants it. One that cannot be had is an error for those who asked. */
+/* Refresh the index as requested. A failure is an error only if a refresh was requested. */
 static int find_offers(struct packages *packages, const void *args,
                        const struct packages_wants *unmet, struct package_offers *offers,
                        struct err *err)
@@ -238,7 +240,7 @@ static int find_offers(struct packages *packages, const void *args,
     if (want->refresh == PARAM_IS_TRUE &&
         packages_index_refresh(packages, &(struct packages_index){ true, valid, NULL }, err) < 0)
         return -1;
-    /* A manager that cannot tell may still be able to install. */
+    /* A manager that cannot list versions may still be able to install. */
     if (packages_offers(packages, unmet, offers, err) < 0 && err->code == ERR_CANCELED)
         return -1;
     if (want->refresh != PARAM_IS_UNSET || !lacks_one(packages, unmet, offers))
@@ -277,8 +279,9 @@ static int fill_request(struct packages *packages, const struct installed_args *
     return 0;
 }
 
-static int install(struct packages *packages, const void *args, const struct packages_wants *unmet,
-                   const struct package_offers *offers, struct err *err)
+static int install_packages(struct packages *packages, const void *args,
+                            const struct packages_wants *unmet, const struct package_offers *offers,
+                            struct err *err)
 {
     const struct installed_args *want = args;
     struct package_request request = { .action = PACKAGE_INSTALL };
@@ -296,7 +299,7 @@ static const struct packages_share share = {
     .fits = can_share,
     .find = find_unmet,
     .offers = find_offers,
-    .act = install,
+    .act = install_packages,
     .is_done = packages_is_met,
 };
 
@@ -308,12 +311,12 @@ static int change_holds(struct job *job, const struct installed_args *want, stru
     return packages_act(&job->packages, &request, err);
 }
 
-static void report(struct job *job, const char *gift)
+static void report_result(struct job *job, const char *gift)
 {
     struct state_run *run = job->packages.run;
     const char *manager = job->packages.manager->name;
 
-    buf_clear(&run->text); /* it was done: no need to say that it has to be */
+    buf_clear(&run->text); /* it is done: drop 'needs to be' */
     if (gift)
         state_say(run, "%s", gift);
     if (job->unmet.list.n > 0)
@@ -327,8 +330,8 @@ static void report(struct job *job, const char *gift)
     state_detail(run, "manager", "%s", manager);
 }
 
-/* Everything that changes is noted by the state whose run of the manager changes it. */
-static int change(struct job *job, const struct installed_args *want, struct err *err)
+/* The state whose run of the manager changes packages notes all of the changes. */
+static int change_packages(struct job *job, const struct installed_args *want, struct err *err)
 {
     struct packages_wants named = { 0 };
     struct packages_party party;
@@ -337,7 +340,7 @@ static int change(struct job *job, const struct installed_args *want, struct err
     int rc;
 
     packages_share_begin(&party, &job->packages, &share, want, &job->unmet);
-    VEC_EACH (&job->wants.list, item) /* also those of which only the hold changes */
+    VEC_EACH (&job->wants.list, item) /* also packages whose hold changes only */
         VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
     VEC_EACH (&party.all.list, item)
         VEC_PUSH_IN(job->packages.run->arena, &named.list, *item);
@@ -358,30 +361,28 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (look(run, want, &job, err) < 0)
+    if (find_work(run, want, &job, err) < 0)
         return -1;
     if (job.unmet.list.n > 0 || job.holds.list.n > 0) {
-        if (change(&job, want, err) < 0)
+        if (change_packages(&job, want, err) < 0)
             return -1;
     } else if (!gift) {
         state_say(run, "already installed");
         state_unchanged(run);
         return 0;
     }
-    report(&job, gift);
+    report_result(&job, gift);
     return 0;
 }
 
 const struct module module_pkg_installed = {
     .name = "pkg.installed",
-    .summary = "packages that are there, in versions that will do",
-    .details = "All packages of a state, and of other such states of the level where their options "
-               "allow it, are installed by one run of the package manager: that of the machine, "
-               "or the one that the setting providers.pkg names; a name that is not known is "
-               "answered with those that are. What is there is read from the manager's own lists, "
-               "without a "
-               "process for each package. Reverting removes only what was not there before, and "
-               "brings back the versions that were.",
+    .summary = "install packages, in acceptable versions",
+    .details = "All packages of a state, and of similar states in the same level where their "
+               "options allow it, are installed by one run of the package manager: that of the "
+               "machine, or the one that the setting providers.pkg names. Installed packages are "
+               "read from the manager's own database, without a process for each package. A revert "
+               "removes only what was not installed before, and restores previous versions.",
     .example = "pkgs:\n  - curl\n  - nginx: '>=1.18'\n",
     .params = installed_params,
     .args_size = sizeof(struct installed_args),

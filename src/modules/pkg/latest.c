@@ -1,4 +1,4 @@
-/* pkg.latest - packages in the newest version that can be had. */
+/* pkg.latest - keeps packages at the latest available version. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_index.h"
@@ -21,7 +21,7 @@ struct latest_args {
 /* clang-format off */
 static const struct param latest_params[] = {
     PACKAGES_PARAMS(ARGS, what),
-    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before, never in a dry run; without: unless this was done a moment ago"),
+    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the package index first, never in a dry run (default: unless it was just refreshed)"),
     PACKAGES_INDEX_PARAM(ARGS, cache_valid_time),
     PACKAGES_OPTIONS(ARGS, how),
     PARAM_IDLE("watch_flags", "Gentoo only"),
@@ -39,13 +39,13 @@ static int latest_validate(const void *args, const struct value *where, struct d
     return packages_validate(&want->what, where, diags);
 }
 
-/* --- what there is to do ---------------------------------------- */
+/* --- planning --------------------------------------------------- */
 
-/* How it is with one package. */
+/* The state of one package. */
 enum verdict {
     MISSING,
     MAY_BE_MISSING, /* only_upgrade */
-    UNKNOWN,        /* nobody offers it */
+    UNKNOWN,        /* not available */
     NEWEST,
     HELD,
     OLD,
@@ -55,11 +55,11 @@ struct job {
     struct packages packages;
     struct packages_wants wants, unmet;
     struct package_offers offers;
-    const char *trouble; /* why the offers are not known; NULL */
+    const char *trouble; /* why the available versions are unknown; NULL */
 };
 
-/* An index that cannot be refreshed is used as it is, and the result says so. */
-static int refresh(struct state_run *run, const struct latest_args *want, struct err *err)
+/* An index that cannot be refreshed is used as it is, and the result reports it. */
+static int refresh_index(struct state_run *run, const struct latest_args *want, struct err *err)
 {
     const struct packages_index how = { want->refresh == PARAM_IS_TRUE, want->cache_valid_time,
                                         NULL };
@@ -77,8 +77,8 @@ static int refresh(struct state_run *run, const struct latest_args *want, struct
     return 0;
 }
 
-static enum verdict judge(const struct job *job, const struct latest_args *want,
-                          const struct packages_want *item)
+static enum verdict judge_package(const struct job *job, const struct latest_args *want,
+                                  const struct packages_want *item)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
 
@@ -107,8 +107,8 @@ static void add_unmet(struct job *job, const struct packages_want *item, enum ve
     VEC_PUSH_IN(job->packages.run->arena, &job->unmet.list, want);
 }
 
-static int look(struct state_run *run, const struct latest_args *want, struct job *job,
-                struct err *err)
+static int find_work(struct state_run *run, const struct latest_args *want, struct job *job,
+                     struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
@@ -121,7 +121,7 @@ static int look(struct state_run *run, const struct latest_args *want, struct jo
         job->trouble = arena_strdup(run->arena, err->text);
     }
     VEC_EACH (&job->wants.list, item) {
-        const enum verdict verdict = judge(job, want, item);
+        const enum verdict verdict = judge_package(job, want, item);
 
         if (verdict == MISSING || verdict == OLD)
             add_unmet(job, item, verdict);
@@ -129,12 +129,13 @@ static int look(struct state_run *run, const struct latest_args *want, struct jo
     return 0;
 }
 
-static void tell(struct job *job, const struct latest_args *want, const struct packages_want *item)
+static void report_package(struct job *job, const struct latest_args *want,
+                           const struct packages_want *item)
 {
     const struct package_offer *offer = package_offers_find(&job->offers, str_from(item->name));
     struct state_run *run = job->packages.run;
 
-    switch (judge(job, want, item)) {
+    switch (judge_package(job, want, item)) {
     case MISSING: state_differs(run, "%s is not installed", item->name); break;
     case MAY_BE_MISSING:
         state_say(run, "%s is not installed, and only_upgrade is set", item->name);
@@ -152,30 +153,30 @@ static void tell(struct job *job, const struct latest_args *want, const struct p
     }
 }
 
-static void tell_all(struct job *job, const struct latest_args *want)
+static void report_packages(struct job *job, const struct latest_args *want)
 {
     if (job->trouble)
         state_say(job->packages.run, "%s", job->trouble);
     VEC_EACH (&job->wants.list, item)
-        tell(job, want, item);
+        report_package(job, want, item);
 }
 
-/* In a real run the index is brought up to date here: without it there is nothing to compare with.
+/* Refresh the index here in a real run: the comparison needs it.
  */
 static int latest_check(struct state_run *run, const void *args, struct err *err)
 {
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (refresh(run, args, err) < 0 || look(run, args, &job, err) < 0)
+    if (refresh_index(run, args, err) < 0 || find_work(run, args, &job, err) < 0)
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
-    tell_all(&job, args);
+    report_packages(&job, args);
     return 0;
 }
 
-/* --- doing it --------------------------------------------------- */
+/* --- applying --------------------------------------------------- */
 
 static bool can_share(const void *one, const void *other)
 {
@@ -189,7 +190,7 @@ static int find_unmet(struct state_run *run, const void *args, struct packages_w
 {
     struct job job;
 
-    if (look(run, args, &job, err) < 0)
+    if (find_work(run, args, &job, err) < 0)
         return -1;
     *ret_unmet = job.unmet;
     return 0;
@@ -200,12 +201,13 @@ static int find_offers(struct packages *packages, const void *args,
                        struct err *err)
 {
     (void)args;
-    /* A manager that cannot tell may still be able to install. */
+    /* A manager that cannot list versions may still be able to install. */
     return packages_offers(packages, unmet, ret, err) < 0 && err->code == ERR_CANCELED ? -1 : 0;
 }
 
-static int upgrade(struct packages *packages, const void *args, const struct packages_wants *unmet,
-                   const struct package_offers *offers, struct err *err)
+static int upgrade_packages(struct packages *packages, const void *args,
+                            const struct packages_wants *unmet, const struct package_offers *offers,
+                            struct err *err)
 {
     const struct latest_args *want = args;
     struct package_request request = { .action = PACKAGE_INSTALL };
@@ -226,7 +228,7 @@ static const struct packages_share share = {
     .fits = can_share,
     .find = find_unmet,
     .offers = find_offers,
-    .act = upgrade,
+    .act = upgrade_packages,
     .is_done = packages_is_met,
 };
 
@@ -235,14 +237,14 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     const char *gift = packages_share_gift(run), *remark = NULL;
     struct job job;
 
-    if ((run->forced && refresh(run, args, err) < 0) || look(run, args, &job, err) < 0)
+    if ((run->forced && refresh_index(run, args, err) < 0) || find_work(run, args, &job, err) < 0)
         return -1;
     if (job.unmet.list.n > 0) {
         if (packages_share_change(&job.packages, &share, args, &job.unmet, &remark, err) < 0)
             return -1;
     } else if (!gift) {
         buf_clear(&run->text);
-        tell_all(&job, args);
+        report_packages(&job, args);
         state_unchanged(run);
         return 0;
     }
@@ -261,10 +263,10 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_pkg_latest = {
     .name = "pkg.latest",
-    .summary = "packages in the newest version that can be had",
-    .details = "The index is refreshed before looking, once for several such states; a dry run "
-               "looks at the index as it is. A package that is held stays, unless update_holds is "
-               "set. Reverting brings back the versions that were there.",
+    .summary = "keep packages at the latest available version",
+    .details =
+        "The index is refreshed first, once for several such states; a dry run uses it as it is. A "
+        "held package is kept unless update_holds is set. A revert restores the previous versions.",
     .example = "pkgs:\n  - openssl\n  - curl\n",
     .params = latest_params,
     .args_size = sizeof(struct latest_args),

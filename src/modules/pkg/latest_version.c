@@ -1,4 +1,4 @@
-/* pkg.latest_version - the version of a package that can be had. */
+/* pkg.latest_version - returns the latest available version of a package. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "state/module.h"
@@ -31,7 +31,7 @@ static int latest_call(struct state_run *run, const void *args, struct value *re
         return -1;
     offer = package_offers_find(&offers, str_from(want->name));
     if (!offer)
-        return err_set(err, ERR_NOT_FOUND, "%s offers no package '%s'", packages.manager->name,
+        return err_set(err, ERR_NOT_FOUND, "%s has no package '%s'", packages.manager->name,
                        want->name);
     *ret = value_text(offer->candidate);
     return 0;
@@ -39,10 +39,9 @@ static int latest_call(struct state_run *run, const void *args, struct value *re
 
 const struct module module_pkg_latest_version = {
     .name = "pkg.latest_version",
-    .summary = "the version of a package that can be had",
-    .details =
-        "The index is looked at as it is. A package that is nowhere is an error; one that is up "
-        "to date gives the version that it has.",
+    .summary = "the latest available version of a package",
+    .details = "Uses the index as it is. An unknown package is an error; for an up-to-date "
+               "package, this is the installed version.",
     .params = latest_params,
     .args_size = sizeof(struct latest_args),
     .call = latest_call,

@@ -1,10 +1,10 @@
-/* pkg.list - the packages of this machine and their versions. */
+/* pkg.list - lists installed packages and their versions. */
 #include "modules/pkg/package_list.h"
 #include "state/module.h"
 
 const struct module module_pkg_list = {
     .name = "pkg.list",
-    .summary = "the packages of this machine and their versions",
+    .summary = "list installed packages and their versions",
     .params = package_list_params,
     .args_size = sizeof(struct package_list_args),
     .call = package_list_call,

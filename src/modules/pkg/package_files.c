@@ -8,7 +8,7 @@
 #include "modules/file/scratch.h"
 #include "state/module.h"
 
-/* The one pair of an item: name and source. */
+/* The single pair of an item: name and source. */
 static const struct value_pair *pair_of(const struct value *item)
 {
     if (item->kind != VALUE_MAP || item->map->count != 1)
@@ -27,7 +27,8 @@ int package_files_validate(const struct value *sources, struct diags *diags)
         const struct value_pair *pair = pair_of(item);
 
         if (!pair || pair->key.s.n == 0 || pair->value.s.n == 0 || pair->key.s.p[0] == '-')
-            result = value_diag(diags, item, "a source is 'name: path or URL of a package file'");
+            result =
+                value_diag(diags, item, "a source must be 'name: path or URL of a package file'");
     }
     return result;
 }
@@ -40,7 +41,8 @@ int package_files_wants(struct packages *packages, const struct value *sources,
         struct packages_want want = { 0 };
 
         if (!pair)
-            return err_set(err, ERR_INVALID, "a source is 'name: path or URL of a package file'");
+            return err_set(err, ERR_INVALID,
+                           "a source must be 'name: path or URL of a package file'");
         want.name = pair->key.s.p;
         want.source = pair->value.s.p;
         VEC_PUSH_IN(packages->run->arena, &ret_wants->list, want);
@@ -48,7 +50,7 @@ int package_files_wants(struct packages *packages, const struct value *sources,
     return 0;
 }
 
-/* The version that a file has; NULL: nobody can tell. */
+/* The version of a package file; NULL: unknown. */
 static int read_version(struct packages *packages, const struct packages_want *want,
                         const char *path, const char **ret, struct err *err)
 {
@@ -67,7 +69,7 @@ static int read_version(struct packages *packages, const struct packages_want *w
         return err_wrap(err, "package file of '%s'", want->name);
     name = str_cut(&text, ' ');
     if (!str_is(name, want->name))
-        return err_set(err, ERR_INVALID, "package file of '%s': '%s' holds '%.*s'", want->name,
+        return err_set(err, ERR_INVALID, "package file of '%s': '%s' contains '%.*s'", want->name,
                        want->source, STR_ARG(name));
     *ret = text.p ? arena_str(packages->run->arena, str_trim(text)).p : NULL;
     return 0;
@@ -89,7 +91,7 @@ int package_files_aim(struct packages *packages, struct packages_want *want, str
     return version ? wish_parse(str_from(version), &want->wish, err) : 0;
 }
 
-/* ".deb": managers tell a file from a name by it. */
+/* ".deb": managers recognise files by it. */
 static const char *ending_of(const char *source)
 {
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;

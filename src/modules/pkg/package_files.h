@@ -22,10 +22,10 @@ struct value;
 int package_files_validate(const struct value *sources, struct diags *diags);
 int package_files_wants(struct packages *packages, const struct value *sources,
                         struct packages_wants *ret_wants, struct err *err);
-/* A package that is installed shall have the version of its file, where that is on this machine and
- * the manager can tell. Another package than the one it is called is an error. */
+/* Aim at the version of the package file, if the file is local and the manager can read it. A
+ * file with another package name is an error. */
 int package_files_aim(struct packages *packages, struct packages_want *want, struct err *err);
-/* Put the bytes of the source where the manager can read them. */
+/* Write the source to a file that the manager can read. */
 int package_files_fetch(struct packages *packages, const struct packages_want *want,
                         struct package_target *ret_target, struct err *err);
 /* Remove what was fetched for the targets of a request. */

@@ -9,7 +9,7 @@
 
 const struct param package_list_params[] = {
     PARAM("removed", BOOL, ARGS, removed,
-          "also those that are removed, with configuration files left"),
+          "include removed packages with remaining configuration files"),
     { 0 },
 };
 

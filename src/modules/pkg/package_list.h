@@ -1,6 +1,5 @@
 /*
- * package_list - all packages of the machine as an answer: pkg.list, and pkg.list_pkgs
- * as Salt calls it.
+ * package_list - the result of pkg.list, and of pkg.list_pkgs, its Salt name.
  *
  * Threads: any.
  */

@@ -33,7 +33,7 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
                                 err);
 }
 
-/* --- what is wanted --------------------------------------------- */
+/* --- wanted packages -------------------------------------------- */
 
 struct reader {
     struct arena *arena;
@@ -63,12 +63,13 @@ static int add_want(struct reader *reader, const char *name, const char *version
         if (strcmp(known->name, name) == 0 && is_same_text(known->version, version))
             return 0;
     if (reader->wants->list.n >= WANTS_MAX)
-        return value_diag(reader->diags, where, "more than %d packages in one state", WANTS_MAX);
+        return value_diag(reader->diags, where, "more than the limit of %d packages in one state",
+                          WANTS_MAX);
     VEC_PUSH_IN(reader->arena, &reader->wants->list, want);
     return 0;
 }
 
-/* In the words of the document: 1.10 stays 1.10. */
+/* As written in the document: 1.10 stays 1.10. */
 static const char *scalar_text(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
@@ -89,7 +90,8 @@ static int read_pair(struct reader *reader, const struct value_pair *pair)
     const char *name = scalar_text(reader->arena, &pair->key);
 
     if (!name || !is_scalar(&pair->value))
-        return value_diag(reader->diags, &pair->value, "a package is 'name' or 'name: version'");
+        return value_diag(reader->diags, &pair->value,
+                          "a package must be 'name' or 'name: version'");
     return add_want(reader, name, scalar_text(reader->arena, &pair->value), &pair->key);
 }
 
@@ -106,7 +108,7 @@ static int read_item(struct reader *reader, const struct value *item)
     }
     name = is_scalar(item) ? scalar_text(reader->arena, item) : NULL;
     if (!name)
-        return value_diag(reader->diags, item, "a package is 'name' or 'name: version'");
+        return value_diag(reader->diags, item, "a package must be 'name' or 'name: version'");
     return add_want(reader, name, NULL, item);
 }
 
@@ -134,7 +136,7 @@ static int read_args(struct reader *reader, const struct packages_args *args)
         return add_want(reader, args->name, args->version, reader->where);
     if (args->version)
         return value_diag(reader->diags, reader->where,
-                          "'version' goes with one package; write 'name: version' in 'pkgs'");
+                          "'version' needs a single package; write 'name: version' in 'pkgs'");
     return read_list(reader, args->pkgs);
 }
 
@@ -158,8 +160,8 @@ static bool is_native(const struct package_db *db, const char *arch)
     return uname(&machine) == 0 && strcmp(arch, machine.machine) == 0;
 }
 
-/* "bash:amd64" is bash where amd64 is what the machine is. */
-static int normalize(struct packages *packages, struct packages_wants *wants, struct err *err)
+/* "bash:amd64" is bash on an amd64 machine. */
+static int normalize_name(struct packages *packages, struct packages_wants *wants, struct err *err)
 {
     const struct package_db *db;
 
@@ -188,10 +190,11 @@ int packages_wants(struct packages *packages, const struct packages_args *args,
     *ret_wants = (struct packages_wants){ 0 };
     if (read_args(&reader, args) < 0)
         return diags_to_err(&diags, err);
-    return args->normalize == PARAM_IS_FALSE ? 0 : normalize(packages, ret_wants, err);
+    return args->normalize == PARAM_IS_FALSE ? 0 : normalize_name(packages, ret_wants, err);
 }
 
-/* --- what is there -----------------------------------------------------------------------------
+/* --- installed packages
+ * -----------------------------------------------------------------------------
  */
 
 static struct package copy_package(struct arena *arena, const struct package *package)
@@ -205,8 +208,8 @@ static struct package copy_package(struct arena *arena, const struct package *pa
     };
 }
 
-static void look_at(struct packages *packages, const struct package_db *db,
-                    struct packages_want *want)
+static void find_package(struct packages *packages, const struct package_db *db,
+                         struct packages_want *want)
 {
     struct arena *arena = packages->run->arena;
     const struct package *found = package_db_find(db, str_from(want->name));
@@ -234,7 +237,7 @@ int packages_look(struct packages *packages, struct packages_wants *wants, struc
     if (installed_lock(packages->manager, &packages->host, &db, err) < 0)
         return -1;
     VEC_EACH (&wants->list, want)
-        look_at(packages, db, want);
+        find_package(packages, db, want);
     installed_unlock();
     return 0;
 }
@@ -258,7 +261,7 @@ int packages_offers(struct packages *packages, const struct packages_wants *want
     return package_offers_ask(packages->manager, &packages->host, names.p, ret_offers, err);
 }
 
-/* At least what is offered: a version that is newer, or from elsewhere, will do. */
+/* At least the available version: a newer one, or one from elsewhere, is accepted. */
 static void aim_at(struct packages *packages, struct packages_want *want,
                    const struct package_offer *offer)
 {
@@ -301,7 +304,7 @@ int packages_act(struct packages *packages, const struct package_request *reques
     return rc;
 }
 
-/* Everything that is held. */
+/* All held packages. */
 static int find_held(struct packages *packages, struct packages_wants *ret, struct err *err)
 {
     struct arena *arena = packages->run->arena;
@@ -318,7 +321,7 @@ static int find_held(struct packages *packages, struct packages_wants *ret, stru
     return 0;
 }
 
-/* Those of them that are still there, and are not held any more. */
+/* Those that are still installed and no longer held. */
 static int hold_again(struct packages *packages, struct packages_wants *held, struct err *err)
 {
     struct package_request request = { .action = PACKAGE_HOLD };
@@ -331,7 +334,7 @@ static int hold_again(struct packages *packages, struct packages_wants *held, st
     return packages_act(packages, &request, err);
 }
 
-/* By a manager with a word for it, which forgets the hold of what it changes, dependencies too. */
+/* With a manager option; it drops the holds of everything it changes, dependencies too. */
 static int install_over_holds(struct packages *packages, const struct package_request *request,
                               struct err *err)
 {
@@ -358,9 +361,9 @@ static struct package_request held_of(struct packages *packages, enum package_ac
     return request;
 }
 
-/* By a manager without one: what is held is let go first. */
-static int install_let_go(struct packages *packages, const struct packages_wants *unmet,
-                          const struct package_request *request, struct err *err)
+/* Without a manager option: release the holds first. */
+static int install_released(struct packages *packages, const struct packages_wants *unmet,
+                            const struct package_request *request, struct err *err)
 {
     const struct package_request let_go = held_of(packages, PACKAGE_UNHOLD, unmet);
     const struct package_request hold = held_of(packages, PACKAGE_HOLD, unmet);
@@ -375,15 +378,15 @@ static int install_let_go(struct packages *packages, const struct packages_wants
     return rc;
 }
 
-/* What is held may change, and is held again afterwards. */
+/* Held packages may change, and are held again afterwards. */
 static int install_held(struct packages *packages, const struct packages_wants *unmet,
                         const struct package_request *request, struct err *err)
 {
     return packages->manager->change_held ? install_over_holds(packages, request, err)
-                                          : install_let_go(packages, unmet, request, err);
+                                          : install_released(packages, unmet, request, err);
 }
 
-/* What failed may have failed for a name that was not written right. */
+/* The failure may be due to a misspelt name. */
 static int suggest_names(struct packages *packages, const struct packages_wants *unmet,
                          const struct package_offers *offers, struct err *err)
 {
@@ -433,8 +436,8 @@ const char *packages_pin(const struct packages *packages, const struct packages_
     return NULL;
 }
 
-/* The best version that will do: the candidate, which follows the preferences of the machine, else
- * the newest. NULL: none. */
+/* The best acceptable version: the candidate, which follows the machine's preferences, else the
+ * newest. NULL: none. */
 static const char *find_best(const struct packages *packages, const struct packages_want *item,
                              const struct package_offer *offer)
 {
@@ -462,7 +465,7 @@ int packages_choose(struct packages *packages, const struct packages_want *item,
         return 0;
     best = offer ? find_best(packages, item, offer) : NULL;
     if (!best)
-        return err_set(err, ERR_NOT_FOUND, "no version of '%s' meets '%s' (%s offers %s)",
+        return err_set(err, ERR_NOT_FOUND, "no version of '%s' satisfies '%s' (%s offers %s)",
                        item->name, item->version, packages->manager->name,
                        offer ? offer->candidate : "none");
     *ret = packages_pin(packages, item, offer, best);

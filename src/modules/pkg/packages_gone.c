@@ -11,8 +11,8 @@ extern const struct module module_pkg_removed, module_pkg_purged;
 /* clang-format off */
 const struct param packages_gone_params[] = {
     PACKAGES_PARAMS(ARGS, what),
-    PARAM("version", STR, ARGS, what.version, "only when this is its version; conditions as in pkg.installed"),
-    PARAM("ignore_epoch", BOOL, ARGS, what.ignore_epoch, "'1.2' is also '5:1.2'"),
+    PARAM("version", STR, ARGS, what.version, "only if it has this version; conditions as in pkg.installed"),
+    PARAM("ignore_epoch", BOOL, ARGS, what.ignore_epoch, "'1.2' also matches '5:1.2'"),
     PACKAGES_AGGREGATE(ARGS, aggregate),
     { 0 },
 };
@@ -30,7 +30,7 @@ struct job {
     struct packages_wants wants, there;
 };
 
-/* A version in the list limits it: others stay. */
+/* With a version in the list, other versions stay. */
 static bool is_there(const struct packages *packages, const struct packages_want *want, bool purge)
 {
     if (want->found.state < PACKAGE_BROKEN)
@@ -38,8 +38,8 @@ static bool is_there(const struct packages *packages, const struct packages_want
     return wish_holds(&want->wish, str_from(want->found.version), packages->manager->compare);
 }
 
-static int look(struct state_run *run, const struct packages_gone_args *args, bool purge,
-                struct job *job, struct err *err)
+static int find_packages(struct state_run *run, const struct packages_gone_args *args, bool purge,
+                         struct job *job, struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0 ||
@@ -52,17 +52,17 @@ static int look(struct state_run *run, const struct packages_gone_args *args, bo
     return 0;
 }
 
-/* In a dry run, a state before this one may let it go. */
+/* In a dry run, an earlier state may release it. */
 static int check_holds(const struct job *job, struct err *err)
 {
     VEC_EACH (&job->there.list, want)
         if (want->found.held && !job->packages.run->test)
-            return err_set(err, ERR_BUSY, "'%s' is held at %s: pkg.unheld lets it go", want->name,
-                           want->found.version);
+            return err_set(err, ERR_BUSY, "'%s' is held at %s: release it with pkg.unheld",
+                           want->name, want->found.version);
     return 0;
 }
 
-/* --- together with others ----------------------------------------------------------------------
+/* --- shared runs ----------------------------------------------------------------------
  */
 
 static bool can_share(const void *one, const void *other)
@@ -72,12 +72,12 @@ static bool can_share(const void *one, const void *other)
     return a->aggregate != PARAM_IS_FALSE && b->aggregate != PARAM_IS_FALSE;
 }
 
-static int find(struct state_run *run, const void *args, bool purge, struct packages_wants *ret,
-                struct err *err)
+static int find_doomed(struct state_run *run, const void *args, bool purge,
+                       struct packages_wants *ret, struct err *err)
 {
     struct job job;
 
-    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
+    if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
     *ret = job.there;
     return 0;
@@ -86,13 +86,13 @@ static int find(struct state_run *run, const void *args, bool purge, struct pack
 static int find_removed(struct state_run *run, const void *args, struct packages_wants *ret,
                         struct err *err)
 {
-    return find(run, args, false, ret, err);
+    return find_doomed(run, args, false, ret, err);
 }
 
 static int find_purged(struct state_run *run, const void *args, struct packages_wants *ret,
                        struct err *err)
 {
-    return find(run, args, true, ret, err);
+    return find_doomed(run, args, true, ret, err);
 }
 
 static int remove_them(struct packages *packages, const void *args,
@@ -154,7 +154,7 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
+    if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
     if (gift)
         state_differs(run, "%s", gift);
@@ -178,7 +178,7 @@ int packages_gone_apply(struct state_run *run, const struct packages_gone_args *
     const char *gift = packages_share_gift(run), *remark = NULL;
     struct job job;
 
-    if (look(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
+    if (find_packages(run, args, purge, &job, err) < 0 || check_holds(&job, err) < 0)
         return -1;
     if (job.there.list.n > 0) {
         if (packages_share_change(&job.packages, purge ? &purging : &removing, args, &job.there,

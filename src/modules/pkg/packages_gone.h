@@ -1,6 +1,6 @@
 /*
- * packages_gone - packages that shall not be there: pkg.removed and pkg.purged, which
- * differ in whether configuration files may stay.
+ * packages_gone - removal of packages: pkg.removed and pkg.purged, which also removes configuration
+ * files.
  *
  * Memory: the arena of the run. Threads: as packages.
  */

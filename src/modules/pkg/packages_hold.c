@@ -22,7 +22,7 @@ static bool is_wanted(const struct packages_wants *wants, const char *name)
     return false;
 }
 
-/* Those that are held and are not in the list. */
+/* Held packages that are not in the list. */
 static int find_others(struct job *job, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
@@ -42,14 +42,14 @@ static int find_others(struct job *job, struct err *err)
     return 0;
 }
 
-static int sort_out(struct job *job, const struct packages_hold *hold, struct err *err)
+static int sort_packages(struct job *job, const struct packages_hold *hold, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
 
     VEC_EACH (&job->wants.list, want) {
         const bool is_missing = hold->held && want->found.state != PACKAGE_INSTALLED;
 
-        if (is_missing && job->packages.run->test) { /* a state before this one may install it */
+        if (is_missing && job->packages.run->test) { /* an earlier state may install it */
             state_differs(job->packages.run, "%s needs to be held once it is installed",
                           want->name);
             continue;
@@ -58,7 +58,7 @@ static int sort_out(struct job *job, const struct packages_hold *hold, struct er
             return err_set(err, ERR_NOT_FOUND, "'%s' cannot be held: it is %s", want->name,
                            package_state_word(want->found.state));
         if (hold->held && want->wish.count > 0 && !packages_is_met(&job->packages, want))
-            return err_set(err, ERR_INVALID, "'%s' is at %s, not at '%s' where it should be held",
+            return err_set(err, ERR_INVALID, "'%s' is at %s, not at '%s' as required by the hold",
                            want->name, want->found.version, want->version);
         if (hold->held && !want->found.held)
             VEC_PUSH_IN(arena, &job->hold.list, *want);
@@ -68,8 +68,8 @@ static int sort_out(struct job *job, const struct packages_hold *hold, struct er
     return hold->alone ? find_others(job, err) : 0;
 }
 
-static int look(struct state_run *run, const struct packages_hold *hold, struct job *job,
-                struct err *err)
+static int find_work(struct state_run *run, const struct packages_hold *hold, struct job *job,
+                     struct err *err)
 {
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
@@ -80,14 +80,14 @@ static int look(struct state_run *run, const struct packages_hold *hold, struct 
     if (packages_wants(&job->packages, hold->what, &job->wants, err) < 0 ||
         packages_look(&job->packages, &job->wants, err) < 0)
         return -1;
-    return sort_out(job, hold, err);
+    return sort_packages(job, hold, err);
 }
 
 int packages_hold_check(struct state_run *run, const struct packages_hold *hold, struct err *err)
 {
     struct job job;
 
-    if (look(run, hold, &job, err) < 0)
+    if (find_work(run, hold, &job, err) < 0)
         return -1;
     VEC_EACH (&job.hold.list, want) {
         state_differs(run, "%s needs to be held at %s", want->name, want->found.version);
@@ -103,7 +103,7 @@ int packages_hold_check(struct state_run *run, const struct packages_hold *hold,
     return 0;
 }
 
-static int act(struct job *job, struct err *err)
+static int change_holds(struct job *job, struct err *err)
 {
     const struct package_request hold = packages_request(&job->packages, PACKAGE_HOLD, &job->hold);
     const struct package_request let_go =
@@ -121,7 +121,7 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
     struct job job;
     int rc;
 
-    if (look(run, hold, &job, err) < 0)
+    if (find_work(run, hold, &job, err) < 0)
         return -1;
     if (job.hold.list.n == 0 && job.let_go.list.n == 0) {
         state_unchanged(run);
@@ -129,7 +129,7 @@ int packages_hold_apply(struct state_run *run, const struct packages_hold *hold,
     }
     if (packages_undo_begin(&job.packages, &job.wants, &undo, err) < 0)
         return -1;
-    rc = act(&job, err);
+    rc = change_holds(&job, err);
     if (packages_undo_end(&job.packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
     if (rc < 0)

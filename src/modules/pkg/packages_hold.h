@@ -1,6 +1,5 @@
 /*
- * packages_hold - packages that stay at their version, or may change again: pkg.held
- * and pkg.unheld.
+ * packages_hold - holds and releases packages: pkg.held and pkg.unheld.
  *
  * Memory: the arena of the run. Threads: as packages.
  */
@@ -13,7 +12,7 @@ struct err;
 struct packages_args;
 struct state_run;
 
-/* `alone`: no other package is held. */
+/* `alone`: release all other packages. */
 struct packages_hold {
     const struct packages_args *what;
     bool held, alone;

@@ -12,13 +12,13 @@
 #include "sys/fs.h"
 #include "sys/site.h"
 
-/* An index that this process has brought up to date is fresh enough for those who do not insist. */
+/* How long an index that this process refreshed counts as fresh. */
 #define VALID_NS (60 * CLOCK_SECOND)
-/* How long to wait for another one that holds the index. */
+/* How long to wait for another process that has the index locked. */
 #define TRIES    120
 #define PAUSE_NS CLOCK_SECOND
 
-/* When this process last brought the index of its machine up to date. */
+/* When this process last refreshed the index. */
 static struct {
     pthread_mutex_t mutex;
     int64_t at;
@@ -41,7 +41,7 @@ static bool is_younger(int64_t at, int64_t age)
     return at != 0 && at <= now && now - at < age;
 }
 
-/* Whoever refreshed it: the machine tells when. */
+/* By any process: file times show it. */
 static int is_valid(struct packages *packages, int64_t age, bool *ret, struct err *err)
 {
     *ret = is_younger(last_refresh(), age);
@@ -55,8 +55,8 @@ static int is_valid(struct packages *packages, int64_t age, bool *ret, struct er
     return 0;
 }
 
-/* A manager that found nothing new leaves no trace: the next process shall know all the same. */
-static void note(struct packages *packages)
+/* A manager that found nothing new leaves no trace: leave one for the next process. */
+static void note_refresh(struct packages *packages)
 {
     const int64_t now = clock_wall();
 
@@ -65,24 +65,24 @@ static void note(struct packages *packages)
     (void)pthread_mutex_unlock(&refreshed.mutex);
     for (const char *const *path = packages->manager->index; *path; path++) {
         AUTO_SITE struct site site = SITE_INIT;
-        struct err ignored; /* it will be refreshed once more than needed */
+        struct err ignored; /* at worst it is refreshed once more */
 
         if (site_walk(&site, *path, SITE_FOLLOW, &ignored) == 0 && site.info.kind == FS_FOLDER)
             (void)site_set_times(&site, site.info.mtime, now, &ignored);
     }
 }
 
-static int refresh(struct packages *packages, const struct packages_index *how, struct err *err)
+static int run_refresh(struct packages *packages, const struct packages_index *how, struct err *err)
 {
     const struct package_request request = { .action = PACKAGE_REFRESH, .list = how->list };
 
     for (int i = 0; i < TRIES; i++) {
         if (package_request_run(packages->manager, &packages->host, &request, err) == 0) {
             if (!how->list)
-                note(packages);
+                note_refresh(packages);
             return 0;
         }
-        /* apt waits for its other locks by itself, but not for this one. */
+        /* apt waits for its other locks, but not for this one. */
         if (!strstr(err->text, "Could not get lock") ||
             !pause_for(packages->run->host->cancel, PAUSE_NS))
             break;
@@ -101,5 +101,5 @@ int packages_index_refresh(struct packages *packages, const struct packages_inde
         return 0;
     if (how->valid > 0 && is_valid(packages, how->valid, &valid, err) < 0)
         return -1;
-    return valid ? 0 : refresh(packages, how, err);
+    return valid ? 0 : run_refresh(packages, how, err);
 }

@@ -1,7 +1,7 @@
 /*
- * packages_index - the index of what repositories have, brought up to date.
+ * packages_index - refreshes the package index.
  *
- * Several states of a run that want a fresh one share one refresh, unless they insist.
+ * States of a run that need a fresh index share one refresh, unless they force their own.
  *
  * Threads: under PACKAGES_LOCK.
  */
@@ -15,16 +15,16 @@ struct err;
 struct packages;
 
 struct packages_index {
-    bool asked;       /* also when this process did it a moment ago */
-    int64_t valid;    /* nanoseconds: one that is younger will do; 0: none */
-    const char *list; /* only what this file names, where the manager can; NULL: all */
+    bool asked;       /* even if this process just did it */
+    int64_t valid;    /* nanoseconds: a younger index is accepted; 0: none */
+    const char *list; /* only the repositories in this file, if supported; NULL: all */
 };
 
 #define PACKAGES_INDEX_PARAM(type, field)                                                          \
     PARAM("cache_valid_time", DURATION, type, field,                                               \
-          "an index that is younger, in seconds, is not refreshed")
+          "do not refresh an index younger than this, in seconds")
 
-/* Waits while somebody else does the same. Fails in a dry run. */
+/* Waits while another process does the same. Fails in a dry run. */
 int packages_index_refresh(struct packages *packages, const struct packages_index *how,
                            struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * packages_options - how packages are to be installed: what pkg.installed and pkg.latest have in
- * common beside the packages.
+ * packages_options - the install options shared by pkg.installed and
+ * pkg.latest.
  *
  * Memory: as the arguments of the state. Threads: any.
  */
@@ -21,17 +21,17 @@ struct packages_options {
 
 /* clang-format off */
 #define PACKAGES_OPTIONS(type, field)                                                                                              \
-    PARAM("update_holds", BOOL, type, field.update_holds, "also change packages that are held; they are held again"),                 \
-    PARAM("fromrepo", STR, type, field.fromrepo, "take them from this repository; for apt: a release", .flags = PARAM_FILLED),         \
-    PARAM("skip_verify", BOOL, type, field.skip_verify, "do not check signatures"),                                                   \
-    PARAM("install_recommends", TRISTATE, type, field.recommends, "with packages that they recommend; without: as the manager is configured"), \
-    PARAM("only_upgrade", BOOL, type, field.only_upgrade, "packages that are not there stay away"),                                   \
+    PARAM("update_holds", BOOL, type, field.update_holds, "also change held packages, and hold them again"),                 \
+    PARAM("fromrepo", STR, type, field.fromrepo, "install from this repository; for apt: a release", .flags = PARAM_FILLED),         \
+    PARAM("skip_verify", BOOL, type, field.skip_verify, "do not verify signatures"),                                                   \
+    PARAM("install_recommends", TRISTATE, type, field.recommends, "install recommended packages (default: as the manager is configured)"), \
+    PARAM("only_upgrade", BOOL, type, field.only_upgrade, "only upgrade; do not install missing packages"),                                   \
     PACKAGES_AGGREGATE(type, field.aggregate)
 /* clang-format on */
 
 int packages_options_validate(const struct packages_options *options, const struct value *where,
                               struct diags *diags);
-/* One run of the manager can serve both. */
+/* Can one run of the manager serve both? */
 bool packages_options_fit(const struct packages_options *a, const struct packages_options *b);
 void packages_options_use(const struct packages_options *options, struct package_request *request);
 

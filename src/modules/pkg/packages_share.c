@@ -10,7 +10,7 @@
 /* --- gifts ----------------------------------------------------------------------------------- */
 
 struct gift {
-    const char *text; /* NULL: nothing, the state had its turn */
+    const char *text; /* NULL: nothing, the state has already run */
 };
 
 const char *packages_share_gift(const struct state_run *run)
@@ -20,7 +20,7 @@ const char *packages_share_gift(const struct state_run *run)
     return gift ? gift->text : NULL;
 }
 
-static void leave(struct state_run *run, const char *name, const char *text)
+static void leave_gift(struct state_run *run, const char *name, const char *text)
 {
     struct arena *arena = &run->group->arena;
     struct gift *gift = ARENA_NEW(arena, struct gift);
@@ -29,7 +29,7 @@ static void leave(struct state_run *run, const char *name, const char *text)
     map_set(&run->group->left, str_from(arena_strdup(arena, name)), gift);
 }
 
-/* --- who takes part --------------------------------------------------------------------------- */
+/* --- participants ----------------------------------------------------------------------------- */
 
 static const struct packages_want *find_want(const struct packages_wants *wants, const char *name)
 {
@@ -44,7 +44,7 @@ static bool is_same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* False when the two want different versions of something. */
+/* False when the two want different versions of a package. */
 static bool add_unmet(struct arena *arena, struct packages_wants *all,
                       const struct packages_wants *more)
 {
@@ -60,13 +60,13 @@ static bool add_unmet(struct arena *arena, struct packages_wants *all,
     return true;
 }
 
-static void gather(struct packages_party *party)
+static void gather_states(struct packages_party *party)
 {
     struct state_run *run = party->packages->run;
 
     VEC_EACH (&run->group->peers, peer) {
         struct packages_sharer other = { .name = peer->name };
-        struct err ignored; /* its own turn will tell */
+        struct err ignored; /* its own run will report it */
 
         if (peer->module != party->share->module || strcmp(peer->name, run->name) == 0 ||
             map_has(&run->group->left, str_from(peer->name)) ||
@@ -93,12 +93,12 @@ void packages_share_begin(struct packages_party *party, struct packages *package
     (void)add_unmet(run->arena, &party->all, own);
     if (!run->group)
         return;
-    leave(run, run->name, NULL);
+    leave_gift(run, run->name, NULL);
     if (own->list.n > 0 && share->fits(args, args))
-        gather(party);
+        gather_states(party);
 }
 
-/* --- doing it --------------------------------------------------------------------------------- */
+/* --- applying --------------------------------------------------------------------------------- */
 
 static bool can_be_had(const struct package_offers *offers, const struct packages_wants *wants)
 {
@@ -108,8 +108,8 @@ static bool can_be_had(const struct package_offers *offers, const struct package
     return true;
 }
 
-/* A package that is nowhere would spoil the run of all. */
-static void send_away(struct packages_party *party, const struct package_offers *offers)
+/* An unknown package would fail the whole run. */
+static void drop_unavailable(struct packages_party *party, const struct package_offers *offers)
 {
     struct arena *arena = party->packages->run->arena;
     struct packages_party stay = *party;
@@ -125,7 +125,7 @@ static void send_away(struct packages_party *party, const struct package_offers 
 
 static bool is_done(struct packages_party *party, struct packages_wants *wants)
 {
-    struct err ignored; /* what cannot be read is not done */
+    struct err ignored; /* on errors, assume it is not done */
 
     if (packages_look(party->packages, wants, &ignored) < 0)
         return false;
@@ -135,7 +135,7 @@ static bool is_done(struct packages_party *party, struct packages_wants *wants)
     return true;
 }
 
-/* Also after a run that failed: some of it may be done. True when something is not. */
+/* Even after a failed run, some of it may be done. True if something is not. */
 static bool leave_gifts(struct packages_party *party)
 {
     struct packages *packages = party->packages;
@@ -146,10 +146,10 @@ static bool leave_gifts(struct packages_party *party)
             left_over = true;
             continue;
         }
-        leave(packages->run, other->name,
-              arena_printf(packages->run->arena, "%s %s via %s, together with %s",
-                           party->share->verb, packages_names(packages, &other->unmet),
-                           packages->manager->name, packages->run->name));
+        leave_gift(packages->run, other->name,
+                   arena_printf(packages->run->arena, "%s %s via %s, together with %s",
+                                party->share->verb, packages_names(packages, &other->unmet),
+                                packages->manager->name, packages->run->name));
     }
     return left_over;
 }
@@ -157,7 +157,7 @@ static bool leave_gifts(struct packages_party *party)
 static size_t count_broken(struct packages *packages)
 {
     const struct package_db *db;
-    struct err ignored; /* whoever looks next will tell */
+    struct err ignored; /* the next check will report it */
     size_t count = 0;
 
     if (installed_lock(packages->manager, &packages->host, &db, &ignored) < 0)
@@ -168,7 +168,7 @@ static size_t count_broken(struct packages *packages)
     return count;
 }
 
-/* A manager also fails for what was broken before and is none of our business. */
+/* A manager also fails for packages that were broken before. */
 static int act_alone(struct packages_party *party, const struct package_offers *offers,
                      struct err *err)
 {
@@ -183,8 +183,8 @@ static int act_alone(struct packages_party *party, const struct package_offers *
     return 0;
 }
 
-/* The manager said that it did it; believe what is there. */
-static int verify(struct packages_party *party, struct err *err)
+/* The manager reported success; verify it. */
+static int verify_packages(struct packages_party *party, struct err *err)
 {
     struct packages *packages = party->packages;
 
@@ -198,7 +198,7 @@ static int verify(struct packages_party *party, struct err *err)
     return 0;
 }
 
-/* 1: what this state wants is not done yet. */
+/* 1: part of this state is still to do. */
 static int act_together(struct packages_party *party, const struct package_offers *offers,
                         struct err *err)
 {
@@ -208,7 +208,7 @@ static int act_together(struct packages_party *party, const struct package_offer
     if (rc < 0 && err->code == ERR_CANCELED)
         return -1;
     left_over = leave_gifts(party);
-    /* When all that has a name is there, it broke something else: that is ours to tell. */
+    /* If all named packages are fine, it broke something else: report that. */
     return is_done(party, &party->own) && (rc == 0 || left_over) ? 0 : 1;
 }
 
@@ -223,12 +223,12 @@ int packages_share_act(struct packages_party *party, struct err *err)
         party->share->offers(party->packages, party->args, &party->all, &offers, err) < 0)
         return -1;
     if (party->share->offers)
-        send_away(party, &offers);
+        drop_unavailable(party, &offers);
     if (party->others.n > 0)
         rc = act_together(party, &offers, err);
     if (rc == 1)
         rc = act_alone(party, &offers, err);
-    return rc < 0 ? -1 : verify(party, err);
+    return rc < 0 ? -1 : verify_packages(party, err);
 }
 
 int packages_share_change(struct packages *packages, const struct packages_share *share,

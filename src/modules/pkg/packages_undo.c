@@ -13,7 +13,7 @@
 
 /* --- noting -------------------------------------------------------------------------- */
 
-static int snapshot(struct packages *packages, struct map *ret, struct err *err)
+static int take_snapshot(struct packages *packages, struct map *ret, struct err *err)
 {
     struct arena *arena = packages->run->arena;
     const struct package_db *db;
@@ -37,14 +37,14 @@ static int snapshot(struct packages *packages, struct map *ret, struct err *err)
 
 static const struct package absent = { .version = "", .arch = "" };
 
-static const struct package *get(const struct map *map, struct str name)
+static const struct package *get_note(const struct map *map, struct str name)
 {
     const struct package *package = map_find(map, name);
 
     return package ? package : &absent;
 }
 
-static struct value describe(struct arena *arena, const struct package *package)
+static struct value describe_package(struct arena *arena, const struct package *package)
 {
     struct value_map *map = value_map_new(arena, 3);
 
@@ -60,11 +60,11 @@ int packages_undo_begin(struct packages *packages, const struct packages_wants *
     struct arena *arena = packages->run->arena;
     struct value_map *named = value_map_new(arena, wants->list.n);
 
-    if (snapshot(packages, &ret_undo->before, err) < 0)
+    if (take_snapshot(packages, &ret_undo->before, err) < 0)
         return -1;
     VEC_EACH (&wants->list, want)
         value_map_set(arena, named, value_text(want->name),
-                      describe(arena, get(&ret_undo->before, str_from(want->name))));
+                      describe_package(arena, get_note(&ret_undo->before, str_from(want->name))));
     return state_note(packages->run, NOTE_NAMED, value_map(named), err);
 }
 
@@ -75,7 +75,7 @@ static bool is_same(const struct package *a, const struct package *b)
 
 struct changes {
     struct arena *arena;
-    struct value_map *noted; /* name to what it was */
+    struct value_map *noted; /* name to previous state */
     struct value_map *told;  /* name to "old -> new" */
 };
 
@@ -86,14 +86,15 @@ static const char *word_of(const struct package *package)
     return package->state == PACKAGE_ABSENT ? "(none)" : package_state_word(package->state);
 }
 
-static void compare(struct changes *changes, struct str name, const struct package *old,
-                    const struct package *now)
+static void compare_packages(struct changes *changes, struct str name, const struct package *old,
+                             const struct package *now)
 {
     const char *held = now->held == old->held ? "" : now->held ? " (held)" : " (no longer held)";
 
     if (is_same(old, now))
         return;
-    value_map_set(changes->arena, changes->noted, value_str(name), describe(changes->arena, old));
+    value_map_set(changes->arena, changes->noted, value_str(name),
+                  describe_package(changes->arena, old));
     value_map_set(
         changes->arena, changes->told, value_str(name),
         value_text(arena_printf(changes->arena, "%s -> %s%s", word_of(old), word_of(now), held)));
@@ -106,13 +107,13 @@ static int find_changes(struct packages *packages, const struct packages_undo *u
     struct map now;
 
     *ret = (struct changes){ arena, value_map_new(arena, 4), value_map_new(arena, 4) };
-    if (snapshot(packages, &now, err) < 0)
+    if (take_snapshot(packages, &now, err) < 0)
         return -1;
     MAP_EACH (&now, entry)
-        compare(ret, entry->key, get(&undo->before, entry->key), entry->value);
+        compare_packages(ret, entry->key, get_note(&undo->before, entry->key), entry->value);
     MAP_EACH (&undo->before, entry)
         if (!map_has(&now, entry->key))
-            compare(ret, entry->key, entry->value, &absent);
+            compare_packages(ret, entry->key, entry->value, &absent);
     return 0;
 }
 
@@ -129,7 +130,7 @@ int packages_undo_end(struct packages *packages, const struct packages_undo *und
 
 int packages_undo_look(struct packages *packages, struct packages_undo *ret_undo, struct err *err)
 {
-    return snapshot(packages, &ret_undo->before, err);
+    return take_snapshot(packages, &ret_undo->before, err);
 }
 
 int packages_undo_tell(struct packages *packages, const struct packages_undo *undo,
@@ -143,9 +144,9 @@ int packages_undo_tell(struct packages *packages, const struct packages_undo *un
     return 0;
 }
 
-/* --- taking back --------------------------------------------------------------------- */
+/* --- revert -------------------------------------------------------------------------- */
 
-/* What has to be done; each a request of its own. */
+/* The required actions; each is a separate request. */
 struct plan {
     struct package_request remove, purge, install, hold, unhold;
 };
@@ -181,14 +182,14 @@ static void plan_one(struct packages *packages, struct plan *plan, const char *n
         packages_request_version(packages, &plan->install,
                                  &(struct packages_want){ .name = name, .found = *now },
                                  was->version);
-    /* What is held cannot move, and what has moved is not held any more. */
+    /* Held packages cannot change, and changed packages are no longer held. */
     if (is_held && (moves || !was_held))
         packages_request_add(packages, &plan->unhold, name, NULL);
     if (was_held && (moves || !is_held))
         packages_request_add(packages, &plan->hold, name, NULL);
 }
 
-/* Only a run that did not come to its end leaves open what it changed. */
+/* Only an interrupted run leaves it open what was changed. */
 static bool may_have_changed(const struct packages *packages, const struct value *name)
 {
     const struct value *changed = state_noted(packages->run, NOTE_CHANGED);
@@ -211,7 +212,7 @@ static void plan_noted(struct packages *packages, struct plan *plan, const char 
             !may_have_changed(packages, &pair->key))
             continue;
         map_set(seen, pair->key.s, packages);
-        plan_one(packages, plan, pair->key.s.p, &was, get(now, pair->key.s));
+        plan_one(packages, plan, pair->key.s.p, &was, get_note(now, pair->key.s));
     }
 }
 
@@ -232,13 +233,13 @@ static void make_plan(struct packages *packages, const struct map *now, bool all
         plan_noted(packages, ret_plan, NOTE_CHANGED, now, &seen);
 }
 
-/* Does anything else need what would go? */
+/* Do other packages depend on those to remove? */
 static int may_erase(struct packages *packages, const struct plan *plan, struct err *err)
 {
     struct package_request request = { .action = PACKAGE_MAY_ERASE };
 
     if (!package_request_can(packages->manager, PACKAGE_MAY_ERASE))
-        return 0; /* it refuses by itself */
+        return 0; /* the manager itself refuses */
     VEC_EACH (&plan->remove.targets, target)
         packages_request_add(packages, &request, target->name, NULL);
     VEC_EACH (&plan->purge.targets, target)
@@ -246,22 +247,22 @@ static int may_erase(struct packages *packages, const struct plan *plan, struct 
     return package_request_run(packages->manager, &packages->host, &request, err);
 }
 
-static void tell(struct packages *packages, const struct package_request *request, const char *verb)
+static void report_revert(struct packages *packages, const struct package_request *request,
+                          const char *verb)
 {
     VEC_EACH (&request->targets, target)
         state_say(packages->run, "%s %s%s%s via %s", verb, target->name, target->version ? " " : "",
                   target->version ? target->version : "", packages->manager->name);
 }
 
-static int carry_out(struct packages *packages, const struct plan *plan, struct err *err)
+static int run_plan(struct packages *packages, const struct plan *plan, struct err *err)
 {
     const struct {
         const struct package_request *request;
         const char *verb;
     } steps[] = {
-        { &plan->unhold, "unheld" }, { &plan->remove, "removed" },
-        { &plan->purge, "removed" }, { &plan->install, "brought back" },
-        { &plan->hold, "held" },
+        { &plan->unhold, "unheld" },    { &plan->remove, "removed" }, { &plan->purge, "removed" },
+        { &plan->install, "restored" }, { &plan->hold, "held" },
     };
     bool any = false;
 
@@ -270,7 +271,7 @@ static int carry_out(struct packages *packages, const struct plan *plan, struct 
             continue;
         if (packages_act(packages, steps[i].request, err) < 0)
             return -1;
-        tell(packages, steps[i].request, steps[i].verb);
+        report_revert(packages, steps[i].request, steps[i].verb);
         any = true;
     }
     if (!any)
@@ -285,15 +286,15 @@ int packages_undo_revert(struct state_run *run, const void *args, struct err *er
     struct map now;
 
     (void)args;
-    if (packages_open(run, &packages, err) < 0 || snapshot(&packages, &now, err) < 0)
+    if (packages_open(run, &packages, err) < 0 || take_snapshot(&packages, &now, err) < 0)
         return -1;
     make_plan(&packages, &now, true, &plan);
     if (may_erase(&packages, &plan, err) < 0) {
-        /* What came along may be needed by others by now: it stays. What was asked for goes. */
+        /* Dependencies stay if other packages need them by now. The named packages are removed. */
         make_plan(&packages, &now, false, &plan);
         if (may_erase(&packages, &plan, err) < 0)
             return err_wrap(err, "other packages need what would be removed");
-        state_say(run, "dependencies stay: other packages need them");
+        state_say(run, "kept dependencies that other packages need");
     }
-    return carry_out(&packages, &plan, err);
+    return run_plan(&packages, &plan, err);
 }

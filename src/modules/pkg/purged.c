@@ -1,4 +1,4 @@
-/* pkg.purged - packages that are not there, nor their configuration files. */
+/* pkg.purged - removes packages and their configuration files. */
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_gone.h"
 #include "modules/pkg/packages_undo.h"
@@ -16,10 +16,10 @@ static int purged_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_pkg_purged = {
     .name = "pkg.purged",
-    .summary = "packages that are not there, nor their configuration files",
-    .details =
-        "Where the manager knows no configuration files this is pkg.removed. Reverting installs "
-        "what went, in the version it had; configuration files are then those of the package.",
+    .summary = "remove packages and their configuration files",
+    .details = "Where the manager does not track configuration files, this is the same as "
+               "pkg.removed. A revert installs the previous version, with the default "
+               "configuration files of the package.",
     .example = "name: telnetd\n",
     .params = packages_gone_params,
     .args_size = sizeof(struct packages_gone_args),

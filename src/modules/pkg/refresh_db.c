@@ -1,4 +1,4 @@
-/* pkg.refresh_db - bring the package index up to date. */
+/* pkg.refresh_db - refreshes the package index. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_index.h"
@@ -24,7 +24,7 @@ static int refresh_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_pkg_refresh_db = {
     .name = "pkg.refresh_db",
-    .summary = "bring the package index up to date",
+    .summary = "refresh the package index",
     .params = params_none,
     .args_size = sizeof(struct refresh_args),
     .flags = MODULE_ACTS,

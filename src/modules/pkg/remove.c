@@ -1,4 +1,4 @@
-/* pkg.remove - remove packages now, and tell what changed. */
+/* pkg.remove - removes packages now and returns what changed. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_undo.h"
@@ -44,10 +44,9 @@ static int remove_call(struct state_run *run, const void *args, struct value *re
 
 const struct module module_pkg_remove = {
     .name = "pkg.remove",
-    .summary = "remove packages now, and tell what changed",
+    .summary = "remove packages now and return what changed",
     .details =
-        "A function: it acts whenever it is called and leaves nothing to revert. States want "
-        "pkg.removed.",
+        "A function: it acts on every call and cannot be reverted. Use pkg.removed in states.",
     .params = remove_params,
     .args_size = sizeof(struct remove_args),
     .lock = PACKAGES_LOCK,

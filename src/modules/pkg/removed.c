@@ -1,4 +1,4 @@
-/* pkg.removed - packages that are not there. */
+/* pkg.removed - removes packages. */
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_gone.h"
 #include "modules/pkg/packages_undo.h"
@@ -16,10 +16,10 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_pkg_removed = {
     .name = "pkg.removed",
-    .summary = "packages that are not there",
-    .details = "Packages that need them are removed too, and listed in the details. Configuration "
-               "files stay; "
-               "pkg.purged removes them. Reverting installs what went, in the version it had.",
+    .summary = "remove packages",
+    .details =
+        "Packages that depend on them are removed too, and listed in the details. Configuration "
+        "files stay; pkg.purged removes them. A revert installs the previous version.",
     .example = "name: telnetd\n",
     .params = packages_gone_params,
     .args_size = sizeof(struct packages_gone_args),

@@ -1,4 +1,4 @@
-/* pkg.unheld - packages that may change again. */
+/* pkg.unheld - releases held packages. */
 #include "modules/pkg/packages.h"
 #include "modules/pkg/packages_hold.h"
 #include "modules/pkg/packages_undo.h"
@@ -14,7 +14,7 @@ struct unheld_args {
 /* clang-format off */
 static const struct param unheld_params[] = {
     PACKAGES_PARAMS(ARGS, what),
-    PARAM("all", BOOL, ARGS, all, "no package at all is held"),
+    PARAM("all", BOOL, ARGS, all, "release all packages"),
     PARAM_IDLE("version", "a package is held whatever its version"),
     { 0 },
 };
@@ -45,7 +45,7 @@ static int unheld_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_pkg_unheld = {
     .name = "pkg.unheld",
-    .summary = "packages that may change again",
+    .summary = "release held packages",
     .example = "name: nginx\n",
     .params = unheld_params,
     .args_size = sizeof(struct unheld_args),

@@ -1,4 +1,4 @@
-/* pkg.version - the version of a package that is installed. */
+/* pkg.version - returns the installed version of a package. */
 #include "base/err.h"
 #include "modules/pkg/packages.h"
 #include "state/module.h"
@@ -35,7 +35,7 @@ static int version_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_pkg_version = {
     .name = "pkg.version",
-    .summary = "the version of a package that is installed",
+    .summary = "the installed version of a package",
     .params = version_params,
     .args_size = sizeof(struct version_args),
     .call = version_call,

@@ -1,4 +1,4 @@
-/* pkgrepo.absent - a repository that is not used any more. */
+/* pkgrepo.absent - removes a package repository. */
 #include "modules/pkg/packages.h"
 #include "modules/pkgrepo/repos.h"
 #include "state/module.h"
@@ -7,10 +7,10 @@
 
 /* clang-format off */
 static const struct param absent_params[] = {
-    PARAM("name", STR, ARGS, repo.name, "its name; for apt also a 'deb' line, looked for in all lists", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
-    PARAM("baseurl", STR, ARGS, repo.baseurl, "the address: apk, when the name is not one; apt, in a file with several", .flags = PARAM_FILLED, .aliases = "url,uri"),
-    PARAM("dist", STR, ARGS, repo.dist, "apt: only this suite of the address", .flags = PARAM_FILLED),
-    PARAM("file", PATH, ARGS, repo.file, "the file it stands in"),
+    PARAM("name", STR, ARGS, repo.name, "its name; for apt also a 'deb' line, searched in all lists", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED),
+    PARAM("baseurl", STR, ARGS, repo.baseurl, "the URL: for apk if the name is not one, for apt in a file with several sources", .flags = PARAM_FILLED, .aliases = "url,uri"),
+    PARAM("dist", STR, ARGS, repo.dist, "apt: only this suite of the URL", .flags = PARAM_FILLED),
+    PARAM("file", PATH, ARGS, repo.file, "its file"),
     PARAM("refresh", BOOL, ARGS, refresh, "refresh the index after a change", .default_text = "true", .aliases = "refresh_db"),
     PARAM_REFUSED("keyid", "keys are files; remove them with file.absent"),
     PARAM_REFUSED("keyid_ppa", "keys are files; remove them with file.absent"),
@@ -36,9 +36,9 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_pkgrepo_absent = {
     .name = "pkgrepo.absent",
-    .summary = "a repository that is no longer used",
-    .details = "The file that pkgrepo.managed made for the name goes, with its key; a 'deb' line "
-               "goes from every list that has it. What else stands in a file stays.",
+    .summary = "remove a package repository",
+    .details = "Removes the file that pkgrepo.managed created for the name, with its key; a 'deb' "
+               "line is removed from every list that has it. Other entries in a file stay.",
     .example = "name: docker\n",
     .params = absent_params,
     .args_size = sizeof(struct repos_wish),

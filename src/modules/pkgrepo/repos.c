@@ -13,7 +13,7 @@
 #include "state/module.h"
 #include "state/validate.h"
 
-/* --- mistakes ------------------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------------ */
 
 static bool is_identifier(const char *name)
 {
@@ -75,11 +75,10 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
     struct err err;
 
     if (!is_line(args->name) && !is_identifier(args->name))
-        result =
-            value_diag(diags, where,
-                       "'%s' is not a valid repository name: letters, digits, '.', '_' and '-', "
-                       "or a whole 'deb' line",
-                       args->name);
+        result = value_diag(diags, where,
+                            "'%s' is not a valid repository name: use letters, digits, '.', '_' "
+                            "and '-', or a whole 'deb' line",
+                            args->name);
     if (is_line(args->name) && repo_line_parse(str_from(args->name), &line, &err) < 0)
         result = value_diag(diags, where, "%s", err.text);
     if (is_line(args->baseurl) && repo_line_parse(str_from(args->baseurl), &line, &err) < 0)
@@ -88,8 +87,8 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
         result = value_diag(diags, where,
                             "a ppa requires its signing key: 'key_url', 'key_text' or 'signedby'");
     if (args->signedby && args->signedby[0] != '/')
-        result =
-            value_diag(diags, value_point(where, "signedby"), "'signedby' is an absolute path");
+        result = value_diag(diags, value_point(where, "signedby"),
+                            "'signedby' must be an absolute path");
     if (args->aptkey == PARAM_IS_TRUE) {
         result = value_diag(diags, value_point(where, "aptkey"), "'aptkey' can only be false");
         diag_hint(diags, "keys are files beside the sources, and 'signed-by' names them");
@@ -97,7 +96,7 @@ int repos_validate(const void *wish, const struct value *where, struct diags *di
     return result;
 }
 
-/* --- which files ------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int fetch_key(void *owner, const char *source, const char *hash, struct str *ret,
                      struct err *err)
@@ -105,7 +104,7 @@ static int fetch_key(void *owner, const char *source, const char *hash, struct s
     return state_source(owner, source, hash, ret, err);
 }
 
-static const char *codename(struct state_run *run)
+static const char *find_codename(struct state_run *run)
 {
     const struct value *v = value_path(state_facts(run), STR("os.codename"), '.');
 
@@ -118,7 +117,7 @@ static int find_files(struct packages *packages, const struct package_repo *repo
 {
     const struct package_repo_host host = {
         .arena = packages->run->arena,
-        .codename = codename(packages->run),
+        .codename = find_codename(packages->run),
         .owner = packages->run,
         .fetch = fetch_key,
     };
@@ -127,20 +126,20 @@ static int find_files(struct packages *packages, const struct package_repo *repo
                                                                         repo, ret, err);
 }
 
-/* --- doing it ------------------------------------------------------------------------ */
+/* --- applying ------------------------------------------------------------------------ */
 
-static bool is_same(const struct package_repo_file *file)
+static bool is_same_file(const struct package_repo_file *file)
 {
     return !file->old.p == !file->now.p && str_eq(file->old, file->now);
 }
 
-static void tell(struct state_run *run, const struct package_repo_files *files)
+static void report_file(struct state_run *run, const struct package_repo_files *files)
 {
     VEC_EACH (&files->list, file) {
-        if (is_same(file))
+        if (is_same_file(file))
             continue;
         if (!file->now.p) {
-            state_differs(run, "repo file %s needs to go", file->path);
+            state_differs(run, "repo file %s exists and should be absent", file->path);
             state_made(run, "removed repo file %s", file->path);
         } else if (!file->old.p) {
             state_differs(run, "repo file %s does not exist", file->path);
@@ -154,7 +153,7 @@ static void tell(struct state_run *run, const struct package_repo_files *files)
     }
 }
 
-static int put(struct state_run *run, const char *path, struct str text, struct err *err)
+static int put_file(struct state_run *run, const char *path, struct str text, struct err *err)
 {
     const struct change_attr keep = CHANGE_KEEP;
 
@@ -170,19 +169,19 @@ static int write_files(struct packages *packages, const struct package_repo_file
 {
     *ret_any = false;
     VEC_EACH (&files->list, file) {
-        if (is_same(file))
+        if (is_same_file(file))
             continue;
-        if (put(packages->run, file->path, file->now, err) < 0)
+        if (put_file(packages->run, file->path, file->now, err) < 0)
             return -1;
         *ret_any = true;
     }
     return 0;
 }
 
-/* One that cannot be read is not kept. Where the manager can, others are not asked: they may be out
- * of reach. */
-static int try_out(struct packages *packages, const struct package_repo_files *files,
-                   struct err *err)
+/* A repository whose index cannot be read is not kept. If the manager can, refresh only this
+ * one: others may be unreachable. */
+static int try_refresh(struct packages *packages, const struct package_repo_files *files,
+                       struct err *err)
 {
     const struct packages_index how = { .asked = true,
                                         .list = files->list.p[files->list.n - 1].path };
@@ -191,13 +190,13 @@ static int try_out(struct packages *packages, const struct package_repo_files *f
     if (packages_index_refresh(packages, &how, err) == 0)
         return 0;
     VEC_EACH (&files->list, file)
-        if (!is_same(file)) /* what went wrong first is told; the journal has these files */
-            (void)put(packages->run, file->path, file->old, &ignored);
+        if (!is_same_file(file)) /* report the first error; the journal has these files */
+            (void)put_file(packages->run, file->path, file->old, &ignored);
     return err_wrap(err, "the repository was not kept");
 }
 
-/* It is gone, also when others cannot be reached. */
-static int forget(struct packages *packages, struct err *err)
+/* It is removed even if other repositories cannot be reached. */
+static int refresh_after_removal(struct packages *packages, struct err *err)
 {
     const struct packages_index how = { .asked = true };
 
@@ -218,10 +217,9 @@ int repos_check(struct state_run *run, const struct repos_wish *wish, const stru
     if (packages_open(run, &packages, err) < 0 ||
         find_files(&packages, &wish->repo, goal, &files, err) < 0)
         return -1;
-    tell(run, &files);
+    report_file(run, &files);
     if (!run->differs)
-        state_say(run, "repo %s is %s", wish->repo.name,
-                  goal->managed ? "as it should be" : "not there");
+        state_say(run, "repo %s is %s", wish->repo.name, goal->managed ? "up to date" : "absent");
     return 0;
 }
 
@@ -239,7 +237,8 @@ int repos_apply(struct state_run *run, const struct repos_wish *wish, const stru
     if (!any)
         state_unchanged(run);
     if (any && wish->refresh &&
-        (goal->managed ? try_out(&packages, &files, err) : forget(&packages, err)) < 0)
+        (goal->managed ? try_refresh(&packages, &files, err)
+                       : refresh_after_removal(&packages, err)) < 0)
         return -1;
     state_say(run, "%s repo %s", goal->verb, wish->repo.name);
     state_detail(run, "name", "%s", wish->repo.name);

@@ -1,6 +1,6 @@
 /*
- * repos - what pkgrepo.* states do: which files a repository means, says the package
- * manager (provider/package/repo.h); here they are compared and written.
+ * repos - the pkgrepo.* states: the package manager determines the files of a repository
+ * (provider/package/repo.h); here they are compared and written.
  *
  *     repos_validate (when the state is read) -> repos_check, repos_apply
  *
@@ -24,19 +24,19 @@ struct repos_wish {
     bool refresh;
 };
 
-/* What a state does with a repository. */
+/* The goal of a state. */
 struct repos_goal {
-    bool managed;     /* it shall be there */
-    const char *verb; /* for the report: what was done to it */
+    bool managed;     /* it must be present */
+    const char *verb; /* verb for the report */
 };
 
-/* Of states whose arguments are a repos_wish. */
+/* For states whose arguments are a repos_wish. */
 int repos_validate(const void *wish, const struct value *where, struct diags *diags);
-/* Say what differs. */
+/* Report what differs. */
 int repos_check(struct state_run *run, const struct repos_wish *wish, const struct repos_goal *goal,
                 struct err *err);
-/* Write, or remove, what differs, then refresh the index when `refresh`. An index that cannot be
- * refreshed puts the files back, so that the next run tries again. */
+/* Write or remove what differs, then refresh the index if `refresh`. If that fails, the files
+ * are restored, so that the next run tries again. */
 int repos_apply(struct state_run *run, const struct repos_wish *wish, const struct repos_goal *goal,
                 struct err *err);
 

@@ -1,4 +1,4 @@
-/* service.available - whether the machine knows a service. */
+/* service.available - whether a service exists. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -15,7 +15,7 @@ static int available_call(struct state_run *run, const void *args, struct value 
 
 const struct module module_service_available = {
     .name = "service.available",
-    .summary = "whether the machine knows a service",
+    .summary = "whether a service exists",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
     .call = available_call,

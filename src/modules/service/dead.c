@@ -1,4 +1,4 @@
-/* service.dead - the service does not run. */
+/* service.dead - stops a service. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -7,11 +7,11 @@
 /* clang-format off */
 static const struct param dead_params[] = {
     SERVICES_REF(ARGS, ref.),
-    PARAM("enable", TRISTATE, ARGS, enable, "false: it does not start with the machine either"),
-    PARAM("no_block", BOOL, ARGS, no_block, "do not wait until it is down"),
-    PARAM("init_delay", DURATION, ARGS, init_delay, "wait so long before looking whether it is down"),
-    PARAM("sig", STR, ARGS, sig, "a text of its command line: processes tell whether it runs, not the service manager", .flags = PARAM_FILLED),
-    PARAM("timeout", DURATION, ARGS, timeout, "how long it may take to go down; without: as long as the manager allows, and 10s more"),
+    PARAM("enable", TRISTATE, ARGS, enable, "false: also disable it at boot"),
+    PARAM("no_block", BOOL, ARGS, no_block, "do not wait until it is stopped"),
+    PARAM("init_delay", DURATION, ARGS, init_delay, "time to wait before checking that it is stopped"),
+    PARAM("sig", STR, ARGS, sig, "text in its command line: check processes instead of asking the service manager", .flags = PARAM_FILLED),
+    PARAM("timeout", DURATION, ARGS, timeout, "time limit for stopping (default: that of the manager, plus 10s)"),
     { 0 },
 };
 /* clang-format on */
@@ -22,7 +22,7 @@ SERVICES_STATE(goal)
 
 const struct module module_service_dead = {
     .name = "service.dead",
-    .summary = "the service does not run",
+    .summary = "ensure that a service is stopped",
     .example = "name: telnetd\nenable: false\n",
     .params = dead_params,
     SERVICES_STATE_FIELDS,

@@ -1,4 +1,4 @@
-/* service.disable - disable a service at boot. */
+/* service.disable - disables a service at boot. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

@@ -1,4 +1,4 @@
-/* service.disabled - the service does not start with the machine. */
+/* service.disabled - disables a service at boot. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -9,8 +9,8 @@ SERVICES_ANSWER(goal)
 
 const struct module module_service_disabled = {
     .name = "service.disabled",
-    .summary = "the service does not start with the machine",
-    .details = "As a function it returns whether that is the case.",
+    .summary = "ensure that a service is disabled at boot",
+    .details = "As a function, returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -1,4 +1,4 @@
-/* service.enable - enable a service at boot. */
+/* service.enable - enables a service at boot. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

@@ -1,4 +1,4 @@
-/* service.enabled - the service starts with the machine. */
+/* service.enabled - enables a service at boot. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -9,8 +9,8 @@ SERVICES_ANSWER(goal)
 
 const struct module module_service_enabled = {
     .name = "service.enabled",
-    .summary = "the service starts with the machine",
-    .details = "As a function it returns whether that is the case.",
+    .summary = "ensure that a service is enabled at boot",
+    .details = "As a function, returns whether that is the case.",
     .example = "name: nginx\n",
     .params = services_plain_params,
     SERVICES_STATE_FIELDS,

@@ -1,4 +1,4 @@
-/* service.masked - the service cannot be started at all. */
+/* service.masked - masks a service, so that it cannot be started. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -9,8 +9,8 @@ SERVICES_ANSWER(goal)
 
 const struct module module_service_masked = {
     .name = "service.masked",
-    .summary = "the service cannot be started at all",
-    .details = "As a function it returns whether that is the case.",
+    .summary = "mask a service, so that it cannot be started",
+    .details = "As a function, returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

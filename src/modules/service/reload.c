@@ -1,4 +1,4 @@
-/* service.reload - reload a service now. */
+/* service.reload - reloads a service now. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

@@ -1,4 +1,4 @@
-/* service.restart - restart a service now. */
+/* service.restart - restarts a service now. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

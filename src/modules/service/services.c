@@ -10,11 +10,12 @@
 #include "state/validate.h"
 #include "sys/clock.h"
 
-/* Between two looks at a service that is coming up. */
+/* Between two checks of a service that is starting. */
 #define LOOK_AGAIN (100 * CLOCK_MS)
-/* It is up when so many looks in a row say so: what cannot read its configuration dies at once. */
+/* It counts as up after this many checks in a row: a service with a broken configuration exits
+ * early. */
 #define LOOKS_UP 2
-/* How long to look, unless the state says so. */
+/* How long to wait, unless the state sets it. */
 #define SETTLE_TIMEOUT (10 * CLOCK_SECOND)
 
 /* clang-format off */
@@ -33,11 +34,11 @@ const struct param services_plain_params[] = {
 
 const struct param services_mask_params[] = {
     SERVICES_REF(ARGS, ref.),
-    PARAM("runtime", BOOL, ARGS, runtime, "a mask that lasts until the machine starts again"),
+    PARAM("runtime", BOOL, ARGS, runtime, "mask it only until the next boot"),
     { 0 },
 };
 
-/* --- the machine ------------------------------------------------------------------------ */
+/* --- service managers ------------------------------------------------------------------- */
 
 int services_validate(const void *args, const struct value *where, struct diags *diags)
 {
@@ -46,12 +47,13 @@ int services_validate(const void *args, const struct value *where, struct diags 
     int result = validate_text("name", ref->name, VALIDATE_ARGUMENT, where, diags);
 
     if (result == 0 && str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
-        result = value_diag(diags, value_point(where, "name"), "'name' may not hold a slash");
+        result = value_diag(diags, value_point(where, "name"), "'name' must not contain a slash");
     if (validate_text("config", ref->config, VALIDATE_LINE, where, diags) < 0)
         result = -1;
     if (ref->config && chosen && !chosen->has_configs)
-        result = value_diag(diags, value_point(where, "config"), "'config' is for services of %s",
-                            service_manager_with_configs()->name);
+        result =
+            value_diag(diags, value_point(where, "config"), "'config' is only for services of %s",
+                       service_manager_with_configs()->name);
     return result;
 }
 
@@ -68,7 +70,7 @@ static int find_manager(const struct services_ref *ref, const struct service_man
     return 0;
 }
 
-/* As managers know it. */
+/* The name as the manager knows it. */
 static const char *name_of(struct arena *arena, const struct services_ref *ref)
 {
     return ref->config ? arena_printf(arena, "%s:%s", ref->config, ref->name) : ref->name;
@@ -77,7 +79,7 @@ static const char *name_of(struct arena *arena, const struct services_ref *ref)
 static int no_service(const struct services_ref *ref, const struct service_manager *manager,
                       struct err *err)
 {
-    return err_set(err, ERR_NOT_FOUND, "%s knows no service '%s'", manager->name, ref->name);
+    return err_set(err, ERR_NOT_FOUND, "%s has no service '%s'", manager->name, ref->name);
 }
 
 int services_look(struct state_run *run, const struct services_ref *ref, struct service_status *ret,
@@ -129,8 +131,8 @@ struct work {
     struct buf done; /* "enabled, restarted" */
 };
 
-/* With a text to look for, processes tell whether it runs. */
-static int look(struct work *work, struct service_status *ret, struct err *err)
+/* With a text to search for, processes show whether it runs. */
+static int read_status(struct work *work, struct service_status *ret, struct err *err)
 {
     bool found;
 
@@ -146,8 +148,8 @@ static int look(struct work *work, struct service_status *ret, struct err *err)
     return 0;
 }
 
-static int begin(struct work *work, struct state_run *run, const struct services_wish *wish,
-                 const struct services_goal *goal, struct err *err)
+static int begin_state(struct work *work, struct state_run *run, const struct services_wish *wish,
+                       const struct services_goal *goal, struct err *err)
 {
     *work = (struct work){
         .run = run,
@@ -162,18 +164,18 @@ static int begin(struct work *work, struct state_run *run, const struct services
         work->goal.enable = wish->enable;
     if (find_manager(&wish->ref, &work->manager, err) < 0)
         return -1;
-    return look(work, &work->before, err);
+    return read_status(work, &work->before, err);
 }
 
 /* --- check ------------------------------------------------------------------------------- */
 
-/* What should be and is not. */
-static bool differs(enum param_tristate want, bool now)
+/* What differs from the goal. */
+static bool has_differences(enum param_tristate want, bool now)
 {
     return want != PARAM_IS_UNSET && (want == PARAM_IS_TRUE) != now;
 }
 
-/* One that is on its way is neither up nor down. */
+/* One that is starting or stopping is neither up nor down. */
 static bool is_as_wanted(const struct service_status *now, bool running)
 {
     return running ? now->running : !now->running && !now->moving;
@@ -184,27 +186,27 @@ static bool runs_otherwise(const struct services_goal *goal, const struct servic
     return goal->running != PARAM_IS_UNSET && !is_as_wanted(now, goal->running == PARAM_IS_TRUE);
 }
 
-/* Others start it, or nobody does: it is not for us to switch. */
+/* Static or indirect units cannot be enabled or disabled. */
 static bool boots_otherwise(const struct services_goal *goal, const struct service_status *now)
 {
-    return !now->fixed && differs(goal->enable, now->enabled);
+    return !now->fixed && has_differences(goal->enable, now->enabled);
 }
 
-/* A service that nobody knows is stopped and off. */
+/* An unknown service is stopped and disabled. */
 static bool is_fine_unknown(const struct services_goal *goal)
 {
     return goal->running != PARAM_IS_TRUE && goal->enable != PARAM_IS_TRUE &&
            goal->masked != PARAM_IS_TRUE;
 }
 
-/* What a watched change does to a service that runs. It counts whatever else had drifted. */
-static bool reacts(const struct work *work)
+/* What a watched change does to a running service, whatever else has drifted. */
+static bool has_reaction(const struct work *work)
 {
     return work->run->forced && work->goal.restarts && work->before.running &&
            work->goal.running == PARAM_IS_TRUE;
 }
 
-static enum service_action reaction(const struct services_wish *wish)
+static enum service_action choose_reaction(const struct services_wish *wish)
 {
     return wish->reload && !wish->full_restart ? SERVICE_RELOAD : SERVICE_RESTART;
 }
@@ -215,7 +217,7 @@ int services_check(struct state_run *run, const struct services_wish *wish,
     const struct service_status *now;
     struct work work;
 
-    if (begin(&work, run, wish, goal, err) < 0)
+    if (begin_state(&work, run, wish, goal, err) < 0)
         return -1;
     now = &work.before;
     if (!now->known && !now->masked && !is_fine_unknown(&work.goal)) {
@@ -226,19 +228,19 @@ int services_check(struct state_run *run, const struct services_wish *wish,
         state_differs(run,
                       work.goal.running == PARAM_IS_TRUE ? "%s is not running"
                       : now->running                     ? "%s is running and should be dead"
-                                                         : "%s is on its way and should be dead",
+                                     : "%s is starting or stopping and should be dead",
                       work.shown);
-    if (differs(work.goal.masked, now->masked) || (wish->unmask && now->masked))
+    if (has_differences(work.goal.masked, now->masked) || (wish->unmask && now->masked))
         state_differs(run, now->masked ? "%s is masked" : "%s is not masked", work.shown);
     if (boots_otherwise(&work.goal, now))
         state_differs(run,
                       work.goal.enable == PARAM_IS_TRUE ? "%s is not enabled at boot"
                                                         : "%s is enabled at boot and should not be",
                       work.shown);
-    if (reacts(&work))
-        state_differs(run, "%s is to be %s", work.shown, done_words[reaction(wish)]);
+    if (has_reaction(&work))
+        state_differs(run, "%s will be %s", work.shown, done_words[choose_reaction(wish)]);
     if (!run->differs)
-        state_say(run, "%s is as it should be", work.shown);
+        state_say(run, "%s is up to date", work.shown);
     return 0;
 }
 
@@ -249,14 +251,14 @@ int services_answer(struct state_run *run, const struct services_wish *wish,
 
     if (services_look(run, &wish->ref, &now, err) < 0)
         return -1;
-    *ret = value_bool(!runs_otherwise(goal, &now) && !differs(goal->enable, now.enabled) &&
-                      !differs(goal->masked, now.masked));
+    *ret = value_bool(!runs_otherwise(goal, &now) && !has_differences(goal->enable, now.enabled) &&
+                      !has_differences(goal->masked, now.masked));
     return 0;
 }
 
 /* --- apply ------------------------------------------------------------------------------- */
 
-static int act(struct work *work, enum service_action action, struct err *err)
+static int run_action(struct work *work, enum service_action action, struct err *err)
 {
     const unsigned flags =
         (work->wish->no_block ? SERVICE_NO_BLOCK : 0) | (work->wish->runtime ? SERVICE_RUNTIME : 0);
@@ -269,19 +271,18 @@ static int act(struct work *work, enum service_action action, struct err *err)
     return 0;
 }
 
-/* systemd is content with a mask of this run of the machine that a file in /etc makes void. */
-static int mask(struct work *work, struct err *err)
+/* systemd accepts a runtime mask even if a unit file in /etc overrides it. */
+static int set_mask(struct work *work, struct err *err)
 {
     struct service_status now;
 
-    if (act(work, SERVICE_MASK, err) < 0 || look(work, &now, err) < 0)
+    if (run_action(work, SERVICE_MASK, err) < 0 || read_status(work, &now, err) < 0)
         return -1;
     if (now.masked)
         return 0;
-    return err_set(err, ERR_INVALID, "%s was masked, but %s does not say so%s", work->shown,
-                   work->manager->name,
-                   work->wish->runtime ? ": its own file goes before a mask until the next start"
-                                       : "");
+    return err_set(err, ERR_INVALID, "%s was masked, but %s does not report it as masked%s",
+                   work->shown, work->manager->name,
+                   work->wish->runtime ? ": its unit file overrides a runtime mask" : "");
 }
 
 static int set_boot(struct work *work, struct err *err)
@@ -289,15 +290,16 @@ static int set_boot(struct work *work, struct err *err)
     const struct services_goal *goal = &work->goal;
 
     if (work->before.masked && (work->wish->unmask || goal->masked == PARAM_IS_FALSE) &&
-        act(work, SERVICE_UNMASK, err) < 0)
+        run_action(work, SERVICE_UNMASK, err) < 0)
         return -1;
-    if (boots_otherwise(goal, &work->before) && act(work,
-                                                    goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
-                                                    : goal->forget                ? SERVICE_FORGET
-                                                                                  : SERVICE_DISABLE,
-                                                    err) < 0)
+    if (boots_otherwise(goal, &work->before) &&
+        run_action(work,
+                   goal->enable == PARAM_IS_TRUE ? SERVICE_ENABLE
+                   : goal->forget                ? SERVICE_FORGET
+                                                 : SERVICE_DISABLE,
+                   err) < 0)
         return -1;
-    return goal->masked == PARAM_IS_TRUE && !work->before.masked ? mask(work, err) : 0;
+    return goal->masked == PARAM_IS_TRUE && !work->before.masked ? set_mask(work, err) : 0;
 }
 
 static int pause_or_cancel(struct work *work, int64_t ns, struct err *err)
@@ -308,7 +310,7 @@ static int pause_or_cancel(struct work *work, int64_t ns, struct err *err)
 }
 
 /* Wait until it is really up, or down; and, with init_delay, still is after a while. */
-static int settle(struct work *work, bool running, struct err *err)
+static int wait_settled(struct work *work, bool running, struct err *err)
 {
     const struct services_wish *wish = work->wish;
     const int64_t deadline =
@@ -321,7 +323,7 @@ static int settle(struct work *work, bool running, struct err *err)
     if (wish->init_delay > 0 && pause_or_cancel(work, wish->init_delay, err) < 0)
         return -1;
     for (;;) {
-        if (look(work, &now, err) < 0)
+        if (read_status(work, &now, err) < 0)
             return -1;
         well = is_as_wanted(&now, running) ? well + 1 : 0;
         if (well == (running ? LOOKS_UP : 1))
@@ -343,16 +345,16 @@ static int set_running(struct work *work, struct err *err)
     if (work->goal.running == PARAM_IS_UNSET)
         return 0;
     if (is_as_wanted(&work->before, running)) {
-        if (!reacts(work))
+        if (!has_reaction(work))
             return 0;
-        action = reaction(work->wish);
+        action = choose_reaction(work->wish);
     }
-    if (act(work, action, err) < 0)
+    if (run_action(work, action, err) < 0)
         return -1;
-    return settle(work, running, err);
+    return wait_settled(work, running, err);
 }
 
-/* What goes down does so before it is switched off, what comes up after it is switched on. */
+/* Stop before disabling, start after enabling. */
 static int carry_out(struct work *work, struct err *err)
 {
     if (work->goal.running == PARAM_IS_FALSE && set_running(work, err) < 0)
@@ -363,7 +365,7 @@ static int carry_out(struct work *work, struct err *err)
 }
 
 /* On disk before anything changes. */
-static int note(struct work *work, struct err *err)
+static int note_status(struct work *work, struct err *err)
 {
     struct value_map *was = value_map_new(work->run->arena, 4);
 
@@ -375,7 +377,7 @@ static int note(struct work *work, struct err *err)
     return state_note(work->run, "was", value_map(was), err);
 }
 
-static int apply(struct work *work, struct err *err)
+static int apply_goal(struct work *work, struct err *err)
 {
     if (!work->before.known && !work->before.masked) {
         if (is_fine_unknown(&work->goal))
@@ -383,15 +385,15 @@ static int apply(struct work *work, struct err *err)
         if (!work->manager->learns_late)
             return no_service(&work->wish->ref, work->manager, err);
     }
-    if (note(work, err) < 0)
+    if (note_status(work, err) < 0)
         return -1;
     return carry_out(work, err);
 }
 
-static void report(struct work *work)
+static void report_changes(struct work *work)
 {
     if (work->done.n == 0) {
-        state_say(work->run, "%s is as it should be", work->shown);
+        state_say(work->run, "%s is up to date", work->shown);
         state_unchanged(work->run);
         return;
     }
@@ -406,21 +408,21 @@ int services_apply(struct state_run *run, const struct services_wish *wish,
                    const struct services_goal *goal, struct err *err)
 {
     struct work work;
-    int result = begin(&work, run, wish, goal, err);
+    int result = begin_state(&work, run, wish, goal, err);
 
     if (result == 0)
-        result = apply(&work, err);
+        result = apply_goal(&work, err);
     if (result == 0)
-        report(&work);
+        report_changes(&work);
     buf_done(&work.done);
     return result;
 }
 
 /* --- revert ------------------------------------------------------------------------------ */
 
-/* The facets this state cares for, as they were. */
-static struct services_goal earlier(const struct services_wish *wish,
-                                    const struct services_goal *goal, const struct value *was)
+/* Restore the facets that this state manages. */
+static struct services_goal read_noted(const struct services_wish *wish,
+                                       const struct services_goal *goal, const struct value *was)
 {
     const struct value *unlisted = value_get(was, "unlisted");
     struct services_goal back = { 0 };
@@ -460,10 +462,10 @@ int services_revert(struct state_run *run, const struct services_wish *wish,
         state_unchanged(run);
         return 0;
     }
-    back = earlier(wish, goal, was);
+    back = read_noted(wish, goal, was);
     how.unmask = false;
     how.enable = PARAM_IS_UNSET;
-    result = begin(&work, run, &how, &back, err);
+    result = begin_state(&work, run, &how, &back, err);
     if (result == 0 && work.before.known)
         result = carry_out(&work, err);
     if (result == 0 && work.done.n > 0)

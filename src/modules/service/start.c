@@ -1,4 +1,4 @@
-/* service.start - start a service now. */
+/* service.start - starts a service now. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

@@ -1,4 +1,4 @@
-/* service.status - whether a service runs: 'running' or 'stopped'. */
+/* service.status - returns 'running' or 'stopped'. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -14,7 +14,7 @@ static int status_call(struct state_run *run, const void *args, struct value *re
 
 const struct module module_service_status = {
     .name = "service.status",
-    .summary = "whether a service runs: 'running' or 'stopped'",
+    .summary = "the status of a service: 'running' or 'stopped'",
     .example = "name: nginx\n",
     SERVICES_FUNCTION,
     .call = status_call,

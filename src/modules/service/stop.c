@@ -1,4 +1,4 @@
-/* service.stop - stop a service now. */
+/* service.stop - stops a service now. */
 #include "modules/service/services.h"
 #include "state/module.h"
 

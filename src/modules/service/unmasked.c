@@ -1,4 +1,4 @@
-/* service.unmasked - the service can be started. */
+/* service.unmasked - unmasks a service. */
 #include "modules/service/services.h"
 #include "state/module.h"
 
@@ -9,8 +9,8 @@ SERVICES_ANSWER(goal)
 
 const struct module module_service_unmasked = {
     .name = "service.unmasked",
-    .summary = "the service can be started",
-    .details = "As a function it returns whether that is the case.",
+    .summary = "unmask a service",
+    .details = "As a function, returns whether that is the case.",
     .example = "name: telnetd\n",
     .params = services_mask_params,
     SERVICES_STATE_FIELDS,

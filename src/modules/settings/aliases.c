@@ -1,4 +1,4 @@
-/* Functions of settings under the names that Salt gives them. */
+/* Functions for settings under their Salt names. */
 #include "modules/settings/datapath.h"
 #include "state/module.h"
 
@@ -6,7 +6,7 @@
 const struct module aliases_settings[] = {
     { .name = "pillar.get",   .summary = "a setting by its path", .params = datapath_params, .args_size = sizeof(struct datapath_args), .call = datapath_call_setting },
     { .name = "pillar.items", .summary = "all settings", .params = params_none, .call = datapath_call_settings },
-    { .name = "pillar.keys",  .summary = "the names of all settings at the top", .params = params_none, .call = datapath_call_setting_keys },
+    { .name = "pillar.keys",  .summary = "the names of all top-level settings", .params = params_none, .call = datapath_call_setting_keys },
     { 0 },
 };
 /* clang-format on */

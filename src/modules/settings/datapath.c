@@ -32,7 +32,7 @@ struct value datapath_keys(struct arena *arena, const struct value *tree)
 /* clang-format off */
 const struct param datapath_params[] = {
     PARAM("key", STR, ARGS, key, "a path, with ':' or '.' between its parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
-    PARAM("default", ANY, ARGS, otherwise, "what to give when there is none"),
+    PARAM("default", ANY, ARGS, otherwise, "value to return if there is none"),
     { 0 },
 };
 /* clang-format on */

@@ -10,19 +10,19 @@
 struct err;
 struct state_run;
 
-/* Parts of the path are divided by ':' or by '.'. NULL when it leads nowhere. */
+/* Parts of the path are separated by ':' or '.'. NULL: not found. */
 const struct value *datapath_find(const struct value *tree, const char *path);
-/* The same; not there: `otherwise`, or an empty text. */
+/* The same; if not found, `otherwise` or an empty text. */
 struct value datapath_get(const struct value *tree, const char *path,
                           const struct value *otherwise);
-/* What every look-up by path takes. */
+/* The arguments of every look-up by path. */
 struct datapath_args {
     const char *key;
     const struct value *otherwise;
 };
 extern const struct param datapath_params[];
 
-/* Calls of functions that settings and facts have under more than one name. */
+/* Functions that settings and facts have under several names. */
 int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
                            struct err *err);
 int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,

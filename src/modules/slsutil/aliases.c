@@ -1,4 +1,4 @@
-/* Salt's slsutil on texts and files; what works on values of templates is compile/slsutil.c. */
+/* Salt's slsutil for texts and files; the functions on template values are in compile/slsutil.c. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "data/json.h"
@@ -43,13 +43,13 @@ static const struct param deserialize_params[] = {
 };
 static const struct param path_params[] = {
     PARAM("path", STR, ARGS, path, "a path of the state tree", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base"),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
     { 0 },
 };
 static const struct param findup_params[] = {
-    PARAM("startpath", STR, ARGS, path, "the folder to begin at", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("filenames", STRS, ARGS, names, "names, of which the first is taken", .flags = PARAM_REQUIRED),
-    PARAM("saltenv", STR, ARGS, saltenv, "there is one tree", .default_text = "base"),
+    PARAM("startpath", STR, ARGS, path, "the folder to start at", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("filenames", STRS, ARGS, names, "names to search for, in order of preference", .flags = PARAM_REQUIRED),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
     { 0 },
 };
 /* clang-format on */
@@ -205,14 +205,14 @@ static int call_findup(struct state_run *run, const void *args, struct value *re
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_slsutil[] = {
-    { .name = "slsutil.banner", .summary = "a comment that says who manages a file", .params = banner_params, .args_size = sizeof(struct banner_args), .call = banner_call },
-    { .name = "slsutil.boolstr", .summary = "one text for true, another for false", ROW(boolstr_params, call_boolstr) },
-    { .name = "slsutil.deserialize", .summary = "what a text in JSON or YAML stands for", ROW(deserialize_params, call_deserialize) },
+    { .name = "slsutil.banner", .summary = "a comment box that marks a file as managed", .params = banner_params, .args_size = sizeof(struct banner_args), .call = banner_call },
+    { .name = "slsutil.boolstr", .summary = "one of two texts, by a boolean", ROW(boolstr_params, call_boolstr) },
+    { .name = "slsutil.deserialize", .summary = "parse a text as JSON or YAML", ROW(deserialize_params, call_deserialize) },
     { .name = "slsutil.dir_exists", .summary = "whether the state tree has a folder", ROW(path_params, call_dir_exists) },
     { .name = "slsutil.file_exists", .summary = "whether the state tree has a file", ROW(path_params, call_file_exists) },
     { .name = "slsutil.findup", .summary = "the nearest of some files of the state tree, from a folder upwards", ROW(findup_params, call_findup) },
     { .name = "slsutil.path_exists", .summary = "whether the state tree has a file or folder", ROW(path_params, call_path_exists) },
-    { .name = "slsutil.serialize", .summary = "a value as JSON or YAML", ROW(serialize_params, call_serialize) },
+    { .name = "slsutil.serialize", .summary = "print a value as JSON or YAML", ROW(serialize_params, call_serialize) },
     { 0 },
 };
 /* clang-format on */

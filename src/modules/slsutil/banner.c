@@ -11,13 +11,13 @@
 /* clang-format off */
 const struct param banner_params[] = {
     PARAM("width", INT, ARGS, width, "characters of a line", .default_text = "72", .flags = PARAM_PRIMARY, PARAM_RANGE(1, WIDTH_MAX)),
-    PARAM("commentchar", STR, ARGS, comment, "what each line begins with", .default_text = "#"),
+    PARAM("commentchar", STR, ARGS, comment, "prefix of each line", .default_text = "#"),
     PARAM("borderchar", STR, ARGS, border, "one character of the border", .default_text = "#"),
     PARAM("blockstart", STR, ARGS, start, "a line before the box"),
     PARAM("blockend", STR, ARGS, end, "a line after the box"),
     PARAM("title", STR, ARGS, title, "the title", .default_text = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT"),
     PARAM("text", STR, ARGS, text, "the text below it", .default_text = "The contents of this file are managed by Salt. Any changes to this file may be overwritten automatically and without warning."),
-    PARAM("newline", BOOL, ARGS, newline, "end with a line end"),
+    PARAM("newline", BOOL, ARGS, newline, "end with a newline"),
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* ssh.auth_keys - the public keys with which a user may log in. */
+/* ssh.auth_keys - the authorized public keys of a user. */
 #include "base/err.h"
 #include "edit/keyfile.h"
 #include "edit/lines.h"
@@ -16,14 +16,14 @@ struct auth_keys_args {
 /* clang-format off */
 static const struct param auth_keys_params[] = {
     PARAM("user", STR, ARGS, user, "the account", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
-    PARAM("config", STR, ARGS, config, "the file: a path, or one below the home of the user", .flags = PARAM_FILLED, .default_text = ".ssh/authorized_keys"),
+    PARAM("config", STR, ARGS, config, "the file: a path, absolute or below the user's home", .flags = PARAM_FILLED, .default_text = ".ssh/authorized_keys"),
     { 0 },
 };
 /* clang-format on */
 
 #define FILE_MAX ((size_t)16 << 20)
 
-static void put(struct arena *arena, struct value_map *map, const char *key, struct str text)
+static void put_text(struct arena *arena, struct value_map *map, const char *key, struct str text)
 {
     value_map_set(arena, map, value_text(key),
                   value_str(arena_str(arena, text.p ? text : STR(""))));
@@ -36,10 +36,10 @@ static void add_key(struct arena *arena, struct value_list *list, struct str lin
 
     if (!keyfile_parse(line, &key))
         return;
-    put(arena, map, "key", key.blob);
-    put(arena, map, "enc", key.type);
-    put(arena, map, "comment", key.comment);
-    put(arena, map, "options", key.options);
+    put_text(arena, map, "key", key.blob);
+    put_text(arena, map, "enc", key.type);
+    put_text(arena, map, "comment", key.comment);
+    put_text(arena, map, "options", key.options);
     value_list_push(arena, list, value_map(map));
 }
 
@@ -68,7 +68,7 @@ static int auth_keys_call(struct state_run *run, const void *args, struct value 
 
 const struct module module_ssh_auth_keys = {
     .name = "ssh.auth_keys",
-    .summary = "the public keys with which a user may log in",
+    .summary = "the authorized public keys of a user",
     .params = auth_keys_params,
     .args_size = sizeof(struct auth_keys_args),
     .call = auth_keys_call,

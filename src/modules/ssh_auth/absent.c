@@ -1,4 +1,4 @@
-/* ssh_auth.absent - a public key with which nobody may log in. */
+/* ssh_auth.absent - removes an authorized public key. */
 #include "modules/ssh_auth/authkeys.h"
 #include "state/module.h"
 
@@ -18,7 +18,7 @@ AUTHKEYS_STATE(true)
 
 const struct module module_ssh_auth_absent = {
     .name = "ssh_auth.absent",
-    .summary = "a public key with which nobody may log in",
+    .summary = "remove an authorized public key",
     .example =
         "name: AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\nuser: ada\n",
     .params = absent_params,

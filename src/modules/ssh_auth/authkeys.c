@@ -16,7 +16,7 @@
 
 #define USUAL_FILE ".ssh/authorized_keys"
 
-/* Salt's short names of kinds. */
+/* Salt's short names for key types. */
 static const struct {
     const char *word, *type;
 } kinds[] = {
@@ -59,9 +59,9 @@ static int validate_key(const struct authkeys_args *args, const struct value *wh
     if (args->source || is_blob(name_of(args)))
         return 0;
     if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
-        return value_diag(diags, value_point(where, "name"),
-                          "'name' is not a public key: expected its base64, or a line of "
-                          "authorized_keys");
+        return value_diag(
+            diags, value_point(where, "name"),
+            "'name' is not a public key: expected base64, or a line of authorized_keys");
     return 0;
 }
 
@@ -74,8 +74,7 @@ int authkeys_validate(const void *raw, const struct value *where, struct diags *
         result = value_diag(diags, where, "user or config path is required");
     else if (!args->user && (args->config[0] != '/' || strchr(args->config, '%')))
         result = value_diag(diags, value_point(where, "config"),
-                            "'config' must be a path that begins with a slash, or a "
-                            "'user' beside it");
+                            "'config' must be an absolute path, unless 'user' is given");
     if (validate_text("enc", args->enc, VALIDATE_WORD, where, diags) < 0 ||
         validate_text("config", args->config, VALIDATE_LINE, where, diags) < 0)
         result = -1;
@@ -90,7 +89,7 @@ int authkeys_validate(const void *raw, const struct value *where, struct diags *
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* A line as it should be, from a key as it was given. */
+/* The wanted line for a given key. */
 static struct str print_key(struct state_run *run, const struct authkeys_args *args,
                             struct keyfile_key key)
 {
@@ -116,7 +115,7 @@ static void set_key(struct state_run *run, const struct authkeys_args *args,
     struct str line = args->absent ? STR("") : print_key(run, args, *key);
     struct keyfile_key now;
 
-    /* Without a word about them, options and comment of a key that is there stay. */
+    /* Options and comment of an existing key stay unless they are given. */
     if (line.n > 0 && key->options.n == 0 && args->options.n == 0 && !args->comment &&
         key->comment.n == 0 && keyfile_parse(keyfile_find(*text, key->blob), &now) &&
         str_eq(now.type, key->type))
@@ -180,7 +179,7 @@ static int make_plan(struct state_run *run, const void *self, const struct edito
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-/* The path, and whom new things belong to; a user that is not there: `ret_path` is NULL. */
+/* The path, and the owner of new files; `ret_path` is NULL if the user does not exist. */
 static int find_file(struct state_run *run, const struct authkeys_args *args, const char **ret_path,
                      struct change_attr *attr, struct err *err)
 {

@@ -1,10 +1,10 @@
 /*
- * authkeys - what ssh_auth.* states say of a key, and the file that it belongs into.
+ * authkeys - the ssh_auth.* states: a key and its file.
  *
  *     authkeys_validate (when the state is read) -> authkeys_find_file ->
  *     authkeys_check or authkeys_apply
  *
- * Folder and file are made as sshd wants them: 0700 and 0600, owned by the user.
+ * Folder and file are created as sshd requires: 0700 and 0600, owned by the user.
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -30,11 +30,11 @@ struct authkeys_args {
 /* clang-format off */
 #define AUTHKEYS_PARAMS(type, in)                                                                                     \
     PARAM("name", STR, type, in name, "the public key: its base64, or a whole line", .flags = PARAM_REQUIRED | PARAM_PRIMARY), \
-    PARAM("user", STR, type, in user, "whose key file"),                                                               \
-    PARAM("config", STR, type, in config, "the file: a path, or one below the home of the user; %h is the home, %u the user", .flags = PARAM_FILLED), \
-    PARAM("enc", STR, type, in enc, "kind of the key when the name is only its base64", .default_text = "ssh-rsa"),    \
+    PARAM("user", STR, type, in user, "the user who owns the key file"),                                                               \
+    PARAM("config", STR, type, in config, "the file: a path, absolute or below the user's home; %h is the home, %u the user", .flags = PARAM_FILLED), \
+    PARAM("enc", STR, type, in enc, "type of the key, if the name is only its base64", .default_text = "ssh-rsa"),    \
     PARAM("source", STR, type, in source, "a file with keys, instead of the name"),                                    \
-    PARAM("source_hash", STR, type, in source_hash, "sha256=... (or sha512, sha1, md5) of the source, or a file of checksums")
+    PARAM("source_hash", STR, type, in source_hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums")
 /* clang-format on */
 
 int authkeys_validate(const void *args, const struct value *where, struct diags *diags);
@@ -43,7 +43,8 @@ int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool
 int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool absent,
                    struct err *err);
 
-/* A state whose arguments are authkeys_args: its functions, for keys that shall be there or not. */
+/* The functions of a state whose arguments are authkeys_args, for keys that are present or
+ * absent. */
 #define AUTHKEYS_STATE(is_absent)                                                                  \
     static int state_check(struct state_run *run, const void *args, struct err *err)               \
     {                                                                                              \

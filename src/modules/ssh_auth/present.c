@@ -1,4 +1,4 @@
-/* ssh_auth.present - a public key with which a user may log in. */
+/* ssh_auth.present - authorizes a public key for a user. */
 #include "modules/ssh_auth/authkeys.h"
 #include "state/module.h"
 
@@ -7,8 +7,8 @@
 /* clang-format off */
 static const struct param present_params[] = {
     AUTHKEYS_PARAMS(ARGS, ),
-    PARAM("comment", STR, ARGS, comment, "words behind the key"),
-    PARAM("options", STRS, ARGS, options, "what the key may do: no-pty, command=\"...\", from=\"...\""),
+    PARAM("comment", STR, ARGS, comment, "comment of the key"),
+    PARAM("options", STRS, ARGS, options, "options of the key: no-pty, command=\"...\", from=\"...\""),
     PARAM_IDLE("fingerprint_hash_type", "keys are compared whole"),
     { 0 },
 };
@@ -18,7 +18,7 @@ AUTHKEYS_STATE(false)
 
 const struct module module_ssh_auth_present = {
     .name = "ssh_auth.present",
-    .summary = "a public key with which a user may log in",
+    .summary = "authorize a public key for a user",
     .example = "name: AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\nenc: "
                "ssh-ed25519\ncomment: ada@example.org\nconfig: ROOT/authorized_keys\n",
     .params = present_params,

@@ -7,7 +7,8 @@
 #include "sys/account.h"
 #include "sys/path.h"
 
-static const char *expand(struct state_run *run, const char *config, const struct account *account)
+static const char *expand_path(struct state_run *run, const char *config,
+                               const struct account *account)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -32,6 +33,6 @@ int userfile_find(struct state_run *run, const char *user, const char *config,
         return -1;
     if (!account)
         return 0;
-    *ret_file = (struct userfile){ expand(run, config, account), account->uid, account->gid };
+    *ret_file = (struct userfile){ expand_path(run, config, account), account->uid, account->gid };
     return 0;
 }

@@ -1,4 +1,4 @@
-/* ssh_known_hosts.absent - no key of a host that ssh trusts. */
+/* ssh_known_hosts.absent - removes the keys of a host from known_hosts. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "edit/edit.h"
@@ -19,9 +19,9 @@ struct absent_args {
 /* clang-format off */
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("user", STR, ARGS, user, "whose file; without: /etc/ssh/ssh_known_hosts"),
+    PARAM("user", STR, ARGS, user, "the user who owns the file (default: /etc/ssh/ssh_known_hosts)"),
     PARAM("port", INT, ARGS, port, "port of the host", .default_text = "22", PARAM_RANGE(1, UINT16_MAX)),
-    PARAM("config", STR, ARGS, config, "the file: a path, or one below the home of the user", .flags = PARAM_FILLED),
+    PARAM("config", STR, ARGS, config, "the file: a path, absolute or below the user's home", .flags = PARAM_FILLED),
     { 0 },
 };
 /* clang-format on */
@@ -61,7 +61,7 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
 static int find_editor(struct state_run *run, const struct absent_args *want,
                        struct editor *ret_editor, struct err *err)
 {
-    struct change_attr ignored; /* of a new file: this one is never made */
+    struct change_attr ignored; /* of a new file: never created here */
 
     *ret_editor = (struct editor){ .plan = absent_plan };
     return knownhosts_file(run, want->user, want->config, &ret_editor->path, &ignored, err);
@@ -95,8 +95,9 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
 
 const struct module module_ssh_known_hosts_absent = {
     .name = "ssh_known_hosts.absent",
-    .summary = "no key of a host that ssh trusts",
-    .details = "Names of other hosts in the same line stay, and so do patterns that fit the host.",
+    .summary = "remove the keys of a host from known_hosts",
+    .details =
+        "Names of other hosts in the same line stay, and so do patterns that match the host.",
     .example = "name: old.example.org\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

@@ -25,8 +25,7 @@ int knownhosts_validate(const char *user, const char *config, const struct value
 
     if (config && config[0] != '/' && !user)
         result = value_diag(diags, value_point(where, "config"),
-                            "'config' must be a path that begins with a slash, or a "
-                            "'user' beside it");
+                            "'config' must be an absolute path, unless 'user' is given");
     return result;
 }
 
@@ -47,7 +46,7 @@ const char *knownhosts_host(struct state_run *run, const char *name, int64_t por
     return port == SSH_PORT ? name : arena_printf(run->arena, "[%s]:%lld", name, (long long)port);
 }
 
-/* By ssh-keygen: it alone knows hidden names. */
+/* With ssh-keygen: only it can find hashed names. */
 int knownhosts_find(struct state_run *run, const char *host, const struct editor_file *file,
                     struct str *ret_found, struct err *err)
 {
@@ -87,7 +86,7 @@ void knownhosts_add_others(const struct line *line, struct str host, struct buf 
         buf_add_text(out, out->n > start ? "," : "");
         buf_add_str(out, name);
     }
-    if (!had) { /* found by a pattern, which is about others too */
+    if (!had) { /* matched by a pattern, which may cover other hosts */
         buf_cut(out, start);
         lines_add(out, line->text, line->end);
     } else if (out->n > start) {

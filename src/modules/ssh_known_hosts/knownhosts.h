@@ -1,11 +1,11 @@
 /*
- * knownhosts - the files in which ssh keeps the keys of hosts.
+ * knownhosts - the files in which ssh keeps host keys.
  *
  *     names type blob
  *
- * `names` are several with commas between, patterns, or one that is hidden ("|1|..."), which
- * only ssh-keygen can find. A line with several names stays for the others when one goes;
- * patterns and lines of certificates are never ours.
+ * `names` are comma-separated names, patterns, or one hashed name ("|1|..."), which only ssh-keygen
+ * can find. A line with several names stays for the others when one is removed; patterns and
+ * certificate lines are never changed.
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -29,12 +29,12 @@ struct value;
 int knownhosts_validate(const char *user, const char *config, const struct value *where,
                         struct diags *diags);
 
-/* The file of a user, or without one that of the machine, and what a new one is to be like. NULL:
- * there is no such user. */
+/* The file of a user, or the system file without one, with the attributes of a new file. NULL:
+ * unknown user. */
 int knownhosts_file(struct state_run *run, const char *user, const char *config,
                     const char **ret_path, struct change_attr *ret_attr, struct err *err);
 
-/* A host as it stands in the file: "[host]:port", unless the port is the usual one. */
+/* The host as written in the file: "[host]:port", unless the port is the default. */
 const char *knownhosts_host(struct state_run *run, const char *name, int64_t port);
 
 /* The lines about a host. */
@@ -42,7 +42,7 @@ int knownhosts_find(struct state_run *run, const char *host, const struct editor
                     struct str *ret_found, struct err *err);
 /* Is this line one of those found? */
 bool knownhosts_is_of(struct str found, struct str line);
-/* Append what is left of a line that was found when the host goes. */
+/* Append what is left of a found line without the host. */
 void knownhosts_add_others(const struct line *line, struct str host, struct buf *out);
 
 #endif

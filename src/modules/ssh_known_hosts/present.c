@@ -1,4 +1,4 @@
-/* ssh_known_hosts.present - the key of a host that ssh trusts. */
+/* ssh_known_hosts.present - adds the key of a host to known_hosts. */
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,24 +41,24 @@ enum { FINGERPRINT_SHA256, FINGERPRINT_MD5 };
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("user", STR, ARGS, user, "whose file; without: /etc/ssh/ssh_known_hosts"),
-    PARAM("key", STR, ARGS, key, "its public key: the base64, or kind and base64; without: the host is asked, and 'fingerprint' must fit", .flags = PARAM_FILLED),
-    PARAM("enc", STR, ARGS, enc, "kind of the key", .default_text = "ssh-ed25519"),
+    PARAM("user", STR, ARGS, user, "the user who owns the file (default: /etc/ssh/ssh_known_hosts)"),
+    PARAM("key", STR, ARGS, key, "its public key: base64, or type and base64 (default: ask the host, and verify 'fingerprint')", .flags = PARAM_FILLED),
+    PARAM("enc", STR, ARGS, enc, "type of the key", .default_text = "ssh-ed25519"),
     PARAM("fingerprint", STR, ARGS, fingerprint, "fingerprint of the key: SHA256:..., or hexadecimal; MD5:... too", .flags = PARAM_FILLED),
-    PARAM("fingerprint_hash_type", CHOICE, ARGS, hash_type, "what the fingerprint was made with", .choices = "sha256|md5", .default_text = "sha256"),
+    PARAM("fingerprint_hash_type", CHOICE, ARGS, hash_type, "hash algorithm of the fingerprint", .choices = "sha256|md5", .default_text = "sha256"),
     PARAM("port", INT, ARGS, port, "port of the host", .default_text = "22", PARAM_RANGE(1, UINT16_MAX)),
-    PARAM("timeout", DURATION, ARGS, timeout, "how long the host may take to answer", .default_text = "5s"),
-    PARAM("hash_known_hosts", BOOL, ARGS, hash, "hide the name of the host in the file"),
-    PARAM("config", STR, ARGS, config, "the file: a path, or one below the home of the user", .flags = PARAM_FILLED),
+    PARAM("timeout", DURATION, ARGS, timeout, "timeout for asking the host", .default_text = "5s"),
+    PARAM("hash_known_hosts", BOOL, ARGS, hash, "hash the host name in the file"),
+    PARAM("config", STR, ARGS, config, "the file: a path, absolute or below the user's home", .flags = PARAM_FILLED),
     { 0 },
 };
 /* clang-format on */
 
 #define MD5_DIGITS    32
 #define SHA256_DIGITS 64
-#define SHA256_BASE64 43 /* without the sign that fills it up */
+#define SHA256_BASE64 43 /* without padding */
 
-/* With the name of its hash in front; else digits, maybe with colons between them, or base64. */
+/* With the name of its hash in front; else hex digits, with or without colons, or base64. */
 static bool looks_like_fingerprint(struct str text)
 {
     size_t digits = 0, others = 0;
@@ -134,7 +134,7 @@ static bool is_md5(struct str bytes, struct str given)
 {
     AUTO_BUF struct buf plain = BUF_INIT(FILE_MAX);
     char hex[DIGEST_HEX_MAX];
-    struct err ignored; /* find_key has tried it */
+    struct err ignored; /* already tried by find_key */
 
     if (str_starts(given, STR("MD5:")))
         given = str_from_offset(given, strlen("MD5:"));
@@ -186,9 +186,9 @@ static bool pick_key(const struct present_args *want, struct str lines, struct k
     return false;
 }
 
-/* Ask the host; a key that nobody vouched for is never taken. */
-static int scan(struct state_run *run, const struct present_args *want, struct key *ret,
-                struct err *err)
+/* Ask the host; an unverified key is never accepted. */
+static int scan_host(struct state_run *run, const struct present_args *want, struct key *ret,
+                     struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *port = arena_printf(run->arena, "%lld", (long long)want->port);
@@ -203,16 +203,15 @@ static int scan(struct state_run *run, const struct present_args *want, struct k
         return 0;
     if (str_trim(result.out).n == 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "no host key received from %s at port %s within %s s (ssh-keyscan asked): "
-                       "is it up, and "
-                       "does sshd listen there?",
+                       "no host key received from %s at port %s within %s s (ssh-keyscan): is it "
+                       "up, and is sshd listening there?",
                        want->name, port, seconds);
     return err_set(err, ERR_INVALID, "no key of %s has the fingerprint %s", want->name,
                    want->fingerprint);
 }
 
-/* `known` are the lines about the host: one that fits is as good as a new answer, and the host need
- * not be up. */
+/* `known` are the existing lines of the host: one that matches is enough, so the host need not
+ * be up. */
 static int find_key(struct state_run *run, const struct present_args *want, struct str known,
                     struct key *ret, struct err *err)
 {
@@ -222,20 +221,20 @@ static int find_key(struct state_run *run, const struct present_args *want, stru
     if (uses_md5(want) && make_md5(STR(""), hex, err) < 0)
         return -1;
     if (!want->key)
-        return pick_key(want, known, ret) ? 0 : scan(run, want, ret, err);
+        return pick_key(want, known, ret) ? 0 : scan_host(run, want, ret, err);
     rest = str_trim(str_from(want->key));
     first = lines_word(&rest);
     *ret = keyfile_is_type(first) ? (struct key){ first, lines_word(&rest) }
                                   : (struct key){ str_from(type_of(want->enc)), first };
     if (want->fingerprint && !is_fingerprint(want, ret->blob))
-        return err_set(err, ERR_INVALID, "the key of %s has not the fingerprint %s", want->name,
-                       want->fingerprint);
+        return err_set(err, ERR_INVALID, "the key of %s does not have the fingerprint %s",
+                       want->name, want->fingerprint);
     return 0;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* Is it about another key of the same kind? `ret_right`: about this one. */
+/* Does the line have another key of the same type? `ret_right`: it has this key. */
 static bool is_of_kind(struct str line, const struct key *key, bool *ret_right)
 {
     struct str rest = line, type, blob;
@@ -248,7 +247,7 @@ static bool is_of_kind(struct str line, const struct key *key, bool *ret_right)
 }
 
 /* "|1|..." instead of the name. */
-static int hide(struct state_run *run, const char *line, struct str *ret, struct err *err)
+static int hash_name(struct state_run *run, const char *line, struct str *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const struct scratch_options options = { .mode = 0600, .uid = (uid_t)-1, .gid = (gid_t)-1 };
@@ -274,7 +273,7 @@ static int new_line(struct state_run *run, const struct present_args *want, cons
         arena_printf(run->arena, "%s %.*s %.*s", host, STR_ARG(key->type), STR_ARG(key->blob));
 
     if (want->hash)
-        return hide(run, arena_printf(run->arena, "%s\n", line), ret, err);
+        return hash_name(run, arena_printf(run->arena, "%s\n", line), ret, err);
     *ret = str_from(line);
     return 0;
 }
@@ -350,9 +349,9 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_ssh_known_hosts_present = {
     .name = "ssh_known_hosts.present",
-    .summary = "the key of a host that ssh trusts",
-    .details = "With a fingerprint alone the host is asked for its keys once, and the one that "
-               "fits is taken; a key that nobody vouched for never is.",
+    .summary = "add the key of a host to known_hosts",
+    .details = "With only a fingerprint, the host is asked for its keys once, and the matching one "
+               "is added; an unverified key never is.",
     .example = "name: git.example.org\nkey: ssh-ed25519 "
                "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\n"
                "config: ROOT/known_hosts\n",

@@ -1,4 +1,4 @@
-/* sys.doc - the manual of a module, of a family, or the index. */
+/* sys.doc - returns the manual of a module or family, or the index. */
 #include "base/err.h"
 #include "state/manual.h"
 #include "state/module.h"
@@ -16,7 +16,7 @@ static const struct param doc_params[] = {
 };
 /* clang-format on */
 
-static int refuse(const char *name, struct err *err)
+static int refuse_name(const char *name, struct err *err)
 {
     const char *near = module_suggest(str_from(name));
 
@@ -34,14 +34,14 @@ static int doc_call(struct state_run *run, const void *args, struct value *ret, 
     if (!want->name)
         manual_print_index(&out);
     else if (!manual_print(str_from(want->name), &out))
-        return refuse(want->name, err);
+        return refuse_name(want->name, err);
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;
 }
 
 const struct module module_sys_doc = {
     .name = "sys.doc",
-    .summary = "the manual of a module, of a family, or the index",
+    .summary = "the manual of a module or family, or the index",
     .params = doc_params,
     .args_size = sizeof(struct doc_args),
     .call = doc_call,

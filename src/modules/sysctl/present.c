@@ -1,4 +1,4 @@
-/* sysctl.present - a kernel parameter with this value, now and after the next start. */
+/* sysctl.present - sets a kernel parameter, now and at boot. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,10 +26,10 @@ struct present_args {
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the parameter: net.ipv4.ip_forward", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("value", STR, ARGS, value, "its value; runs of blanks are all alike", .flags = PARAM_REQUIRED),
+    PARAM("value", STR, ARGS, value, "its value; runs of blanks compare as equal", .flags = PARAM_REQUIRED),
     PARAM("config", PATH, ARGS, config, "the file that keeps it", .default_text = "/etc/sysctl.d/99-zester.conf"),
-    PARAM("persist", BOOL, ARGS, persist, "keep it for the next start", .default_text = "true"),
-    PARAM("live", BOOL, ARGS, live, "set it in the running kernel", .default_text = "true"),
+    PARAM("persist", BOOL, ARGS, persist, "keep it across reboots", .default_text = "true"),
+    PARAM("live", BOOL, ARGS, live, "set it now", .default_text = "true"),
     PARAM("proc", PATH, ARGS, proc, "where the kernel shows its parameters", .default_text = "/proc/sys"),
     { 0 },
 };
@@ -49,14 +49,14 @@ static int present_validate(const void *args, const struct value *where, struct 
     for (const char *p = want->value; *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\t')
             return value_diag(diags, value_point(where, "value"),
-                              "'value' may not hold control characters");
+                              "'value' must not contain control characters");
     if (!want->live && !want->persist)
         result = value_diag(diags, value_point(where, "live"),
                             "'live' and 'persist' are both false: nothing to do");
     return result;
 }
 
-/* Dots and slashes change places when a dot comes first, as sysctl does it. */
+/* Dots and slashes are swapped when a dot comes first, as in sysctl. */
 static const char *path_of(struct state_run *run, const struct present_args *want)
 {
     char *path = arena_printf(run->arena, "%s/%s", want->proc, want->name);
@@ -92,7 +92,7 @@ static int write_live(struct state_run *run, const struct present_args *want, co
 }
 
 /* The name with dots between its parts. */
-static const char *dotted(struct state_run *run, struct str name)
+static const char *make_dotted(struct state_run *run, struct str name)
 {
     char *text = arena_printf(run->arena, "%.*s", STR_ARG(name));
     const char first = text[strcspn(text, "./")];
@@ -102,9 +102,10 @@ static const char *dotted(struct state_run *run, struct str name)
     return text;
 }
 
-/* Does a line give the parameter another value, spelt in another way: net/ipv4/ip_forward, or with
- * the dash of those that may fail? */
-static bool contradicts(struct state_run *run, struct str line, const struct present_args *want)
+/* Does a line set the parameter to another value in another spelling: net/ipv4/ip_forward, or
+ * with a leading dash (ignore errors)? */
+static bool is_contradiction(struct state_run *run, struct str line,
+                             const struct present_args *want)
 {
     struct str value = line, key = str_trim(str_cut(&value, '='));
     const bool dash = key.n > 0 && key.p[0] == '-';
@@ -113,7 +114,7 @@ static bool contradicts(struct state_run *run, struct str line, const struct pre
         return false;
     if (dash)
         key = str_trim_left(str_from_offset(key, 1));
-    return strcmp(dotted(run, key), dotted(run, str_from(want->name))) == 0 &&
+    return strcmp(make_dotted(run, key), make_dotted(run, str_from(want->name))) == 0 &&
            !lines_equal(str_trim(value), str_from(want->value), true);
 }
 
@@ -124,7 +125,7 @@ static struct str without_others(struct state_run *run, struct str text,
     struct line line;
 
     while (lines_next(&text, &line))
-        if (!contradicts(run, line.text, want))
+        if (!is_contradiction(run, line.text, want))
             lines_add(&out, line.text, line.end);
     return buf_copy(&out, run->arena);
 }
@@ -218,13 +219,13 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
         state_unchanged(run);
         return 0;
     }
-    state_say(run, "%s is \"%s\" again", want->name, previous->s.p);
+    state_say(run, "restored %s to \"%s\"", want->name, previous->s.p);
     return write_live(run, want, previous->s.p, err);
 }
 
 const struct module module_sysctl_present = {
     .name = "sysctl.present",
-    .summary = "a kernel parameter with this value, now and after the next start",
+    .summary = "set a kernel parameter, now and at boot",
     .example = "name: net.ipv4.ip_forward\nvalue: 1\nconfig: ROOT/99-zester.conf\nlive: false\n",
     .params = present_params,
     .args_size = sizeof(struct present_args),

@@ -1,4 +1,4 @@
-/* test.configurable_test_state - a state that does what it is told. */
+/* test.configurable_test_state - a state with a configurable result. */
 #include "base/err.h"
 #include "state/module.h"
 
@@ -15,7 +15,7 @@ static const struct param configurable_params[] = {
     PARAM("result", BOOL, ARGS, result, "whether it succeeds", .default_text = "true"),
     PARAM("changes", BOOL, ARGS, changes, "whether it changes", .default_text = "true"),
     PARAM("comment", STR, ARGS, comment,
-          "what it says; without: 'configured change' or 'configured failure'"),
+          "its message (default: 'configured change' or 'configured failure')"),
     PARAM("warnings", STRS, ARGS, warnings, "more that it says"),
     PARAM("allow_test_mode_failure", BOOL, ARGS, allow_test_mode_failure,
           "a dry run fails, too, when the state does"),

@@ -1,4 +1,4 @@
-/* test.echo - give back what was given. */
+/* test.echo - returns its argument. */
 #include "state/module.h"
 
 #define ARGS struct echo_args
@@ -8,7 +8,7 @@ struct echo_args {
 };
 
 static const struct param echo_params[] = {
-    PARAM("text", TEXT, ARGS, text, "what to give back", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
+    PARAM("text", TEXT, ARGS, text, "the text to return", .flags = PARAM_REQUIRED | PARAM_PRIMARY,
           .aliases = "name,id"),
     { 0 },
 };
@@ -24,7 +24,7 @@ static int echo_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_test_echo = {
     .name = "test.echo",
-    .summary = "give back a text",
+    .summary = "return a text",
     .params = echo_params,
     .args_size = sizeof(struct echo_args),
     .call = echo_call,

@@ -9,7 +9,7 @@ struct outcome_args {
 };
 
 static const struct param outcome_params[] = {
-    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "failure with changes"),
+    PARAM("comment", STR, ARGS, comment, "its message", .default_text = "failure with changes"),
     { 0 },
 };
 

@@ -9,7 +9,7 @@ struct outcome_args {
 };
 
 static const struct param outcome_params[] = {
-    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "failure without changes"),
+    PARAM("comment", STR, ARGS, comment, "its message", .default_text = "failure without changes"),
     { 0 },
 };
 
@@ -31,7 +31,7 @@ static int outcome_apply(struct state_run *run, const void *args, struct err *er
 
 const struct module module_test_fail_without_changes = {
     .name = "test.fail_without_changes",
-    .summary = "fail before anything is changed",
+    .summary = "fail without a change",
     .example = "comment: hello\n",
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),

@@ -12,7 +12,7 @@ static int false_call(struct state_run *run, const void *args, struct value *ret
 
 const struct module module_test_false = {
     .name = "test.false",
-    .summary = "give false",
+    .summary = "return false",
     .params = params_none,
     .call = false_call,
 };

@@ -1,4 +1,4 @@
-/* test.nop - a state that is always in order. */
+/* test.nop - a state that is always unchanged. */
 #include "state/module.h"
 
 static int nop_check(struct state_run *run, const void *args, struct err *err)
@@ -19,7 +19,7 @@ static int nop_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_test_nop = {
     .name = "test.nop",
-    .summary = "do nothing; a point that others can require",
+    .summary = "do nothing; an anchor for requisites",
     .example = "{}\n",
     .params = params_none,
     .flags = MODULE_LOCAL,

@@ -1,4 +1,4 @@
-/* test.ping - the answer of a machine that is there. */
+/* test.ping - a liveness check. */
 #include "state/module.h"
 
 static int ping_check(struct state_run *run, const void *args, struct err *err)
@@ -31,7 +31,7 @@ static int ping_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_test_ping = {
     .name = "test.ping",
-    .summary = "answer 'true' and change nothing",
+    .summary = "return true and change nothing",
     .example = "{}\n",
     .params = params_none,
     .flags = MODULE_ALWAYS,

@@ -1,4 +1,4 @@
-/* test.show_notification - say something and change nothing. */
+/* test.show_notification - shows a message. */
 #include "state/module.h"
 
 #define ARGS struct notification_args
@@ -8,7 +8,7 @@ struct notification_args {
 };
 
 static const struct param notification_params[] = {
-    PARAM("text", STR, ARGS, text, "what it says", .flags = PARAM_REQUIRED),
+    PARAM("text", STR, ARGS, text, "its message", .flags = PARAM_REQUIRED),
     { 0 },
 };
 
@@ -27,7 +27,7 @@ static int notification_apply(struct state_run *run, const void *args, struct er
 
 const struct module module_test_show_notification = {
     .name = "test.show_notification",
-    .summary = "say something and change nothing",
+    .summary = "show a message and change nothing",
     .example = "text: hello\n",
     .params = notification_params,
     .args_size = sizeof(struct notification_args),

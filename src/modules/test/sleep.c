@@ -1,4 +1,4 @@
-/* test.sleep - take time. */
+/* test.sleep - waits. */
 #include <errno.h>
 #include <poll.h>
 
@@ -22,7 +22,7 @@ static const struct param sleep_params[] = {
     { 0 },
 };
 
-/* The time goes by, or somebody wants the run to end. */
+/* Wait for the time to pass or for a cancel. */
 static int wait_for(const struct cancel *cancel, int64_t length, struct err *err)
 {
     struct pollfd poll_fd = { .fd = cancel_fd(cancel), .events = POLLIN };
@@ -64,7 +64,7 @@ static int sleep_apply(struct state_run *run, const void *args, struct err *err)
 
 const struct module module_test_sleep = {
     .name = "test.sleep",
-    .summary = "wait for a while and change nothing",
+    .summary = "wait and change nothing",
     .example = "length: 1ms\n",
     .params = sleep_params,
     .args_size = sizeof(struct sleep_args),

@@ -1,4 +1,4 @@
-/* test.succeed_without_changes - a state that is in order and says so. */
+/* test.succeed_without_changes - a state that is always unchanged and reports a message. */
 #include "base/err.h"
 #include "state/module.h"
 
@@ -9,7 +9,7 @@ struct outcome_args {
 };
 
 static const struct param outcome_params[] = {
-    PARAM("comment", STR, ARGS, comment, "what it says", .default_text = "success without changes"),
+    PARAM("comment", STR, ARGS, comment, "its message", .default_text = "success without changes"),
     { 0 },
 };
 

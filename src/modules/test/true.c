@@ -12,7 +12,7 @@ static int true_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_test_true = {
     .name = "test.true",
-    .summary = "give true",
+    .summary = "return true",
     .params = params_none,
     .call = true_call,
 };

@@ -1,4 +1,4 @@
-/* test.version - which zester this is. */
+/* test.version - returns the version of zester. */
 #include "state/module.h"
 
 static int version_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
@@ -12,7 +12,7 @@ static int version_call(struct state_run *run, const void *args, struct value *r
 
 const struct module module_test_version = {
     .name = "test.version",
-    .summary = "give the version of zester on this machine",
+    .summary = "return the version of zester",
     .params = params_none,
     .call = version_call,
 };

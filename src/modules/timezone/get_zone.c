@@ -1,4 +1,4 @@
-/* timezone.get_zone - the time zone of the machine. */
+/* timezone.get_zone - returns the system time zone. */
 #include "base/err.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -29,7 +29,7 @@ static int get_zone_call(struct state_run *run, const void *args, struct value *
 
 const struct module module_timezone_get_zone = {
     .name = "timezone.get_zone",
-    .summary = "the time zone of the machine",
+    .summary = "the system time zone",
     .params = params_none,
     .call = get_zone_call,
 };

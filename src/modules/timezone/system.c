@@ -1,4 +1,4 @@
-/* timezone.system - the time zone of the machine. */
+/* timezone.system - sets the system time zone. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -24,8 +24,8 @@ struct system_args {
 /* clang-format off */
 static const struct param system_params[] = {
     PARAM("name", STR, ARGS, name, "the zone: Europe/Berlin", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("utc", TRISTATE, ARGS, utc, "the hardware clock shows UTC, or local time; without: not looked at"),
-    PARAM("root", PATH, ARGS, root, "the folder that stands for /, for images", .default_text = "/"),
+    PARAM("utc", TRISTATE, ARGS, utc, "the hardware clock is in UTC, or in local time (default: leave as is)"),
+    PARAM("root", PATH, ARGS, root, "the root folder, for images", .default_text = "/"),
     { 0 },
 };
 /* clang-format on */
@@ -47,9 +47,9 @@ static const char *in_root(struct state_run *run, const struct system_args *want
     return path_join(run->arena, want->root, path);
 }
 
-/* --- what it is -------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------- */
 
-/* The part of a link behind zoneinfo/; NULL: it leads elsewhere. */
+/* The part of a link target after zoneinfo/; NULL: not a zone. */
 static const char *zone_of_link(const char *target)
 {
     const char *at = target ? strstr(target, "zoneinfo/") : NULL;
@@ -74,8 +74,8 @@ static bool is_local(struct str adjtime)
     return str_is(str_trim(line.text), "LOCAL");
 }
 
-static int look(struct state_run *run, const struct system_args *want, struct clocks *ret,
-                struct err *err)
+static int read_zone(struct state_run *run, const struct system_args *want, struct clocks *ret,
+                     struct err *err)
 {
     const char *target;
     struct str file;
@@ -92,7 +92,7 @@ static int look(struct state_run *run, const struct system_args *want, struct cl
     return 0;
 }
 
-static const char *current(const struct clocks *now)
+static const char *current_zone(const struct clocks *now)
 {
     return now->zone ? now->zone : now->file ? now->file : "unknown";
 }
@@ -117,8 +117,7 @@ static int check_zone(struct state_run *run, const struct system_args *want, str
     if (info.kind == FS_FILE)
         return 0;
     return err_set(err, ERR_NOT_FOUND, "no time zone '%s' in " ZONES "%s", want->name,
-                   info.kind == FS_FOLDER ? ": that is a group of zones"
-                                          : " (is tzdata installed?)");
+                   info.kind == FS_FOLDER ? ": it is a group of zones" : " (is tzdata installed?)");
 }
 
 static int system_check(struct state_run *run, const void *args, struct err *err)
@@ -127,14 +126,14 @@ static int system_check(struct state_run *run, const void *args, struct err *err
     struct clocks now;
     struct err missing;
 
-    if (look(run, want, &now, err) < 0)
+    if (read_zone(run, want, &now, err) < 0)
         return -1;
     if (!is_zone(want, &now)) {
-        state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"", current(&now),
+        state_differs(run, "timezone mismatch: current=\"%s\", desired=\"%s\"", current_zone(&now),
                       want->name);
-        state_made(run, "timezone %s -> %s", current(&now), want->name);
+        state_made(run, "timezone %s -> %s", current_zone(&now), want->name);
         if (check_zone(run, want, &missing) < 0)
-            state_differs(run, "%s; an earlier state must bring it (apply fails otherwise)",
+            state_differs(run, "%s; an earlier state must install it (apply fails otherwise)",
                           missing.text);
     }
     if (!is_clock(want, &now)) {
@@ -146,7 +145,7 @@ static int system_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
-/* --- what it should be --------------------------------------------------------------------- */
+/* --- changing ------------------------------------------------------------------------------ */
 
 static int set_zone(struct state_run *run, const struct system_args *want, const struct clocks *now,
                     struct err *err)
@@ -160,11 +159,11 @@ static int set_zone(struct state_run *run, const struct system_args *want, const
     if (now->file &&
         change_write(run, in_root(run, want, "etc/timezone"), str_from(text), NULL, err) < 0)
         return -1;
-    state_say(run, "set timezone from \"%s\" to \"%s\"", current(now), want->name);
+    state_say(run, "set timezone from \"%s\" to \"%s\"", current_zone(now), want->name);
     return 0;
 }
 
-/* The third line of adjtime is the one that counts. */
+/* The third line of adjtime holds the mode. */
 static int set_clock(struct state_run *run, const struct system_args *want,
                      const struct clocks *now, struct err *err)
 {
@@ -188,7 +187,7 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
     const struct system_args *want = args;
     struct clocks now;
 
-    if (look(run, want, &now, err) < 0)
+    if (read_zone(run, want, &now, err) < 0)
         return -1;
     if (is_zone(want, &now) && is_clock(want, &now)) {
         state_unchanged(run);
@@ -199,13 +198,13 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
     if (!is_clock(want, &now) && set_clock(run, want, &now, err) < 0)
         return -1;
     state_detail(run, "timezone", "%s", want->name);
-    state_detail(run, "previous", "%s", current(&now));
+    state_detail(run, "previous", "%s", current_zone(&now));
     return 0;
 }
 
 const struct module module_timezone_system = {
     .name = "timezone.system",
-    .summary = "the time zone of the machine",
+    .summary = "the system time zone",
     .details = "Sets the link /etc/localtime, and /etc/timezone where there is one.",
     .example = "name: Europe/Berlin\nutc: true\n",
     .params = system_params,

@@ -1,4 +1,4 @@
-/* user.absent - no such account. */
+/* user.absent - removes a user account. */
 #include "base/err.h"
 #include "modules/user/accounts.h"
 #include "state/module.h"
@@ -16,7 +16,7 @@ struct absent_args {
 static const struct param absent_params[] = {
     PARAM("name", STR, ARGS, name, "the account", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("purge", BOOL, ARGS, purge, "remove its home and mail too"),
-    PARAM("force", BOOL, ARGS, force, "even when it is logged in"),
+    PARAM("force", BOOL, ARGS, force, "even if the user is logged in"),
     PARAM_IDLE("local", "accounts are always those of this machine"),
     { 0 },
 };
@@ -57,7 +57,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     }
     if (accounts_keep_user(run, want->name, err) < 0 ||
         accounts_delete_user(run, want->name, want->force,
-                             "end its processes first, or say 'force: true'", err) < 0)
+                             "end its processes first, or set 'force: true'", err) < 0)
         return -1;
     if (want->purge &&
         (accounts_remove_own(run, now.account->home, now.account->uid, err) < 0 ||
@@ -78,9 +78,9 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
 
 const struct module module_user_absent = {
     .name = "user.absent",
-    .summary = "no such account",
-    .details = "A revert brings the account back with its number, password and groups, and with "
-               "the home that was purged.",
+    .summary = "remove a user account",
+    .details =
+        "A revert restores the account with its ID, password and groups, and the purged home.",
     .example = "name: olduser\npurge: true\n",
     .params = absent_params,
     .args_size = sizeof(struct absent_args),

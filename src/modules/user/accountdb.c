@@ -17,8 +17,8 @@
 
 #define SWITCH_PATH "/etc/nsswitch.conf"
 #define SWITCH_MAX  ((size_t)1 << 20)
-/* A file that was changed so shortly before it was read may change again and look the same:
- * the kernel writes times in steps. */
+/* A file that changed this shortly before it was read may change again without a visible
+ * difference: file times have a coarse granularity. */
 #define TOO_FRESH (100 * CLOCK_MS)
 #define ID_TEXT   16
 
@@ -27,8 +27,8 @@ enum table_kind { OF_USERS, OF_SHADOW, OF_GROUPS };
 static struct table {
     const char *path;
     struct str database;       /* in nsswitch.conf */
-    bool known, answers;       /* read, and asked before all others */
-    struct fs_info file, rule; /* what they were like then */
+    bool known, answers;       /* loaded, and authoritative */
+    struct fs_info file, rule; /* file times at that moment */
     struct arena arena;
     struct map lines;   /* by name; to a struct str */
     struct map ids;     /* by number; groups only */
@@ -42,7 +42,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- reading --------------------------------------------------------------------------- */
 
-/* Are the files asked first, and is nothing added to what they say? */
+/* Do the files come first in nsswitch.conf, without merging? */
 static bool asks_files(struct str rules, struct str database)
 {
     struct line line;
@@ -54,7 +54,7 @@ static bool asks_files(struct str rules, struct str database)
         if (rest.p && str_eq(key, database))
             return str_is(lines_word(&rest), "files") && !str_starts(lines_word(&rest), STR("["));
     }
-    return true; /* so is the default */
+    return true; /* the default */
 }
 
 static void add_members(struct table *table, struct str group, struct str members)
@@ -67,7 +67,7 @@ static void add_members(struct table *table, struct str group, struct str member
     }
 }
 
-/* The first line of a name is the one that counts; lines of NIS are not ours to read. */
+/* The first line of a name counts; NIS lines are ignored. */
 static void add_line(struct table *table, struct str text)
 {
     const struct str name = colons_field(text, 0), id = colons_field(text, 2);
@@ -85,19 +85,19 @@ static void add_line(struct table *table, struct str text)
     add_members(table, name, colons_field(text, 3));
 }
 
-static void clear(struct table *table)
+static void clear_table(struct table *table)
 {
     arena_clear(&table->arena);
     table->lines = table->ids = table->members = (struct map)MAP_INIT_IN(&table->arena);
     table->known = table->answers = false;
 }
 
-static int load(struct table *table, struct err *err)
+static int load_table(struct table *table, struct err *err)
 {
     struct str text, rules;
     struct line line;
 
-    clear(table);
+    clear_table(table);
     if (fs_read(&table->arena, SWITCH_PATH, SWITCH_MAX, &rules, err) < 0 ||
         fs_read(&table->arena, table->path, ACCOUNTS_FILE_MAX, &text, err) < 0)
         return -1;
@@ -113,17 +113,17 @@ static bool is_same(const struct fs_info *a, const struct fs_info *b)
            a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
 }
 
-/* The table as the file is now; NULL when it cannot be told from it. */
-static struct table *look(enum table_kind kind)
+/* The table for the current file; NULL when the file is not authoritative. */
+static struct table *find_table(enum table_kind kind)
 {
     struct table *table = &tables[kind];
     struct fs_info file, rule;
-    struct err ignored; /* who cannot read it asks the name services */
+    struct err ignored; /* if it cannot be read, use the name services */
 
     if (fs_stat(table->path, &file, &ignored) < 0 || fs_stat(SWITCH_PATH, &rule, &ignored) < 0)
         return NULL;
     if (!table->known || !is_same(&file, &table->file) || !is_same(&rule, &table->rule)) {
-        if (load(table, &ignored) < 0)
+        if (load_table(table, &ignored) < 0)
             return NULL;
         table->file = file;
         table->rule = rule;
@@ -134,7 +134,7 @@ static struct table *look(enum table_kind kind)
 
 static struct str find_line(enum table_kind kind, const char *name)
 {
-    const struct table *table = look(kind);
+    const struct table *table = find_table(kind);
     const struct str *line = table ? map_find(&table->lines, str_from(name)) : NULL;
 
     return line ? *line : (struct str){ NULL, 0 };
@@ -196,7 +196,7 @@ static bool read_group(struct arena *arena, struct str line, const struct accoun
     return true;
 }
 
-/* An empty field is one that is not set. */
+/* An empty field is unset. */
 static bool read_days(struct str line, size_t field, int64_t *ret_days)
 {
     const struct str text = colons_field(line, field);
@@ -218,7 +218,7 @@ static bool read_shadow(struct arena *arena, struct str line, struct accounts_us
     return true;
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- look-up ----------------------------------------------------------------------------- */
 
 bool accountdb_find_user(struct arena *arena, const char *name, const struct account **ret_account)
 {
@@ -265,7 +265,7 @@ bool accountdb_find_gid(struct arena *arena, gid_t gid, const struct account_gro
     bool known;
 
     (void)pthread_mutex_lock(&mutex);
-    table = look(OF_GROUPS);
+    table = find_table(OF_GROUPS);
     line = table ? map_find(&table->ids, str_from(id)) : NULL;
     known = line && read_group(arena, *line, ret_group);
     (void)pthread_mutex_unlock(&mutex);
@@ -292,7 +292,7 @@ bool accountdb_is_member(const char *group, const char *user)
     bool member;
 
     (void)pthread_mutex_lock(&mutex);
-    table = look(OF_GROUPS);
+    table = find_table(OF_GROUPS);
     member = table && map_has(&table->members, key);
     (void)pthread_mutex_unlock(&mutex);
     return member;

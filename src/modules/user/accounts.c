@@ -24,7 +24,7 @@
 
 /* One line of shadow. */
 #define SHADOW_TEXT_MAX ((size_t)64 << 10)
-/* Others may hold the lock of the account files for so long. */
+/* How long others may hold the lock of the account files. */
 #define LOCK_WAIT (30 * CLOCK_SECOND)
 #define LOCK_STEP (50 * CLOCK_MS)
 #define LOCK_PATH "/etc/.pwd.lock"
@@ -42,7 +42,7 @@ static const struct {
     [IN_GROUP] = { "/etc/group", { 3 } },   [IN_GSHADOW] = { "/etc/gshadow", { 2, 3 } },
 };
 
-/* --- looking ------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------ */
 
 static void read_shadow(struct state_run *run, const char *name, struct accounts_user *user)
 {
@@ -125,8 +125,8 @@ int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, b
     return 0;
 }
 
-static void foresee(struct state_run *run, const char *what, int64_t id, const char *owner,
-                    const char *name)
+static void check_free(struct state_run *run, const char *what, int64_t id, const char *owner,
+                       const char *name)
 {
     if (owner && strcmp(owner, name) != 0)
         state_differs(run,
@@ -141,7 +141,7 @@ int accounts_foresee_uid(struct state_run *run, int64_t uid, const char *name, s
 
     if (account_find_uid(run->arena, (uid_t)uid, &owner, err) < 0)
         return -1;
-    foresee(run, "uid", uid, owner ? owner->name : NULL, name);
+    check_free(run, "uid", uid, owner ? owner->name : NULL, name);
     return 0;
 }
 
@@ -151,7 +151,7 @@ int accounts_foresee_gid(struct state_run *run, int64_t gid, const char *name, s
 
     if (account_find_gid(run->arena, (gid_t)gid, &owner, err) < 0)
         return -1;
-    foresee(run, "gid", gid, owner ? owner->name : NULL, name);
+    check_free(run, "gid", gid, owner ? owner->name : NULL, name);
     return 0;
 }
 
@@ -180,7 +180,7 @@ const char *accounts_join(struct state_run *run, struct param_strs names)
     return buf_copy(&out, run->arena).p;
 }
 
-/* --- keeping ------------------------------------------------------------------------- */
+/* --- noting -------------------------------------------------------------------------- */
 
 static int read_file(struct state_run *run, enum account_file file, struct str *ret,
                      struct err *err)
@@ -212,8 +212,8 @@ static const char *member_key(struct state_run *run, enum account_file file, siz
     return arena_printf(run->arena, "%s.%zu", files[file].path, field);
 }
 
-static int keep(struct state_run *run, const char *name, enum account_file first,
-                enum account_file last, bool members, struct err *err)
+static int keep_lines(struct state_run *run, const char *name, enum account_file first,
+                      enum account_file last, bool members, struct err *err)
 {
     struct value_map *kept = value_map_new(run->arena, 8);
     const struct str key = str_from(name);
@@ -238,12 +238,12 @@ static int keep(struct state_run *run, const char *name, enum account_file first
 
 int accounts_keep_user(struct state_run *run, const char *name, struct err *err)
 {
-    return keep(run, name, IN_PASSWD, IN_GSHADOW, true, err);
+    return keep_lines(run, name, IN_PASSWD, IN_GSHADOW, true, err);
 }
 
 int accounts_keep_group(struct state_run *run, const char *name, struct err *err)
 {
-    return keep(run, name, IN_GROUP, IN_GSHADOW, false, err);
+    return keep_lines(run, name, IN_GROUP, IN_GSHADOW, false, err);
 }
 
 static struct str kept_lines(const struct state_run *run, enum account_file file)
@@ -273,7 +273,7 @@ bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *r
 
 /* --- restoring ----------------------------------------------------------------------- */
 
-/* The lock that useradd and its relatives take. */
+/* The lock that useradd and related programs use. */
 static int take_lock(struct state_run *run, int *ret_fd, struct err *err)
 {
     AUTO_FD int fd = open(LOCK_PATH, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -289,7 +289,7 @@ static int take_lock(struct state_run *run, int *ret_fd, struct err *err)
         if (errno != EAGAIN && errno != EACCES)
             return err_sys(err, errno, "lock '%s'", LOCK_PATH);
         if (clock_real() > deadline)
-            return err_set(err, ERR_BUSY, "somebody else holds the lock of the account files");
+            return err_set(err, ERR_BUSY, "another process holds the lock of the account files");
         if (!pause_for(run->host->cancel, LOCK_STEP))
             return err_set(err, ERR_CANCELED, "canceled while waiting for the account files");
     }
@@ -307,7 +307,7 @@ static bool is_kept_member(const struct value *kept, const char *key, struct str
     return false;
 }
 
-/* `name` is a member of exactly the groups it was in. */
+/* `Make `name` a member of exactly the groups it was in. */
 static struct str restore_members(struct state_run *run, struct str text, enum account_file file,
                                   size_t field, struct str name)
 {
@@ -339,7 +339,7 @@ static int restore_file(struct state_run *run, enum account_file file, const cha
 
     if (read_file(run, file, &text, err) < 0)
         return -1;
-    /* A user's revert brings its group back when it went with the user; else it is not its own. */
+    /* Reverting a user restores its group only if the group was removed with the user. */
     if (!members || files[file].fields[0] == 0 || (lines.n > 0 && !colons_find(text, key).p))
         colons_set(text, key, lines, &out);
     else
@@ -354,8 +354,8 @@ static int restore_file(struct state_run *run, enum account_file file, const cha
     return change_write(run, files[file].path, now, NULL, err);
 }
 
-static int restore(struct state_run *run, const char *name, enum account_file first,
-                   enum account_file last, bool *ret_changed, struct err *err)
+static int restore_account(struct state_run *run, const char *name, enum account_file first,
+                           enum account_file last, bool *ret_changed, struct err *err)
 {
     const bool members = first == IN_PASSWD;
     AUTO_FD int lock = -1;
@@ -371,13 +371,13 @@ static int restore(struct state_run *run, const char *name, enum account_file fi
 int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
                           struct err *err)
 {
-    return restore(run, name, IN_PASSWD, IN_GSHADOW, ret_changed, err);
+    return restore_account(run, name, IN_PASSWD, IN_GSHADOW, ret_changed, err);
 }
 
 int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
                            struct err *err)
 {
-    return restore(run, name, IN_GROUP, IN_GSHADOW, ret_changed, err);
+    return restore_account(run, name, IN_GROUP, IN_GSHADOW, ret_changed, err);
 }
 
 /* --- deleting ------------------------------------------------------------------------ */
@@ -439,7 +439,7 @@ int accounts_bring_back(struct state_run *run, const char *noun, const char *nam
     if (state_noted(run, "account") && bring(run, name, &changed, err) < 0)
         return -1;
     if (changed)
-        state_say(run, "%s %s is back", noun, name);
+        state_say(run, "restored %s %s", noun, name);
     else
         state_unchanged(run);
     return 0;

@@ -1,9 +1,9 @@
 /*
- * accounts - users and groups as states see, keep and restore them.
+ * accounts - users and groups: reading, noting and restoring them.
  *
- * Accounts are read through the name services and changed by the system's own
- * programs. Before that, accounts_keep_* notes the lines of the account files, so
- * that accounts_restore_* can put exactly those back later, and touch nobody else's.
+ * Accounts are read through the name services and changed by the system's own programs. Before a
+ * change, accounts_keep_* notes the lines of the account files, so that accounts_restore_* can
+ * restore exactly those and nothing else.
  *
  * All states that change accounts share the lock ACCOUNTS_LOCK.
  *
@@ -30,8 +30,8 @@ struct state_run;
 #define ACCOUNTS_UNSET (-1)
 
 struct accounts_user {
-    const struct account *account;                     /* NULL: there is none */
-    const char *hash;                                  /* of the password; NULL: may not be read */
+    const struct account *account;                     /* NULL: none */
+    const char *hash;                                  /* of the password; NULL: not readable */
     int64_t changed, min, max, warn, inactive, expire; /* days */
 };
 
@@ -40,18 +40,18 @@ int accounts_list(struct state_run *run, const char *path, struct value *ret, st
 
 int accounts_find_user(struct state_run *run, const char *name, struct accounts_user *ret,
                        struct err *err);
-/* Names of the groups that it is in, without the login group. By itself, since sources of accounts
- * other than the files are slow to answer. */
+/* Names of its supplementary groups. A separate function, since sources other than the files
+ * are slow. */
 int accounts_find_groups(struct state_run *run, const struct account *account,
                          struct param_strs *ret, struct err *err);
 /* NULL when there is none. */
 int accounts_find_group(struct state_run *run, const char *name, const struct account_group **ret,
                         struct err *err);
-/* The number of a group, without its members, of which there may be many. */
+/* The ID of a group, without its members, of which there may be many. */
 int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, bool *ret_found,
                       struct err *err);
 
-/* For a check: says so when the number that `name` is to have belongs to somebody else. */
+/* For a check: reports when the ID wanted for `name` belongs to another account. */
 int accounts_foresee_uid(struct state_run *run, int64_t uid, const char *name, struct err *err);
 int accounts_foresee_gid(struct state_run *run, int64_t gid, const char *name, struct err *err);
 
@@ -61,28 +61,28 @@ bool accounts_same(struct param_strs a, struct param_strs b);
 /* "a,b,c", in the arena. */
 const char *accounts_join(struct state_run *run, struct param_strs names);
 
-/* Remove a file or folder of an account that is gone. What belongs to somebody else stays: an
- * account may have a folder of the system as its home. */
+/* Remove a file or folder of a deleted account. What another user owns stays: the home of an
+ * account may be a system folder. */
 int accounts_remove_own(struct state_run *run, const char *path, uid_t uid, struct err *err);
 /* Where its mail is. */
 const char *accounts_mailbox(struct state_run *run, const char *name);
-/* The account without its files. `hint` says what to do when somebody is logged in. */
+/* Remove the account, but not its files. `hint`: what to do when the user is logged in. */
 int accounts_delete_user(struct state_run *run, const char *name, bool force, const char *hint,
                          struct err *err);
 
-/* Note all that the account files say of a user or group, before it changes. */
+/* Note all lines of a user or group in the account files, before a change. */
 int accounts_keep_user(struct state_run *run, const char *name, struct err *err);
 int accounts_keep_group(struct state_run *run, const char *name, struct err *err);
-/* Was there one when it was noted? */
+/* Did it exist when it was noted? */
 bool accounts_was_there(const struct state_run *run);
-/* The numbers of the user that was noted, and of its login group; false: none. */
+/* The IDs of the noted user and of its login group; false: none. */
 bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *ret_gid);
-/* Put the lines back as they were; `ret_changed` is set when they were not. */
+/* Restore the noted lines; `ret_changed`: whether they differed. */
 int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
                           struct err *err);
 int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
                            struct err *err);
-/* The revert of a state that deleted a `noun`: bring it back by one of these. */
+/* The revert of a state that deleted a `noun`: restore it with one of these. */
 typedef int accounts_restore_fn(struct state_run *run, const char *name, bool *ret_changed,
                                 struct err *err);
 int accounts_bring_back(struct state_run *run, const char *noun, const char *name,

@@ -1,4 +1,4 @@
-/* user.info - what the machine knows of an account. */
+/* user.info - returns information about a user account. */
 #include "base/err.h"
 #include "modules/user/accounts.h"
 #include "state/module.h"
@@ -56,7 +56,7 @@ static int info_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_user_info = {
     .name = "user.info",
-    .summary = "what the machine knows of an account; an empty map when there is none",
+    .summary = "information about a user account, or an empty map",
     .example = "name: root\n",
     .params = info_params,
     .args_size = sizeof(struct info_args),

@@ -1,4 +1,4 @@
-/* user.present - an account with these properties. */
+/* user.present - manages a user account. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -20,37 +20,37 @@
 /* clang-format off */
 static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the account", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("uid", INT, ARGS, uid, "its number; without: the next free one", PARAM_GIVEN(ARGS, has_uid), PARAM_RANGE(0, UINT32_MAX - 1)),
-    PARAM("gid", STR, ARGS, gid, "login group: a number, or a name", .flags = PARAM_FILLED),
+    PARAM("uid", INT, ARGS, uid, "its ID (default: the next free one)", PARAM_GIVEN(ARGS, has_uid), PARAM_RANGE(0, UINT32_MAX - 1)),
+    PARAM("gid", STR, ARGS, gid, "login group: an ID or a name", .flags = PARAM_FILLED),
     PARAM("primary_group", STR, ARGS, primary_group, "login group by name", .flags = PARAM_FILLED),
-    PARAM("usergroup", TRISTATE, ARGS, usergroup, "a new account gets a group of its own name, or does not; without: as the system does"),
-    PARAM("gid_from_name", BOOL, ARGS, gid_from_name, "the login group is the one with the name of the account"),
-    PARAM("groups", STRS, ARGS, groups, "other groups it is in", PARAM_GIVEN(ARGS, has_groups)),
-    PARAM("optional_groups", STRS, ARGS, optional_groups, "the same, for those of them that there are"),
-    PARAM("remove_groups", BOOL, ARGS, remove_groups, "leave all other groups; the login group does not count"),
+    PARAM("usergroup", TRISTATE, ARGS, usergroup, "create a group with the name of a new account, or do not (default: as the system is configured)"),
+    PARAM("gid_from_name", BOOL, ARGS, gid_from_name, "use the group with the name of the account as login group"),
+    PARAM("groups", STRS, ARGS, groups, "supplementary groups", PARAM_GIVEN(ARGS, has_groups)),
+    PARAM("optional_groups", STRS, ARGS, optional_groups, "the same, but groups that do not exist are skipped"),
+    PARAM("remove_groups", BOOL, ARGS, remove_groups, "remove it from all other groups, except the login group"),
     PARAM("home", PATH, ARGS, home, "home folder"),
-    PARAM("createhome", BOOL, ARGS, createhome, "make the home folder when it is not there, and move it along", .default_text = "true"),
+    PARAM("createhome", BOOL, ARGS, createhome, "create a missing home folder, and move it when it changes", .default_text = "true"),
     PARAM("shell", STR, ARGS, shell, "login shell", .flags = PARAM_FILLED),
     PARAM("fullname", STR, ARGS, gecos[0], "full name", PARAM_GIVEN(ARGS, has_gecos[0])),
     PARAM("roomnumber", STR, ARGS, gecos[1], "room", PARAM_GIVEN(ARGS, has_gecos[1])),
-    PARAM("workphone", STR, ARGS, gecos[2], "telephone at work", PARAM_GIVEN(ARGS, has_gecos[2])),
-    PARAM("homephone", STR, ARGS, gecos[3], "telephone at home", PARAM_GIVEN(ARGS, has_gecos[3])),
-    PARAM("other", STR, ARGS, gecos[4], "other words about the person", PARAM_GIVEN(ARGS, has_gecos[4])),
+    PARAM("workphone", STR, ARGS, gecos[2], "work phone", PARAM_GIVEN(ARGS, has_gecos[2])),
+    PARAM("homephone", STR, ARGS, gecos[3], "home phone", PARAM_GIVEN(ARGS, has_gecos[3])),
+    PARAM("other", STR, ARGS, gecos[4], "other GECOS information", PARAM_GIVEN(ARGS, has_gecos[4])),
     PARAM("password", STR, ARGS, password, "crypt hash of the password", .flags = PARAM_SECRET | PARAM_FILLED),
-    PARAM("hash_password", BOOL, ARGS, hash_password, "'password' is the password itself, and is hashed here"),
-    PARAM("empty_password", BOOL, ARGS, empty_password, "log in without a password"),
-    PARAM("enforce_password", BOOL, ARGS, enforce_password, "set the password of an account that has another one", .default_text = "true"),
-    PARAM("system", BOOL, ARGS, system, "a new account is one of the system"),
+    PARAM("hash_password", BOOL, ARGS, hash_password, "'password' is plain text, to be hashed here"),
+    PARAM("empty_password", BOOL, ARGS, empty_password, "allow login without a password"),
+    PARAM("enforce_password", BOOL, ARGS, enforce_password, "change the password of an existing account", .default_text = "true"),
+    PARAM("system", BOOL, ARGS, system, "create it as a system account"),
     PARAM("nologinit", BOOL, ARGS, nologinit, "keep a new account out of lastlog and faillog"),
-    PARAM("unique", BOOL, ARGS, unique, "nobody else may have the uid", .default_text = "true"),
+    PARAM("unique", BOOL, ARGS, unique, "no other account may have the uid", .default_text = "true"),
     PARAM("allow_uid_change", BOOL, ARGS, allow_uid_change, "change a uid that differs; false: that is an error", .default_text = "true"),
     PARAM("allow_gid_change", BOOL, ARGS, allow_gid_change, "change a login group that differs; false: that is an error", .default_text = "true"),
     PARAM("date", STR, ARGS, age[USER_WISH_CHANGED], "last change of the password: YYYY-MM-DD, or days since 1970"),
-    PARAM("mindays", STR, ARGS, age[USER_WISH_MIN], "days between changes of the password, at least"),
-    PARAM("maxdays", STR, ARGS, age[USER_WISH_MAX], "days that a password is good for"),
-    PARAM("warndays", STR, ARGS, age[USER_WISH_WARN], "days of warning before it ends"),
-    PARAM("inactdays", STR, ARGS, age[USER_WISH_INACTIVE], "days after it ended until the account is closed; -1: never", .aliases = "inactive"),
-    PARAM("expire", STR, ARGS, age[USER_WISH_EXPIRE], "the account ends: YYYY-MM-DD, days since 1970, or -1: never"),
+    PARAM("mindays", STR, ARGS, age[USER_WISH_MIN], "minimum days between password changes"),
+    PARAM("maxdays", STR, ARGS, age[USER_WISH_MAX], "maximum days that a password is valid"),
+    PARAM("warndays", STR, ARGS, age[USER_WISH_WARN], "days of warning before the password expires"),
+    PARAM("inactdays", STR, ARGS, age[USER_WISH_INACTIVE], "days after expiry until the account is disabled; -1: never", .aliases = "inactive"),
+    PARAM("expire", STR, ARGS, age[USER_WISH_EXPIRE], "expiry of the account: YYYY-MM-DD, days since 1970, or -1: never"),
     PARAM_IDLE("win_homedrive", "Windows only"),
     PARAM_IDLE("win_profile", "Windows only"),
     PARAM_IDLE("win_logonscript", "Windows only"),
@@ -88,7 +88,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     if (diff.any && run->test)
         return user_wish_foresee(run, wish, false, err);
     if (!diff.any)
-        state_say(run, "user %s is as it should be", wish->name);
+        state_say(run, "user %s is up to date", wish->name);
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int set_password(struct state_run *run, const struct user_wish *wish, str
     state_secret(run, str_from(hash));
     options.input = str_from(arena_printf(run->arena, "%s:%s\n", wish->name, hash));
 
-    /* Through a pipe: arguments can be seen by everybody. */
+    /* Through a pipe: command-line arguments are public. */
     return tool_run(&tool, TOOL("chpasswd", "-e"), &options, NULL, err);
 }
 
@@ -124,7 +124,7 @@ static int set_ages(struct state_run *run, const struct user_wish *wish,
     return words.list.n == 2 ? 0 : tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-static int create(struct state_run *run, const struct user_wish *wish, struct err *err)
+static int run_useradd(struct state_run *run, const struct user_wish *wish, struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -136,9 +136,10 @@ static int create(struct state_run *run, const struct user_wish *wish, struct er
     return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-/* Only what differs is passed on. */
-static int modify(struct state_run *run, const struct user_wish *wish,
-                  const struct accounts_user *now, const struct user_diff *diff, struct err *err)
+/* Pass only what differs. */
+static int run_usermod(struct state_run *run, const struct user_wish *wish,
+                       const struct accounts_user *now, const struct user_diff *diff,
+                       struct err *err)
 {
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
@@ -152,7 +153,7 @@ static int modify(struct state_run *run, const struct user_wish *wish,
     return words.list.n == 2 ? 0 : tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-/* A home that useradd or usermod did not make, since the account was there already. */
+/* A home that useradd or usermod did not create, since the account already existed. */
 static int make_home(struct state_run *run, const struct account *account, struct err *err)
 {
     const struct change_attr attr = { 0700, account->uid, account->gid };
@@ -167,15 +168,15 @@ static int make_home(struct state_run *run, const struct account *account, struc
     return change_mkdir(run, account->home, &attr, err);
 }
 
-static int finish(struct state_run *run, const struct user_wish *wish, struct accounts_user *now,
-                  struct err *err)
+static int finish_account(struct state_run *run, const struct user_wish *wish,
+                          struct accounts_user *now, struct err *err)
 {
     struct user_diff diff;
 
     if (accounts_find_user(run, wish->name, now, err) < 0)
         return -1;
     if (!now->account)
-        return err_set(err, ERR_NOT_FOUND, "user %s was made, and is not there", wish->name);
+        return err_set(err, ERR_NOT_FOUND, "user %s was created, but does not exist", wish->name);
     buf_clear(&run->text);
     if (user_wish_compare(run, wish, now, &diff, err) < 0)
         return -1;
@@ -198,12 +199,12 @@ static int change_user(struct state_run *run, const struct user_wish *wish,
         return 0;
     if (accounts_keep_user(run, wish->name, err) < 0 ||
         state_note(run, "home", value_text(now->account->home), err) < 0 ||
-        modify(run, wish, now, &diff, err) < 0 || finish(run, wish, now, err) < 0)
+        run_usermod(run, wish, now, &diff, err) < 0 || finish_account(run, wish, now, err) < 0)
         return -1;
     return wish->createhome && (diff.home || diff.homeless) ? make_home(run, now->account, err) : 0;
 }
 
-/* Where useradd makes a home when nobody says where. */
+/* Where useradd creates a home by default. */
 static int default_home(struct state_run *run, const char *name, const char **ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
@@ -221,7 +222,7 @@ static int default_home(struct state_run *run, const char *name, const char **re
     return 0;
 }
 
-/* What useradd is going to make is noted: what was there before outlives a revert. */
+/* Note what useradd will create: what existed before must survive a revert. */
 static int note_files(struct state_run *run, const struct user_wish *wish, struct err *err)
 {
     const char *paths[] = { wish->home, accounts_mailbox(run, wish->name) };
@@ -251,9 +252,9 @@ static int create_user(struct state_run *run, const struct user_wish *wish,
 
     fresh.enforce_password = true;
     if (accounts_keep_user(run, wish->name, err) < 0 || note_files(run, wish, err) < 0 ||
-        create(run, wish, err) < 0)
+        run_useradd(run, wish, err) < 0)
         return -1;
-    return finish(run, &fresh, now, err);
+    return finish_account(run, &fresh, now, err);
 }
 
 static int present_apply(struct state_run *run, const void *args, struct err *err)
@@ -272,7 +273,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
         return -1;
     buf_clear(&run->text);
     if (!why) {
-        state_say(run, "user %s is as it should be", wish->name);
+        state_say(run, "user %s is up to date", wish->name);
         state_unchanged(run);
         return 0;
     }
@@ -295,7 +296,7 @@ static int delete_again(struct state_run *run, const struct user_wish *wish,
 
     if (account_find_uid(run->arena, now->uid, &first, err) < 0)
         return -1;
-    /* processes of a number that somebody else has too are not in the way */
+    /* processes of a shared uid do not block the removal */
     if (accounts_delete_user(run, wish->name, first && strcmp(first->name, wish->name) != 0,
                              "end its processes, then revert again", err) < 0)
         return -1;
@@ -306,7 +307,7 @@ static int delete_again(struct state_run *run, const struct user_wish *wish,
     return 0;
 }
 
-/* usermod gives the files in the home to the new numbers; so does this for the old ones. */
+/* usermod changes the owner of files in the home to the new IDs; this changes it back. */
 static int restore_ids(struct state_run *run, const struct user_wish *wish,
                        const struct account *now, bool *ret_changed, struct err *err)
 {
@@ -336,7 +337,7 @@ static int restore_ids(struct state_run *run, const struct user_wish *wish,
     return tool_run(&tool, tool_argv(&tool, &words), NULL, NULL, err);
 }
 
-/* The home went along with the account; it goes back unless something is there again. */
+/* The home moved with the account; move it back unless something exists there again. */
 static int restore_home(struct state_run *run, const struct account *now, bool *ret_changed,
                         struct err *err)
 {
@@ -388,10 +389,10 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
 
 const struct module module_user_present = {
     .name = "user.present",
-    .summary = "an account with these properties",
-    .details = "What is not said is not compared. Groups are added to those the account is in, "
-               "unless remove_groups is set. A revert deletes an account that was made here, with "
-               "its home, and gives back exactly what an older one had.",
+    .summary = "manage a user account",
+    .details = "Properties that are not given are not compared. Groups are added to existing "
+               "memberships, unless remove_groups is set. A revert deletes a new account with its "
+               "home, and restores an existing one exactly.",
     .example = "name: deploy\nuid: 1500\nshell: /bin/sh\nfullname: Deploy user\n",
     .params = present_params,
     .args_size = sizeof(struct user_wish),

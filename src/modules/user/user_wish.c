@@ -17,9 +17,9 @@
 #include "sys/fs.h"
 
 #define SECONDS_PER_DAY 86400
-/* What useradd writes for an account that was never given a password. */
+/* What useradd writes for an account without a password. */
 #define NO_PASSWORD "!"
-/* The home of accounts that are not to have one. */
+/* The home of accounts without one. */
 #define NO_HOME "/nonexistent"
 
 static const char *const gecos_names[USER_WISH_GECOS] = { "fullname", "roomnumber", "workphone",
@@ -37,7 +37,7 @@ static bool is_date(enum user_wish_age age)
     return age == USER_WISH_CHANGED || age == USER_WISH_EXPIRE;
 }
 
-/* Days: a number, or where a day is meant those since 1970. */
+/* Days: a number, or days since 1970 where a date is meant. */
 static bool read_days(enum user_wish_age age, const char *text, int64_t *ret_days)
 {
     struct tm day = { 0 };
@@ -50,7 +50,7 @@ static bool read_days(enum user_wish_age age, const char *text, int64_t *ret_day
         return *ret_days >= -1 && *ret_days <= INT32_MAX;
     end = is_date(age) ? strptime(text, "%Y-%m-%d", &day) : NULL;
     if (!end || (*end != '\0' && *end != 'T' && *end != ' '))
-        return false; /* a time of that day may follow: YAML has its own idea of dates */
+        return false; /* a time may follow, since YAML parses dates as timestamps */
     month_day = day.tm_mday;
     seconds = timegm(&day);
     *ret_days = seconds / SECONDS_PER_DAY;
@@ -90,7 +90,7 @@ static int validate_gecos(const struct user_wish *wish, const struct value *wher
             result = -1;
         else if (i + 1 < USER_WISH_GECOS && strchr(text, ','))
             result = value_diag(diags, value_point(where, gecos_names[i]),
-                                "'%s' may not hold commas", gecos_names[i]);
+                                "'%s' must not contain commas", gecos_names[i]);
     }
     return result;
 }
@@ -113,17 +113,16 @@ int user_wish_validate(const struct user_wish *wish, const struct value *where, 
                             "'hash_password' requires 'password'");
     if (wish->password && !wish->hash_password && strpbrk(wish->password, ":\n\r"))
         result = value_diag(diags, value_point(where, "password"),
-                            "'password' is not a crypt hash: it holds a colon or a line "
-                            "end");
+                            "'password' is not a crypt hash: it contains a colon or a newline");
     if (wish->password && wish->empty_password)
         result = value_diag(diags, value_point(where, "password"),
-                            "'password' and 'empty_password' exclude each other");
+                            "'password' and 'empty_password' are mutually exclusive");
     if (validate_gecos(wish, where, diags) < 0)
         result = -1;
     return validate_ages(wish, where, diags) < 0 ? -1 : result;
 }
 
-/* "Full name,room,work,home,other": what is not said stays. */
+/* "Full name,room,work,home,other": fields that are not given stay. */
 static const char *make_gecos(struct state_run *run, const struct user_wish *wish, const char *now)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -146,8 +145,8 @@ static const char *make_gecos(struct state_run *run, const struct user_wish *wis
 
 /* --- groups ------------------------------------------------------------------------------ */
 
-/* What the login group should be, by name or number; NULL: no wish. A number wins over the other
- * parameters, a name in `gid` over `primary_group`. */
+/* The wanted login group, by name or ID; NULL: not given. An ID wins over the other parameters,
+ * a name in `gid` over `primary_group`. */
 static const char *login_group(const struct user_wish *wish)
 {
     if (wish->gid)
@@ -175,7 +174,7 @@ static int find_login_group(struct state_run *run, const char *group, gid_t *ret
 static void foresee_group(struct state_run *run, const char *kind, const char *name)
 {
     state_say(run,
-              "%s \"%s\" does not exist; an earlier state must make it (apply fails otherwise)",
+              "%s \"%s\" does not exist; an earlier state must create it (apply fails otherwise)",
               kind, name);
 }
 
@@ -209,7 +208,7 @@ static void add_name(struct state_run *run, struct names *names, const char *nam
         VEC_PUSH_IN(run->arena, &names->list, name);
 }
 
-/* All groups it should be in beside the login group; `missing` is one that is not there. */
+/* All wanted supplementary groups; `missing` is one that does not exist. */
 static int wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
                          const struct param_strs *now, struct names *names, const char **missing,
                          struct err *err)
@@ -236,7 +235,7 @@ static int wanted_groups(struct state_run *run, const struct user_wish *wish, gi
     return 0;
 }
 
-/* Is it in all of them already? Then nobody has to be asked for others that it is in. */
+/* Is it already in all of them? Then its other groups need not be looked up. */
 static bool is_in_all(const char *user, const struct names *names)
 {
     VEC_EACH (&names->list, name)
@@ -351,7 +350,7 @@ static void compare_ages(struct state_run *run, const struct user_wish *wish,
     }
 }
 
-/* As in Salt the home of an account that was there before is made, too. */
+/* As in Salt, a missing home of an existing account is created too. */
 static int compare_folder(struct state_run *run, const struct user_wish *wish, const char *home,
                           struct user_diff *diff, struct err *err)
 {
@@ -396,10 +395,10 @@ int user_wish_compare(struct state_run *run, const struct user_wish *wish,
     return 0;
 }
 
-/* --- words --------------------------------------------------------------------------------- */
+/* --- arguments ----------------------------------------------------------------------------- */
 
-static void add(struct state_run *run, struct tool_words *words, const char *option,
-                const char *value)
+static void add_option(struct state_run *run, struct tool_words *words, const char *option,
+                       const char *value)
 {
     const struct tool tool = run_tool(run);
 
@@ -416,19 +415,19 @@ static int no_group(const char *group, struct err *err)
 static void add_uid(struct state_run *run, const struct user_wish *wish, struct tool_words *words)
 {
     if (!wish->unique)
-        add(run, words, "-o", NULL);
-    add(run, words, "-u", arena_printf(run->arena, "%lld", (long long)wish->uid));
+        add_option(run, words, "-o", NULL);
+    add_option(run, words, "-u", arena_printf(run->arena, "%lld", (long long)wish->uid));
 }
 
 static void add_texts(struct state_run *run, const struct user_wish *wish, const char *gecos,
                       struct tool_words *words)
 {
     if (wish->home)
-        add(run, words, "-d", wish->home);
+        add_option(run, words, "-d", wish->home);
     if (wish->shell)
-        add(run, words, "-s", wish->shell);
+        add_option(run, words, "-s", wish->shell);
     if (gecos[0] != '\0')
-        add(run, words, "-c", gecos);
+        add_option(run, words, "-c", gecos);
 }
 
 static int add_login_group(struct state_run *run, const struct user_wish *wish, gid_t *ret_login,
@@ -440,14 +439,14 @@ static int add_login_group(struct state_run *run, const struct user_wish *wish, 
     *ret_login = (gid_t)-1;
     if (!group) {
         if (wish->usergroup != PARAM_IS_UNSET)
-            add(run, words, wish->usergroup == PARAM_IS_TRUE ? "-U" : "-N", NULL);
+            add_option(run, words, wish->usergroup == PARAM_IS_TRUE ? "-U" : "-N", NULL);
         return 0;
     }
     if (find_login_group(run, group, ret_login, &found, err) < 0)
         return -1;
     if (!found)
         return no_group(group, err);
-    add(run, words, "-g", group);
+    add_option(run, words, "-g", group);
     return 0;
 }
 
@@ -466,31 +465,31 @@ int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
     if (missing)
         return err_set(err, ERR_NOT_FOUND, "group \"%s\" does not exist", missing);
     if (names.list.n > 0)
-        add(run, words, "-G",
-            accounts_join(run, (struct param_strs){ names.list.n, names.list.p }));
+        add_option(run, words, "-G",
+                   accounts_join(run, (struct param_strs){ names.list.n, names.list.p }));
     add_texts(run, wish, make_gecos(run, wish, ""), words);
     if (wish->system)
-        add(run, words, "-r", NULL);
+        add_option(run, words, "-r", NULL);
     if (wish->nologinit)
-        add(run, words, "-l", NULL);
-    add(run, words, wish->createhome ? "-m" : "-M", NULL);
+        add_option(run, words, "-l", NULL);
+    add_option(run, words, wish->createhome ? "-m" : "-M", NULL);
     return 0;
 }
 
-/* With the home goes what is in it, when there is room for it. */
+/* The contents move with the home, if the new path is free. */
 static int add_home(struct state_run *run, const struct user_wish *wish,
                     const struct accounts_user *now, struct tool_words *words, struct err *err)
 {
     struct fs_info old, new;
 
-    add(run, words, "-d", wish->home);
+    add_option(run, words, "-d", wish->home);
     if (fs_lstat(now->account->home, &old, err) < 0 || fs_lstat(wish->home, &new, err) < 0)
         return -1;
     if (!wish->createhome || new.kind != FS_NONE || old.kind != FS_FOLDER)
         return 0;
     if (old.uid != now->account->uid)
-        return 0; /* a folder of the system, such as / */
-    add(run, words, "-m", NULL);
+        return 0; /* a system folder, such as / */
+    add_option(run, words, "-m", NULL);
     return state_note(run, "moved", value_bool(true), err);
 }
 
@@ -508,14 +507,14 @@ int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
     if (!found)
         return no_group(diff->group, err);
     if (diff->gid)
-        add(run, words, "-g", diff->group);
+        add_option(run, words, "-g", diff->group);
     if (diff->home && add_home(run, wish, now, words, err) < 0)
         return -1;
     if (diff->shell)
-        add(run, words, "-s", wish->shell);
+        add_option(run, words, "-s", wish->shell);
     if (diff->gecos)
-        add(run, words, "-c", make_gecos(run, wish, now->account->full_name));
+        add_option(run, words, "-c", make_gecos(run, wish, now->account->full_name));
     if (diff->groups)
-        add(run, words, "-G", accounts_join(run, diff->group_list));
+        add_option(run, words, "-G", accounts_join(run, diff->group_list));
     return 0;
 }

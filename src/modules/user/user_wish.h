@@ -1,10 +1,10 @@
 /*
- * user_wish - what user.present wants of an account, compared with what there is, and
- * as words for useradd and usermod.
+ * user_wish - the wanted account of user.present: compared with the current one, and as arguments
+ * for useradd and usermod.
  *
  *     user_wish_validate (when the state is read)
- *     user_wish_words_new                           for an account that is not there
- *     user_wish_compare -> user_wish_words_change   for one that is
+ *     user_wish_words_new                           for a new account
+ *     user_wish_compare -> user_wish_words_change   for an existing one
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -23,7 +23,7 @@ struct state_run;
 struct tool_words;
 struct value;
 
-/* Full name, room, two telephones, other. */
+/* Full name, room, two phone numbers, other. */
 #define USER_WISH_GECOS 5
 
 enum user_wish_age {
@@ -59,27 +59,27 @@ struct user_wish {
 /* What differs. */
 struct user_diff {
     bool any, uid, gid, home, shell, gecos, password, groups;
-    bool homeless; /* the home folder is not there, and is wanted */
+    bool homeless; /* the home folder is wanted and missing */
     bool age[USER_WISH_AGES];
     int64_t age_want[USER_WISH_AGES];
     const char *group;            /* login group as usermod takes it; NULL: none wanted */
     struct param_strs group_list; /* all other groups it should be in */
-    const char *refused;          /* a difference that may not be mended; NULL */
+    const char *refused;          /* a difference that must not be changed; NULL */
 };
 
 int user_wish_validate(const struct user_wish *wish, const struct value *where,
                        struct diags *diags);
 
-/* For a dry run: says which groups are not there yet. The login group of an account that is there
- * is told by user_wish_compare. */
+/* For a dry run: reports groups that do not exist yet. user_wish_compare reports the login
+ * group of an existing account. */
 int user_wish_foresee(struct state_run *run, const struct user_wish *wish, bool fresh,
                       struct err *err);
 
-/* Says each difference as a sentence of check. */
+/* Reports each difference as a message of check. */
 int user_wish_compare(struct state_run *run, const struct user_wish *wish,
                       const struct accounts_user *now, struct user_diff *ret_diff, struct err *err);
 
-/* Options, without the name of the account. Fail when a group that is wanted is not there. */
+/* Options, without the account name. Fails when a wanted group does not exist. */
 int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
                         struct tool_words *words, struct err *err);
 int user_wish_words_change(struct state_run *run, const struct user_wish *wish,

@@ -18,8 +18,8 @@ static const char *const suffixes[] = { "alpha", "beta", "pre", "rc", "",
                                         "cvs",   "svn",  "git", "hg", "p" };
 #define PLAIN 4
 
-/* What a version is made of, one after the other. Later kinds are older, as "1.2" is older than
- * "1.2.3"; a suffix tells by itself. */
+/* The parts of a version, in order. Later kinds are older, as "1.2" is older than "1.2.3"; a
+ * suffix decides by itself. */
 enum token { TOKEN_NUMBER, TOKEN_LETTER, TOKEN_SUFFIX, TOKEN_REVISION, TOKEN_END, TOKEN_OTHER };
 
 struct part {
@@ -88,7 +88,7 @@ static struct part cut_part(struct str *rest, bool *first)
     return part;
 }
 
-/* A part behind the first that begins with a zero is a fraction: 1.05 is older than 1.1. */
+/* A later part that begins with a zero is a fraction: 1.05 is older than 1.1. */
 static int compare_like(const struct part *a, const struct part *b, bool first)
 {
     bool fraction =
@@ -102,7 +102,7 @@ static int compare_like(const struct part *a, const struct part *b, bool first)
     return version_compare_digits(a->text, b->text);
 }
 
-/* One side is at something that the other is not at. */
+/* The two sides are at parts of different kinds. */
 static int compare_kinds(const struct part *a, const struct part *b)
 {
     int x = a->token == TOKEN_SUFFIX ? a->suffix : PLAIN;
@@ -134,9 +134,9 @@ static int compare_versions(struct str a, struct str b)
     }
 }
 
-/* --- what is installed, and what can be had --------------------------------------------------- */
+/* --- installed and available packages --------------------------------------------------------- */
 
-/* The fields of a record that matter here. */
+/* The relevant fields of a record. */
 struct record {
     struct str package, version, arch, provides;
 };
@@ -213,7 +213,7 @@ static void parse_offers(struct package_offers *offers, struct arena *arena, str
     }
 }
 
-/* --- repositories: lines of one file ---------------------------------------------------------- */
+/* --- repositories: lines in one file ---------------------------------------------------------- */
 
 static int repo_managed(const struct package_repo_host *host, const struct package_repo *repo,
                         struct package_repo_files *files, struct err *err)

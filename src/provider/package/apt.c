@@ -1,4 +1,4 @@
-/* apt, of Debian and its relatives. */
+/* apt, of Debian and its derivatives. */
 #include "provider/package/manager.h"
 
 #include "base/arena.h"
@@ -49,7 +49,7 @@ static void parse_offers(struct package_offers *offers, struct arena *arena, str
     }
 }
 
-static bool opens(struct str line, const char *const *words)
+static bool opens_step(struct str line, const char *const *words)
 {
     for (; *words; words++)
         if (str_starts(line, str_from(*words)))
@@ -57,8 +57,8 @@ static bool opens(struct str line, const char *const *words)
     return false;
 }
 
-/* Errors of dpkg and what stands in the way of a package are part of what apt prints; so are the
- * words of a script that failed, behind the step that it was part of. */
+/* apt prints errors of dpkg and unmet dependencies among its output; and the output of a failed
+ * maintainer script, after the step it belongs to. */
 static struct str reasons_apt(struct str output)
 {
     static const char *const steps[] = { "Setting up ", "Preparing to unpack ",
@@ -71,17 +71,17 @@ static struct str reasons_apt(struct str output)
     while (rest.p) {
         const struct str from = rest, line = str_cut(&rest, '\n');
 
-        if (opens(line, steps))
+        if (opens_step(line, steps))
             step = from;
         if (str_starts(line, STR("dpkg: error ")))
             return step.p ? step : from;
-        if (opens(line, reasons))
+        if (opens_step(line, reasons))
             return from;
     }
     return STR("");
 }
 
-/* Nobody is there to answer: keep changed configuration files, and wait for another apt. */
+/* Non-interactive: keep changed configuration files, and wait for another apt. */
 #define APT                                                                                        \
     "apt-get", "-q", "-y", "-o", "Dpkg::Options::=--force-confdef", "-o",                          \
         "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=120"

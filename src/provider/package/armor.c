@@ -13,7 +13,7 @@ bool armor_is(struct str text)
     return str_starts(str_trim_left(text), STR(BEGIN));
 }
 
-/* The letters of a block, without its headers and its checksum, which nobody needs any more. */
+/* The base64 of a block, without its headers and the optional checksum. */
 static int read_block(struct str *text, struct buf *letters, struct err *err)
 {
     bool body = false;
@@ -43,7 +43,7 @@ int armor_decode(struct arena *arena, struct str text, struct str *ret_bytes, st
         if (read_block(&text, &letters, err) < 0)
             return -1;
         if (base64_decode(buf_view(&letters), BASE64_STANDARD, &bytes, err) < 0)
-            return err_wrap(err, "a key in letters");
+            return err_wrap(err, "an armored key");
     }
     *ret_bytes = buf_copy(&bytes, arena);
     return 0;

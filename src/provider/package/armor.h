@@ -1,5 +1,5 @@
 /*
- * armor - keys of OpenPGP in letters, and the bytes that they stand for.
+ * armor - decodes ASCII-armored OpenPGP keys.
  *
  *     -----BEGIN PGP PUBLIC KEY BLOCK-----
  *     Comment: headers end with an empty line
@@ -8,7 +8,7 @@
  *     =njUN
  *     -----END PGP PUBLIC KEY BLOCK-----
  *
- * apt tells the two by the name of the file: letters are in '.asc', bytes in '.gpg'.
+ * apt tells the two forms apart by file name: '.asc' is armored, '.gpg' is binary.
  *
  * Memory: the arena. Threads: any.
  */
@@ -23,8 +23,8 @@ struct arena;
 struct err;
 
 bool armor_is(struct str text);
-/* The bytes of all blocks of the text, one behind the other. Fails with ERR_INVALID when a block
- * has no end or is no base64. */
+/* The bytes of all blocks of the text, concatenated. Fails with ERR_INVALID when a block has no
+ * end or is not base64. */
 int armor_decode(struct arena *arena, struct str text, struct str *ret_bytes, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const char *const state_words[] = {
     [PACKAGE_ABSENT] = "not installed",
-    [PACKAGE_CONFIG] = "removed, with configuration files left",
+    [PACKAGE_CONFIG] = "removed, with remaining configuration files",
     [PACKAGE_BROKEN] = "half installed",
     [PACKAGE_INSTALLED] = "installed",
 };
@@ -41,8 +41,8 @@ static bool is_native(const struct package_db *db, const struct package *package
            strcmp(package->arch, "noarch") == 0 || strcmp(package->arch, db->native) == 0;
 }
 
-/* The one that is more installed wins; among equals the later one, as in the lists of managers. */
-static void enter(struct package_db *db, const char *key, struct package *package)
+/* The more completely installed one wins; among equals the later one, as in the managers' lists. */
+static void enter_package(struct package_db *db, const char *key, struct package *package)
 {
     const struct package *old = map_find(&db->names, str_from(key));
 
@@ -50,7 +50,7 @@ static void enter(struct package_db *db, const char *key, struct package *packag
         map_set(&db->names, str_from(key), package);
 }
 
-/* Lists of managers hold words; anything else is a list that was damaged. */
+/* Lists of managers contain words; anything else means a damaged list. */
 static bool is_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
@@ -65,11 +65,12 @@ int package_db_add(struct package_db *db, struct str name, struct str version, s
     struct package *package;
 
     if (db->list.n >= PACKAGE_DB_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d packages", PACKAGE_DB_MAX);
+        return err_set(err, ERR_LIMIT, "more than the limit of %d packages", PACKAGE_DB_MAX);
     if (name.n > PACKAGE_TEXT_MAX || version.n > PACKAGE_TEXT_MAX || arch.n > PACKAGE_TEXT_MAX)
-        return err_set(err, ERR_LIMIT, "a name or version of more than %d bytes", PACKAGE_TEXT_MAX);
+        return err_set(err, ERR_LIMIT, "a name or version exceeds the limit of %d bytes",
+                       PACKAGE_TEXT_MAX);
     if (name.n == 0 || !is_word(name) || !is_word(version) || !is_word(arch))
-        return err_set(err, ERR_INVALID, "'%.*s' '%.*s' is not a package and version",
+        return err_set(err, ERR_INVALID, "'%.*s' '%.*s' is not a valid package and version",
                        STR_ARG(name), STR_ARG(version));
     package = ARENA_NEW(&db->arena, struct package);
     *package = (struct package){
@@ -80,9 +81,9 @@ int package_db_add(struct package_db *db, struct str name, struct str version, s
     };
     VEC_PUSH_IN(&db->arena, &db->list, package);
     if (is_native(db, package))
-        enter(db, package->name, package);
+        enter_package(db, package->name, package);
     if (arch.n > 0)
-        enter(db, arena_printf(&db->arena, "%s:%s", package->name, package->arch), package);
+        enter_package(db, arena_printf(&db->arena, "%s:%s", package->name, package->arch), package);
     *ret_package = package;
     return 0;
 }

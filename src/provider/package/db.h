@@ -1,10 +1,9 @@
 /*
  * package_db - which packages a machine has, in memory.
  *
- * Filled once from what the package manager keeps (a status file, a list, a folder)
- * and then asked by name, so that a thousand states need one reading and no process.
- * A package of a foreign architecture is known as "name:arch" only; one of the
- * machine's own answers to both.
+ * Filled once from the package manager's database (a status file, a list, a folder) and then
+ * queried by name, so that a thousand states need one read and no process. A package of a foreign
+ * architecture is known as "name:arch" only; a native one by both names.
  *
  *     package_db_new -> package_db_add... or a reader -> package_db_find...
  *                    -> package_db_free
@@ -32,40 +31,41 @@ enum package_state {
 struct package {
     const char *name, *version, *arch;
     enum package_state state;
-    bool held; /* stays at its version */
+    bool held; /* held at its version */
 };
 
 struct package_db {
     struct arena arena;
     struct map names;    /* "name" and "name:arch" to struct package */
-    struct map provided; /* virtual names to the package that stands for them */
+    struct map provided; /* virtual names to the package that provides them */
     VEC(struct package *) list;
     const char *native; /* architecture of the machine; NULL: all are alike */
 };
 
-/* A package that no list of a real machine comes near. */
+/* Limits far above any real machine. */
 #define PACKAGE_DB_MAX   500000
 #define PACKAGE_TEXT_MAX 1024
 
 struct package_db *package_db_new(void);
 void package_db_free(struct package_db *db);
 
-/* Texts are copied. A second package of the same name and architecture takes the place of the first
- * when it is more installed or newer in the list. Fails with ERR_LIMIT, and
- * with ERR_INVALID when a text is no word. */
+/* Texts are copied. A second package of the same name and architecture replaces the first if it
+ * is more completely installed or later in the list. Fails with ERR_LIMIT, and with ERR_INVALID
+ * when a text is not a single word. */
 int package_db_add(struct package_db *db, struct str name, struct str version, struct str arch,
                    enum package_state state, struct package **ret_package, struct err *err);
-/* `name` is a virtual one, for which `package` stands. */
+/* `name` is virtual, and provided by `package`. */
 void package_db_provide(struct package_db *db, struct str name, struct package *package);
 
-/* Packages whose names match stay at their version; those that are not there are passed over. */
+/* Hold the packages whose names match; missing ones are skipped. */
 void package_db_hold(struct package_db *db, struct str pattern);
 
-/* By "name" or "name:arch"; NULL when there is no record of it. */
+/* By "name" or "name:arch"; NULL: no record. */
 const struct package *package_db_find(const struct package_db *db, struct str name);
 /* The same, installed and whole; also one that provides the name. */
 const struct package *package_db_find_installed(const struct package_db *db, struct str name);
-/* How a package is asked for, in the arena: a foreign one with its architecture. */
+/* The name to use for a package in requests, in the arena: foreign ones include the
+ * architecture. */
 const char *package_db_key(struct arena *arena, const struct package_db *db,
                            const struct package *package);
 /* "installed", "half installed", ... */

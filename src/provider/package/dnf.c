@@ -1,4 +1,4 @@
-/* dnf, of Fedora and its relatives. */
+/* dnf, of Fedora and its derivatives. */
 #include "provider/package/manager.h"
 
 #include "base/str.h"

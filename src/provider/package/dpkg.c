@@ -10,12 +10,12 @@
 
 /* --- the status file -------------------------------------------------------------------------- */
 
-/* The fields of a paragraph that matter here. */
+/* The relevant fields of a stanza. */
 struct stanza {
     struct str package, status, version, arch, provides;
 };
 
-/* "provides" for "Provides": names of fields have no case. */
+/* Field names are case-insensitive: "provides" matches "Provides". */
 static bool is_field(struct str name, const char *word)
 {
     return name.n == strlen(word) && strncasecmp(name.p, word, name.n) == 0;
@@ -48,7 +48,7 @@ static const struct {
     { "triggers-pending", PACKAGE_INSTALLED }, { "not-installed", PACKAGE_ABSENT },
 };
 
-/* "hold ok installed": what is wanted, errors, what is. */
+/* "hold ok installed": wanted state, errors, current state. */
 static enum package_state read_status(struct str status, bool *held)
 {
     struct str rest = status, wanted = str_cut(&rest, ' ');
@@ -95,7 +95,7 @@ static int end_stanza(struct package_db *db, struct stanza *stanza, struct err *
     return 0;
 }
 
-/* dpkg is installed wherever its status file is, and knows what the machine is. */
+/* dpkg is always in its own status file, and has the native architecture. */
 static void find_native(struct package_db *db, struct str text)
 {
     size_t at =
@@ -138,9 +138,9 @@ static bool is_digit(struct str s, size_t at)
     return at < s.n && isdigit((unsigned char)s.p[at]);
 }
 
-/* A tilde sorts before the end, letters before everything else. A digit and the end are equal: both
- * end the part that is no number. */
-static int weight(struct str s, size_t at)
+/* A tilde sorts before the end, letters before everything else. A digit and the end are equal:
+ * both end the non-numeric part. */
+static int weigh_char(struct str s, size_t at)
 {
     int c = at < s.n ? (unsigned char)s.p[at] : 0;
 
@@ -151,7 +151,7 @@ static int weight(struct str s, size_t at)
     return isalpha(c) ? c : c + 256;
 }
 
-/* Compare the number that begins at both places; any length, zeros in front do not count. */
+/* Compare the numbers at both positions; of any length, ignoring leading zeros. */
 static int compare_number(struct str a, size_t *i, struct str b, size_t *j)
 {
     int first = 0;
@@ -181,7 +181,7 @@ static int compare_part(struct str a, struct str b)
         int order;
 
         while ((i < a.n && !is_digit(a, i)) || (j < b.n && !is_digit(b, j))) {
-            order = weight(a, i) - weight(b, j);
+            order = weigh_char(a, i) - weigh_char(b, j);
             if (order != 0)
                 return order;
             i++;

@@ -1,6 +1,5 @@
 /*
- * dpkg - the packages of Debian and its relatives: which are installed, and the order of
- * their versions.
+ * dpkg - the installed packages of Debian and its derivatives, and the order of versions.
  *
  * Memory: that of the db. Threads: any.
  */

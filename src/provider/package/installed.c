@@ -11,15 +11,15 @@
 #include "sys/fs.h"
 
 #define STAMP_MAX 4096
-/* Databases of real machines have a few megabytes. */
+/* Real databases have a few megabytes. */
 #define DATABASE_MAX ((size_t)256 << 20)
 
-/* The one list of the process: states of many threads ask for the same. */
+/* One list per process, shared by states in many threads. */
 static struct {
     pthread_mutex_t mutex;
     const struct package_manager *manager;
     struct package_db *db;
-    struct buf stamp; /* what the databases looked like when they were read */
+    struct buf stamp; /* stamps of the databases when they were read */
 } cache = { .mutex = PTHREAD_MUTEX_INITIALIZER, .stamp = BUF_INIT(STAMP_MAX) };
 
 /* --- has it changed? -------------------------------------------------------------------------- */
@@ -119,15 +119,15 @@ static int fill_db(const struct package_manager *manager, const struct package_h
     return 0;
 }
 
-static void drop(void)
+static void drop_list(void)
 {
     package_db_free(cache.db);
     cache.db = NULL;
     buf_done(&cache.stamp);
 }
 
-static int load(const struct package_manager *manager, const struct package_host *host,
-                struct err *err)
+static int load_list(const struct package_manager *manager, const struct package_host *host,
+                     struct err *err)
 {
     struct package_db *db = package_db_new();
 
@@ -145,13 +145,13 @@ static int bring_up_to_date(const struct package_manager *manager, const struct 
 {
     AUTO_BUF struct buf now = BUF_INIT(STAMP_MAX);
 
-    /* Before reading: a change in between is then seen the next time. */
+    /* Taken before reading: a change in between is noticed the next time. */
     if (take_stamp(manager, host, &now, err) < 0)
         return -1;
     if (cache.db && cache.manager == manager && str_eq(buf_view(&now), buf_view(&cache.stamp)))
         return 0;
-    drop();
-    if (load(manager, host, err) < 0)
+    drop_list();
+    if (load_list(manager, host, err) < 0)
         return -1;
     buf_add_str(&cache.stamp, buf_view(&now));
     return 0;
@@ -177,6 +177,6 @@ void installed_unlock(void)
 void installed_forget(void)
 {
     (void)pthread_mutex_lock(&cache.mutex);
-    drop();
+    drop_list();
     (void)pthread_mutex_unlock(&cache.mutex);
 }

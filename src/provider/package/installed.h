@@ -1,9 +1,8 @@
 /*
- * installed - the packages of this machine, read once a process.
+ * installed - the packages of this machine, read once per process.
  *
- * What was read is kept until the databases of the manager change on disk, or until
- * installed_forget says that they did. So any number of package states costs one
- * reading and a look at the time of a file each.
+ * The list is cached until the databases of the manager change on disk, or until installed_forget
+ * is called. So any number of package states costs one read, plus one stat each.
  *
  *     installed_lock -> ask the db -> installed_unlock
  *
@@ -23,7 +22,7 @@ int installed_lock(const struct package_manager *manager, const struct package_h
                    const struct package_db **ret_db, struct err *err);
 void installed_unlock(void);
 
-/* Somebody has run the manager: read again. */
+/* The manager was run: read again. */
 void installed_forget(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "sys/process.h"
 
-/* A manager that takes longer hangs. Downloads may be slow. */
+/* A manager that takes longer is stuck. Downloads may be slow. */
 #define RUN_TIMEOUT_NS ((int64_t)3600 * 1000000000)
 #define LOOKED_MAX     4096
 #define QUESTION_MAX   ((size_t)16 << 10)
@@ -56,25 +56,25 @@ static bool is_known_family(const char *family)
     return false;
 }
 
-static int unknown(const char *choice, struct err *err)
+static int refuse_name(const char *choice, struct err *err)
 {
     AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
 
     for (const struct package_manager *const *m = package_manager_table; *m; m++)
         buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", (*m)->name);
-    return err_set(err, ERR_NOT_FOUND, "no package manager is called '%s' (%s)", choice,
+    return err_set(err, ERR_NOT_FOUND, "unknown package manager '%s' (known: %s)", choice,
                    buf_text(&names));
 }
 
-static int not_found(const char *choice, const char *family, const struct buf *looked,
-                     struct err *err)
+static int report_missing(const char *choice, const char *family, const struct buf *looked,
+                          struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (looked->n == 0)
-        return unknown(choice, err);
+        return refuse_name(choice, err);
     return err_set(err, ERR_NOT_FOUND,
-                   "no package manager found for %s '%s': looked for %s in PATH '%s'",
+                   "no package manager found for %s '%s': searched for %s in PATH '%s'",
                    choice ? "provider" : "os.family",
                    choice   ? choice
                    : family ? family
@@ -97,10 +97,10 @@ static int look_for(struct arena *arena, const char *choice, const char *family,
         }
         add_programs(*m, &looked);
     }
-    return not_found(choice, family, &looked, err);
+    return report_missing(choice, family, &looked, err);
 }
 
-/* What was found stays found: a thousand states ask, and programs do not move. */
+/* Cached: a thousand states ask, and programs do not move. */
 static struct {
     pthread_mutex_t mutex;
     struct buf question;
@@ -140,7 +140,7 @@ const struct package_manager *package_manager_called(const char *name)
 const char *package_manager_program(struct arena *arena, const char *program)
 {
     const struct package_manager *manager;
-    struct err ignored; /* nobody knows */
+    struct err ignored; /* unknown */
 
     if (package_manager_find(arena, NULL, NULL, &manager, &ignored) < 0)
         return NULL;
@@ -162,7 +162,7 @@ static bool is_fine(struct process_status status, const int *fine)
     return false;
 }
 
-/* Lines of a terminal end in a carriage return too. */
+/* Terminal output also ends lines with a carriage return. */
 static void add_reasons(struct arena *arena, struct str reasons, struct str *said)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

@@ -9,7 +9,7 @@ struct str package_offers_suggest(const struct package_manager *manager,
                                   const struct package_host *host, const char *name)
 {
     struct suggest best;
-    struct err ignored; /* nobody can tell */
+    struct err ignored; /* unknown */
     struct str names;
 
     suggest_init(&best, str_from(name));
@@ -37,7 +37,8 @@ void package_offer_add(struct package_offer *offer, struct arena *arena, struct 
     VEC_PUSH_IN(arena, &offer->versions, arena_str(arena, version).p);
 }
 
-static const char *newest(const struct package_manager *manager, const struct package_offer *offer)
+static const char *find_newest(const struct package_manager *manager,
+                               const struct package_offer *offer)
 {
     const char *best = NULL;
 
@@ -47,7 +48,7 @@ static const char *newest(const struct package_manager *manager, const struct pa
     return best;
 }
 
-/* Run the command with the names behind it. */
+/* Run the command with the names appended. */
 static int ask_names(const struct package_manager *manager, const struct package_host *host,
                      const char *const *names, struct str *ret, struct err *err)
 {
@@ -78,13 +79,13 @@ int package_offers_ask(const struct package_manager *manager, const struct packa
     if (map_count(&offers.by_name) == 0)
         return 0;
     if (ask_names(manager, host, names, &text, err) < 0)
-        return err_wrap(err, "look up what %s offers", manager->name);
+        return err_wrap(err, "list available versions of %s", manager->name);
     manager->parse_offers(&offers, arena, text);
     MAP_EACH (&offers.by_name, entry) {
         struct package_offer *offer = entry->value;
 
         if (!offer->candidate)
-            offer->candidate = newest(manager, offer);
+            offer->candidate = find_newest(manager, offer);
         if (offer->candidate)
             map_set(&ret_offers->by_name, entry->key, offer);
     }

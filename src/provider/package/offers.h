@@ -1,5 +1,5 @@
 /*
- * package_offers - what the repositories of a manager have.
+ * package_offers - the packages available from repositories.
  *
  *     package_offers_ask -> package_offers_find...
  *
@@ -19,7 +19,7 @@ struct err;
 struct package_host;
 struct package_manager;
 
-/* What the repositories have of a package. */
+/* The available versions of a package. */
 struct package_offer {
     const char *name;
     const char *candidate; /* the version that would be installed; NULL: none */
@@ -27,32 +27,31 @@ struct package_offer {
 };
 
 struct package_offers {
-    struct map by_name; /* to struct package_offer, in the order of the question */
+    struct map by_name; /* to struct package_offer, in the order of the query */
 };
 
-/* What repositories have of these packages (ends in NULL), from the index as it is. A package
- * that is nowhere is not in the answer. */
+/* The available versions of these packages (ends in NULL), from the index as it is. An unknown
+ * package is not in the result. */
 int package_offers_ask(const struct package_manager *manager, const struct package_host *host,
                        const char *const *names, struct package_offers *ret_offers,
                        struct err *err);
-/* NULL when it is not one that was asked for, or nowhere. */
+/* NULL if it was not queried, or is unknown. */
 struct package_offer *package_offers_find(const struct package_offers *offers, struct str name);
 
-/* The name of a package nearest to one that is nowhere; a NULL view when none is near, or nobody
- * can tell. */
+/* The name of a package nearest to one that is nowhere; a NULL view when none is near, or
+ * unknown. */
 struct str package_offers_suggest(const struct package_manager *manager,
                                   const struct package_host *host, const char *name);
 
 /* --- for the readers of managers ----------------------------------------------------------- */
 
-/* A reader is given offers with the names that were asked for; other names, and lines that make no
- * sense, are passed over. */
+/* A reader gets offers with the queried names; it skips other names and malformed lines. */
 
-/* `version` can be had; the newest is the candidate when the reader sets none. */
+/* `version` is available; the newest is the candidate unless the reader sets one. */
 void package_offer_add(struct package_offer *offer, struct arena *arena, struct str version);
-/* How many blanks a line begins with. */
+/* The number of leading blanks of a line. */
 size_t package_offers_indent(struct str line);
-/* Cut the next word, whatever blanks and ends of lines are before it. */
+/* Cut the next word, skipping blanks and newlines before it. */
 struct str package_offers_word(struct str *rest);
 
 #endif

@@ -1,4 +1,4 @@
-/* pacman, of Arch. Versions are those of rpm, but letters behind a number are older than nothing.
+/* pacman, of Arch. Versions are those of rpm, but letters after a number are older than nothing.
  */
 #include "provider/package/manager.h"
 
@@ -24,8 +24,8 @@ static size_t skip_dots(struct str *s)
     return n;
 }
 
-/* What is left of one side when the other has ended: letters are older than nothing, unless they
- * stand behind a separator, as "1.0.a" does. */
+/* The rest of one side when the other has ended: letters are older than nothing, unless they
+ * follow a separator, as in "1.0.a". */
 static int compare_rest(struct str rest, size_t separators)
 {
     if (rest.n == 0)
@@ -63,7 +63,7 @@ static int compare_versions(struct str a, struct str b)
     return version_compare_parts(a, b, compare_part, VERSION_MISSING_IS_ANY);
 }
 
-/* --- what is installed, and what can be had --------------------------------------------------- */
+/* --- installed and available packages --------------------------------------------------------- */
 
 static size_t find_last_dash(struct str text)
 {
@@ -110,7 +110,7 @@ static void parse_offers(struct package_offers *offers, struct arena *arena, str
     }
 }
 
-/* Why it failed is part of all that it prints. */
+/* The reason of a failure is among its output. */
 static struct str all_of(struct str output)
 {
     return output;
@@ -132,7 +132,7 @@ static int repo_managed(const struct package_repo_host *host, const struct packa
 
     if (package_repo_add_file(host, files, repo->file ? repo->file : host->place, &file, err) < 0)
         return -1;
-    if (!package_repo_is_used(repo)) /* there is none that is switched off */
+    if (!package_repo_is_used(repo)) /* it has no disabled repositories */
         repo_section_remove(file->old, str_from(repo->name), &text, &was_there);
     else if (repo_section_set(file->old.p ? file->old : STR(""), str_from(repo->name), keys,
                               ARRAY_LEN(keys), " = ", &text, err) < 0)

@@ -12,7 +12,7 @@
 
 #define FILE_MAX ((size_t)4 << 20)
 
-/* --- what a kind can have --------------------------------------------------------------------- */
+/* --- supported parts -------------------------------------------------------------------------- */
 
 static bool is_line(const char *text)
 {
@@ -44,8 +44,8 @@ static int check_parts(const struct package_manager *manager, const struct packa
 
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (rules[i].given && !(manager->repos.parts & rules[i].part))
-            return err_set(err, ERR_UNSUPPORTED, "repositories of %s have no '%s'", manager->name,
-                           rules[i].key);
+            return err_set(err, ERR_UNSUPPORTED, "repositories of %s do not support '%s'",
+                           manager->name, rules[i].key);
     return 0;
 }
 

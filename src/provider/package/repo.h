@@ -1,11 +1,10 @@
 /*
- * package_repo - a repository of packages as states speak of it, and the files it
- * stands in.
+ * package_repo - a package repository as declared by a state, and the files that define it.
  *
- * Each manager has a kind: where its repositories stand, which parts they can have, and
- * two functions that say which files a repository means: one that shall be there, and
- * one that shall not. Nothing is written here. Files are edited, not owned, unless they
- * are named after the repository: what others wrote into them stays.
+ * Each manager has a kind: where repositories are defined, which parts they support, and two
+ * functions that compute the files of a repository: one to add it, one to remove it. Nothing is
+ * written here. Files are edited, not owned, unless they are named after the repository: other
+ * content stays.
  *
  *     package_repo_managed or package_repo_absent -> write what differs
  *
@@ -35,7 +34,7 @@ struct package_repo {
     bool enabled, disabled, gpgcheck, clean_file;
 };
 
-/* What a repository of a kind can have; what it has no place for is refused, not forgotten. */
+/* The parts that a kind of repository supports; unsupported ones are an error, not ignored. */
 enum package_repo_part {
     PACKAGE_REPO_LINE = 1 << 0, /* a whole 'deb' line as its name or address */
     PACKAGE_REPO_PPA = 1 << 1,
@@ -52,18 +51,18 @@ enum package_repo_part {
     PACKAGE_REPO_CLEAN_FILE = 1 << 12,
 };
 
-/* A file as it is and as it shall be. A NULL view: not there. */
+/* The current and the wanted content of a file. A NULL view: no file. */
 struct package_repo_file {
     const char *path;
     struct str old, now;
-    bool hidden; /* of no use for people: no diff */
+    bool hidden; /* binary: no diff */
 };
 
 struct package_repo_files {
-    VEC(struct package_repo_file) list; /* keys before what needs them */
+    VEC(struct package_repo_file) list; /* keys first */
 };
 
-/* What a kind is given from outside. */
+/* The environment of a kind. */
 struct package_repo_host {
     struct arena *arena;
     const char *codename; /* of the system; NULL: unknown */
@@ -83,8 +82,8 @@ struct package_repo_kind {
     package_repo_fn *managed, *absent;
 };
 
-/* Which files the repository means for a manager. Fails with ERR_UNSUPPORTED when repositories of
- * the manager have no such part. */
+/* The files of the repository for a manager. Fails with ERR_UNSUPPORTED when the manager does
+ * not support one of its parts. */
 int package_repo_managed(const struct package_manager *manager, struct package_repo_host host,
                          const struct package_repo *repo, struct package_repo_files *ret_files,
                          struct err *err);
@@ -93,26 +92,26 @@ int package_repo_absent(const struct package_manager *manager, struct package_re
                         struct err *err);
 
 bool package_repo_is_used(const struct package_repo *repo);
-/* What is repeated in a message: "repository 'x' requires ...". Returns -1. */
+/* Sets a common error: "repository 'x' requires ...". Returns -1. */
 int package_repo_lacks(const struct package_repo *repo, const char *what, struct err *err);
 
 /* --- for kinds ----------------------------------------------------------------------- */
 
 #define PACKAGE_REPO_TEXT_MAX ((size_t)8 << 20)
 
-/* A file as it is; `ret` is valid until the next one. */
+/* The current content of a file; `ret` is valid until the next call. */
 int package_repo_add_file(const struct package_repo_host *host, struct package_repo_files *files,
                           const char *path, struct package_repo_file **ret, struct err *err);
 
-/* `text`, of the file at `path`, without the repository; how many times it stood there. */
+/* `Remove the repository from `text` of the file at `path`; returns the number of occurrences. */
 typedef int package_repo_drop_fn(const struct package_repo *repo, const char *path, struct str text,
                                  struct buf *out, size_t *ret_count, struct err *err);
-/* The file without the repository. One without any other goes, if it lies among those of
- * repositories. */
+/* The file without the repository. A file without any other is removed, if it is in the folder
+ * of repositories. */
 int package_repo_drop(const struct package_repo_host *host, const struct package_repo *repo,
                       const char *path, package_repo_drop_fn *drop,
                       struct package_repo_files *files, struct err *err);
-/* The same for the files of the place whose names end so. */
+/* The same for all files of the folder with this suffix. */
 int package_repo_drop_each(const struct package_repo_host *host, const struct package_repo *repo,
                            struct str ending, package_repo_drop_fn *drop,
                            struct package_repo_files *files, struct err *err);

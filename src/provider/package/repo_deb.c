@@ -46,7 +46,7 @@ static const char *make_slug(struct arena *arena, const struct repo_line *line)
     return buf_copy(&text, arena).p;
 }
 
-/* Words as people write them: a list, or 'main,contrib'. */
+/* Words from a list, or from 'main,contrib'. */
 static const char *join_words(struct arena *arena, struct param_strs words, const char *between)
 {
     AUTO_BUF struct buf text = BUF_INIT(PACKAGE_REPO_TEXT_MAX);
@@ -129,7 +129,7 @@ static void add_option(struct arena *arena, struct repo_line *line, struct str k
 
 /* --- its key ---------------------------------------------------------------------------------- */
 
-/* Where the key lies: what was said, also in a whole line, goes before our own place. */
+/* The path of the key: a given one, even in a whole line, takes precedence over our default. */
 static const char *find_key_path(const struct package_repo_host *host,
                                  const struct package_repo *repo, const struct source *source,
                                  struct str key)
@@ -144,7 +144,7 @@ static const char *find_key_path(const struct package_repo_host *host,
                         armor_is(key) ? "asc" : "gpg");
 }
 
-/* The key is compared whole, so that a new one is noticed. Sets the path that signs. */
+/* The key is compared in full, so that a new one is noticed. Sets the path for signed-by. */
 static int add_key(const struct package_repo_host *host, const struct package_repo *repo,
                    const struct source *source, struct package_repo_files *files,
                    const char **ret_path, struct err *err)
@@ -169,7 +169,7 @@ static int add_key(const struct package_repo_host *host, const struct package_re
     return 0;
 }
 
-/* --- one that shall be there ------------------------------------------------------------------ */
+/* --- adding a repository ---------------------------------------------------------------------- */
 
 static void add_options(const struct package_repo_host *host, const struct package_repo *repo,
                         const char *signs, struct repo_line *line)
@@ -208,7 +208,7 @@ int repo_deb_managed(const struct package_repo_host *host, const struct package_
     return 0;
 }
 
-/* --- one that shall not ----------------------------------------------------------------------- */
+/* --- removing a repository -------------------------------------------------------------------- */
 
 static void drop_matching(const char *path, struct str text, const struct repo_line *pattern,
                           struct buf *out, size_t *ret_count)
@@ -228,7 +228,7 @@ static int drop_line(const struct package_repo *repo, const char *path, struct s
     return 0;
 }
 
-/* Sources have no names in files of apt: the only one of a file is meant, or that of an address. */
+/* Sources have no names in apt's files: select the only one of a file, or that of a URL. */
 static int drop_only(const struct package_repo *repo, const char *path, struct str text,
                      struct buf *out, size_t *ret_count, struct err *err)
 {
@@ -241,14 +241,14 @@ static int drop_only(const struct package_repo *repo, const char *path, struct s
         return -1;
     drop_matching(path, text, &pattern, out, ret_count);
     if (*ret_count > 1 && !repo->baseurl)
-        return err_set(err, ERR_INVALID,
-                       "'%s' holds %zu sources: say which one by 'baseurl', or write its 'deb' "
-                       "line as the name",
-                       path, *ret_count);
+        return err_set(
+            err, ERR_INVALID,
+            "'%s' has %zu sources: select one with 'baseurl', or use its 'deb' line as the name",
+            path, *ret_count);
     return 0;
 }
 
-/* The file and the key that were made for this name. */
+/* The file and the key that were created for this name. */
 static int drop_own(const struct package_repo_host *host, const struct package_repo *repo,
                     struct package_repo_files *files, struct err *err)
 {

@@ -1,10 +1,9 @@
 /*
- * repo_deb - repositories of apt: lines and paragraphs of sources, and their keys.
+ * repo_deb - repositories of apt: lines and stanzas of sources, and their keys.
  *
- * A source stands in a file named after the repository, or in one that was named. Its
- * key is kept beside it, and named by signed-by. One that shall go means, by its name,
- * the files that were made for it; as a 'deb' line, every list that has it; with a file,
- * one source of that file.
+ * A source is in a file named after the repository, or in a given one. Its key is kept beside it
+ * and referenced by signed-by. Removing a repository by name removes the files created for it; a
+ * 'deb' line is removed from every list that has it; with a file, one source of that file.
  *
  * Memory: the arena of the host. Threads: any.
  */

@@ -52,8 +52,7 @@ static int cut_options(struct str *rest, struct str *ret, struct err *err)
         return 0;
     end = str_find_char(*rest, ']', 0);
     if (end == STR_NONE)
-        return err_set(err, ERR_INVALID, "options of a source are not closed: '%.*s'",
-                       STR_ARG(*rest));
+        return err_set(err, ERR_INVALID, "unclosed options in source: '%.*s'", STR_ARG(*rest));
     *ret = str_trim(str_slice(*rest, 1, end - 1));
     *rest = str_trim_left(str_from_offset(*rest, end + 1));
     return 0;
@@ -70,7 +69,7 @@ int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err
     }
     line.type = cut_word(&rest);
     if (!is_type(line.type))
-        return err_set(err, ERR_INVALID, "a source begins with 'deb' or 'deb-src': '%.*s'",
+        return err_set(err, ERR_INVALID, "a source must begin with 'deb' or 'deb-src': '%.*s'",
                        STR_ARG(text));
     if (cut_options(&rest, &line.options, err) < 0)
         return -1;
@@ -78,7 +77,7 @@ int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err
     line.suite = cut_word(&rest);
     line.components = str_trim(rest);
     if (line.uri.n == 0 || line.suite.n == 0)
-        return err_set(err, ERR_INVALID, "a source has an address and a suite: '%.*s'",
+        return err_set(err, ERR_INVALID, "a source requires a URL and a suite: '%.*s'",
                        STR_ARG(text));
     *ret_line = line;
     return 0;
@@ -109,16 +108,16 @@ bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b)
            str_eq(a->suite, b->suite);
 }
 
-static bool fits(struct str part, struct str pattern)
+static bool matches_line(struct str part, struct str pattern)
 {
     return pattern.n == 0 || str_eq(part, pattern);
 }
 
 bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern)
 {
-    return line->uri.n > 0 && fits(line->type, pattern->type) &&
-           fits(without_slash(line->uri), without_slash(pattern->uri)) &&
-           fits(line->suite, pattern->suite);
+    return line->uri.n > 0 && matches_line(line->type, pattern->type) &&
+           matches_line(without_slash(line->uri), without_slash(pattern->uri)) &&
+           matches_line(line->suite, pattern->suite);
 }
 
 static bool is_word(struct str text)
@@ -136,12 +135,12 @@ int repo_line_check(const struct repo_line *line, const char *comment, struct er
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (!repo_line_is_clean(all[i]))
-            return err_set(err, ERR_INVALID, "a source holds a control character");
+            return err_set(err, ERR_INVALID, "source contains a control character");
     if (!repo_line_is_clean(str_from(comment)))
-        return err_set(err, ERR_INVALID, "a comment holds a control character");
+        return err_set(err, ERR_INVALID, "comment contains a control character");
     if (!is_type(line->type) || !is_word(line->uri) || !is_word(line->suite) ||
         str_find_char(line->options, ']', 0) != STR_NONE)
-        return err_set(err, ERR_INVALID, "'%.*s %.*s' is not an address and suite of a source",
+        return err_set(err, ERR_INVALID, "'%.*s %.*s' is not a valid URL and suite of a source",
                        STR_ARG(line->uri), STR_ARG(line->suite));
     return 0;
 }
@@ -241,7 +240,7 @@ int repo_line_set_plain(struct str text, struct str line, bool disabled, struct 
 
     line = str_trim(line);
     if (!repo_line_is_clean(line) || line.n == 0 || line.p[0] == '#')
-        return err_set(err, ERR_INVALID, "'%.*s' is not a repository address", STR_ARG(line));
+        return err_set(err, ERR_INVALID, "'%.*s' is not a valid repository URL", STR_ARG(line));
     while (repo_line_next(&text, &next)) {
         bool mine = is_plain_for(next, line);
 

@@ -3,9 +3,9 @@
  *
  *     deb [arch=amd64 signed-by=/etc/apt/keyrings/x.gpg] https://example.org/debian bookworm main
  *
- * A line is the same source as another when type, address and suite agree; options,
- * components and being commented out are what can be changed about it. Editing keeps
- * every other line as it is. Nothing with a control character is ever written.
+ * Two lines are the same source if type, URL and suite agree; options, components and whether it is
+ * commented out may change. Editing leaves every other line alone. Nothing with a control character
+ * is ever written.
  *
  * Memory: views of what was parsed. Threads: any.
  */
@@ -27,17 +27,17 @@ struct repo_line {
 bool repo_line_is(struct str text); /* begins like one */
 int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err);
 void repo_line_print(const struct repo_line *line, struct buf *out);
-/* Fails when a part of it, or the comment, cannot be written. */
+/* Fails when a part of it, or the comment, is not valid. */
 int repo_line_check(const struct repo_line *line, const char *comment, struct err *err);
 bool repo_line_is_same(const struct repo_line *a, const struct repo_line *b);
-/* The same, where a part of the pattern that is empty stands for any. */
+/* The same, where an empty part of the pattern matches anything. */
 bool repo_line_matches(const struct repo_line *line, const struct repo_line *pattern);
 
-/* `text` with the line in the place of those for the same source, or at the end. A new file begins
- * with `comment`, a line without its '#'. Fails when a part cannot be written. */
+/* `text` with the line replacing those of the same source, or appended. A new file begins with
+ * `comment`, a line without its '#'. Fails when a part is not valid. */
 int repo_line_set(struct str text, const struct repo_line *line, const char *comment,
                   struct buf *out, struct err *err);
-/* `text` without the lines that match; tells how many there were. */
+/* `text` without the lines that match; returns how many there were. */
 void repo_line_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                       size_t *ret_count);
 /* Nothing but comments and blanks. */
@@ -45,7 +45,7 @@ bool repo_line_is_empty(struct str text);
 
 /* --- lines of any file of repositories ------------------------------------------------ */
 
-/* Cut the next line of a text, the last one also without an end; false when there is none. */
+/* Cut the next line of a text, the last one even without a newline; false at the end. */
 bool repo_line_next(struct str *text, struct str *ret);
 void repo_line_add(struct buf *out, struct str line);
 /* Without control characters. */
@@ -53,7 +53,7 @@ bool repo_line_is_clean(struct str text);
 
 /* --- lines that are words ---------------------------------------------------------- */
 
-/* The same for files whose lines are compared whole, as those of apk are. */
+/* The same for files whose lines are compared in full, like those of apk. */
 int repo_line_set_plain(struct str text, struct str line, bool disabled, struct buf *out,
                         struct err *err);
 void repo_line_remove_plain(struct str text, struct str line, struct buf *out, size_t *ret_count);

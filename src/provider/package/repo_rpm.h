@@ -1,8 +1,8 @@
 /*
  * repo_rpm - repositories of dnf, yum and zypper: sections of `.repo` files.
  *
- * A repository stands in a file named after it, or in one that was named. One that shall
- * go is taken out of every file of the folder that has its section.
+ * A repository is in a file named after it, or in a given one. Removing it removes its section from
+ * every file of the folder.
  *
  * Memory: the arena of the host. Threads: any.
  */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "provider/package/repo_line.h"
 
-/* "[name]"; a NULL view: no such line. */
+/* The name in "[name]"; a NULL view: not a title. */
 static struct str title_of(struct str line)
 {
     line = str_trim(line);
@@ -30,19 +30,20 @@ bool repo_section_has(struct str text, struct str name)
     return false;
 }
 
-static int check(struct str name, const struct repo_key *keys, size_t count, struct err *err)
+static int check_section(struct str name, const struct repo_key *keys, size_t count,
+                         struct err *err)
 {
     if (name.n == 0)
-        return err_set(err, ERR_INVALID, "a section has a name");
+        return err_set(err, ERR_INVALID, "a section requires a name");
     for (size_t i = 0; i < name.n; i++)
         if (iscntrl((unsigned char)name.p[i]) || name.p[i] == ']' || name.p[i] == '[')
             return err_set(err, ERR_INVALID, "'%.*s' is not a valid section name", STR_ARG(name));
     for (size_t i = 0; i < count; i++) {
         if (!repo_line_is_clean(str_from(keys[i].key)) || strpbrk(keys[i].key, "=[]# ") ||
             !keys[i].key[0])
-            return err_set(err, ERR_INVALID, "'%s' is not a valid key of a section", keys[i].key);
+            return err_set(err, ERR_INVALID, "'%s' is not a valid section key", keys[i].key);
         if (keys[i].value && !repo_line_is_clean(str_from(keys[i].value)))
-            return err_set(err, ERR_INVALID, "the value of '%s' holds a control character",
+            return err_set(err, ERR_INVALID, "the value of '%s' contains a control character",
                            keys[i].key);
     }
     return 0;
@@ -59,7 +60,7 @@ struct edit {
     size_t blank; /* end of the last line of the section that is not blank */
 };
 
-static void put(struct edit *edit, size_t i)
+static void put_keys(struct edit *edit, size_t i)
 {
     if (!edit->done[i] && edit->keys[i].value)
         buf_printf(edit->out, "%s%s%s\n", edit->keys[i].key, edit->equals, edit->keys[i].value);
@@ -73,21 +74,21 @@ static void edit_line(struct edit *edit, struct str line)
     for (size_t i = 0; i < edit->count; i++)
         if (key.n == strlen(edit->keys[i].key) &&
             strncasecmp(key.p, edit->keys[i].key, key.n) == 0) {
-            put(edit, i);
+            put_keys(edit, i);
             return;
         }
     repo_line_add(edit->out, line);
 }
 
-/* What is missing goes behind the last line that says something, before the blank ones. */
-static void finish(struct edit *edit)
+/* Missing keys go after the last non-blank line of the section. */
+static void finish_section(struct edit *edit)
 {
     AUTO_BUF struct buf blanks = BUF_INIT(BUF_NO_LIMIT);
 
     buf_add_str(&blanks, str_from_offset(buf_view(edit->out), edit->blank));
     buf_cut(edit->out, edit->blank);
     for (size_t i = 0; i < edit->count; i++)
-        put(edit, i);
+        put_keys(edit, i);
     buf_add_str(edit->out, buf_view(&blanks));
 }
 
@@ -106,15 +107,15 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
     bool inside = false, found = false;
     struct str line;
 
-    if (check(name, keys, count, err) < 0)
+    if (check_section(name, keys, count, err) < 0)
         return -1;
     if (count > KEYS_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d keys in a section", KEYS_MAX);
+        return err_set(err, ERR_LIMIT, "more than the limit of %d keys in a section", KEYS_MAX);
     while (repo_line_next(&text, &line)) {
         const struct str title = title_of(line);
 
         if (title.p && inside) {
-            finish(&edit);
+            finish_section(&edit);
             inside = false;
         }
         if (inside)
@@ -129,7 +130,7 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
     if (!found)
         begin_section(&edit, name);
     if (inside || !found)
-        finish(&edit);
+        finish_section(&edit);
     return 0;
 }
 

@@ -1,11 +1,11 @@
 /*
- * repo_section - a section of a file like those of yum, zypper and pacman.
+ * repo_section - edits sections of yum, zypper and pacman files.
  *
  *     [name]
  *     key=value
  *
- * Editing sets some keys of one section and keeps everything else: other sections,
- * other keys, comments, order. Nothing with a control character is ever written.
+ * Editing sets keys of one section and keeps everything else: other sections, other keys, comments,
+ * order. Nothing with a control character is ever written.
  *
  * Memory: none of its own. Threads: any.
  */
@@ -23,13 +23,13 @@ struct err;
 
 struct repo_key {
     const char *key;
-    const char *value; /* NULL: the key is not there */
+    const char *value; /* NULL: remove the key */
 };
 
 bool repo_section_has(struct str text, struct str name);
 
-/* `text` with these keys in the section, which is made at the end when it is not there. `equals`
- * stands between key and value. */
+/* `text` with these keys in the section, which is appended if missing. `equals` separates key
+ * and value. */
 int repo_section_set(struct str text, struct str name, const struct repo_key *keys, size_t count,
                      const char *equals, struct buf *out, struct err *err);
 /* `text` without the section. */

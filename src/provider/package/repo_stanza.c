@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "provider/package/repo_line.h"
 
-/* What options of a line are called here; in lists, commas become blanks. */
+/* Field names for the options of a line; in lists, commas become blanks. */
 static const struct {
     const char *option, *field;
     bool list;
@@ -31,7 +31,7 @@ static const struct {
     { "inrelease-path", "InRelease-Path", false },
     { "snapshot", "Snapshot", false },
 };
-/* Those that every paragraph has. */
+/* The fields of every stanza. */
 static const char *const main_fields[] = { "Enabled", "Types", "URIs", "Suites", "Components" };
 
 bool repo_stanza_is_file(const char *path)
@@ -46,7 +46,7 @@ static bool is_blank(struct str line)
     return str_trim(line).n == 0;
 }
 
-/* The next line with its end; false when there is none. */
+/* The next line with its newline; false at the end. */
 static bool cut_line(struct str *text, struct str *ret)
 {
     size_t end = str_find_char(*text, '\n', 0);
@@ -95,8 +95,8 @@ static bool is_named(struct str name, const char *word)
     return name.n == strlen(word) && strncasecmp(name.p, word, name.n) == 0;
 }
 
-/* The value of a field; a value of several lines is never that of one source. */
-static struct str find(struct str block, const char *field)
+/* The value of a field; multi-line values never belong to a single source. */
+static struct str find_field(struct str block, const char *field)
 {
     struct str line;
 
@@ -109,18 +109,18 @@ static struct str find(struct str block, const char *field)
     return STR("");
 }
 
-static struct repo_line read(struct str block)
+static struct repo_line read_source(struct str block)
 {
     return (struct repo_line){
-        .type = find(block, "Types"),
-        .uri = find(block, "URIs"),
-        .suite = find(block, "Suites"),
+        .type = find_field(block, "Types"),
+        .uri = find_field(block, "URIs"),
+        .suite = find_field(block, "Suites"),
     };
 }
 
 static bool is_for(struct str block, const struct repo_line *line)
 {
-    const struct repo_line other = read(block);
+    const struct repo_line other = read_source(block);
 
     return repo_line_is_same(&other, line);
 }
@@ -138,8 +138,8 @@ static bool is_ours(struct str name)
     return false;
 }
 
-/* Of what was there: comments, or fields that are not ours with the lines that belong to them. */
-static void keep(struct str block, bool comments, struct buf *out)
+/* Keep comments, or foreign fields with their continuation lines. */
+static void keep_field(struct str block, bool comments, struct buf *out)
 {
     bool kept = false;
     struct str line;
@@ -177,11 +177,12 @@ static int print_option(struct str word, struct buf *out, struct err *err)
     return err_set(err, ERR_INVALID, "'%.*s' is not an option of a '.sources' file", STR_ARG(word));
 }
 
-static int print(const struct repo_line *line, struct str old, struct buf *out, struct err *err)
+static int print_stanza(const struct repo_line *line, struct str old, struct buf *out,
+                        struct err *err)
 {
     struct str options = line->options;
 
-    keep(old, true, out);
+    keep_field(old, true, out);
     if (line->disabled)
         buf_add_text(out, "Enabled: no\n");
     buf_printf(out, "Types: %.*s\nURIs: %.*s\nSuites: %.*s\n", STR_ARG(line->type),
@@ -194,7 +195,7 @@ static int print(const struct repo_line *line, struct str old, struct buf *out, 
         if (word.n > 0 && print_option(word, out, err) < 0)
             return -1;
     }
-    keep(old, false, out);
+    keep_field(old, false, out);
     return 0;
 }
 
@@ -211,7 +212,7 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
     for (; cut_block(&text, &block); last = block) {
         if (is_blank(block) || !is_for(block, line))
             buf_add_str(out, block);
-        else if (!done && print(line, block, out, err) < 0)
+        else if (!done && print_stanza(line, block, out, err) < 0)
             return -1;
         else
             done = true;
@@ -222,18 +223,18 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
         buf_add_char(out, '\n');
     if (!is_comment(last) && !is_blank(last))
         buf_add_char(out, '\n');
-    return print(line, STR(""), out, err);
+    return print_stanza(line, STR(""), out, err);
 }
 
 void repo_stanza_remove(struct str text, const struct repo_line *pattern, struct buf *out,
                         size_t *ret_count)
 {
-    bool after = false; /* the blanks behind a paragraph go with it */
+    bool after = false; /* remove the blank lines after the stanza too */
     struct str block;
 
     *ret_count = 0;
     while (cut_block(&text, &block)) {
-        const struct repo_line line = read(block);
+        const struct repo_line line = read_source(block);
         const bool mine = !is_blank(block) && repo_line_matches(&line, pattern);
 
         if (!mine && !(after && is_blank(block)))

@@ -1,5 +1,5 @@
 /*
- * repo_stanza - the same sources as repo_line, as paragraphs of a `.sources` file.
+ * repo_stanza - the same sources as repo_line, as stanzas of a `.sources` file.
  *
  *     Types: deb
  *     URIs: https://example.org/debian
@@ -7,10 +7,9 @@
  *     Components: main
  *     Signed-By: /etc/apt/keyrings/x.gpg
  *
- * A paragraph is that of a source when it names this type, address and suite and no
- * other; one that names more is left alone. Editing keeps every other paragraph,
- * comments, and fields that are no options of a source. Nothing with a control
- * character is ever written.
+ * A stanza belongs to a source if it names exactly this type, URL and suite; one that names more is
+ * left alone. Editing keeps other stanzas, comments, and fields that are not options of a source.
+ * Nothing with a control character is ever written.
  *
  * Memory: none of its own. Threads: any.
  */
@@ -26,7 +25,7 @@ struct buf;
 struct err;
 struct repo_line;
 
-/* Is a file of this name one of paragraphs? */
+/* Does a file of this name contain stanzas? */
 bool repo_stanza_is_file(const char *path);
 
 /* As repo_line_set and repo_line_remove. */

@@ -69,7 +69,8 @@ static int add_fromrepo(struct tool_words *argv, const struct package_manager *m
     if (!repo || manager->repo_in_name)
         return 0;
     if (!manager->fromrepo)
-        return err_set(err, ERR_UNSUPPORTED, "%s cannot choose a repository", manager->name);
+        return err_set(err, ERR_UNSUPPORTED, "%s cannot install from a chosen repository",
+                       manager->name);
     if (manager->fromrepo_only)
         tool_add(tool, argv, manager->fromrepo_only);
     tool_add(tool, argv, arena_printf(tool->arena, "%s%s", manager->fromrepo, repo));
@@ -91,19 +92,19 @@ static int add_options(struct tool_words *argv, const struct package_manager *ma
     }
     if (request->action != PACKAGE_INSTALL)
         return 0;
-    if (recommends) /* a manager without recommendations installs none */
+    if (recommends) /* without support for recommendations, none are installed */
         tool_add(tool, argv, recommends);
     if (request->change_held && manager->change_held)
         tool_add(tool, argv, manager->change_held);
     if (manager->allow_downgrade && has_older(request))
         tool_add(tool, argv, manager->allow_downgrade);
     if (request->skip_verify && add_option(argv, manager, tool, manager->skip_verify,
-                                           "skip the check of signatures", err) < 0)
+                                           "skip signature verification", err) < 0)
         return -1;
     return add_fromrepo(argv, manager, tool, request->fromrepo, err);
 }
 
-/* A name that a manager would take for an option, a file or a pattern is none. */
+/* Reject names that a manager would parse as an option, a file or a pattern. */
 static int check_target(const struct package_manager *manager, const struct package_target *target,
                         struct err *err)
 {
@@ -119,12 +120,9 @@ static int check_target(const struct package_manager *manager, const struct pack
 }
 
 static const char *const action_words[] = {
-    [PACKAGE_INSTALL] = "install packages",
-    [PACKAGE_REMOVE] = "remove packages",
-    [PACKAGE_PURGE] = "purge packages",
-    [PACKAGE_MAY_ERASE] = "look at what depends on packages",
-    [PACKAGE_HOLD] = "hold packages",
-    [PACKAGE_UNHOLD] = "let held packages go",
+    [PACKAGE_INSTALL] = "install packages",  [PACKAGE_REMOVE] = "remove packages",
+    [PACKAGE_PURGE] = "purge packages",      [PACKAGE_MAY_ERASE] = "list reverse dependencies",
+    [PACKAGE_HOLD] = "hold packages",        [PACKAGE_UNHOLD] = "release held packages",
     [PACKAGE_REFRESH] = "refresh its index",
 };
 
@@ -135,7 +133,7 @@ static int run_once(const struct package_manager *manager, const struct package_
     struct tool_words argv = { 0 };
 
     if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
-        return 0; /* also when it is a thing that this manager cannot do */
+        return 0; /* even if this manager does not support it */
     if (!command)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name,
                        action_words[request->action]);

@@ -1,5 +1,5 @@
 /*
- * package_request - what a package manager is told to do, and the command line of it.
+ * package_request - a request to a package manager, and its command line.
  *
  * Memory: the arena of the host. Threads: the callers keep two runs of a manager apart.
  */
@@ -15,13 +15,13 @@ struct package_host;
 struct package_manager;
 
 enum package_action {
-    PACKAGE_INSTALL, /* with versions, also upgrades, and downgrades when allowed */
+    PACKAGE_INSTALL, /* with versions, also upgrades, and downgrades if allowed */
     PACKAGE_REMOVE,
-    PACKAGE_PURGE,     /* with configuration files, where the manager knows them */
+    PACKAGE_PURGE,     /* with configuration files, where the manager tracks them */
     PACKAGE_MAY_ERASE, /* fails when other packages need them; changes nothing */
     PACKAGE_HOLD,
     PACKAGE_UNHOLD,
-    PACKAGE_REFRESH, /* the index of what is there */
+    PACKAGE_REFRESH, /* the package index */
 };
 #define PACKAGE_ACTIONS (PACKAGE_REFRESH + 1)
 
@@ -30,7 +30,7 @@ struct package_target {
     const char *name;
     const char *version; /* NULL: the candidate */
     const char *file;    /* a package file instead; NULL */
-    bool older;          /* the version is older than what is there */
+    bool older;          /* the version is older than the installed one */
 };
 
 struct package_request {
@@ -38,16 +38,16 @@ struct package_request {
     VEC(struct package_target) targets;
     const char *fromrepo; /* NULL: all of them */
     int recommends;       /* 1: with, -1: without, 0: as configured */
-    const char *list;     /* refresh: only what this list of repositories names; NULL: all */
-    bool skip_verify;     /* signatures do not matter */
-    bool change_held;     /* also packages that are held */
+    const char *list;     /* refresh: only this list of repositories; NULL: all */
+    bool skip_verify;     /* do not verify signatures */
+    bool change_held;     /* include held packages */
 };
 
-/* Run the manager once for all of it (twice where older versions need a command of their own).
- * Fails with what it said. */
+/* Run the manager once for all of it (twice if downgrades need a separate command). Fails with
+ * its output. */
 int package_request_run(const struct package_manager *manager, const struct package_host *host,
                         const struct package_request *request, struct err *err);
-/* Can the manager do that at all? */
+/* Does the manager support the action? */
 bool package_request_can(const struct package_manager *manager, enum package_action action);
 
 #endif

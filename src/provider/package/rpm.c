@@ -16,7 +16,7 @@ int rpm_parse_list(struct package_db *db, struct str text, struct err *err)
         struct str rest = str_trim(str_cut(&text, '\n')), name = str_cut(&rest, '\t'), version;
         struct package *package;
 
-        /* Keys that were imported are kept as packages; they are none. */
+        /* Imported keys are stored as pseudo-packages; skip them. */
         if (!rest.p || name.n == 0 || str_is(name, "gpg-pubkey"))
             continue;
         version = str_cut(&rest, '\t');
@@ -27,7 +27,7 @@ int rpm_parse_list(struct package_db *db, struct str text, struct err *err)
     return 0;
 }
 
-/* Without the last part that begins with a dash. */
+/* Without the last part, which begins with a dash. */
 static struct str cut_dash(struct str text)
 {
     size_t n = text.n;
@@ -70,7 +70,7 @@ void rpm_parse_offers(struct package_offers *offers, struct arena *arena, struct
     size_t title = str_find(text, STR("vailable "), 0);
     struct str rest;
 
-    /* What is before the title speaks of repositories. */
+    /* Lines before the title are about repositories. */
     rest = title == STR_NONE ? text : str_from_offset(text, title);
     if (title != STR_NONE)
         (void)str_cut(&rest, '\n');
@@ -95,7 +95,7 @@ static void skip_separators(struct str *s)
         *s = str_from_offset(*s, 1);
 }
 
-/* '~' is older than the end, '^' newer than the end and older than anything else. True: told. */
+/* '~' is older than the end, '^' newer than the end and older than anything else. True: decided. */
 static bool compare_marks(struct str *a, struct str *b, int *ret)
 {
     if (begins_with(*a, '~') || begins_with(*b, '~')) {

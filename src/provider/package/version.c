@@ -21,7 +21,7 @@ static struct str cut_segment(struct str *rest, bool digits)
     return segment;
 }
 
-/* Zeros in front do not count. */
+/* Ignore leading zeros. */
 int version_compare_digits(struct str a, struct str b)
 {
     while (begins_with(a, '0'))

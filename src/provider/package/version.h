@@ -1,10 +1,9 @@
 /*
- * version - which of two versions of a package is the newer one, as the package
- * manager sees it.
+ * version - compares package versions like the package manager.
  *
- * Every manager has rules of its own: "1.0~rc1" is older than "1.0" for Debian and
- * RPM, "1.0_rc1" for Alpine, "1.0rc1" for Arch. A manager has a function that compares
- * as it does, for any bytes, and never fails. Here is what these functions share.
+ * Every manager has different rules: "1.0~rc1" is older than "1.0" for Debian and RPM, "1.0_rc1"
+ * for Alpine, "1.0rc1" for Arch. Each manager has a comparison function that accepts any bytes and
+ * never fails. This file has their common parts.
  *
  * Memory: none. Threads: any.
  */
@@ -16,10 +15,10 @@
 /* Less than, equal to, or more than zero. */
 typedef int (*version_compare_fn)(struct str a, struct str b);
 
-/* Of a release that one side does not name. */
+/* How to compare when only one side has a release. */
 enum version_missing {
     VERSION_MISSING_IS_EMPTY,
-    VERSION_MISSING_IS_ANY, /* so that a pin need not name it */
+    VERSION_MISSING_IS_ANY, /* so that a pin can omit it */
 };
 
 /* [epoch:]version[-release], where `part` compares each of the three. No epoch is epoch 0. */

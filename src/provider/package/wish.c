@@ -26,17 +26,17 @@ static enum wish_operator cut_operator(struct str *text)
     return WISH_EQ;
 }
 
-/* What no manager takes as a version could be an option, or a second word. */
+/* An invalid version could be read as an option or a second argument. */
 static int check_version(struct str version, struct err *err)
 {
     if (version.n == 0)
-        return err_set(err, ERR_INVALID, "a version is missing");
+        return err_set(err, ERR_INVALID, "missing version");
     if (version.p[0] == '-')
-        return err_set(err, ERR_INVALID, "a version does not begin with '-': '%.*s'",
+        return err_set(err, ERR_INVALID, "a version must not begin with '-': '%.*s'",
                        STR_ARG(version));
     for (size_t i = 0; i < version.n; i++)
         if (!isgraph((unsigned char)version.p[i]))
-            return err_set(err, ERR_INVALID, "a version has no blanks inside: '%.*s'",
+            return err_set(err, ERR_INVALID, "a version must not contain blanks: '%.*s'",
                            STR_ARG(version));
     return 0;
 }
@@ -53,7 +53,7 @@ int wish_parse(struct str text, struct wish *ret_wish, struct err *err)
         if (check_version(part, err) < 0)
             return -1;
         if (wish.count == WISH_CONDITIONS_MAX)
-            return err_set(err, ERR_LIMIT, "more than %d conditions on a version",
+            return err_set(err, ERR_LIMIT, "more than the limit of %d conditions on a version",
                            WISH_CONDITIONS_MAX);
         if (test == WISH_EQ && !glob_is_plain(part))
             test = WISH_LIKE;
@@ -64,8 +64,8 @@ int wish_parse(struct str text, struct wish *ret_wish, struct err *err)
     return 0;
 }
 
-static bool holds(enum wish_operator test, struct str want, struct str have,
-                  version_compare_fn compare)
+static bool satisfies_condition(enum wish_operator test, struct str want, struct str have,
+                                version_compare_fn compare)
 {
     int order;
 
@@ -98,8 +98,8 @@ bool wish_holds(const struct wish *wish, struct str version, version_compare_fn 
     for (size_t i = 0; i < wish->count; i++) {
         const struct str want = wish->conditions[i].version;
 
-        if (!holds(wish->conditions[i].test, wish->ignore_epoch ? without_epoch(want) : want,
-                   version, compare))
+        if (!satisfies_condition(wish->conditions[i].test,
+                                 wish->ignore_epoch ? without_epoch(want) : want, version, compare))
             return false;
     }
     return true;

@@ -1,4 +1,4 @@
-/* yum 3, which dnf took over from. */
+/* yum 3, the predecessor of dnf. */
 #include "provider/package/manager.h"
 
 #include "provider/package/repo_rpm.h"
@@ -24,7 +24,7 @@ static const struct package_programs programs[] = {
 
 const struct package_manager package_manager_yum = {
     .name = "yum",
-    .rank = 30, /* behind dnf: newer machines have both */
+    .rank = 30, /* after dnf: newer machines have both */
     .families = "redhat rhel fedora",
     .programs = TOOL("yum", "rpm"),
     RPM_MANAGER("/etc/yum.repos.d"),

@@ -76,7 +76,8 @@ const struct package_manager package_manager_zypper = {
         [PACKAGE_UNHOLD]    = TOOL(ZYPPER, "removelock"),
         [PACKAGE_REFRESH]   = TOOL(ZYPPER, "refresh"),
     },
-    /* 102: the machine should be started again, 103: zypper, 106: a repository was left out; 6: there is none */
+    /* 102: reboot needed, 103: restart of zypper needed, 106: a repository was skipped; 6: no
+     * repositories */
     .fine = { [PACKAGE_INSTALL] = { 102, 103, 106 }, [PACKAGE_REMOVE] = { 102, 103, 106 },
               [PACKAGE_PURGE] = { 102, 103, 106 }, [PACKAGE_REFRESH] = { 6 } },
     .pin = '=',

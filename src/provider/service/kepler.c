@@ -15,12 +15,12 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* A stop waits for the graces of all that goes down. */
+/* A stop waits for the grace periods of all stopping services. */
 #define TIMEOUT_NS (600 * CLOCK_SECOND)
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 
-/* An init of the machine that runs scripts is in charge of what starts with it. */
+/* An init that runs scripts controls what starts at boot. */
 static bool has_init(void)
 {
     return access("/run/initctl", F_OK) == 0 || access("/dev/initctl", F_OK) == 0;
@@ -36,8 +36,8 @@ static bool is_here(struct arena *arena)
            home_connect(&home, &fd, &ignored) == 0;
 }
 
-static int ask(const struct tool *tool, enum request_kind kind, const void *args,
-               struct message *ret, struct err *err)
+static int query_daemon(const struct tool *tool, enum request_kind kind, const void *args,
+                        struct message *ret, struct err *err)
 {
     struct home home;
     const struct exchange exchange = { tool->arena, &home, tool->cancel,
@@ -55,49 +55,50 @@ static bool is_reply(const struct message *answer, const char *name)
     return strcmp(answer->name, name) == 0;
 }
 
-static int refused(const struct message *answer, struct err *err)
+static int report_refusal(const struct message *answer, struct err *err)
 {
     return err_set(err, ERR_INVALID, "kepler: %s",
                    message_text(answer, "message", "the daemon gave no reason"));
 }
 
-/* --- which service ------------------------------------------------------------------------------
+/* --- finding the service
+ * ------------------------------------------------------------------------------
  */
 
 struct whereabouts {
-    const char *config; /* NULL: not found yet, or nobody knows it */
+    const char *config; /* NULL: not found yet, or unknown */
     const char *service;
-    const struct value *status; /* of the daemon; NULL: it does not know the service */
+    const struct value *status; /* status from the daemon; NULL: unknown service */
 };
 
-/* The daemon knows configs by their canonical path. */
-static const char *canonical(struct arena *arena, const char *path)
+/* The daemon identifies configs by canonical path. */
+static const char *find_canonical(struct arena *arena, const char *path)
 {
     AUTO_FREE char *real = realpath(path, NULL);
 
     return arena_strdup(arena, real ? real : path);
 }
 
-static struct whereabouts parse(struct arena *arena, const char *name)
+static struct whereabouts parse_name(struct arena *arena, const char *name)
 {
     const char *colon = name[0] == '/' ? strrchr(name, ':') : NULL;
 
     if (!colon)
         return (struct whereabouts){ .service = name };
     return (struct whereabouts){
-        .config = canonical(arena, arena_strndup(arena, name, (size_t)(colon - name))),
+        .config = find_canonical(arena, arena_strndup(arena, name, (size_t)(colon - name))),
         .service = colon + 1,
     };
 }
 
-static int several(const struct whereabouts *place, const char *other, struct err *err)
+static int report_several(const struct whereabouts *place, const char *other, struct err *err)
 {
     return err_set(err, ERR_INVALID,
-                   "kepler has a service '%s' in '%s' and in '%s': say which one with 'config'",
+                   "kepler has a service '%s' in '%s' and in '%s': choose one with 'config'",
                    place->service, place->config, other);
 }
 
-/* Among all configs that the daemon knows. */
+/* Search all configs that the daemon knows. */
 static int find_in(const struct value *configs, struct whereabouts *place, struct err *err)
 {
     if (!configs || !value_is(configs, VALUE_LIST))
@@ -111,27 +112,28 @@ static int find_in(const struct value *configs, struct whereabouts *place, struc
         if (!found || !path || !value_is_textual(path))
             continue;
         if (place->config)
-            return several(place, path->s.p, err);
+            return report_several(place, path->s.p, err);
         place->config = path->s.p;
         place->status = found;
     }
     return 0;
 }
 
-static int find(const struct tool *tool, const char *name, struct whereabouts *ret, struct err *err)
+static int find_service(const struct tool *tool, const char *name, struct whereabouts *ret,
+                        struct err *err)
 {
     struct request_ask args = { 0 };
     const struct value *services;
     struct message answer;
 
-    *ret = parse(tool->arena, name);
+    *ret = parse_name(tool->arena, name);
     args.config = ret->config;
-    if (ask(tool, REQUEST_STATUS, &args, &answer, err) < 0)
+    if (query_daemon(tool, REQUEST_STATUS, &args, &answer, err) < 0)
         return -1;
     if (ret->config && is_reply(&answer, MESSAGE_UNKNOWN))
         return 0;
     if (!is_reply(&answer, MESSAGE_OK))
-        return refused(&answer, err);
+        return report_refusal(&answer, err);
     if (!ret->config)
         return find_in(value_get(&answer.body, "configs"), ret, err);
     services = value_get(&answer.body, "services");
@@ -139,10 +141,10 @@ static int find(const struct tool *tool, const char *name, struct whereabouts *r
     return 0;
 }
 
-/* --- how it is ----------------------------------------------------------------------------------
+/* --- status ----------------------------------------------------------------------------------
  */
 
-/* A config with autostart comes back with the daemon; that is all that can be said of a service. */
+/* A config with autostart starts with the daemon; a single service has no such setting. */
 static int ask_autostart(const struct tool *tool, const struct whereabouts *place, bool *ret,
                          struct err *err)
 {
@@ -152,7 +154,7 @@ static int ask_autostart(const struct tool *tool, const struct whereabouts *plac
     struct message answer;
 
     *ret = false;
-    if (ask(tool, REQUEST_INSPECT, &args, &answer, err) < 0)
+    if (query_daemon(tool, REQUEST_INSPECT, &args, &answer, err) < 0)
         return -1;
     if (!is_reply(&answer, MESSAGE_OK))
         return 0; /* never loaded */
@@ -170,8 +172,8 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-static int look(const struct tool *tool, const char *name, struct service_status *ret,
-                struct err *err)
+static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
+                       struct err *err)
 {
     static const char *const up[] = { "running", "healthy", "unhealthy", NULL };
     static const char *const over[] = { "exited", "killed", "failed", "skipped", NULL };
@@ -179,11 +181,11 @@ static int look(const struct tool *tool, const char *name, struct service_status
     const struct value *status;
     struct whereabouts place;
 
-    if (find(tool, name, &place, err) < 0)
+    if (find_service(tool, name, &place, err) < 0)
         return -1;
     *ret = (struct service_status){ .word = "unknown" };
     if (!place.status) {
-        /* A file that the daemon has not read yet is read by the first start. */
+        /* The first start loads a config that the daemon has not read yet. */
         if (place.config && access(place.config, F_OK) == 0)
             *ret = (struct service_status){ .known = true, .word = "not loaded" };
         return 0;
@@ -198,10 +200,10 @@ static int look(const struct tool *tool, const char *name, struct service_status
     return ask_autostart(tool, &place, &ret->enabled, err);
 }
 
-/* --- what to do ---------------------------------------------------------------------------------
+/* --- actions ---------------------------------------------------------------------------------
  */
 
-static struct param_strs environment(struct arena *arena)
+static struct param_strs add_environment(struct arena *arena)
 {
     VEC(const char *) list = VEC_INIT;
 
@@ -221,8 +223,8 @@ static int set_boot(const struct tool *tool, const struct whereabouts *place, bo
     if (enabled == enable)
         return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "kepler starts whole configs with the machine, or none of their services: write "
-                   "'autostart: %s' under 'kepler' in '%s' and start it anew",
+                   "kepler enables whole configs, not single services: set 'autostart: %s' under "
+                   "'kepler' in '%s' and start it again",
                    enable ? "true" : "false", place->config);
 }
 
@@ -233,7 +235,7 @@ static int send_action(const struct tool *tool, const struct whereabouts *place,
     const struct param_strs services = { 1, names };
     const struct request_start start = { .config = place->config,
                                          .services = services,
-                                         .environment = environment(tool->arena) };
+                                         .environment = add_environment(tool->arena) };
     const struct request_stop stop = { .config = place->config, .services = services };
     const struct value *errors;
     struct message answer;
@@ -241,10 +243,11 @@ static int send_action(const struct tool *tool, const struct whereabouts *place,
                                    : action == SERVICE_RESTART ? REQUEST_RESTART
                                                                : REQUEST_START;
 
-    if (ask(tool, kind, kind == REQUEST_STOP ? (const void *)&stop : &start, &answer, err) < 0)
+    if (query_daemon(tool, kind, kind == REQUEST_STOP ? (const void *)&stop : &start, &answer,
+                     err) < 0)
         return -1;
     if (!is_reply(&answer, MESSAGE_OK))
-        return refused(&answer, err);
+        return report_refusal(&answer, err);
     errors = value_get(&answer.body, "errors");
     if (errors && value_is(errors, VALUE_LIST) && errors->list->count > 0 &&
         value_is(&errors->list->items[0], VALUE_STR))
@@ -252,16 +255,16 @@ static int send_action(const struct tool *tool, const struct whereabouts *place,
     return 0;
 }
 
-static int act(const struct tool *tool, const char *name, enum service_action action,
-               unsigned flags, struct err *err)
+static int run_action(const struct tool *tool, const char *name, enum service_action action,
+                      unsigned flags, struct err *err)
 {
     struct whereabouts place;
 
-    (void)flags; /* nothing waits here but a stop */
-    if (find(tool, name, &place, err) < 0)
+    (void)flags; /* only a stop waits here */
+    if (find_service(tool, name, &place, err) < 0)
         return -1;
     if (!place.config)
-        return err_set(err, ERR_NOT_FOUND, "kepler knows no service '%s': name its 'config'", name);
+        return err_set(err, ERR_NOT_FOUND, "kepler has no service '%s': set 'config'", name);
     switch (action) {
     case SERVICE_ENABLE:
     case SERVICE_FORGET:
@@ -284,6 +287,6 @@ const struct service_manager service_manager_kepler = {
     .has_configs = true,
     .needs = "a running kepler-daemon, where no init runs scripts",
     .is_here = is_here,
-    .look = look,
-    .act = act,
+    .look = read_status,
+    .act = run_action,
 };

@@ -18,13 +18,13 @@ const struct service_manager *service_manager_with_configs(void)
     return *m;
 }
 
-static int no_manager(struct err *err)
+static int report_missing(struct err *err)
 {
     AUTO_BUF struct buf looked = BUF_INIT(BUF_NO_LIMIT);
 
     for (const struct service_manager *const *m = service_manager_table; *m; m++)
         buf_printf(&looked, "%s%s (%s)", looked.n > 0 ? ", " : "", (*m)->name, (*m)->needs);
-    return err_set(err, ERR_UNSUPPORTED, "no service manager on this machine; looked for %s",
+    return err_set(err, ERR_UNSUPPORTED, "no service manager on this machine; searched for %s",
                    buf_text(&looked));
 }
 
@@ -37,7 +37,7 @@ int service_manager_find(const struct service_manager **ret, struct err *err)
             *ret = *m;
             return 0;
         }
-    return no_manager(err);
+    return report_missing(err);
 }
 
 const char *service_action_word(enum service_action action)

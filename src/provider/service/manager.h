@@ -1,6 +1,5 @@
 /*
- * service_manager - what starts services on this machine, behind one table: systemd,
- * OpenRC, the orchestrator (kepler), or init scripts.
+ * service_manager - a common interface to systemd, OpenRC, kepler and init scripts.
  *
  * A manager is one file of this folder: NAME.c, without a header of its own, exports
  * `const struct service_manager service_manager_NAME`. The build makes the table of all
@@ -10,8 +9,8 @@
  *     manager->look(&tool, "nginx", &status, err);
  *     manager->act(&tool, "nginx", SERVICE_START, 0, err);
  *
- * systemd is spoken to over its bus and
- * kepler over its socket; the others, and systemd without a bus, work through programs.
+ * systemd is controlled over D-Bus and kepler over its socket; the others, and systemd without a
+ * bus, through programs.
  *
  * Threads: any.
  */
@@ -26,12 +25,12 @@ struct arena;
 struct err;
 
 struct service_status {
-    bool known; /* there is such a service */
+    bool known; /* the service exists */
     bool running, failed;
-    bool moving;   /* on its way up or down: neither runs nor is stopped */
-    bool enabled;  /* starts with the machine */
-    bool fixed;    /* that cannot be changed: others start it, or nobody does */
-    bool unlisted; /* init scripts: nothing says whether it does */
+    bool moving;   /* starting or stopping: neither up nor down */
+    bool enabled;  /* enabled at boot */
+    bool fixed;    /* cannot be enabled or disabled: static or indirect */
+    bool unlisted; /* init scripts: unknown */
     bool masked;
     const char *word; /* of the manager: "active", "inactive" */
 };
@@ -45,21 +44,21 @@ enum service_action {
     SERVICE_DISABLE,
     SERVICE_MASK,
     SERVICE_UNMASK,
-    SERVICE_FORGET, /* init scripts: nothing says any more whether it starts with the machine */
+    SERVICE_FORGET, /* init scripts: back to unknown */
 };
 #define SERVICE_ACTIONS (SERVICE_FORGET + 1)
 
 enum service_flag {
-    SERVICE_NO_BLOCK = 1, /* do not wait until it is done, where the manager can */
-    SERVICE_RUNTIME = 2,  /* until the machine starts again, where the manager can */
+    SERVICE_NO_BLOCK = 1, /* do not wait for completion, if supported */
+    SERVICE_RUNTIME = 2,  /* until the next boot only, if supported */
 };
 
 struct service_manager {
     const char *name;
-    int rank;          /* in this order they are looked for, the lowest first */
-    const char *needs; /* what was looked for, in words */
+    int rank;          /* search order, lowest first */
+    const char *needs; /* description of what was searched for */
     bool has_configs;  /* a service may be named with its config: "/srv/app/kepler.yaml:web" */
-    bool learns_late;  /* a service that is new is learned of by the first action, not by a look */
+    bool learns_late;  /* a new service is found by the first action, not by a status query */
     bool (*is_here)(struct arena *arena);
     int (*look)(const struct tool *tool, const char *name, struct service_status *ret,
                 struct err *err);
@@ -70,14 +69,14 @@ struct service_manager {
 /* All of them, by rank; ends in a NULL pointer. Written by tools/gen-providers. */
 extern const struct service_manager *const service_manager_table[];
 
-/* "auto", and the names of all, with bars between. Written by tools/gen-providers. */
+/* "auto" and all names, separated by bars. Written by tools/gen-providers. */
 extern const char service_manager_choices[];
-/* The manager of a word of these, by its number from 0; NULL for "auto". */
+/* The manager for a position in this list, from 0; NULL for "auto". */
 const struct service_manager *service_manager_chosen(int choice);
-/* The one whose services stand in configs. */
+/* The one whose services are defined in configs. */
 const struct service_manager *service_manager_with_configs(void);
 
-/* That of this machine. Fails with ERR_UNSUPPORTED, telling what was looked for. */
+/* The manager of this machine. Fails with ERR_UNSUPPORTED and what was searched for. */
 int service_manager_find(const struct service_manager **ret, struct err *err);
 
 /* "start", "stop", ... */

@@ -15,7 +15,7 @@ static bool is_here(struct arena *arena)
            tool_find(arena, "rc-update");
 }
 
-/* "  sshd | default boot" in what `rc-update show` prints: what stands behind the bar. */
+/* The part after the bar of "  sshd | default boot" in the output of `rc-update show`. */
 static struct str find_runlevels(struct str text, const char *name)
 {
     while (text.p) {
@@ -28,8 +28,8 @@ static struct str find_runlevels(struct str text, const char *name)
     return STR("");
 }
 
-static int look(const struct tool *tool, const char *name, struct service_status *ret,
-                struct err *err)
+static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
+                       struct err *err)
 {
     struct process_result exists, status;
     struct str levels;
@@ -48,12 +48,12 @@ static int look(const struct tool *tool, const char *name, struct service_status
     ret->enabled = find_runlevels(levels, name).n > 0;
     ret->word = ret->running  ? "started"
                 : ret->failed ? "crashed"
-                : ret->moving ? "on its way"
+                : ret->moving ? "in transition"
                               : "stopped";
     return 0;
 }
 
-/* By name: told to leave all of them, it fails for those that the service is not in. */
+/* By name: removing from all of them fails for runlevels that the service is not in. */
 static int leave_runlevels(const struct tool *tool, const char *name, struct err *err)
 {
     struct tool_words words = { 0 };
@@ -76,8 +76,8 @@ static int leave_runlevels(const struct tool *tool, const char *name, struct err
     return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
 }
 
-static int act(const struct tool *tool, const char *name, enum service_action action,
-               unsigned flags, struct err *err)
+static int run_action(const struct tool *tool, const char *name, enum service_action action,
+                      unsigned flags, struct err *err)
 {
     (void)flags;
     switch (action) {
@@ -102,6 +102,6 @@ const struct service_manager service_manager_openrc = {
     .rank = 20,
     .needs = FOLDER ", rc-service and rc-update",
     .is_here = is_here,
-    .look = look,
-    .act = act,
+    .look = read_status,
+    .act = run_action,
 };

@@ -1,4 +1,4 @@
-/* systemd, over the bus; where that does not go, by systemctl, which tells all about a unit in one
+/* systemd, over the bus; otherwise with systemctl, which shows everything about a unit in one
  * call. */
 #include "provider/service/manager.h"
 
@@ -18,7 +18,7 @@ static bool is_here(struct arena *arena)
 }
 
 /* The value of a line "Key=value"; empty when there is none. */
-static struct str property(struct str text, const char *key)
+static struct str find_property(struct str text, const char *key)
 {
     const size_t n = strlen(key);
 
@@ -39,7 +39,7 @@ static bool is_one_of(struct str word, const char *const *words)
     return false;
 }
 
-/* What has no unit file of its own (an init script) is asked for by itself. */
+/* A unit without a unit file (an init script) needs a separate query. */
 static int ask_enabled(const struct tool *tool, const char *name, bool *ret, struct err *err)
 {
     struct process_result result;
@@ -51,8 +51,8 @@ static int ask_enabled(const struct tool *tool, const char *name, bool *ret, str
     return 0;
 }
 
-static int show(const struct tool *tool, const char *name, struct systemd_unit *ret,
-                struct err *err)
+static int show_unit(const struct tool *tool, const char *name, struct systemd_unit *ret,
+                     struct err *err)
 {
     const int shown = systemd_bus_show(tool, name, ret, err);
     struct str text;
@@ -66,27 +66,27 @@ static int show(const struct tool *tool, const char *name, struct systemd_unit *
                  NULL, &text, err) < 0)
         return -1;
     *ret = (struct systemd_unit){
-        .load = property(text, "LoadState"),
-        .active = property(text, "ActiveState"),
-        .file = property(text, "UnitFileState"),
-        .stale = str_is(property(text, "NeedDaemonReload"), "yes"),
+        .load = find_property(text, "LoadState"),
+        .active = find_property(text, "ActiveState"),
+        .file = find_property(text, "UnitFileState"),
+        .stale = str_is(find_property(text, "NeedDaemonReload"), "yes"),
     };
     return 0;
 }
 
-static int look(const struct tool *tool, const char *name, struct service_status *ret,
-                struct err *err)
+static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
+                       struct err *err)
 {
     static const char *const up[] = { "active", "reloading", "refreshing", NULL };
-    /* also a unit that dies and is started again and again */
+    /* includes a unit in a restart loop */
     static const char *const moving[] = { "activating", "deactivating", NULL };
     static const char *const on[] = { "enabled",  "enabled-runtime", "static",
                                       "indirect", "alias",           NULL };
-    /* without an [Install] of their own */
+    /* without an [Install] section */
     static const char *const fixed[] = { "static", "indirect", NULL };
     struct systemd_unit unit;
 
-    if (show(tool, name, &unit, err) < 0)
+    if (show_unit(tool, name, &unit, err) < 0)
         return -1;
     *ret = (struct service_status){
         .known = !str_is(unit.load, "not-found"),
@@ -103,13 +103,13 @@ static int look(const struct tool *tool, const char *name, struct service_status
     return 0;
 }
 
-/* A unit file that has changed since systemd read it is read again first. */
+/* Reload first if the unit file has changed since systemd read it. */
 static int reload_units(const struct tool *tool, const char *name, struct err *err)
 {
     struct systemd_unit unit;
     int reloaded;
 
-    if (show(tool, name, &unit, err) < 0)
+    if (show_unit(tool, name, &unit, err) < 0)
         return -1;
     if (!unit.stale && !str_is(unit.load, "not-found"))
         return 0;
@@ -135,8 +135,8 @@ static int act_by_program(const struct tool *tool, const char *name, enum servic
     return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
 }
 
-static int act(const struct tool *tool, const char *name, enum service_action action,
-               unsigned flags, struct err *err)
+static int run_action(const struct tool *tool, const char *name, enum service_action action,
+                      unsigned flags, struct err *err)
 {
     int done;
 
@@ -152,6 +152,6 @@ const struct service_manager service_manager_systemd = {
     .learns_late = true, /* of unit files */
     .needs = BOOTED " and systemctl",
     .is_here = is_here,
-    .look = look,
-    .act = act,
+    .look = read_status,
+    .act = run_action,
 };

@@ -29,13 +29,13 @@
 #define UNIT        DESTINATION ".Unit"
 #define SERVICE     DESTINATION ".Service"
 
-/* One question; reading all units again takes long where there are thousands. */
+/* One query; a reload takes long with thousands of units. */
 #define CALL_TIMEOUT (180 * CLOCK_SECOND)
-/* One job; units have timeouts of their own, which are shorter. */
+/* One job; the timeouts of units are shorter. */
 #define JOB_TIMEOUT (3600 * CLOCK_SECOND)
-/* How soon a cancel is seen. */
+/* How soon a cancel is noticed. */
 #define WAKE_UP (100 * CLOCK_MS)
-/* systemd knows no longer names. */
+/* The limit of systemd. */
 #define NAME_MAX_BYTES 255
 
 struct bus_api {
@@ -64,7 +64,7 @@ struct bus_api {
 
 static struct bus_api api;
 
-/* It was tried, and there is no bus for us; until then it is not tried again. */
+/* When a failed connection may be tried again. */
 static _Atomic int64_t absent_until = INT64_MIN;
 
 static const struct library_symbol symbols[] = {
@@ -100,7 +100,7 @@ static bool has_suffix(struct str name)
     return false;
 }
 
-/* As systemctl completes it; NULL for what it escapes or takes for a pattern. */
+/* As systemctl completes it; NULL for names that it would escape or treat as a pattern. */
 static const char *unit_of(const struct tool *tool, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -111,7 +111,7 @@ static const char *unit_of(const struct tool *tool, const char *name)
     return unit[strspn(unit, plain)] == '\0' && strlen(unit) <= NAME_MAX_BYTES ? unit : NULL;
 }
 
-/* --- a talk with systemd ----------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------- */
 
 struct talk {
     const struct tool *tool;
@@ -142,7 +142,7 @@ static int open_private(sd_bus **ret)
     return 0;
 }
 
-static int none(void)
+static int no_bus(void)
 {
     atomic_store(&absent_until, clock_after(clock_now(), SYSTEMD_BUS_ABSENCE));
     return SYSTEMD_BUS_NONE;
@@ -153,11 +153,11 @@ static int talk_begin(struct talk *talk)
     if (clock_now() < atomic_load(&absent_until))
         return SYSTEMD_BUS_NONE;
     if (!library_get(&library))
-        return none();
+        return no_bus();
     if ((geteuid() != 0 || open_private(&talk->bus) < 0) && api.open_system(&talk->bus) < 0)
-        return none();
+        return no_bus();
     if (api.set_timeout(talk->bus, (uint64_t)(CALL_TIMEOUT / CLOCK_US)) < 0)
-        return none();
+        return no_bus();
     return 0;
 }
 
@@ -167,17 +167,18 @@ static bool is_denied(const char *error)
                      strcmp(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED) == 0);
 }
 
-/* What is not for us to do may be for systemctl, which can ask for a password. */
-static int refused(const struct talk *talk, const char *verb, const char *unit, struct err *err)
+/* If permission is denied, systemctl may succeed, since it can ask for a password. */
+static int report_refusal(const struct talk *talk, const char *verb, const char *unit,
+                          struct err *err)
 {
     if (is_denied(talk->error.name))
-        return none();
+        return no_bus();
     return err_set(err, ERR_INVALID, "systemd: failed to %s %s: %s", verb, unit,
                    talk->error.message ? talk->error.message : "no reason was given");
 }
 
-/* The object of a unit, which need not exist. The first call of a talk: whoever does not answer as
- * systemd does is not there. */
+/* The object of a unit, which need not exist. The first call of a connection: a wrong answer
+ * means that systemd is not there. */
 static int load_unit(struct talk *talk, const char *unit, const char **ret, struct err *err)
 {
     sd_bus_message *reply = NULL;
@@ -188,12 +189,12 @@ static int load_unit(struct talk *talk, const char *unit, const char **ret, stru
         const struct str name = str_from(talk->error.name ? talk->error.name : "");
 
         if (str_starts(name, STR(DESTINATION ".")))
-            return refused(talk, "load", unit, err);
-        return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : none();
+            return report_refusal(talk, "load", unit, err);
+        return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : no_bus();
     }
     *ret = api.read(reply, "o", &path) < 0 ? NULL : arena_strdup(talk->tool->arena, path);
     api.unref(reply);
-    return *ret ? 0 : none();
+    return *ret ? 0 : no_bus();
 }
 
 static int begin_unit(struct talk *talk, const char *unit, const char **ret_path, struct err *err)
@@ -211,7 +212,7 @@ static int get_text(struct talk *talk, const char *path, const char *interface, 
     if (api.get_string(talk->bus, DESTINATION, path, interface, key, &talk->error, &text) < 0)
         return -1;
     *ret = str_from(arena_strdup(talk->tool->arena, text));
-    free(text); /* the library's, which has it from malloc */
+    free(text); /* from the library, allocated by malloc */
     return 0;
 }
 
@@ -230,15 +231,15 @@ int systemd_bus_show(const struct tool *tool, const char *name, struct systemd_u
         get_text(&talk, path, UNIT, "UnitFileState", &ret->file) < 0 ||
         api.get_plain(talk.bus, DESTINATION, path, UNIT, "NeedDaemonReload", &talk.error,
                       SD_BUS_TYPE_BOOLEAN, &stale) < 0)
-        return refused(&talk, "show", unit, err);
+        return report_refusal(&talk, "show", unit, err);
     ret->stale = stale;
     return 0;
 }
 
-static int reload(struct talk *talk, struct err *err)
+static int reload_units(struct talk *talk, struct err *err)
 {
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Reload", &talk->error, NULL, NULL) < 0)
-        return refused(talk, "reload", "the unit files", err);
+        return report_refusal(talk, "reload", "the unit files", err);
     return 0;
 }
 
@@ -247,7 +248,7 @@ int systemd_bus_reload(const struct tool *tool, struct err *err)
     AUTO_TALK struct talk talk = { .tool = tool };
     const int begun = talk_begin(&talk);
 
-    return begun != 0 ? begun : reload(&talk, err);
+    return begun != 0 ? begun : reload_units(&talk, err);
 }
 
 /* --- jobs -------------------------------------------------------------------------------- */
@@ -283,11 +284,11 @@ static int wait_end(const struct talk *talk, const struct job *job, struct err *
         if (r == 0)
             r = api.wait(talk->bus, (uint64_t)(WAKE_UP / CLOCK_US));
         if (r < 0 && r != -EINTR)
-            return err_sys(err, -r, "systemd: lost the connection while it was to %s %s", job->verb,
-                           job->unit);
+            return err_sys(err, -r, "systemd: lost the connection while waiting to %s %s",
+                           job->verb, job->unit);
         if (cancel_is_raised(talk->tool->cancel))
-            return err_set(err, ERR_CANCELED, "canceled while systemd was to %s %s", job->verb,
-                           job->unit);
+            return err_set(err, ERR_CANCELED, "canceled while waiting for systemd to %s %s",
+                           job->verb, job->unit);
         if (clock_real() > deadline)
             return err_set(err, ERR_TIMEOUT, "systemd did not %s %s within %g seconds", job->verb,
                            job->unit, (double)patience / CLOCK_SECOND);
@@ -295,25 +296,25 @@ static int wait_end(const struct talk *talk, const struct job *job, struct err *
     return 0;
 }
 
-static const char *reason(struct talk *talk, const struct job *job)
+static const char *find_reason(struct talk *talk, const struct job *job)
 {
     static const struct {
         const char *result, *words;
     } reasons[] = {
-        { "timeout", "the job took too long" },
-        { "dependency", "a unit that it needs failed" },
-        { "canceled", "another job took its place" },
+        { "timeout", "the job timed out" },
+        { "dependency", "a dependency failed" },
+        { "canceled", "the job was replaced by another one" },
         { "invalid", "it is not active" },
-        { "assert", "an assertion of the unit does not hold" },
-        { "unsupported", "this machine cannot have such a unit" },
-        { "once", "it can be started only once" },
+        { "assert", "an assertion of the unit failed" },
+        { "unsupported", "the unit type is not supported on this machine" },
+        { "once", "it can only be started once" },
     };
     struct str why;
 
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
         if (strcmp(job->result, reasons[i].result) == 0)
             return reasons[i].words;
-    /* A service knows more: "exit-code", "timeout", "start-limit-hit". */
+    /* A service has more details: "exit-code", "timeout", "start-limit-hit". */
     if (!str_ends(str_from(job->unit), STR(".service")) ||
         get_text(talk, job->unit_path, SERVICE, "Result", &why) < 0)
         return "no reason was given";
@@ -328,7 +329,7 @@ static int tell_result(struct talk *talk, const struct job *job, struct err *err
         err, ERR_INVALID,
         "systemd: the job to %s %s ended with result '%s': %s; see 'systemctl status %s' "
         "and 'journalctl -xeu %s'",
-        job->verb, job->unit, job->result, reason(talk, job), job->unit, job->unit);
+        job->verb, job->unit, job->result, find_reason(talk, job), job->unit, job->unit);
 }
 
 static int run_job(struct talk *talk, const char *method, struct job *job, bool block,
@@ -338,17 +339,17 @@ static int run_job(struct talk *talk, const char *method, struct job *job, bool 
     const char *path;
     int r = 0;
 
-    /* First of all: a job may end before its answer is read. */
+    /* Subscribe first: a job may end before its reply is read. */
     if (block)
         r = api.match(talk->bus, NULL, DESTINATION, OBJECT, MANAGER, "JobRemoved", on_removed, job);
     if (r < 0)
         return err_sys(err, -r, "systemd: cannot listen for the end of jobs");
     if (block && api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Subscribe", &talk->error, NULL,
                           NULL) < 0)
-        return refused(talk, job->verb, job->unit, err);
+        return report_refusal(talk, job->verb, job->unit, err);
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, method, &talk->error, &reply, "ss",
                  job->unit, "replace") < 0)
-        return refused(talk, job->verb, job->unit, err);
+        return report_refusal(talk, job->verb, job->unit, err);
     r = api.read(reply, "o", &path);
     if (r >= 0)
         job->path = arena_strdup(job->arena, path);
@@ -360,12 +361,12 @@ static int run_job(struct talk *talk, const char *method, struct job *job, bool 
     return wait_end(talk, job, err) < 0 ? -1 : tell_result(talk, job, err);
 }
 
-/* --- what to do -------------------------------------------------------------------------- */
+/* --- actions ----------------------------------------------------------------------------- */
 
 static const struct deed {
     const char *method;
     const char *types; /* NULL: a job; else of the arguments: unit files, runtime, force */
-    bool native;       /* only for units with a file; programs of init scripts do the others */
+    bool native;       /* only for units with a file; others need the programs for init scripts */
 } deeds[SERVICE_ACTIONS] = {
     [SERVICE_START] = { "StartUnit", NULL, false },
     [SERVICE_STOP] = { "StopUnit", NULL, false },
@@ -384,13 +385,13 @@ static int change_files(struct talk *talk, const struct deed *deed, const struct
     struct str file;
 
     if (deed->native && get_text(talk, job->unit_path, UNIT, "UnitFileState", &file) < 0)
-        return refused(talk, job->verb, job->unit, err);
+        return report_refusal(talk, job->verb, job->unit, err);
     if (deed->native && (file.n == 0 || str_is(file, "generated")))
         return SYSTEMD_BUS_NONE;
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, deed->method, &talk->error, NULL,
                  deed->types, 1, job->unit, (int)runtime, (int)false) < 0)
-        return refused(talk, job->verb, job->unit, err);
-    return reload(talk, err);
+        return report_refusal(talk, job->verb, job->unit, err);
+    return reload_units(talk, err);
 }
 
 int systemd_bus_act(const struct tool *tool, const char *name, enum service_action action,

@@ -1,15 +1,14 @@
 /*
- * systemd_bus - units of systemd over D-Bus, without a program for each question.
+ * systemd_bus - units of systemd over D-Bus, without a process for each query.
  *
  *     found = systemd_bus_show(&tool, "nginx", &unit, err);
  *     if (found == SYSTEMD_BUS_NONE)
  *         ask systemctl instead
  *
- * libsystemd is loaded by the first call. Root talks to systemd itself, others through
- * the bus of the system. Where the library is missing, nobody answers, or access is
- * denied, every call answers SYSTEMD_BUS_NONE for SYSTEMD_BUS_ABSENCE, and then it is tried
- * again; so does a call that only systemctl can do: a name to be escaped, an init script
- * to be enabled.
+ * libsystemd is loaded by the first call. Root connects to systemd directly, others through the
+ * system bus. If the library is missing, there is no reply, or access is denied, every call returns
+ * SYSTEMD_BUS_NONE for SYSTEMD_BUS_ABSENCE, and then tries again; so does a call that only
+ * systemctl can do: a name that needs escaping, enabling an init script.
  *
  * Memory: texts are in the arena of the tool. Threads: any.
  */
@@ -22,7 +21,7 @@
 #include "base/str.h"
 #include "provider/service/manager.h"
 
-/* Beside 0 and -1: nothing was done, systemctl is to be used. */
+/* Besides 0 and -1: nothing was done, use systemctl. */
 #define SYSTEMD_BUS_NONE    1
 #define SYSTEMD_BUS_ABSENCE (60 * INT64_C(1000000000))
 
@@ -37,8 +36,7 @@ int systemd_bus_show(const struct tool *tool, const char *name, struct systemd_u
                      struct err *err);
 /* Read all unit files again. */
 int systemd_bus_reload(const struct tool *tool, struct err *err);
-/* Waits for the end of jobs, unless SERVICE_NO_BLOCK; a job that does not end well is an error with
- * its result. */
+/* Waits for the end of jobs, unless SERVICE_NO_BLOCK; a failed job is an error with its result. */
 int systemd_bus_act(const struct tool *tool, const char *name, enum service_action action,
                     unsigned flags, struct err *err);
 

@@ -1,4 +1,4 @@
-/* Init scripts, with update-rc.d or chkconfig for what starts with the machine. */
+/* Init scripts, with update-rc.d or chkconfig for what starts at boot. */
 #include "provider/service/manager.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define FOLDER "/etc/init.d"
 
-/* Both programs write files for all services; two at a time would lose one. */
+/* Both programs rewrite files for all services; concurrent runs would lose changes. */
 static pthread_mutex_t links = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_here(struct arena *arena)
@@ -35,7 +35,7 @@ static bool is_link_of(const char *link, const char *name)
            strspn(link + 1, "0123456789") == 2 && strcmp(link + 3, name) == 0;
 }
 
-/* In the runlevels with users. */
+/* In the multi-user runlevels. */
 static int find_links(const struct tool *tool, const char *name, struct service_status *ret,
                       struct err *err)
 {
@@ -60,8 +60,8 @@ static int find_links(const struct tool *tool, const char *name, struct service_
     return 0;
 }
 
-static int look(const struct tool *tool, const char *name, struct service_status *ret,
-                struct err *err)
+static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
+                       struct err *err)
 {
     const char *script = script_of(tool, name);
     struct process_result result;
@@ -72,7 +72,7 @@ static int look(const struct tool *tool, const char *name, struct service_status
     if (tool_try(tool, TOOL(script, "status"), NULL, &result, err) < 0)
         return -1;
     ret->running = process_status_ok(result.status);
-    /* 1 and 2: dead, with a file left behind */
+    /* 1 and 2: dead, with a stale file */
     ret->failed = result.status.code == 1 || result.status.code == 2;
     ret->word = ret->running ? "running" : ret->failed ? "dead" : "stopped";
     return find_links(tool, name, ret, err);
@@ -93,7 +93,7 @@ static int run_link_tool(const struct tool *tool, const char *name, enum service
     }
     if (!tool_find(tool->arena, "chkconfig"))
         return err_set(err, ERR_UNSUPPORTED,
-                       "service '%s' cannot be %sd: neither update-rc.d nor chkconfig is here",
+                       "service '%s' cannot be %sd: neither update-rc.d nor chkconfig is installed",
                        name, enable ? "enable" : "disable");
     if (forget)
         return tool_run(tool, TOOL("chkconfig", "--del", name), NULL, NULL, err);
@@ -113,8 +113,8 @@ static int set_links(const struct tool *tool, const char *name, enum service_act
     return result;
 }
 
-static int act(const struct tool *tool, const char *name, enum service_action action,
-               unsigned flags, struct err *err)
+static int run_action(const struct tool *tool, const char *name, enum service_action action,
+                      unsigned flags, struct err *err)
 {
     (void)flags;
     if (action == SERVICE_ENABLE || action == SERVICE_DISABLE || action == SERVICE_FORGET)
@@ -128,9 +128,9 @@ static int act(const struct tool *tool, const char *name, enum service_action ac
 
 const struct service_manager service_manager_sysv = {
     .name = "sysv",
-    .rank = 40, /* the last: scripts lie on machines where nothing runs them */
+    .rank = 40, /* last: scripts may exist on machines where nothing runs them */
     .needs = "scripts in " FOLDER,
     .is_here = is_here,
-    .look = look,
-    .act = act,
+    .look = read_status,
+    .act = run_action,
 };

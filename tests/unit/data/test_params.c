@@ -241,7 +241,7 @@ TEST(text_may_hold_nul_and_strings_may_not)
     CHECK_INT(decode(&coercing, "{\"name\": \"x\", \"text\": \"a\\u0000b\"}"), 0);
     CHECK_INT(fix.args.text.n, 3);
     CHECK_INT(decode(&coercing, "{\"name\": \"a\\u0000b\"}"), -1);
-    CHECK_HAS(messages(&fix.diags), "'name' may not hold a NUL byte");
+    CHECK_HAS(messages(&fix.diags), "'name' must not contain a NUL byte");
 }
 
 /* --- places: values as a reader of documents would make them ------------------------------------

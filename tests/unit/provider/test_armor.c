@@ -36,5 +36,5 @@ TEST(what_is_no_key_is_refused_with_its_reason)
     CHECK_INT(armor_decode(&arena, STR(HEAD "\naGVs\n"), &bytes, &err), -1);
     CHECK_STR(err.text, "a key has no line '-----END PGP ...'");
     CHECK_INT(armor_decode(&arena, STR(HEAD "\na!\n" TAIL), &bytes, &err), -1);
-    CHECK(str_starts(str_from(err.text), STR("a key in letters: ")));
+    CHECK(str_starts(str_from(err.text), STR("an armored key: ")));
 }

@@ -126,9 +126,10 @@ TEST(a_missing_manager_is_told_with_what_was_looked_for)
     CHECK_INT(package_manager_find(&scene.arena, NULL, "arch", &scene.manager, &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
     CHECK_HAS(err.text,
-              "no package manager found for os.family 'arch': looked for 'pacman' in PATH '");
+              "no package manager found for os.family 'arch': searched for 'pacman' in PATH '");
     CHECK_INT(package_manager_find(&scene.arena, "brew", "debian", &scene.manager, &err), -1);
-    CHECK_STR(err.text, "no package manager is called 'brew' (apt, dnf, yum, zypper, apk, pacman)");
+    CHECK_STR(err.text,
+              "unknown package manager 'brew' (known: apt, dnf, yum, zypper, apk, pacman)");
     end(&scene);
 }
 

@@ -123,9 +123,9 @@ TEST(what_is_no_source_is_refused_with_its_reason)
     static const struct {
         const char *text, *error;
     } cases[] = {
-        { "http://x s", "begins with 'deb' or 'deb-src'" },
-        { "deb [a http://x s", "not closed" },
-        { "deb http://x", "an address and a suite" },
+        { "http://x s", "must begin with 'deb' or 'deb-src'" },
+        { "deb [a http://x s", "unclosed options" },
+        { "deb http://x", "a URL and a suite" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -313,6 +313,6 @@ TEST(no_option_of_a_section_is_forgotten)
         if (cases[k].result == 0)
             CHECK_HAS(files.list.p[0].now.p, "\no49=v\n");
         else
-            CHECK_STR(err.text, "more than 64 keys in a section");
+            CHECK_STR(err.text, "more than the limit of 64 keys in a section");
     }
 }

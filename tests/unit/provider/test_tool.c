@@ -66,7 +66,7 @@ TEST(a_tool_that_is_not_there_is_told_with_its_package)
 
     CHECK_INT(tool_missing("crontab", &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
-    CHECK_STR(err.text, "program 'crontab' is not installed: it comes with the package "
+    CHECK_STR(err.text, "program 'crontab' is not installed; install the package "
                         "'cron'");
 }
 

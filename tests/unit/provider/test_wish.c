@@ -72,12 +72,12 @@ TEST(what_is_no_version_is_refused_with_its_reason)
     static const struct {
         const char *text, *error;
     } cases[] = {
-        { ">=", "a version is missing" },
-        { "1.2,", "a version is missing" },
-        { "1 2", "a version has no blanks inside: '1 2'" },
-        { "1\n2", "no blanks inside" },
-        { "--force", "a version does not begin with '-': '--force'" },
-        { "1,2,3,4,5,6,7,8,9", "more than 8 conditions" },
+        { ">=", "missing version" },
+        { "1.2,", "missing version" },
+        { "1 2", "a version must not contain blanks: '1 2'" },
+        { "1\n2", "must not contain blanks" },
+        { "--force", "a version must not begin with '-': '--force'" },
+        { "1,2,3,4,5,6,7,8,9", "more than the limit of 8 conditions" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -2,7 +2,8 @@
 """check-docs: what the documents name is there.
 
 Every `function()` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
-and `tools/...` path exists, and so does every file that a Markdown link points to.
+and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
+which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 """
 import glob
 import os
@@ -14,6 +15,13 @@ TOURS = "docs/ARCHITECTURE.md"
 FUNCTION = re.compile(r"`(\w+)\(\)`")
 PATH = re.compile(r"`((?:src|tests|docs|tools|packaging|bench|examples)/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+DIFFERENCES = "docs/salt.md"
+# The sections of it whose rows and paragraphs are points.
+POINTS = ("## What the suffix changes", "## What differs")
+TESTS = re.compile(r"<!--\s*((?:test_\w+|tests/[\w./]+)(?:\s+(?:test_\w+|tests/[\w./]+))*)\s*-->")
+RULE = re.compile(r"\|[-|: ]+\|$")
 
 
 def documents(tree):
@@ -40,8 +48,40 @@ def check_paths(tree, path, problems):
                 problems.append(Problem(path, number, f"the link to '{name}' leads nowhere; correct the path"))
 
 
+def find_points(text):
+    """Rows of tables and paragraphs of the sections: line of the end, text."""
+    inside, paragraph = False, []
+    lines = text.split("\n")
+    for number, line in enumerate([*lines, ""], 1):
+        if line.startswith("## "):
+            inside = line in POINTS
+        if inside and line.startswith("|") and not RULE.match(line) and not RULE.match((lines + [""])[number]):
+            yield number, line
+        elif inside and line and not line.startswith(("#", "|")):
+            paragraph.append(line)
+        elif paragraph:
+            yield number - 1, "\n".join(paragraph)
+            paragraph = []
+
+
+def check_points(tree, problems):
+    defined = set()
+    for path in glob.glob(tree.path("tests", "e2e", "test_*.py")):
+        with open(path) as file:
+            defined.update(re.findall(r"^def (test_\w+)\(", file.read(), re.MULTILINE))
+    for number, text in find_points(tree.read(DIFFERENCES)):
+        named = [name for names in TESTS.findall(text) for name in names.split()]
+        if not named:
+            problems.append(Problem(DIFFERENCES, number, "this point names no test; add <!-- test_x -->"))
+        for name in named:
+            if name not in defined and not (name.startswith("tests/") and os.path.exists(tree.path(name))):
+                problems.append(Problem(DIFFERENCES, number, f"there is no test '{name}'; name the one that shows this point"))
+
+
 def check(tree):
     problems = []
+    if os.path.exists(tree.path(DIFFERENCES)):
+        check_points(tree, problems)
     if os.path.exists(tree.path(TOURS)):
         check_functions(tree, problems)
     for path in documents(tree):

@@ -393,3 +393,14 @@ def test_a_second_list_of_the_words_is_refused_also_in_prose(tree):
     assert "src/cli/show.c:1: a list of requisites (onfail, require, watch)" in out
     write(tree, "src/cli/show.c", 'const char *const shown = "what they require and watch";\n')
     assert lint(tree, "--only", "lists").returncode == 0
+
+
+def test_a_difference_to_salt_without_a_test_is_refused(tree):
+    write(tree, "tests/e2e/test_salt.py", "def test_order():\n    pass\n")
+    write(tree, "docs/salt.md", "\n".join([
+        "# Salt", "", "Nothing of this is a point.", "", "## What the suffix changes", "", "| | a | b |", "|---|---|---|",
+        "| order | 1 | 2 <!-- test_order --> |", "| listen | 1 | 2 |", "", "## What differs", "", "**One.** Some", "text. <!-- test_gone",
+        "test_order -->", "", "**Two.** More.", "", "## What is not there", "", "Nothing."]))
+    out = refused(tree, "--only", "docs")
+    assert "docs/salt.md:10: this point names no test" in out and "docs/salt.md:18: this point names no test" in out
+    assert "docs/salt.md:16: there is no test 'test_gone'" in out and out.count("docs/salt.md:") == 3

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -307,6 +308,94 @@ def test_functions_that_formulas_call(machine, call, answer):
     machine.sls("web", "x: {file.managed: [{name: ROOT/x, contents: {{ (%s) | string | json }}, allow_empty: true}]}" % call)
     machine.run("state.apply", "web", status=0)
     assert machine.read("x").strip() == answer
+
+
+def test_states_without_an_order_count_on_from_ten_thousand(machine):
+    machine.sls("web", say("late", "order: 20000") + say("first") + say("second") + say("early", "order: 9999") +
+                say("end", "order: last") + say("third"))
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["early", "first", "second", "third", "late", "end"]
+
+
+def test_requisites_of_several_kinds_must_all_agree(machine):
+    machine.sls("web", "bad: {cmd.run: [{name: 'false'}]}\nsame: {test.nop: []}\n" + say("good") +
+                say("both", "onfail: [{cmd: bad}]", "require: [{cmd: good}]") +
+                say("one", "onfail: [{cmd: bad}]", "onchanges: [{test: same}]"))
+    machine.run("state.apply", "web", status=2)
+    assert machine.log() == ["good", "both"]
+
+
+def test_a_skip_because_of_a_failure_goes_on_and_one_because_nothing_changed_does_not(machine):
+    machine.sls("web", "bad: {cmd.run: [{name: 'false'}]}\nsame: {test.nop: []}\n" + say("one", "require: [{cmd: bad}]") +
+                say("two", "require: [{cmd: one}]") + say("three", "onchanges: [{test: same}]") +
+                say("four", "require: [{cmd: three}]"))
+    record = machine.record("state.apply", "web", status=2)
+    assert machine.log() == ["four"]
+    assert "bad" in str(record["results"][3])
+
+
+def test_a_missing_variable_is_an_error_in_states_and_in_pillar_files(machine):
+    machine.sls("web", "x: {test.nop: [{name: '{{ nobody.set }}'}]}")
+    assert "'nobody' is undefined" in machine.run("state.apply", "web", status=1).stderr
+    machine.sls("web", "x: {test.nop: []}")
+    machine.pillar(web="x: '{{ nobody }}'\n")
+    assert "'nobody' is undefined" in machine.run("state.apply", "web", status=1).stderr
+
+
+def test_files_that_include_each_other_are_read_once(machine):
+    machine.sls("one", "include: [two]\n" + say("a"))
+    machine.sls("two", "include: [one]\n" + say("b"))
+    machine.run("state.apply", "one", status=0)
+    assert sorted(machine.log()) == ["a", "b"]
+    machine.state("three", "include: [four]\n" + say("a"))
+    machine.state("four", "include: [three]\n" + say("b"))
+    assert "include" in machine.run("state.apply", "three", status=1).stderr
+
+
+def test_prereq_asks_whether_its_target_would_change(machine):
+    machine.sls("web", say("before", "prereq: [{file: conf}]") + "conf: {file.managed: [{name: ROOT/conf, contents: x}]}\n" +
+                say("agreed", "prereq: [{cmd: after}]") + say("after", "require: [{cmd: agreed}]"))
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["before", "agreed", "after"]
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["before", "agreed", "after", "agreed", "after"]
+
+
+def test_attributes_without_effect_are_warnings_and_refused_in_the_other_language(machine):
+    body = "x: {test.nop: [{fire_event: true}, {aggregate: true}, {reload_grains: true}, {onfail_stop: false}, {saltenv: dev}]}"
+    machine.sls("web", body)
+    assert machine.run("state.apply", "web", status=0).stderr.count("has no effect here") == 5
+    machine.state("other", body)
+    assert machine.run("state.apply", "other", status=1).stderr.count("has no effect here") == 5
+    machine.sls("web", "x: {test.nop: [{saltenv: base}]}")
+    assert "no effect" not in machine.run("state.apply", "web", status=0).stderr
+
+
+def test_an_entry_of_fstab_is_found_by_its_folder(machine):
+    (machine.root / "fstab").write_text("/dev/one /mnt/x ext4 defaults 0 0\n")
+    machine.sls("web", """
+/dev/two: {mount.fstab_present: [{fs_file: /mnt/x, fs_vfstype: ext4, mount: false, config: ROOT/fstab}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert [line.split()[:2] for line in machine.read("fstab").splitlines()] == [["/dev/two", "/mnt/x"]]
+    machine.sls("web", "x: {mount.fstab_present: [{fs_file: /mnt/x, fs_vfstype: ext4, match_on: name, config: ROOT/fstab}]}")
+    assert "an entry is found by its folder" in machine.run("state.apply", "web", status=2).stderr
+
+
+def test_a_head_that_may_not_move_is_not_fetched_for(machine):
+    def git(*words):
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", machine.root / "from", *words],
+                              check=True, capture_output=True, text=True).stdout
+
+    (machine.root / "from").mkdir()
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    machine.sls("web", "file://ROOT/from: {git.latest: [{target: ROOT/to, branch: main, update_head: false}]}")
+    machine.run("state.apply", "web", status=0)
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    before = sorted((machine.root / "to/.git/objects").rglob("*"))
+    machine.run("state.apply", "web", status=0)
+    assert sorted((machine.root / "to/.git/objects").rglob("*")) == before
 
 
 def test_functions_of_templates_can_be_called_by_hand(machine):

@@ -19,6 +19,8 @@ extern const struct command command_enroll;
 extern const struct command command_local;
 /* Functions on peels: `zester TARGET FUNCTION`. */
 extern const struct command command_exec;
+/* Trees of files that masters publish: update, status. */
+extern const struct command command_fileserver;
 /* What became of jobs: list, show, watch, active, kill, retry. */
 extern const struct command command_job;
 /* Keys and credentials of a fleet: init, lint. */

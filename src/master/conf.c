@@ -42,6 +42,12 @@ static const struct param rows[] = {
     PARAM("reactor.max_event_age",     DURATION, ARGS, reactor_max_age, "older events are dropped; 0: none are", .default_text = "1h"),
     PARAM("reactor.storm_rate",        INT,      ARGS, reactor_storm_rate, "fires of one rule in a minute before it is stopped; 0: no limit", PARAM_RANGE(0, BREAKER_RATE_MAX), .default_text = "60"),
     PARAM("reactor.breaker_cooldown",  DURATION, ARGS, reactor_cooldown, "how long it is stopped", PARAM_RANGE(1, INT64_MAX), .default_text = "5m"),
+    PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
+    PARAM("settings_dir", PATH, ARGS, settings_dir, "the tree of settings to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/settings"),
+    PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
+    PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
+    PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "compare trees with what is published so often; 0: never", .default_text = "30s"),
+    PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "says which master publishes, for scripts; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
 };
 
@@ -55,6 +61,9 @@ static const struct {
     { "auth_dir", offsetof(ARGS, auth_dir) },
     { "health_addr", offsetof(ARGS, health_addr) },
     { "enroll.addr", offsetof(ARGS, enroll_addr) },
+    { "states_dir", offsetof(ARGS, states_dir) },
+    { "settings_dir", offsetof(ARGS, settings_dir) },
+    { "reactor.dir", offsetof(ARGS, reactor_dir) },
 };
 /* clang-format on */
 

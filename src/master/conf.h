@@ -17,6 +17,10 @@ enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
 
 struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
+    const char *states_dir, *settings_dir, *reactor_dir;
+    bool files_watch;
+    int64_t files_republish_interval; /* nanoseconds; 0: never */
+    const char *publisher_status_file;
     int64_t jetstream_replicas;
     const char *health_addr;
     enum daemon_log_level log_level;

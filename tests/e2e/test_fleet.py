@@ -1,5 +1,6 @@
 """A fleet of real processes on loopback: nats-server, masters, peels."""
 import json
+import os
 import signal
 import subprocess
 
@@ -129,3 +130,81 @@ def test_without_a_master_targets_are_resolved_from_the_facts(fleet):
     fleet.start_ready_master().stop()
     nobody = fleet.zester("web*", "test.ping", status=5)
     assert "warning: no master resolves targets" in nobody.stderr
+
+
+# --- trees of files -----------------------------------------------------------------------
+
+
+def update(fleet, *words, status=0):
+    """Set -> (number of files, changed, note)."""
+    answer = fleet.zester_json("fileserver", "update", *words, status=status)
+    return {entry["name"]: (entry["files"], entry["changed"], entry.get("err", "")) for entry in answer["sets"]}
+
+
+def start_publisher(fleet, **keys):
+    for name in ("states", "settings", "rules"):
+        (fleet.folder / name).mkdir(exist_ok=True)
+    master = fleet.start_ready_master(states_dir=str(fleet.folder / "states"), settings_dir=str(fleet.folder / "settings"),
+                                      reactor={"dir": str(fleet.folder / "rules")},
+                                      publisher_status_file=str(fleet.folder / "status"), **keys)
+    fleet.wait(lambda: master.metric("zester_master_publisher_leader") == 1, "the master publishes")
+    return master
+
+
+def test_trees_are_published_when_they_change_and_only_then(fleet):
+    fleet.start_server()
+    master = start_publisher(fleet, files_watch=False, files_republish_interval="0s")
+    states = fleet.folder / "states"
+    (states / "web").mkdir()
+    (states / "top.zy").write_text("base: {'*': [web]}\n")
+    (states / "web/init.zy").write_text("a:\n  test.nop: []\n")
+    (states / "web/.hidden").write_text("x")
+    assert update(fleet)["states"] == (2, True, "")
+    assert update(fleet)["states"] == (2, False, "")
+    assert update(fleet, "--force")["states"] == (2, True, "")
+    (states / "web/init.zy").write_text("b:\n  test.nop: []\n")
+    (states / "a name with blanks, and more").write_bytes(b"\xff\0")
+    assert update(fleet)["states"] == (3, True, "")
+    (states / "large").write_bytes(os.urandom(700_000))
+    assert update(fleet)["states"] == (4, True, "")
+    assert update(fleet)["states"] == (4, False, "")
+    (states / "top.zy").unlink()
+    assert update(fleet)["states"] == (3, True, "")
+    assert fleet.zester("fileserver", "status").stdout.startswith("Hostname:")
+    assert fleet.folder.joinpath("status").read_text().startswith("leader master-")
+    assert master.checks()["publisher-lease"] == "ok"
+
+
+def test_an_empty_folder_never_empties_what_is_published(fleet):
+    fleet.start_server()
+    start_publisher(fleet, files_watch=False, files_republish_interval="0s")
+    (fleet.folder / "states/top.zy").write_text("base: {}\n")
+    assert update(fleet)["states"] == (1, True, "")
+    (fleet.folder / "states/top.zy").unlink()
+    files, changed, note = update(fleet)["states"]
+    assert not changed and "the folder is empty" in note
+
+
+def test_settings_with_values_that_cannot_be_sealed_are_not_published(fleet):
+    fleet.start_server()
+    start_publisher(fleet, files_watch=False, files_republish_interval="0s")
+    (fleet.folder / "settings/top.zy").write_text("base: {'*': [a]}\n")
+    (fleet.folder / "settings/a.zy").write_text("password: !encrypted hunter2\n")
+    files, _, note = update(fleet)["settings"]
+    assert files == 1 and "!encrypted" in note and "hunter2" not in note
+
+
+def test_a_change_is_published_without_being_asked(fleet):
+    fleet.start_server()
+    master = start_publisher(fleet, files_republish_interval="0s")
+    (fleet.folder / "states/top.zy").write_text("base: {}\n")
+    fleet.wait(lambda: master.has_logged("published states: 1 files"), "the change is noticed")
+
+
+def test_another_master_publishes_when_the_first_one_ends(fleet):
+    fleet.start_server()
+    first = start_publisher(fleet)
+    second = fleet.start_ready_master("second", states_dir=str(fleet.folder / "states"))
+    assert second.metric("zester_master_publisher_leader") == 0
+    assert first.stop(seconds=STOP_SECONDS) == 0
+    fleet.wait(lambda: second.metric("zester_master_publisher_leader") == 1, "the lease moves")

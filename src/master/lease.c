@@ -1,0 +1,153 @@
+#include "master/lease.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "sys/chance.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+/* A margin between what we believe and what the bucket does. */
+#define MARGIN_NS (2 * CLOCK_SECOND)
+
+/* A call outlives the lease that made it. */
+struct lease_call {
+    struct lease *lease; /* NULL: it was stopped */
+    int64_t sent;        /* clock_now */
+    void (*fn)(void *self);
+    void *self;
+};
+
+static struct nats_kv bucket_of(const struct lease *lease)
+{
+    return (struct nats_kv){ .js = lease->js, .bucket = store_bucket_name(STORE_LEASES) };
+}
+
+static void on_timer(struct timer *timer);
+
+static void arm(struct lease *lease, int64_t wait)
+{
+    timer_set(loop_timers(nats_conn_loop(lease->js.conn)), &lease->timer,
+              clock_after(clock_now(), wait), on_timer);
+}
+
+bool lease_is_held(const struct lease *lease)
+{
+    return lease->revision && clock_now() < lease->good_until;
+}
+
+static void lose(struct lease *lease)
+{
+    if (!lease->revision)
+        return;
+    lease->revision = 0;
+    log_warning("lease '%s' lost", lease->key);
+    if (lease->lost)
+        lease->lost(lease);
+}
+
+static void hold(struct lease *lease, uint64_t revision, int64_t sent)
+{
+    bool is_new = !lease->revision;
+
+    lease->revision = revision;
+    lease->good_until = clock_after(sent, LEASE_TTL_NS - MARGIN_NS);
+    if (!is_new)
+        return;
+    lease->since = clock_wall();
+    log_info("lease '%s' acquired", lease->key);
+    if (lease->got)
+        lease->got(lease);
+}
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct lease_call *call = self;
+    struct lease *lease = call->lease;
+    int64_t sent = call->sent;
+
+    free(call);
+    if (!lease)
+        return;
+    lease->call = NULL;
+    if (!error)
+        hold(lease, revision, sent);
+    else if (error->fault == NATS_FAULT_CONFLICT || clock_now() >= lease->good_until)
+        lose(lease);
+    arm(lease, lease_is_held(lease)
+                   ? LEASE_RENEW_NS
+                   : LEASE_RENEW_NS / 2 + (int64_t)(chance_number() % LEASE_RENEW_NS));
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct lease *lease = container_of(timer, struct lease, timer);
+    const struct nats_kv kv = bucket_of(lease);
+    struct lease_call *call;
+    struct err err;
+    int result;
+
+    if (lease->revision && !lease_is_held(lease))
+        lose(lease);
+    arm(lease, LEASE_RENEW_NS);
+    if (lease->call)
+        return;
+    call = mem_zalloc(sizeof(*call));
+    *call = (struct lease_call){ .lease = lease, .sent = clock_now() };
+    result = lease->revision
+                 ? nats_kv_update(&kv, lease->key, str_from(lease->holder), lease->revision,
+                                  on_written, call, &err)
+                 : nats_kv_create(&kv, lease->key, str_from(lease->holder), on_written, call, &err);
+    if (result == 0)
+        lease->call = call;
+    else
+        free(call);
+}
+
+void lease_start(struct lease *lease)
+{
+    lease->is_started = true;
+    arm(lease, 0);
+}
+
+static void on_given_up(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct lease_call *call = self;
+
+    (void)error; /* it ends by itself, then */
+    (void)revision;
+    if (call->fn)
+        call->fn(call->self);
+    free(call);
+}
+
+bool lease_stop(struct lease *lease, void (*fn)(void *self), void *self)
+{
+    const struct nats_kv kv = bucket_of(lease);
+    struct lease_call *call;
+    uint64_t revision = lease->revision;
+    struct err err;
+
+    if (!lease->is_started)
+        return false;
+    timer_clear(loop_timers(nats_conn_loop(lease->js.conn)), &lease->timer);
+    if (lease->call)
+        lease->call->lease = NULL;
+    lease->call = NULL;
+    lease->is_started = false;
+    lease->revision = 0;
+    if (!revision)
+        return false;
+    call = mem_zalloc(sizeof(*call));
+    *call = (struct lease_call){ .fn = fn, .self = self };
+    if (nats_kv_delete(&kv, lease->key, revision, on_given_up, call, &err) == 0)
+        return true;
+    free(call);
+    return false;
+}

@@ -1,0 +1,64 @@
+/*
+ * publisher - a folder in a bucket: what peels and masters read is what is on this master's disk.
+ *
+ * The bucket has each file under its key, a manifest with the sum of each, and a number that rises
+ * with each change; that number is all that readers watch. It is written last, so a reader that
+ * sees sums that do not fit reads a set that is being changed, and waits for the next number.
+ *
+ * A round reads the folder, writes what differs from the bucket (also when somebody else changed
+ * the bucket), and nothing when nothing differs. A folder that is empty never empties a bucket that
+ * is not. A round that was begun by a holder of the lease ends when it is lost.
+ *
+ *     publisher_new -> { publisher_round -> fn }... -> publisher_free
+ *
+ * Threads: the loop's; files are read by a worker.
+ */
+#ifndef MASTER_PUBLISHER_H
+#define MASTER_PUBLISHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bus/store.h"
+#include "nats/js.h"
+
+struct chores;
+struct err;
+struct lease;
+struct publisher;
+
+/* One of the sets. */
+struct publisher_kind {
+    const char *name; /* settings, states, reactor */
+    enum store_bucket bucket;
+    const char *prefix; /* of keys */
+    bool is_bare;       /* the manifest is the list alone, and what is gone is removed first */
+    /* May a file be published? NULL: every file may. */
+    int (*check)(const char *path, struct str bytes, struct err *err);
+};
+
+struct publisher_options {
+    struct nats_js js;
+    const struct publisher_kind *kind;
+    const char *folder;        /* copied */
+    struct chores *chores;     /* must outlive it */
+    const struct lease *lease; /* the same */
+};
+
+struct publisher *publisher_new(const struct publisher_options *options, struct err *err);
+/* A round that is under way calls back as failed. NULL is fine. */
+void publisher_free(struct publisher *publisher);
+
+struct publisher_outcome {
+    size_t files;
+    bool changed;
+    const char *error; /* "": none; also when some files were left out */
+};
+typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
+
+/* Begin a round; `force` writes every file and a new number, whatever the bucket has. When one is
+ * under way, `fn` is called after another one that begins after it. */
+void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
+const struct publisher_kind *publisher_kind(const struct publisher *publisher);
+
+#endif

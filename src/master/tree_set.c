@@ -1,0 +1,161 @@
+#include "master/tree_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hex.h"
+#include "nats/kv.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/tree.h"
+#include "wire/fileset.h"
+
+#define MADE_KEY "=" /* begins a key that is made from a path */
+
+struct walk {
+    struct arena *arena;
+    const struct tree_set_options *options;
+    struct tree_set *set;
+    size_t bytes;
+};
+
+static bool is_hidden(const char *name)
+{
+    return name[0] == '.' || strcmp(name, "__pycache__") == 0;
+}
+
+/* Is some part of the path below the folder hidden? */
+static bool has_hidden_part(const char *path)
+{
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += part[0] == '/';
+        if (part[0] == '.' || strncmp(part, "__pycache__/", strlen("__pycache__/")) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *tree_set_key(struct arena *arena, const char *prefix, const char *path,
+                         const char **ret_path)
+{
+    const char *plain = arena_printf(arena, "%s%s", prefix, path);
+    char *hex;
+
+    *ret_path = "";
+    if (nats_kv_is_key(plain) && plain[0] != '_' && plain[0] != '=')
+        return plain;
+    hex = arena_alloc(arena, HEX_SIZE(strlen(path)));
+    hex_write(path, strlen(path), hex);
+    *ret_path = path;
+    return arena_printf(arena, "%s" MADE_KEY "%s", prefix, hex);
+}
+
+/* --- contents ----------------------------------------------------------------------- */
+
+static int read_small(struct walk *walk, int fd, const char *name, struct tree_set_file *file,
+                      struct err *err)
+{
+    struct str bytes;
+
+    if (fs_read_fd(walk->arena, fd, name, FILESET_INLINE_MAX, &bytes, err) < 0)
+        return -1;
+    walk->bytes += bytes.n;
+    if (walk->bytes > TREE_SET_BYTES_MAX)
+        return err_set(err, ERR_LIMIT, "more than %zu bytes in one tree", TREE_SET_BYTES_MAX);
+    file->bytes = bytes;
+    file->size = bytes.n;
+    sha256_hex(bytes.p, bytes.n, file->sha256);
+    return 0;
+}
+
+static int sum_large(int fd, struct tree_set_file *file, struct err *err)
+{
+    static const size_t part = (size_t)1 << 16;
+    char *room = mem_alloc(part);
+    struct sha256 sum;
+    ssize_t got;
+
+    sha256_init(&sum);
+    file->size = 0;
+    while ((got = read(fd, room, part)) > 0) {
+        sha256_add(&sum, room, (size_t)got);
+        file->size += (size_t)got;
+    }
+    free(room);
+    if (got < 0)
+        return err_sys(err, errno, "cannot read");
+    sha256_end_hex(&sum, file->sha256);
+    return 0;
+}
+
+static int read_file(struct walk *walk, const struct tree_entry *entry, struct tree_set_file *file,
+                     struct err *err)
+{
+    AUTO_FD int fd = openat(entry->folder, entry->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat now;
+
+    if (fd < 0 || fstat(fd, &now) < 0)
+        return err_sys(err, errno, "cannot open");
+    if ((size_t)now.st_size <= FILESET_INLINE_MAX)
+        return read_small(walk, fd, entry->name, file, err);
+    return sum_large(fd, file, err);
+}
+
+static int add_file(struct walk *walk, const struct tree_entry *entry, const char *below,
+                    struct err *err)
+{
+    struct tree_set_file file = { 0 };
+    struct err why;
+
+    file.key = tree_set_key(walk->arena, walk->options->prefix, arena_strdup(walk->arena, below),
+                            &file.path);
+    file.file = arena_strdup(walk->arena, entry->path);
+    if (walk->set->files.n >= TREE_SET_FILES_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d files", TREE_SET_FILES_MAX);
+    if (read_file(walk, entry, &file, err) < 0)
+        return err_wrap(err, "%s", entry->path);
+    if (walk->options->check && walk->options->check(below, file.bytes, &why) < 0)
+        VEC_PUSH_IN(walk->arena, &walk->set->refused,
+                    arena_printf(walk->arena, "%s: %s", entry->path, why.text));
+    else
+        VEC_PUSH_IN(walk->arena, &walk->set->files, file);
+    return 0;
+}
+
+static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+{
+    struct walk *walk = self;
+    const char *below = entry->path + strlen(walk->options->folder);
+
+    below += below[0] == '/';
+    if (step != TREE_ENTRY || entry->depth == 0 || is_hidden(entry->name) ||
+        has_hidden_part(below) || entry->info.kind != FS_FILE)
+        return 0;
+    return add_file(walk, entry, below, err);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    return strcmp(((const struct tree_set_file *)a)->key, ((const struct tree_set_file *)b)->key);
+}
+
+int tree_set_read(struct arena *arena, const struct tree_set_options *options,
+                  struct tree_set *ret_set, struct err *err)
+{
+    struct walk walk = { .arena = arena, .options = options, .set = ret_set };
+
+    *ret_set = (struct tree_set){ 0 };
+    if (access(options->folder, F_OK) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, errno, "%s", options->folder);
+    if (tree_walk(options->folder, visit, &walk, err) < 0)
+        return -1;
+    if (ret_set->files.n > 1)
+        qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_files);
+    return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * tree_set - the files of a folder as they are published: keys, sums, contents.
+ *
+ * Hidden files and __pycache__ are left out, links are followed only inside the folder (they are
+ * left out here), and what changes meanwhile is read again in the next round: a sum is always that
+ * of the bytes beside it. A path that cannot be a key of a bucket gets one that is made from it.
+ *
+ *     tree_set_read -> tree_set_manifest
+ *
+ * Memory: the arena. Threads: any; it reads files.
+ */
+#ifndef MASTER_TREE_SET_H
+#define MASTER_TREE_SET_H
+
+#include <stddef.h>
+
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct arena;
+struct err;
+
+#define TREE_SET_FILES_MAX 50000
+#define TREE_SET_BYTES_MAX ((size_t)256 << 20) /* of files that are values */
+
+struct tree_set_file {
+    const char *key;
+    const char *path; /* "": the key is the path */
+    char sha256[SHA256_HEX_SIZE];
+    struct str bytes; /* a NULL view: it is large, `size` says how much */
+    size_t size;
+    const char *file; /* where it is */
+};
+
+struct tree_set {
+    VEC(struct tree_set_file) files; /* by key */
+    VEC(const char *) refused;       /* why a file is left out */
+};
+
+struct tree_set_options {
+    const char *folder;
+    const char *prefix; /* of keys: "" or "reactor/" */
+    /* May a file be published? Fails with the reason; NULL: every file may. */
+    int (*check)(const char *path, struct str bytes, struct err *err);
+};
+
+/* A folder that is not there is an empty set. Fails when it cannot be read as a whole. */
+int tree_set_read(struct arena *arena, const struct tree_set_options *options,
+                  struct tree_set *ret_set, struct err *err);
+
+/* The key of a path. */
+const char *tree_set_key(struct arena *arena, const char *prefix, const char *path,
+                         const char **ret_path);
+
+#endif

@@ -99,6 +99,15 @@ static void end_deed(struct job *job)
     make_message(job);
 }
 
+/* What reads them would go wrong without; everything else works. */
+static bool needs_settings(const struct job *job)
+{
+    const struct str name = str_from(job->request.module);
+
+    return job->class == PERFORM_STATES || str_starts(name, STR("settings.")) ||
+           str_starts(name, STR("pillar."));
+}
+
 static void do_deed(struct job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
@@ -116,6 +125,8 @@ static void do_deed(struct job *job, const struct run_sink *sink)
     enum session_need need;
     struct err err;
 
+    if (!job->settings && !needs_settings(job))
+        job->settings = snapshot_new();
     if (choose_states(job, &options.states_dir, &need, &err) < 0 || !job->settings) {
         refuse(job, job->settings ? err.text : job->settings_error);
         end_deed(job);

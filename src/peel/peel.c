@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/link.h"
+#include "bus/store.h"
 #include "http/health.h"
 #include "local/perform.h"
 #include "nats/conn.h"
@@ -22,7 +23,9 @@
 #include "peel/identity.h"
 #include "peel/ledger.h"
 #include "peel/metric.h"
+#include "peel/mirror.h"
 #include "peel/outbox.h"
+#include "peel/pillar.h"
 #include "peel/snapshot.h"
 #include "peel/source.h"
 #include "sys/clock.h"
@@ -33,11 +36,12 @@
 #include "sys/trim.h"
 #include "wire/exec.h"
 
-#define COMPONENT     "peel"
-#define OUTBOX_FOLDER "outbox"
-#define BAKED_FOLDER  "states"
-#define LOCK_FILE     "peel.lock"
-#define FOLDER_MODE   0700
+#define COMPONENT       "peel"
+#define OUTBOX_FOLDER   "outbox"
+#define BAKED_FOLDER    "states"
+#define SETTINGS_FOLDER "settings"
+#define LOCK_FILE       "peel.lock"
+#define FOLDER_MODE     0700
 /* How often it is looked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)
 /* Without credentials it is looked for them. */
@@ -57,7 +61,8 @@ struct peel {
     struct enlist *enlist;
     char curve_key[NATS_NKEY_TEXT_SIZE];
     struct desk *desk;
-    struct snapshot *settings;
+    struct mirror *states, *settings_files;
+    struct pillar *pillar;
     struct heart heart;
     struct metrics *metrics;
     struct health *health;
@@ -92,12 +97,13 @@ static struct snapshot *hold_facts(void *self)
 
 static struct snapshot *hold_settings(void *self, const char **ret_why)
 {
-    struct peel *peel = self;
+    const struct peel *peel = self;
 
-    *ret_why = NULL;
-    return snapshot_hold(peel->settings);
+    *ret_why = PILLAR_UNKNOWN;
+    return pillar_hold(peel->pillar);
 }
 
+/* A fact was set. */
 static void on_facts_changed(void *self)
 {
     const struct peel *peel = self;
@@ -176,6 +182,9 @@ static void on_connected(struct peel *peel)
     peel->was_connected = true;
     dossier_connect(peel->dossier, &peel->js);
     heart_connect(&peel->heart, &peel->js);
+    mirror_connect(peel->states, &peel->js);
+    mirror_connect(peel->settings_files, &peel->js);
+    pillar_connect(peel->pillar, &peel->js);
     trim_later(peel);
 }
 
@@ -204,6 +213,9 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
 static void disconnect(struct peel *peel)
 {
+    mirror_connect(peel->states, NULL);
+    mirror_connect(peel->settings_files, NULL);
+    pillar_connect(peel->pillar, NULL);
     dossier_connect(peel->dossier, NULL);
     heart_connect(&peel->heart, NULL);
     outbox_connect(peel->outbox, NULL);
@@ -373,16 +385,80 @@ static int open_outbox(struct peel *peel, struct err *err)
     return 0;
 }
 
+/* --- files and settings ----------------------------------------------------------- */
+
+static void on_states_synced(void *self, bool changed)
+{
+    (void)self;
+    (void)changed;
+}
+
+static void on_settings_synced(void *self, bool changed)
+{
+    struct peel *peel = self;
+
+    (void)changed; /* the first time they are resolved in any case */
+    pillar_refresh(peel->pillar);
+}
+
+/* Templates of settings see facts. */
+static void on_facts_replaced(void *self)
+{
+    struct peel *peel = self;
+
+    if (peel->pillar && mirror_has_synced(peel->settings_files))
+        pillar_refresh(peel->pillar);
+}
+
+static void on_settings_changed(void *self)
+{
+    (void)self;
+    log_info("settings changed");
+}
+
 static int open_dossier(struct peel *peel, struct err *err)
 {
     peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
                                                            .peel_id = peel->identity.id,
                                                            .facts_file = peel->conf->facts_file,
                                                            .curve_key = peel->curve_key,
+                                                           .changed = on_facts_replaced,
                                                            .published = on_facts_published,
                                                            .self = peel },
                                 err);
     return peel->dossier ? 0 : -1;
+}
+
+static int open_files(struct peel *peel, struct err *err)
+{
+    const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
+
+    peel->states =
+        mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
+                                             .bucket = store_bucket_name(STORE_STATE_FILES),
+                                             .folder = peel->conf->states_cache,
+                                             .synced = on_states_synced,
+                                             .self = peel,
+                                             .hasty = peel->options.hasty },
+                   err);
+    peel->settings_files =
+        mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
+                                             .bucket = store_bucket_name(STORE_SETTINGS_FILES),
+                                             .folder = folder,
+                                             .synced = on_settings_synced,
+                                             .self = peel,
+                                             .hasty = peel->options.hasty },
+                   err);
+    peel->pillar = pillar_new(&(struct pillar_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .data_dir = peel->conf->data_dir,
+                                                        .folder = folder,
+                                                        .key = &peel->identity.key,
+                                                        .facts = hold_facts,
+                                                        .changed = on_settings_changed,
+                                                        .self = peel },
+                              err);
+    return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
 }
 
 static int open_desk(struct peel *peel, struct err *err)
@@ -449,11 +525,11 @@ static int open_all(struct peel *peel, struct err *err)
     nats_xkey_of(&peel->identity.key, &curve);
     nats_xkey_print(&curve, peel->curve_key);
     peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
-    peel->settings = snapshot_new();
     heart_init(&peel->heart, peel->options.loop, peel->identity.id);
     set_problem(peel, "not connected yet");
     if (open_folders(peel, err) < 0 || open_ledger(peel, err) < 0 || open_outbox(peel, err) < 0 ||
-        open_dossier(peel, err) < 0 || open_desk(peel, err) < 0 || open_health(peel, err) < 0)
+        open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
+        open_health(peel, err) < 0)
         return -1;
     try_link(peel);
     return 0;
@@ -505,10 +581,12 @@ void peel_free(struct peel *peel)
     timer_clear(loop_timers(peel->options.loop), &peel->stopping);
     timer_clear(loop_timers(peel->options.loop), &peel->trim);
     outbox_free(peel->outbox);
+    mirror_free(peel->states);
+    mirror_free(peel->settings_files);
+    pillar_free(peel->pillar);
     link_free(peel->link);
     dossier_free(peel->dossier);
     ledger_free(peel->ledger);
-    snapshot_drop(peel->settings);
     metrics_free(peel->metrics);
     lock_drop(&peel->lock);
     nats_nkey_done(&peel->identity.key);

@@ -27,6 +27,7 @@ struct peel_options {
     struct nats_hub *hub;
     const struct peel_conf *conf;
     const char *host;            /* the full host name, when no id is configured */
+    bool hasty;                  /* no pauses for the sake of others; for tests */
     void (*stopped)(void *self); /* nothing runs any more */
     void *self;
 };

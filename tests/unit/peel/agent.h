@@ -141,6 +141,7 @@ static inline void agent_start(struct agent *agent)
     agent->peel = peel_new(&(struct peel_options){ .loop = agent->scene.loop,
                                                    .hub = agent->scene.hub,
                                                    .conf = &agent->conf,
+                                                   .hasty = true,
                                                    .stopped = agent_on_stopped,
                                                    .self = agent },
                            &agent->scene.err);
@@ -268,6 +269,13 @@ static inline const char *agent_ask(struct agent *agent, const char *function, c
     const char *said = value_get_text(&agent->response.results.list.p[0].details, "result");
 
     return said ? said : agent->response.results.list.p[0].name;
+}
+
+/* Until settings were received, if only that there are none: states need them. */
+static inline void agent_wait_settings(struct agent *agent)
+{
+    SCENE_RUN(&agent->scene,
+              agent_ask(agent, "settings.keys", "keys", "") && agent->response.success);
 }
 
 /* As a job; nothing is waited for. */

@@ -147,6 +147,7 @@ TEST(states_come_from_the_cache_else_from_the_baked_folder_else_not_at_all)
     agent_begin(&agent, "web-01");
     agent_start(&agent);
     agent_wait_connected(&agent);
+    agent_wait_settings(&agent);
     CHECK_STR(agent_ask(&agent, "state.apply", "web", "state=web"), SOURCE_UNAVAILABLE);
     baked = arena_printf(&agent.arena, "%s/data/states", agent.folder);
     cache = agent.conf.states_cache;

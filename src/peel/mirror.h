@@ -1,0 +1,60 @@
+/*
+ * mirror - a tree of files that masters publish, as a folder of this machine.
+ *
+ *     <bucket>/_manifest    which files there are, and their hashes
+ *     <bucket>/_revision    news: something has changed
+ *
+ * After news, and at each connection, the manifest is read; files that are not here with the right
+ * hash are fetched into a folder beside, and when all are there the folders change places in one
+ * step. So a run sees the old tree or the new one. A file whose hash is not that of the manifest
+ * (the set is being published) makes it begin anew later; nothing is ever taken over in parts.
+ *
+ *     mirror_new -> mirror_connect... -> mirror_free
+ *
+ * Memory: files on their way. Threads: the loop's; a worker touches the disk.
+ */
+#ifndef PEEL_MIRROR_H
+#define PEEL_MIRROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct loop;
+struct mirror;
+struct nats_js;
+
+/* News are waited for a little longer, since they come in bursts; by chance, so that not all
+ * machines come at once. */
+#define MIRROR_DEBOUNCE  (INT64_C(2) * 1000000000)
+#define MIRROR_JITTER    (INT64_C(5) * 1000000000)
+#define MIRROR_RETRY     (INT64_C(1) * 1000000000)
+#define MIRROR_RETRY_MAX (INT64_C(30) * 1000000000)
+
+#define MIRROR_FILES_MAX 100000
+#define MIRROR_PATH_MAX  1024
+
+struct mirror_options {
+    struct loop *loop;
+    const char *bucket, *folder;
+    /* The folder is what masters publish; `changed`: it was not before. Nothing published is
+     * known, too: then it is as it was. */
+    void (*synced)(void *self, bool changed);
+    void *self;
+    bool hasty; /* without waiting after news; for tests */
+};
+
+struct mirror *mirror_new(const struct mirror_options *options, struct err *err);
+/* NULL is fine. */
+void mirror_free(struct mirror *mirror);
+
+/* Over this connection, or none. */
+void mirror_connect(struct mirror *mirror, const struct nats_js *js);
+/* Has it been in step with the masters since the start? */
+bool mirror_has_synced(const struct mirror *mirror);
+
+/* May a file of a set have this path: relative, no empty part, no "." and ".."? */
+bool mirror_path_is_safe(const char *path);
+
+#endif

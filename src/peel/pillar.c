@@ -1,0 +1,486 @@
+#include "peel/pillar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "data/frame.h"
+#include "data/msgpack.h"
+#include "data/record.h"
+#include "facts/facts.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "nats/xkey.h"
+#include "peel/snapshot.h"
+#include "settings/settings.h"
+#include "sys/chore.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define SNAPSHOT_VERSION 1
+#define SNAPSHOT_MODE    0600
+#define SNAPSHOT_MAX     ((size_t)32 << 20)
+#define SECRET_END       "__"
+#define SEALED_BEGIN     "ENC[nkey,"
+#define SEALED_END       "]"
+#define RETRY_NS         (INT64_C(5) * 1000000000)
+#define SECRET_DEPTH_MAX 128
+
+/* Entries of the bucket of secrets: those of the machine, and who sealed them. */
+enum secret_key { SECRET_MINE, SECRET_SENDER };
+#define SECRET_KEYS (SECRET_SENDER + 1)
+
+/* One resolution, in a worker. */
+struct round {
+    struct chore chore;
+    struct pillar *pillar;
+    struct snapshot *facts, *result;
+    struct arena arena;
+    struct str secrets[SECRET_KEYS]; /* as they were received */
+    struct value sealed;             /* a map; null: none */
+    struct nats_xkey sender;
+    bool has_sender;
+    char *problem;
+};
+
+struct pillar {
+    struct pillar_options options;
+    struct arena arena;
+    struct chores chores;
+    struct nats_js js;
+    struct nats_sub *news[SECRET_KEYS];
+    struct buf secrets[SECRET_KEYS];
+    uint64_t generation;
+    struct snapshot *current; /* NULL: not known */
+    struct timer retry;
+    char *problem; /* that was logged */
+    bool is_busy, is_asked_again, may_resolve;
+};
+
+/* --- secrets ---------------------------------------------------------------------- */
+
+/* The plain text of a sealed value, in the arena of the result. */
+static int open_secret(const struct round *round, struct str path, struct str *ret, struct err *err)
+{
+    const struct value *sealed = value_get_str(&round->sealed, path);
+    AUTO_BUF struct buf box = BUF_INIT(SNAPSHOT_MAX), text = BUF_INIT(SNAPSHOT_MAX);
+    struct str body;
+    int result;
+
+    if (!value_is(sealed, VALUE_STR) || !str_starts(sealed->s, STR(SEALED_BEGIN)) ||
+        !str_ends(sealed->s, STR(SEALED_END)))
+        return err_set(err, ERR_NOT_FOUND, "the secret '%.*s' was not sealed for this machine",
+                       STR_ARG(path));
+    if (!round->has_sender)
+        return err_set(err, ERR_NOT_FOUND, "the key that secrets are sealed with is not known");
+    body = str_slice(sealed->s, strlen(SEALED_BEGIN),
+                     sealed->s.n - strlen(SEALED_BEGIN) - strlen(SEALED_END));
+    if (base64_decode_strict(body, BASE64_STANDARD, &box, err) < 0 ||
+        nats_xkey_open(round->pillar->options.key, &round->sender, buf_view(&box), &text, err) < 0)
+        return err_wrap(err, "secret '%.*s'", STR_ARG(path));
+    *ret = arena_str(&round->result->arena, buf_view(&text));
+    result = text.full ? err_set(err, ERR_LIMIT, "a secret is too large") : 0;
+    ed25519_wipe(text.p, text.n);
+    return result;
+}
+
+/* A text with its placeholders replaced; it is secret then. */
+static int fill_text(struct round *round, struct value *v, struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(SNAPSHOT_MAX);
+    struct str rest = v->s;
+    size_t at;
+
+    if (str_find(rest, STR(PILLAR_PLACEHOLDER), 0) == STR_NONE)
+        return 0;
+    while ((at = str_find(rest, STR(PILLAR_PLACEHOLDER), 0)) != STR_NONE) {
+        const size_t path = at + strlen(PILLAR_PLACEHOLDER);
+        const size_t end = str_find(rest, STR(SECRET_END), path);
+        struct str secret;
+
+        if (end == STR_NONE)
+            return err_set(err, ERR_INVALID, "a placeholder of a secret does not end");
+        if (open_secret(round, str_slice(rest, path, end - path), &secret, err) < 0)
+            return -1;
+        buf_add_str(&out, str_slice(rest, 0, at));
+        buf_add_str(&out, secret);
+        rest = str_from_offset(rest, end + strlen(SECRET_END));
+    }
+    buf_add_str(&out, rest);
+    v->s = arena_str(&round->result->arena, buf_view(&out));
+    v->flags |= VALUE_SECRET;
+    ed25519_wipe(out.p, out.n);
+    return 0;
+}
+
+/* The documents go with the round. */
+static void forget_place(struct value *v)
+{
+    v->source = NULL;
+    v->line = 0;
+    v->column = 0;
+}
+
+static int fill_secrets(struct round *round, struct value *v, unsigned depth, struct err *err)
+{
+    forget_place(v);
+    if (depth > SECRET_DEPTH_MAX)
+        return err_set(err, ERR_LIMIT, "settings are nested more than %d levels deep",
+                       SECRET_DEPTH_MAX);
+    if (v->kind == VALUE_STR)
+        return fill_text(round, v, err);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        if (fill_secrets(round, &v->list->items[i], depth + 1, err) < 0)
+            return -1;
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++) {
+        forget_place(&v->map->pairs[i].key);
+        if (fill_secrets(round, &v->map->pairs[i].value, depth + 1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void read_secrets(struct round *round)
+{
+    struct err ignored;
+
+    round->sealed = value_map(value_map_new(&round->arena, 0));
+    if (round->secrets[SECRET_MINE].n > 0 &&
+        (msgpack_decode(&round->arena, round->secrets[SECRET_MINE], &round->sealed, &ignored) < 0 ||
+         round->sealed.kind != VALUE_MAP))
+        round->sealed = value_map(value_map_new(&round->arena, 0));
+    round->has_sender =
+        nats_xkey_parse(str_trim(round->secrets[SECRET_SENDER]), &round->sender, &ignored) == 0;
+}
+
+/* --- resolving -------------------------------------------------------------------- */
+
+static void fail_round(struct round *round, const char *text)
+{
+    round->problem = mem_strdup(text);
+    snapshot_drop(round->result);
+    round->result = NULL;
+}
+
+static void resolve(struct round *round)
+{
+    const struct pillar_options *options = &round->pillar->options;
+    AUTO_BUF struct buf text = BUF_INIT((size_t)1 << 20);
+    struct diags diags = DIAGS_INIT(&round->arena);
+    const struct settings_options how = {
+        .folder = options->folder,
+        .grains = facts_grains(&round->arena, &round->facts->value),
+        .subject = { .id = str_from(options->peel_id), .facts = &round->facts->value },
+        .strict_templates = true,
+    };
+    const struct value *settings;
+    struct err err;
+
+    round->result = snapshot_new();
+    if (settings_load(&round->arena, &how, &settings, &diags) < 0) {
+        diags_print(&diags, &text);
+        fail_round(round, buf_text(&text));
+        return;
+    }
+    round->result->value = value_copy(&round->result->arena, settings);
+    read_secrets(round);
+    if (fill_secrets(round, &round->result->value, 0, &err) < 0)
+        fail_round(round, err.text);
+}
+
+/* --- the snapshot on disk --------------------------------------------------------- */
+
+struct kept {
+    struct value settings;
+    struct param_strs secrets; /* texts in it that are never shown */
+};
+
+struct texts {
+    VEC(const char *) list;
+};
+
+static const struct record_field kept_fields[] = {
+    RECORD("settings", MAP, struct kept, settings, RECORD_REQUIRED),
+    RECORD("secrets", TEXTS, struct kept, secrets, 0),
+    { 0 },
+};
+static const struct record_type kept_type = RECORD_TYPE("settings", struct kept, kept_fields, 0);
+
+static const char *snapshot_path(struct arena *arena, const struct pillar *pillar)
+{
+    return path_join(arena, pillar->options.data_dir, PILLAR_SNAPSHOT);
+}
+
+/* Every text that is secret, or below something that is. */
+static void collect_secrets(struct arena *arena, const struct value *v, bool is_secret,
+                            struct texts *out)
+{
+    is_secret = is_secret || (v->flags & VALUE_SECRET);
+    if (v->kind == VALUE_STR && is_secret)
+        VEC_PUSH_IN(arena, &out->list, v->s.p);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        collect_secrets(arena, &v->list->items[i], is_secret, out);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        collect_secrets(arena, &v->map->pairs[i].value, is_secret, out);
+}
+
+static void mark_secrets(struct value *v, const struct param_strs *texts)
+{
+    for (size_t i = 0; v->kind == VALUE_STR && i < texts->n; i++)
+        if (str_eq_text(v->s, texts->p[i]))
+            v->flags |= VALUE_SECRET;
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        mark_secrets(&v->list->items[i], texts);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        mark_secrets(&v->map->pairs[i].value, texts);
+}
+
+static void keep_snapshot(struct round *round)
+{
+    const struct fs_replace_options options = { .attr = { SNAPSHOT_MODE, FS_KEEP, FS_KEEP } };
+    struct kept kept = { .settings = round->result->value };
+    AUTO_BUF struct buf bytes = BUF_INIT(SNAPSHOT_MAX);
+    struct texts texts = { 0 };
+    struct err err;
+
+    collect_secrets(&round->arena, &round->result->value, false, &texts);
+    kept.secrets = (struct param_strs){ texts.list.n, texts.list.p };
+    if (record_append(&bytes, &kept_type, &kept, SNAPSHOT_VERSION, 0, &err) < 0 ||
+        fs_keep(snapshot_path(&round->arena, round->pillar), buf_view(&bytes), &options, &err) < 0)
+        log_warning("settings are not kept for the next start error=%s", err.text);
+    if (bytes.p)
+        ed25519_wipe(bytes.p, bytes.n);
+}
+
+static void load_snapshot(struct pillar *pillar)
+{
+    struct snapshot *snapshot = snapshot_new();
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct frame_scan scan = { 0 };
+    struct kept kept = { 0 };
+    struct frame frame;
+    struct err err;
+
+    if (fs_read(&arena, snapshot_path(&arena, pillar), SNAPSHOT_MAX, &scan.bytes, &err) < 0 ||
+        !scan.bytes.p || frame_next(&scan, &frame) != FRAME_WHOLE ||
+        record_decode(&arena, &kept_type, frame.version, frame.payload, &kept, &err) < 0) {
+        snapshot_drop(snapshot);
+        return;
+    }
+    snapshot->value = value_copy(&snapshot->arena, &kept.settings);
+    mark_secrets(&snapshot->value, &kept.secrets);
+    pillar->current = snapshot;
+    log_info("settings of the last run are used until there are newer ones");
+}
+
+/* --- rounds ----------------------------------------------------------------------- */
+
+static void begin_round(struct pillar *pillar);
+
+static void work(struct chore *chore)
+{
+    struct round *round = container_of(chore, struct round, chore);
+
+    resolve(round);
+    if (round->result)
+        keep_snapshot(round);
+}
+
+static void report_problem(struct pillar *pillar, char *problem)
+{
+    if (problem && (!pillar->problem || strcmp(pillar->problem, problem) != 0))
+        log_error("settings cannot be resolved, the last ones stay error=%s", problem);
+    free(pillar->problem);
+    pillar->problem = problem;
+}
+
+static void on_done(struct chore *chore)
+{
+    struct round *round = container_of(chore, struct round, chore);
+    struct pillar *pillar = round->pillar;
+    bool changed = false;
+
+    pillar->is_busy = false;
+    report_problem(pillar, round->problem);
+    if (round->result) {
+        changed = !pillar->current || !value_equal(&pillar->current->value, &round->result->value);
+        snapshot_drop(pillar->current);
+        pillar->current = round->result;
+    }
+    snapshot_drop(round->facts);
+    arena_done(&round->arena);
+    free(round);
+    if (changed)
+        pillar->options.changed(pillar->options.self);
+    if (pillar->is_asked_again)
+        begin_round(pillar);
+}
+
+static void begin_round(struct pillar *pillar)
+{
+    struct round *round;
+
+    pillar->is_asked_again = pillar->is_busy;
+    if (pillar->is_busy || !pillar->may_resolve)
+        return;
+    round = mem_zalloc(sizeof(*round));
+    round->pillar = pillar;
+    round->facts = pillar->options.facts(pillar->options.self);
+    for (size_t i = 0; i < SECRET_KEYS; i++)
+        round->secrets[i] = arena_str(&round->arena, buf_view(&pillar->secrets[i]));
+    pillar->is_busy = true;
+    chore_begin(&pillar->chores, &round->chore, work, on_done);
+}
+
+void pillar_refresh(struct pillar *pillar)
+{
+    pillar->may_resolve = true;
+    begin_round(pillar);
+}
+
+/* --- the bucket of secrets -------------------------------------------------------- */
+
+/* One question; it outlives its connection by its last callback. */
+struct question {
+    struct pillar *pillar;
+    enum secret_key key;
+    uint64_t generation;
+};
+
+static const char *secret_key(const struct pillar *pillar, enum secret_key key)
+{
+    return key == SECRET_MINE ? pillar->options.peel_id : PILLAR_CURVE_KEY;
+}
+
+static void ask_secrets(struct pillar *pillar);
+
+static void on_retry(struct timer *timer)
+{
+    ask_secrets(container_of(timer, struct pillar, retry));
+}
+
+static void retry_later(struct pillar *pillar)
+{
+    timer_set(loop_timers(pillar->options.loop), &pillar->retry, clock_after(clock_now(), RETRY_NS),
+              on_retry);
+}
+
+static void on_secret(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct question *question = self;
+    struct pillar *pillar = question->pillar;
+    const struct str value = error ? STR("") : entry->value;
+    const bool is_answer = !error || error->fault == NATS_FAULT_NOT_FOUND;
+
+    if (error && error->fault == NATS_FAULT_CANCELED) {
+        free(question); /* the pillar may be gone */
+        return;
+    }
+    if (question->generation == pillar->generation) {
+        if (!is_answer)
+            retry_later(pillar);
+        else if (!str_eq(buf_view(&pillar->secrets[question->key]), value)) {
+            buf_clear(&pillar->secrets[question->key]);
+            buf_add_str(&pillar->secrets[question->key], value);
+            begin_round(pillar);
+        }
+    }
+    free(question);
+}
+
+static void ask_secrets(struct pillar *pillar)
+{
+    const struct nats_kv kv = { .js = pillar->js, .bucket = store_bucket_name(STORE_SECRETS) };
+
+    for (size_t i = 0; pillar->js.conn && i < SECRET_KEYS; i++) {
+        struct question *question = mem_zalloc(sizeof(*question));
+        struct err err;
+
+        *question = (struct question){ pillar, (enum secret_key)i, pillar->generation };
+        if (nats_kv_get(&kv, secret_key(pillar, (enum secret_key)i), on_secret, question, &err) <
+            0) {
+            free(question);
+            retry_later(pillar);
+        }
+    }
+}
+
+static void on_news(void *self, const struct nats_msg *msg)
+{
+    (void)msg;
+    ask_secrets(self);
+}
+
+void pillar_connect(struct pillar *pillar, const struct nats_js *js)
+{
+    const bool is_same = js && pillar->js.conn == js->conn;
+
+    if (!is_same) {
+        pillar->generation++;
+        pillar->js = js ? *js : (struct nats_js){ 0 };
+        for (size_t i = 0; i < SECRET_KEYS; i++) {
+            struct err err;
+
+            nats_sub_free(pillar->news[i]);
+            pillar->news[i] = NULL;
+            if (js)
+                pillar->news[i] = nats_sub_new(
+                    js->conn,
+                    &(struct nats_sub_options){
+                        .subject = arena_printf(&pillar->arena, "$KV.%s.%s",
+                                                store_bucket_name(STORE_SECRETS),
+                                                secret_key(pillar, (enum secret_key)i)),
+                        .message = on_news,
+                        .self = pillar },
+                    &err);
+        }
+    }
+    ask_secrets(pillar);
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+struct pillar *pillar_new(const struct pillar_options *options, struct err *err)
+{
+    struct pillar *pillar = mem_zalloc(sizeof(*pillar));
+
+    pillar->options = *options;
+    for (size_t i = 0; i < SECRET_KEYS; i++)
+        pillar->secrets[i].max = SNAPSHOT_MAX;
+    if (chores_open_workers(&pillar->chores, options->loop, 1, err) < 0) {
+        pillar_free(pillar);
+        return NULL;
+    }
+    load_snapshot(pillar);
+    return pillar;
+}
+
+void pillar_free(struct pillar *pillar)
+{
+    if (!pillar)
+        return;
+    pillar->is_asked_again = false;
+    pillar->may_resolve = false;
+    chores_close(&pillar->chores);
+    timer_clear(loop_timers(pillar->options.loop), &pillar->retry);
+    for (size_t i = 0; i < SECRET_KEYS; i++) {
+        nats_sub_free(pillar->news[i]);
+        buf_done(&pillar->secrets[i]);
+    }
+    snapshot_drop(pillar->current);
+    free(pillar->problem);
+    arena_done(&pillar->arena);
+    free(pillar);
+}
+
+struct snapshot *pillar_hold(const struct pillar *pillar)
+{
+    return pillar->current ? snapshot_hold(pillar->current) : NULL;
+}

@@ -1,0 +1,57 @@
+/*
+ * pillar - the settings of this machine: files that masters publish, rendered here, with secrets
+ * that only this machine can open.
+ *
+ * Resolved in a worker when the files, the facts or the secrets have changed. A result replaces the
+ * last one only when it is whole: no mistakes, no secret that is missing. It is kept on disk, so
+ * that a machine that starts without a bus has its settings.
+ *
+ *     <folder>                             the files, by peel/mirror.h
+ *     <data_dir>/settings-snapshot.msgpack the last result
+ *
+ * In files a secret is a placeholder, __ZESTER_SECRET:<path>__; the bucket of secrets has a map of
+ * paths to sealed values under the id of the machine, and the key of the sender.
+ *
+ *     pillar_new -> pillar_connect... -> pillar_free
+ *
+ * Threads: the loop's; a worker resolves.
+ */
+#ifndef PEEL_PILLAR_H
+#define PEEL_PILLAR_H
+
+#include <stdbool.h>
+
+struct err;
+struct loop;
+struct nats_js;
+struct nats_nkey;
+struct pillar;
+struct snapshot;
+
+#define PILLAR_SNAPSHOT    "settings-snapshot.msgpack"
+#define PILLAR_CURVE_KEY   "_master_curve_pub"
+#define PILLAR_PLACEHOLDER "__ZESTER_SECRET:"
+#define PILLAR_UNKNOWN                                                                             \
+    "settings are not known yet: none were received since this machine was set up"
+
+struct pillar_options {
+    struct loop *loop;
+    const char *peel_id, *data_dir, *folder;
+    const struct nats_nkey *key;
+    struct snapshot *(*facts)(void *self); /* held */
+    void (*changed)(void *self);           /* there are new settings */
+    void *self;
+};
+
+struct pillar *pillar_new(const struct pillar_options *options, struct err *err);
+/* NULL is fine. */
+void pillar_free(struct pillar *pillar);
+void pillar_connect(struct pillar *pillar, const struct nats_js *js);
+
+/* Files or facts have changed. */
+void pillar_refresh(struct pillar *pillar);
+
+/* Held by the caller; NULL when they are not known. */
+struct snapshot *pillar_hold(const struct pillar *pillar);
+
+#endif

@@ -1,0 +1,249 @@
+#include "base/base64.h"
+#include "base/sha256.h"
+#include "data/msgpack.h"
+#include "nats/xkey.h"
+#include "peel/agent.h"
+#include "peel/mirror.h"
+#include "peel/pillar.h"
+#include "test.h"
+#include "wire/fileset.h"
+
+/* --- a publisher -------------------------------------------------------------------- */
+
+struct file {
+    const char *path, *text;
+};
+
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    int *count = self;
+
+    (void)revision;
+    if (error)
+        print_error("%s\n", error->text);
+    CHECK(error == NULL);
+    (*count)++;
+}
+
+static void put_key(struct agent *agent, enum store_bucket bucket, const char *key, struct str text)
+{
+    const struct nats_kv kv = { .js = agent->js, .bucket = store_bucket_name(bucket) };
+    int count = 0;
+
+    CHECK_INT(nats_kv_put(&kv, key, text, on_put, &count, &agent->scene.err), 0);
+    SCENE_RUN(&agent->scene, count == 1);
+}
+
+static void put_manifest(struct agent *agent, enum store_bucket bucket, const struct file *files,
+                         size_t count)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+    struct fileset_manifest manifest = { 0 };
+    static int revision;
+
+    for (size_t i = 0; i < count; i++) {
+        char *hash = arena_alloc(&agent->arena, SHA256_HEX_SIZE);
+
+        sha256_hex(files[i].text, strlen(files[i].text), hash);
+        VEC_PUSH_IN(&agent->arena, &manifest.files.list,
+                    (struct fileset_file){ .key = files[i].path, .sha256 = hash, .path = "" });
+    }
+    CHECK_INT(record_encode(&bytes, &fileset_manifest_type, &manifest, &agent->scene.err), 0);
+    put_key(agent, bucket, FILESET_MANIFEST, buf_view(&bytes));
+    put_key(agent, bucket, FILESET_REVISION,
+            str_from(arena_printf(&agent->arena, "%d", ++revision)));
+}
+
+static void publish(struct agent *agent, enum store_bucket bucket, const struct file *files,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_key(agent, bucket, files[i].path, str_from(files[i].text));
+    put_manifest(agent, bucket, files, count);
+}
+
+static bool has_text(struct agent *agent, const char *path, const char *text)
+{
+    struct str got;
+
+    CHECK_INT(fs_read(&agent->arena,
+                      arena_printf(&agent->arena, "%s/%s", agent->conf.states_cache, path), 1 << 20,
+                      &got, &agent->scene.err),
+              0);
+    return text ? got.p && str_eq_text(got, text) : !got.p;
+}
+
+/* --- files of states ---------------------------------------------------------------- */
+
+TEST(files_of_states_come_change_and_go_as_masters_publish_them)
+{
+    static const struct file first[] = { { "web.zy", "said:\n  cmd.run:\n    - name: echo one\n" },
+                                         { "a/b/c.txt", "deep" },
+                                         { "old.zy", "{}" } };
+    static const struct file second[] = { { "web.zy", "said:\n  cmd.run:\n    - name: echo two\n" },
+                                          { "a/b/c.txt", "deep" } };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_STATE_FILES, first, ARRAY_LEN(first));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_text(&agent, "a/b/c.txt", "deep"));
+    CHECK(has_text(&agent, "old.zy", "{}"));
+    agent_wait_settings(&agent);
+    (void)agent_ask(&agent, "state.apply", "web", "state=web");
+    CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "one");
+    publish(&agent, STORE_STATE_FILES, second, ARRAY_LEN(second));
+    SCENE_RUN(&agent.scene, has_text(&agent, "old.zy", NULL));
+    CHECK(has_text(&agent, "a/b/c.txt", "deep"));
+    (void)agent_ask(&agent, "state.apply", "web", "state=web");
+    CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "two");
+    agent_end(&agent);
+}
+
+TEST(a_set_whose_hashes_do_not_fit_is_not_taken_over)
+{
+    static const struct file good[] = { { "a.zy", "one" }, { "b.zy", "one" } };
+    static const struct file promised[] = { { "a.zy", "two" }, { "b.zy", "two" } };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_STATE_FILES, good, ARRAY_LEN(good));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_text(&agent, "b.zy", "one"));
+    put_key(&agent, STORE_STATE_FILES, "a.zy", STR("two"));
+    put_manifest(&agent, STORE_STATE_FILES, promised, ARRAY_LEN(promised)); /* b is not there yet */
+    CHECK_STR(agent_ask(&agent, "test.ping", "ping", ""), "true");
+    CHECK(has_text(&agent, "a.zy", "one") && has_text(&agent, "b.zy", "one"));
+    put_key(&agent, STORE_STATE_FILES, "b.zy", STR("two"));
+    SCENE_RUN(&agent.scene, has_text(&agent, "b.zy", "two")); /* by itself, after a while */
+    CHECK(has_text(&agent, "a.zy", "two"));
+    agent_end(&agent);
+}
+
+TEST(paths_that_lead_elsewhere_are_refused)
+{
+    CHECK(mirror_path_is_safe("a/b.zy"));
+    CHECK(!mirror_path_is_safe(""));
+    CHECK(!mirror_path_is_safe("/etc/passwd"));
+    CHECK(!mirror_path_is_safe("../a"));
+    CHECK(!mirror_path_is_safe("a/../../b"));
+    CHECK(!mirror_path_is_safe("a//b"));
+    CHECK(!mirror_path_is_safe("a/./b"));
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+static bool has_setting(struct agent *agent, const char *key, const char *text)
+{
+    return strcmp(agent_ask(agent, "settings.get", key,
+                            arena_printf(&agent->arena, "key=%s;default=none", key)),
+                  text) == 0;
+}
+
+static void on_destroyed(void *self, const struct nats_error *error)
+{
+    int *count = self;
+
+    CHECK(error == NULL);
+    (*count)++;
+}
+
+TEST(settings_are_rendered_here_and_survive_without_a_bus)
+{
+    static const struct file files[] = {
+        { "top.zy", "base:\n  '*': [common]\n  'web*': [web]\n" },
+        { "common.zy", "ports: {http: 80}\n" },
+        { "web.zy", "ports: {https: 443}\nname: '{{ facts.id }}'\n" },
+    };
+    struct agent agent;
+    int destroyed = 0;
+
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_SETTINGS_FILES, files, ARRAY_LEN(files));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_setting(&agent, "name", "web-01"));
+    CHECK(has_setting(&agent, "ports.http", "80") && has_setting(&agent, "ports.https", "443"));
+    agent_stop(&agent);
+    CHECK_INT(nats_kv_destroy(&agent.js, store_bucket_name(STORE_SETTINGS_FILES), on_destroyed,
+                              &destroyed, &agent.scene.err),
+              0);
+    SCENE_RUN(&agent.scene, destroyed == 1);
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    CHECK(has_setting(&agent, "name", "web-01"));
+    agent_end(&agent);
+}
+
+/* What the machine's own key can open, under the path of a secret. */
+static void put_secret(struct agent *agent, const char *path, const char *text)
+{
+    AUTO_BUF struct buf box = BUF_INIT(4096), coded = BUF_INIT(4096), bytes = BUF_INIT(4096);
+    static const unsigned char nonce[BOX_NONCE_SIZE] = { 1 };
+    struct value map = value_map(value_map_new(&agent->arena, 1));
+    char public_key[NATS_NKEY_TEXT_SIZE];
+    struct nats_creds creds = { 0 };
+    struct nats_xkey sender, receiver;
+    struct nats_nkey account;
+    struct str text_of_creds;
+
+    CHECK_INT(fs_read(&agent->arena,
+                      arena_printf(&agent->arena, "%s/auth/%s.creds", agent->folder, agent->id),
+                      NATS_CREDS_MAX, &text_of_creds, &agent->scene.err),
+              0);
+    CHECK_INT(nats_creds_parse(text_of_creds, &creds, &agent->scene.err), 0);
+    nats_xkey_of(&creds.key, &receiver);
+    nats_creds_done(&creds);
+    CHECK_INT(identity_read_key(agent->fleet.auth_dir, IDENTITY_ACCOUNT_SEED, &account,
+                                &agent->scene.err),
+              0);
+    nats_xkey_of(&account, &sender);
+    nats_xkey_print(&sender, public_key);
+    CHECK_INT(nats_xkey_seal(&account, &receiver, nonce, str_from(text), &box, &agent->scene.err),
+              0);
+    base64_encode(buf_view(&box), BASE64_STANDARD, &coded);
+    value_map_set(&agent->arena, map.map, value_text(path),
+                  value_text(arena_printf(&agent->arena, "ENC[nkey,%s]", buf_text(&coded))));
+    CHECK_INT(msgpack_encode(&bytes, &map, &agent->scene.err), 0);
+    put_key(agent, STORE_SECRETS, PILLAR_CURVE_KEY, str_from(public_key));
+    put_key(agent, STORE_SECRETS, agent->id, buf_view(&bytes));
+}
+
+TEST(secrets_are_opened_here_and_never_shown)
+{
+    static const struct file files[] = {
+        { "top.zy", "base: {'*': [db]}\n" },
+        { "db.zy", "db: {user: app, password: '__ZESTER_SECRET:db.password__'}\n" },
+    };
+    static const struct file states[] = {
+        { "use.zy",
+          "length:\n  cmd.run:\n    - name: printf '%s' '{{ settings.db.password }}' | wc -c\n"
+          "shown:\n  cmd.run:\n    - name: echo {{ settings.db.password }}\n" },
+    };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_STATE_FILES, states, ARRAY_LEN(states));
+    publish(&agent, STORE_SETTINGS_FILES, files, ARRAY_LEN(files));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    CHECK_STR(agent_ask(&agent, "settings.get", "db.user", "key=db.user"), PILLAR_UNKNOWN);
+    put_secret(&agent, "db.password", "hunter2-hunter2");
+    SCENE_RUN(&agent.scene, has_setting(&agent, "db.user", "app"));
+    CHECK_STR(agent_ask(&agent, "settings.get", "db.password", "key=db.password"), "********");
+    SCENE_RUN(&agent.scene, has_text(&agent, "use.zy", states[0].text));
+    (void)agent_ask(&agent, "state.apply", "use", "state=use");
+    CHECK_INT(agent.response.results.list.n, 2);
+    VEC_EACH (&agent.response.results.list, one) {
+        const char *out = value_get_text(&one->details, "stdout");
+
+        CHECK(strcmp(out, "15") == 0 || strcmp(out, "********") == 0);
+    }
+    agent_stop(&agent); /* and not after a start from the snapshot either */
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    CHECK_STR(agent_ask(&agent, "settings.get", "db.password", "key=db.password"), "********");
+    agent_end(&agent);
+}

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/loader.h"
 #include "daemon/loading.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
@@ -60,6 +61,7 @@ static struct call *call_new(struct client *client, const struct message *messag
 void call_free(struct call *call)
 {
     stream_free(call->stream);
+    loader_free(call->loader);
     *call->back = call->next;
     if (call->next)
         call->next->back = call->back;

@@ -27,6 +27,7 @@ struct config_source;
 struct daemon;
 struct diags;
 struct event;
+struct loader;
 struct project;
 struct reach;
 struct stream;
@@ -46,6 +47,7 @@ struct call {
     struct project *project; /* NULL: none, or none any more */
     struct engine_set set;
     const struct config_source *source; /* what is to be loaded later */
+    struct loader *loader;              /* reads it; or NULL */
     const char *warning;                /* about that, for who asked; or NULL */
     size_t count;                       /* what the handler counted */
     call_step_fn *step;

@@ -7,6 +7,7 @@
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/loader.h"
 #include "daemon/loading.h"
 #include "daemon/project.h"
 #include "daemon/snapshot.h"
@@ -15,31 +16,19 @@
 #include "config/environment.h"
 #include "sys/tree.h"
 
-#define DIAGS_TEXT_MAX ((size_t)256 << 10)
+#define READING_MAX 16 /* configs of one client at once */
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-static void refuse_diags(struct call *call, const struct diags *diags)
-{
-    AUTO_BUF struct buf text = BUF_INIT(DIAGS_TEXT_MAX);
-
-    diags_print(diags, &text);
-    call_refuse(call, MESSAGE_ERROR, "the config is not valid\n%.*s",
-                STR_ARG(str_trim_right(buf_view(&text))));
-}
-
-/* Refuses and returns -1 when it cannot be loaded. */
+/* What was read becomes the project of the call; refuses and returns -1 when the disk says no. */
 static int load_project(struct call *call)
 {
-    struct diags diags = DIAGS_INIT(&call->arena);
-    struct project *project;
+    struct project *project = loader_take(call->loader);
     struct err err;
 
-    if (project_load(call->daemon, call->source, &project, &diags, &err) < 0) {
-        if (err.code != ERR_NONE)
-            call_fail(call, &err);
-        else
-            refuse_diags(call, &diags);
+    if (project_open(project, &err) < 0) {
+        project_free(project);
+        call_fail(call, &err);
         return -1;
     }
     daemon_add(call->daemon, project);
@@ -47,21 +36,38 @@ static int load_project(struct call *call)
     return 0;
 }
 
-/* Before anything is stopped for it. */
-static int check_source(struct call *call)
+/* Is the config good, and are the services in it, before anything is stopped or loaded for it? */
+static int check_read(struct call *call)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct request_start *args = call->args;
-    struct diags diags = DIAGS_INIT(&arena);
-    const struct config *config;
+    const struct config *config = loader_config(call->loader);
     struct err err;
 
-    if (config_load(&arena, call->source, &config, &diags) < 0) {
-        refuse_diags(call, &diags);
+    if (!config) {
+        loader_refuse(call);
         return -1;
     }
     if (project_check_names(config, args->services, &err) < 0) {
         call_fail(call, &err);
+        return -1;
+    }
+    return 0;
+}
+
+/* While the worker read, others may have loaded the same file, unloaded it or stopped the daemon;
+ * the client may have left, so its rights are those it had. */
+static int find_again(struct call *call)
+{
+    struct project *project = daemon_find(call->daemon, call->source->path);
+
+    call->project = project;
+    if (call->daemon->stopping) {
+        call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
+        return -1;
+    }
+    if (project && project->config->owner.uid != call->source->owner.uid) {
+        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by somebody else in the meantime",
+                    call->source->path);
         return -1;
     }
     return 0;
@@ -275,6 +281,45 @@ static void begin_after_flush(struct call *call)
     call->step = step_begin;
 }
 
+/* Read call->source, and go on with `step`. A client cannot fill the memory with what waits for a
+ * worker. */
+static void begin_read(struct call *call, call_step_fn *step)
+{
+    size_t count = 0;
+
+    for (const struct call *other = call->daemon->calls; other; other = other->next)
+        count += other->client == call->client && other->loader;
+    if (count >= READING_MAX) {
+        call_refuse(call, MESSAGE_ERROR, "%d configs are being loaded: try again", READING_MAX);
+        return;
+    }
+    call->step = step;
+    loader_begin(call);
+}
+
+static void go_on_start(struct call *call)
+{
+    const struct request_start *args = call->args;
+
+    if (args->logs)
+        begin_after_flush(call);
+    else
+        begin_start(call);
+}
+
+/* A wrong name loads nothing: the file may be what is wrong. */
+static void step_read(struct call *call)
+{
+    if (!loader_is_done(call->loader))
+        return;
+    call->step = NULL;
+    if (find_again(call) < 0 || is_busy(call))
+        return;
+    if (!call->project && (check_read(call) < 0 || load_project(call) < 0))
+        return;
+    go_on_start(call);
+}
+
 void handle_start(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -285,18 +330,13 @@ void handle_start(struct call *call)
     }
     if (call_find_project(call, args->config) < 0 || is_busy(call))
         return;
-    if (!call->project) {
-        if (loading_read(call) < 0 || is_busy(call))
-            return;
-        if (!call->project && args->services.n > 0 && check_source(call) < 0)
-            return; /* a wrong name loads nothing: the file may be what is wrong */
-        if (!call->project && load_project(call) < 0)
-            return;
+    if (!call->project && (loading_read(call) < 0 || is_busy(call)))
+        return;
+    if (call->project) {
+        go_on_start(call);
+        return;
     }
-    if (args->logs)
-        begin_after_flush(call);
-    else
-        begin_start(call);
+    begin_read(call, step_read);
 }
 
 /* --- run and recreate: stop, forget, load anew -------------------------------------------- */
@@ -338,14 +378,15 @@ static void step_anew(struct call *call)
     begin_start(call);
 }
 
-static void load_anew(struct call *call)
+static void step_read_anew(struct call *call)
 {
     const struct request_start *args = call->args;
     struct engine_stop how = { .clean = call->kind == REQUEST_RECREATE };
 
-    if (call_find_project(call, args->config) < 0 || is_busy(call))
+    if (!loader_is_done(call->loader))
         return;
-    if (loading_read(call) < 0 || is_busy(call) || check_source(call) < 0)
+    call->step = NULL;
+    if (find_again(call) < 0 || is_busy(call) || check_read(call) < 0)
         return;
     call->step = step_anew;
     if (call->project) {
@@ -359,6 +400,17 @@ static void load_anew(struct call *call)
         return;
     }
     step_anew(call);
+}
+
+static void load_anew(struct call *call)
+{
+    const struct request_start *args = call->args;
+
+    if (call_find_project(call, args->config) < 0 || is_busy(call))
+        return;
+    if (loading_read(call) < 0 || is_busy(call))
+        return;
+    begin_read(call, step_read_anew);
 }
 
 void handle_run(struct call *call)

@@ -231,29 +231,30 @@ static void build_engine(struct project *project)
     project->flags = project->config->flags;
 }
 
-int project_load(struct daemon *daemon, const struct config_source *source,
-                 struct project **ret_project, struct diags *diags, struct err *err)
+struct project *project_new(struct daemon *daemon)
 {
     struct project *project = mem_zalloc(sizeof(*project));
 
     project->daemon = daemon;
-    err->code = ERR_NONE;
-    if (config_load(&project->arena, source, &project->config, diags) < 0)
-        goto fail;
+    return project;
+}
+
+int project_read(struct project *project, const struct config_source *source, struct diags *diags)
+{
+    return config_load(&project->arena, source, &project->config, diags);
+}
+
+int project_open(struct project *project, struct err *err)
+{
     project->path = project->config->path;
     home_hash(project->path, project->hash);
-    project->folder = home_config(&project->arena, &daemon->home, project->path);
+    project->folder = home_config(&project->arena, &project->daemon->home, project->path);
     if (open_files(project, err) < 0)
-        goto fail;
+        return -1;
     build_engine(project);
     restore_state(project);
     chronicle_open(&project->chronicle, &project->arena, project->folder, project->engine);
-    *ret_project = project;
     return 0;
-
-fail:
-    project_free(project);
-    return -1;
 }
 
 void project_free(struct project *project)

@@ -1,7 +1,8 @@
 /*
  * project - one config that is loaded: its engine, its logs, its folder on disk.
  *
- *     project_load -> project_start ... engine calls ... -> project_free
+ *     project_new -> project_read -> project_open -> project_start ... engine calls ... ->
+ * project_free
  *
  * Belongs to who loaded it. The sink of its engine marks what changed; the daemon looks
  * after each turn of the loop (project_step): state is written, at most once a turn, and
@@ -60,11 +61,12 @@ struct project {
     struct timer save_timer;
 };
 
-/* Load, without starting anything. What is stored of an earlier life is taken over: states that are
- * final, `initialized`. Mistakes of the file go to `diags`; returns -1 then, or with `err`
- * set when the disk says no (err->code is not ERR_NONE). */
-int project_load(struct daemon *daemon, const struct config_source *source,
-                 struct project **ret_project, struct diags *diags, struct err *err);
+struct project *project_new(struct daemon *daemon);
+/* Load the config, which any thread may do. Mistakes of the file go to `diags`; returns -1 then. */
+int project_read(struct project *project, const struct config_source *source, struct diags *diags);
+/* With a config, and without starting anything: what is stored of an earlier life is taken over,
+ * states that are final and `initialized`. Fails when the disk says no. */
+int project_open(struct project *project, struct err *err);
 /* Nothing of it may run any more. */
 void project_free(struct project *project);
 

@@ -56,13 +56,13 @@ static void restore_project(struct daemon *daemon, struct arena *arena, const ch
                             const struct snapshot *snapshot, const struct state_file *record)
 {
     struct diags diags = DIAGS_INIT(arena);
-    struct project *project;
+    struct project *project = project_new(daemon);
     struct err err;
 
-    if (project_load(daemon, &snapshot->source, &project, &diags, &err) < 0) {
-        if (err.code == ERR_NONE)
-            (void)diags_to_err(&diags, &err);
+    if ((project_read(project, &snapshot->source, &diags) < 0 && diags_to_err(&diags, &err) < 0) ||
+        project_open(project, &err) < 0) {
         log_error("config cannot be restored folder=%s error=%s", folder, err.text);
+        project_free(project);
         return;
     }
     project->snapshot_time = snapshot->time;

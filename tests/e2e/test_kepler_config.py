@@ -767,3 +767,25 @@ def test_expressions_that_take_long_hold_up_nobody_else(home):
     assert {one["status"] for one in home.services("slow.yaml").values()} == {"stopped"}
     home.start("--wait", "s3", "s7", file="slow.yaml")
     assert home.status("s7", file="slow.yaml") == "running"
+
+
+CONDITION = "${{ (function() local n = 0 for i = 1, 3000000 do n = n + 1 end return \"service_started\" end)() }}$"
+
+
+@pytest.mark.parametrize("words", [["start", "-d"], ["run", "-d"], ["recreate"]])
+def test_a_config_that_takes_long_to_read_holds_up_nobody_else(home, words):
+    home.write("services:\n  web: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    home.write("services:\n  s: {run: 'exec sleep 1000'}\n" + "".join(
+        f"  s{i}: {{run: 'exec sleep 1000', depends_on: {{s: {{condition: '{CONDITION}'}}}}}}\n" for i in range(40)), "slow.yaml")
+    for _ in range(5):  # on a busy machine it may be through before we look
+        loading = home.begin(*words, file="slow.yaml")
+        answered = 0
+        while loading.poll() is None:
+            assert home.status("web") == "running"
+            answered += loading.poll() is None
+        assert loading.wait() == 0, loading.stderr.read()
+        home.run("stop", "--clean", file="slow.yaml")
+        if answered > 4:
+            break
+    assert answered > 4, "it was read before anybody was answered"

@@ -11,6 +11,7 @@
 #include "base/ksuid.h"
 #include "bus/store.h"
 #include "cli/commands.h"
+#include "cli/event_why.h"
 #include "cli/fleet_link.h"
 #include "cli/pairs.h"
 #include "data/json.h"
@@ -289,6 +290,15 @@ static int run_watch(struct cli *cli, const void *args, struct param_strs operan
     return result < 0 ? cli_err(cli, &err) : CLI_OK;
 }
 
+/* --- why --------------------------------------------------------------------------- */
+
+static int run_why(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct event_args *want = args;
+
+    return event_why(cli, &want->fleet, operands.p[0]);
+}
+
 /* --- the group ------------------------------------------------------------------- */
 
 static const struct command event_commands[] = {
@@ -319,6 +329,20 @@ static const struct command event_commands[] = {
         .args_size = sizeof(struct event_args),
         .most = 1,
         .run = run_watch,
+    },
+    {
+        .name = "why",
+        .operands = "ID",
+        .summary = "say what became of an event",
+        .details =
+            "Which rules it fired and what each of them did, or why it was dropped; which event\n"
+            "caused it, and which events and jobs it caused. Kept for a week.\n",
+        .examples = "  zester event why 2x8RmcqCdbVJqVGJMGzK4TWGUZb\n",
+        .options = event_options,
+        .args_size = sizeof(struct event_args),
+        .least = 1,
+        .most = 1,
+        .run = run_why,
     },
     { 0 },
 };

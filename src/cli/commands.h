@@ -25,7 +25,7 @@ extern const struct command command_fileserver;
 extern const struct command command_job;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
-/* Events of the fleet: send, watch. */
+/* Events of the fleet: send, watch, why. */
 extern const struct command command_event;
 /* Rules that react to events: check, test. */
 extern const struct command command_reactor;

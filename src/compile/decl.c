@@ -241,6 +241,39 @@ static const char *full_name(struct arena *arena, const char *module, const char
     return name;
 }
 
+/* States of Salt that cannot work here. */
+static const struct {
+    const char *name, *reason;
+} unsupported[] = {
+    { "cmd.call", "it runs Python" },
+    { "cmd.wait_call", "it runs Python" },
+    { "file.cached", "sources are read where they are; nothing is cached" },
+    { "file.not_cached", "sources are read where they are; nothing is cached" },
+    { "file.shortcut", "Windows only" },
+    { "pkg.downloaded", "packages are downloaded when they are installed" },
+    { "pkg.group_installed", "name the packages of the group in pkg.installed" },
+    { "pkg.patch_downloaded", "packages are downloaded when they are installed" },
+    { "pkg.patch_installed", "name the packages of the advisory in pkg.latest" },
+    { "pkgrepo.migrated", "declare the repositories in pkgrepo.managed" },
+};
+
+/* NULL: not one of them. */
+static const char *find_reason(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(unsupported); i++)
+        if (str_is(name, unsupported[i].name))
+            return unsupported[i].reason;
+    return NULL;
+}
+
+static const char *explain_unknown(struct arena *arena, const char *name)
+{
+    const char *reason = find_reason(str_from(name));
+
+    return reason ? arena_printf(arena, "\"%s\" is not supported: %s", name, reason)
+                  : arena_printf(arena, "unknown module \"%s\"", name);
+}
+
 static int add(const struct reader *reader, const struct module *module, struct value_map *args)
 {
     const char *name = full_name(reader->set->arena, module->name, reader->id_text);
@@ -252,7 +285,7 @@ static int add(const struct reader *reader, const struct module *module, struct 
     *place = decl = new_decl(reader, module, name, args);
     decl->broken = decl_is_broken(module);
     if (decl->broken && decl->dialect->fails_late)
-        decl->mistake = arena_printf(reader->set->arena, "unknown module \"%s\"", module->name);
+        decl->mistake = explain_unknown(reader->set->arena, module->name);
     return decl->broken ? -1 : 0;
 }
 
@@ -267,6 +300,11 @@ const struct module *decl_module(struct str name, const struct value *where, str
         return module;
     if (module) {
         (void)value_diag(diags, where, "state: \"%s\" is a function, not a state", module->name);
+        return NULL;
+    }
+    if (find_reason(name)) {
+        (void)value_diag(diags, where, "state: \"%.*s\" is not supported: %s", STR_ARG(name),
+                         find_reason(name));
         return NULL;
     }
     (void)value_diag(diags, where, "state: unknown module \"%.*s\"", STR_ARG(name));

@@ -242,6 +242,8 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
     const struct module *found;
     struct str name;
 
+    if (strcmp((*module)->name, DELEGATE_WAITING) == 0)
+        return read_calls(arena, decl, args, diags);
     if (strcmp((*module)->name, DELEGATE_MODULE) != 0)
         return 0;
     if (decl->dialect->salt_attributes && !is_state(decl, *args))

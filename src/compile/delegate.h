@@ -23,6 +23,8 @@ struct value_map;
 
 /* The module whose states delegate. */
 #define DELEGATE_MODULE "module.run"
+/* The one whose states call functions, in both languages, when a watched state changed. */
+#define DELEGATE_WAITING "module.wait"
 
 /* The module that really runs, and its arguments; both stay as they are for other modules than
  * module.run. Returns -1 when it added to `diags`. */

@@ -9,6 +9,7 @@
 #include "facts/facts.h"
 #include "run/services.h"
 #include "settings/settings.h"
+#include "state/accumulators.h"
 #include "state/variables.h"
 #include "state/secrets.h"
 #include "compile/builtin.h"
@@ -228,6 +229,7 @@ int session_init(struct session *session, const struct session_options *options,
         .data_dir = options->data_dir,
         .secrets = secrets_new(),
         .variables = variables_new(),
+        .accumulators = accumulators_new(),
         .cancel = options->cancel,
         .facts_file = options->facts_file,
         .strict_params = !options->loose,
@@ -250,5 +252,6 @@ void session_done(struct session *session)
     tree_free(session->tree);
     secrets_free(session->host.secrets);
     variables_free(session->host.variables);
+    accumulators_free(session->host.accumulators);
     arena_done(&session->arena);
 }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "data/value.h"
 
+struct accumulators;
 struct bound;
 struct cancel;
 struct variables;
@@ -34,10 +35,11 @@ struct state_host {
     const struct value *facts;             /* maps, never NULL */
     const struct value *grains;            /* facts in Salt's form; NULL: the facts */
     const struct value *settings;
-    struct secrets *secrets;     /* state/secrets.h: texts that are never shown */
-    struct variables *variables; /* state/variables.h; NULL: nobody sets variables */
-    struct cancel *cancel;       /* sys/cancel.h: somebody wants the run to end */
-    bool strict_params;          /* unknown parameters are errors; else warnings */
+    struct secrets *secrets;           /* state/secrets.h: texts that are never shown */
+    struct variables *variables;       /* state/variables.h; NULL: nobody sets variables */
+    struct accumulators *accumulators; /* state/accumulators.h; NULL: nobody collects */
+    struct cancel *cancel;             /* sys/cancel.h: somebody wants the run to end */
+    bool strict_params;                /* unknown parameters are errors; else warnings */
     bool strict_templates;  /* an undefined value in a template is an error; else it is empty */
     bool test;              /* dry run */
     unsigned parallel;      /* states that run at once; 0: as many as a level has */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -206,6 +207,8 @@ static struct fs_attr folder_attr(const struct state_run *run, const struct site
         want = (struct fs_attr){ attr->mode, attr->uid, attr->gid };
     if (want.mode == FS_KEEP)
         want.mode = 0777 & ~umask_of(run);
+    if (!attr || attr->mode == CHANGE_KEEP_MODE)
+        want.mode |= site->above.mode & S_ISGID; /* as mkdir has it, with the group */
     if (want.uid == FS_KEEP && geteuid() == 0 && site->above.uid != 0) {
         want.uid = site->above.uid;
         want.gid = want.gid == FS_KEEP ? site->above.gid : want.gid;

@@ -178,6 +178,8 @@ SAYING = {
     "disk.status": ("[{name: /}, {maximum: 100%}]", "ok", "ok"),
     "file.exists": ("[{name: /etc/passwd}]", "ok", "ok"),
     "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
+    "module.wait": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
+    "file.accumulated": ("[{filename: WORK/x}, {text: hello}]", "ok", "ok"),
     "module.run": ("[{name: test.echo}, {text: hello}]", "changed", "changed"),
     "test.check_pillar": ("[{verbose: true}]", "ok", "ok"),
     "test.configurable_test_state": ("[{result: true}, {changes: true}]", "changed", "changed"),

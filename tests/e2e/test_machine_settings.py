@@ -47,7 +47,7 @@ def test_a_locale_is_made_and_removed(machine):
     machine.sh("mkdir -p /mnt/locale; cp -a /usr/lib/locale/. /mnt/locale; mount --bind /mnt/locale /usr/lib/locale")
     gen = machine.path("/etc/locale.gen")
     gen.write_text("# eo.UTF-8 UTF-8\n# de_AT.UTF-8 UTF-8\n")
-    machine.settles("de_AT.UTF-8: {locale.present: []}")
+    machine.settles("de_AT.UTF-8 UTF-8: {locale.present: []}")
     assert "de_AT.utf8" in machine.run("locale", "-a").split()
     assert gen.read_text() == "# eo.UTF-8 UTF-8\nde_AT.UTF-8 UTF-8\n"
     machine.revert()

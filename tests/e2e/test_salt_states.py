@@ -1,16 +1,50 @@
 """States of Salt and their parameters, in files of Salt. docs/salt.md names what differs."""
+import functools
+import json
 import os
 import stat
 import subprocess
 
 import pytest
 
+from machine import PROGRAM
+from salt_signatures import PARAMETERS, UNSUPPORTED
 from test_salt import SaltMachine
 
 
 @pytest.fixture
 def machine(tmp_path):
     return SaltMachine(tmp_path)
+
+
+# --- signatures ------------------------------------------------------------------------------------------------------
+
+# What every state takes.
+ATTRIBUTES = {"name", "check_cmd", "creates", "require_in", "runas", "saltenv", "umask"}
+
+
+@functools.lru_cache(None)
+def manual():
+    out = subprocess.run([PROGRAM, "doc", "--json"], capture_output=True, text=True, check=True).stdout
+    return {module["name"]: module["parameters"] for module in json.loads(out)}
+
+
+@pytest.mark.parametrize("function", PARAMETERS)
+def test_every_parameter_that_salt_documents_is_known(function):
+    known = {name for param in manual()[function] for name in (param["name"], *param["aliases"])}
+    assert not set(PARAMETERS[function]) - known - ATTRIBUTES
+
+
+def test_what_is_not_supported_says_why():
+    for function, params in manual().items():
+        for param in params:
+            assert param["supported"] or len(param["doc"]) >= 8, f"{function} {param['name']}"
+
+
+@pytest.mark.parametrize("function", UNSUPPORTED)
+def test_a_state_of_salt_that_cannot_work_says_why(machine, function):
+    machine.sls("web", "it:\n  %s: []\n" % function)
+    assert f'"{function}" is not supported: ' in machine.record("state.apply", "web", status=2)["results"][0]["error"]
 
 
 # --- parameters ----------------------------------------------------------------------------------------------------
@@ -234,3 +268,60 @@ def test_git_config_and_a_detached_copy(machine):
     machine.record("state.revert", "gone", status=0)
     machine.record("state.revert", "web", status=0)
     assert not (machine.root / "c").exists() and not (machine.root / "new.git").exists()
+
+
+def test_texts_are_collected_for_a_file(machine):
+    machine.file("hosts.j2", "{% for line in accumulator['hosts'] %}{{ line }}\n{% endfor %}")
+    (machine.root / "block").write_text("#<\nold\n#>\n")
+    machine.sls("web", "one:\n  file.accumulated: [{name: hosts}, {filename: ROOT/hosts}, {text: [a, b]}, {require_in: [{file: ROOT/hosts}]}]\n"
+                       "two:\n  file.accumulated: [{name: hosts}, {filename: ROOT/hosts}, {text: [b, 3]}, {require_in: [{file: ROOT/hosts}]}]\n"
+                       "ROOT/hosts:\n  file.managed: [{source: salt://hosts.j2}, {template: jinja}]\n"
+                       "more:\n  file.accumulated: [{filename: ROOT/block}, {text: x}, {watch_in: [{file: ROOT/block}]}]\n"
+                       "ROOT/block:\n  file.blockreplace: [{marker_start: '#<'}, {marker_end: '#>'}, {content: first}]\n")
+    assert "+a" in machine.run("state.apply", "web", "--test", status=0).stdout
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "hosts").read_text() == "a\nb\n3\n"
+    assert (machine.root / "block").read_text() == "#<\nfirst\nx\n#>\n"
+    assert not any(state["changed"] for state in machine.record("state.apply", "web", status=0)["results"])
+
+
+def test_a_function_waits_for_a_change(machine):
+    machine.sls("web", "log:\n  module.wait:\n    - name: cmd.run\n    - m_name: echo ran >> ROOT/log\n    - watch: [{file: ROOT/x}]\n"
+                       "also:\n  module.wait:\n    - cmd.run: [{name: echo also >> ROOT/log}]\n    - watch: [{file: ROOT/x}]\n"
+                       "ROOT/x:\n  file.managed:\n    - contents: hello\n")
+    machine.record("state.apply", "web", status=0)
+    machine.record("state.apply", "web", status=0)
+    assert machine.log() == ["ran", "also"]
+
+
+def test_a_state_that_cannot_work_here_fails_with_the_reason(machine):
+    machine.sls("web", "tools:\n  pkg.group_installed: []\nROOT/x:\n  file.managed:\n    - contents: hello\n")
+    record = machine.record("state.apply", "web", status=2)
+    assert record["results"][0]["error"] == '"pkg.group_installed" is not supported: name the packages of the group in pkg.installed'
+    assert (machine.root / "x").exists()
+
+
+def test_a_folder_below_a_setgid_folder_is_one_too(machine):
+    (machine.root / "shared").mkdir()
+    os.chmod(machine.root / "shared", 0o2775)
+    machine.sls("web", "ROOT/shared/a/b:\n  file.directory: [{makedirs: true}]\nROOT/shared/c:\n  file.directory: [{mode: 755}]\n")
+    machine.record("state.apply", "web", status=0)
+    assert [oct(os.stat(machine.root / "shared" / name).st_mode & 0o7777) for name in ("a", "a/b", "c")] == ["0o2755", "0o2755", "0o755"]
+    assert not any(state["changed"] for state in machine.record("state.apply", "web", status=0)["results"])
+
+
+def test_two_ids_may_have_the_same_name(machine):
+    machine.sls("web", "one:\n  file.managed: [{name: ROOT/x}, {contents: one}]\ntwo:\n  file.managed: [{name: ROOT/x}, {contents: two}]\n"
+                       "mode:\n  file.managed: [{name: ROOT/x}, {mode: 600}, {replace: false}, {require: [{file: ROOT/x}]}]\n")
+    result = machine.run("state.apply", "web", status=0)
+    assert "warning" not in result.stderr
+    assert (machine.root / "x").read_text() == "two\n"
+
+
+def test_recurse_takes_the_first_source_that_is_there(machine):
+    machine.file("b/file", "b")
+    machine.file("c/file", "c")
+    machine.sls("web", "ROOT/x:\n  file.recurse:\n    - source: [salt://a, salt://b, salt://c]\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "x" / "file").read_text() == "b"
+    assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]

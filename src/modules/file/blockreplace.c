@@ -5,7 +5,10 @@
 #include "modules/file/backup.h"
 #include "modules/file/content.h"
 #include "modules/file/editor.h"
+#include "state/accumulators.h"
+#include "state/host.h"
 #include "state/module.h"
+#include "sys/path.h"
 
 #define ARGS struct block_args
 
@@ -127,6 +130,29 @@ static int join_sources(struct state_run *run, const struct block_args *want, st
     return 0;
 }
 
+/* With what file.accumulated has collected for the file, each text on lines of its own. */
+static int add_accumulated(struct state_run *run, const struct block_args *want, struct str *text,
+                           struct err *err)
+{
+    const struct value_map *found = accumulators_get(run->host->accumulators, run->arena,
+                                                     path_normalise(run->arena, want->name));
+    AUTO_BUF struct buf all = BUF_INIT(EDIT_SIZE_MAX);
+
+    if (!found)
+        return 0;
+    buf_add_str(&all, *text);
+    for (size_t i = 0; i < found->count; i++)
+        for (size_t k = 0; k < found->pairs[i].value.list->count; k++) {
+            if (all.n > 0 && all.p[all.n - 1] != '\n')
+                buf_add_char(&all, '\n');
+            buf_add_str(&all, found->pairs[i].value.list->items[k].s);
+        }
+    if (all.full)
+        return err_set(err, ERR_LIMIT, "the block has more than %zu bytes", EDIT_SIZE_MAX);
+    *text = buf_copy(&all, run->arena);
+    return 0;
+}
+
 static int blockreplace_plan(struct state_run *run, const void *args,
                              const struct editor_file *file, struct editor_plan *plan,
                              struct err *err)
@@ -149,7 +175,8 @@ static int blockreplace_plan(struct state_run *run, const void *args,
         compile_patterns(run->arena, want->after, &edit.after, err) < 0)
         return -1;
     edit.content = content.text;
-    if (want->sources.n > 0 && join_sources(run, want, &edit.content, err) < 0)
+    if ((want->sources.n > 0 && join_sources(run, want, &edit.content, err) < 0) ||
+        add_accumulated(run, want, &edit.content, err) < 0)
         return -1;
     if (edit_block(file->text, &edit, &plan->text, &found, err) < 0)
         return err_wrap(err, "%s", want->name);

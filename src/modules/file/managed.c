@@ -9,8 +9,11 @@
 #include "modules/file/likeness.h"
 #include "modules/file/scratch.h"
 #include "modules/file/wanted.h"
+#include "state/accumulators.h"
+#include "state/host.h"
 #include "state/module.h"
 #include "sys/fs.h"
+#include "sys/path.h"
 #include "sys/process.h"
 
 #define ARGS struct managed_args
@@ -125,6 +128,16 @@ static void add_variable(struct state_run *run, struct value_map *to, const char
     value_map_set(run->arena, to, value_text(name), v ? *v : value_null());
 }
 
+/* What file.accumulated has collected for the file. */
+static void add_accumulated(struct state_run *run, struct value_map *to, const char *path)
+{
+    struct value_map *found =
+        accumulators_get(run->host->accumulators, run->arena, path_normalise(run->arena, path));
+
+    if (found)
+        value_map_set(run->arena, to, value_text("accumulator"), value_map(found));
+}
+
 static struct value text_or_null(const char *text)
 {
     return text ? value_text(text) : value_null();
@@ -144,6 +157,7 @@ static struct value collect_variables(struct state_run *run, const struct manage
     add_variable(run, all, "mode", want->mode);
     add_variable(run, all, "context", want->content.context);
     add_variable(run, all, "defaults", want->content.defaults);
+    add_accumulated(run, all, want->name);
     for (size_t i = 0; want->more && i < want->more->map->count; i++)
         value_map_set(run->arena, all, want->more->map->pairs[i].key,
                       want->more->map->pairs[i].value);

@@ -21,7 +21,8 @@
 #define SENTENCES_MAX 50
 
 struct recurse_args {
-    const char *name, *source, *user, *group;
+    const char *name, *user, *group;
+    struct param_strs sources;
     struct content_args content;
     const struct value *file_mode, *dir_mode;
     const struct value *backup;
@@ -33,7 +34,7 @@ struct recurse_args {
 /* clang-format off */
 static const struct param recurse_params[] = {
     PARAM("name", PATH, ARGS, name, "the folder", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
-    PARAM("source", STR, ARGS, source, "a folder of the state tree or of this machine", .flags = PARAM_REQUIRED | PARAM_FILLED),
+    PARAM("source", STRS, ARGS, sources, "a folder of the state tree or of this machine; or a list: the first that is there", .flags = PARAM_REQUIRED | PARAM_FILLED),
     PARAM("file_mode", ANY, ARGS, file_mode, "permissions of files, or 'keep' for those of the source (default: 0644)", .default_text = "0644"),
     PARAM("dir_mode", ANY, ARGS, dir_mode, "permissions of the folders; new ones: 0755"),
     PARAM("user", STR, ARGS, user, "owner of files and folders: a name or number", .aliases = "owner"),
@@ -87,7 +88,7 @@ struct item {
 struct survey {
     struct state_run *run;
     const struct recurse_args *want;
-    const char *dest;
+    const char *source, *dest;
     struct attrs files, folders;
     struct pathlist include, exclude;
     VEC(struct item) items; /* folders before what is in them */
@@ -174,7 +175,7 @@ static int list_special(struct survey *survey, struct err *err)
 
     if (!survey->want->keep_symlinks && !survey->want->include_empty)
         return 0;
-    if (state_source_path(survey->run, survey->want->source, &path, err) < 0)
+    if (state_source_path(survey->run, survey->source, &path, err) < 0)
         return -1;
     return path ? tree_walk(path, visit_source, survey, err) : 0;
 }
@@ -183,7 +184,7 @@ static int list_files(struct survey *survey, struct err *err)
 {
     struct value_list *names;
 
-    if (state_source_list(survey->run, survey->want->source, &names, err) < 0)
+    if (state_source_list(survey->run, survey->source, &names, err) < 0)
         return -1;
     for (size_t i = 0; i < names->count; i++) {
         const char *relative = names->items[i].s.p;
@@ -195,6 +196,22 @@ static int list_files(struct survey *survey, struct err *err)
             continue;
         add_parents(survey, relative);
         add_item(survey, ITEM_FILE, relative, NULL);
+    }
+    return 0;
+}
+
+/* Of several sources the first that is there. */
+static int choose_source(struct survey *survey, struct err *err)
+{
+    const struct param_strs all = survey->want->sources;
+    struct value_list *ignored;
+
+    for (size_t i = 0; i < all.n; i++) {
+        survey->source = all.p[i];
+        if (i + 1 == all.n || state_source_list(survey->run, all.p[i], &ignored, err) == 0)
+            return 0;
+        if (err->code != ERR_NOT_FOUND)
+            return err_wrap(err, "list %s", all.p[i]);
     }
     return 0;
 }
@@ -221,8 +238,10 @@ static int survey_init(struct survey *survey, struct state_run *run,
         pathlist_init(&survey->include, run->arena, want->include, err) < 0 ||
         pathlist_init(&survey->exclude, run->arena, want->exclude, err) < 0)
         return -1;
+    if (choose_source(survey, err) < 0)
+        return -1;
     if (list_special(survey, err) < 0 || list_files(survey, err) < 0)
-        return err_wrap(err, "list %s", want->source);
+        return err_wrap(err, "list %s", survey->source);
     if (!want->clean)
         return 0;
     return leftovers_find(run, survey->dest, is_kept, survey, &survey->extra, err);
@@ -235,7 +254,7 @@ static int want_file(const struct survey *survey, const struct item *item, struc
                      struct err *err)
 {
     const struct recurse_args *want = survey->want;
-    const char *source = path_join(survey->run->arena, want->source, item->relative);
+    const char *source = path_join(survey->run->arena, survey->source, item->relative);
     struct str text;
 
     if (state_source(survey->run, source, NULL, &text, err) < 0)
@@ -374,8 +393,8 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     count += wrong.n;
     if (count == 0)
         return 0;
-    state_differs(run, "%zu files differ between %s and %s", count, want->source, want->name);
-    state_made(run, "changed %zu files of %s in %s", count, want->source, want->name);
+    state_differs(run, "%zu files differ between %s and %s", count, survey.source, want->name);
+    state_made(run, "changed %zu files of %s in %s", count, survey.source, want->name);
     for (size_t i = 0; i < wrong.n && i < SENTENCES_MAX; i++)
         if (say_item(&survey, wrong.p[i], err) < 0)
             return -1;
@@ -477,8 +496,8 @@ static void report_result(const struct survey *survey, const struct tally *tally
     const struct recurse_args *want = survey->want;
 
     state_say(run, "copied %zu files, %zu dirs from %s to %s (cleaned %zu)", tally->files,
-              tally->folders, want->source, want->name, tally->removed);
-    state_detail(run, "source", "%s", want->source);
+              tally->folders, survey->source, want->name, tally->removed);
+    state_detail(run, "source", "%s", survey->source);
     state_detail(run, "dest", "%s", want->name);
     state_detail(run, "files", "%zu", tally->files);
     state_detail(run, "dirs", "%zu", tally->folders);

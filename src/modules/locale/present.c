@@ -22,17 +22,36 @@ struct present_args {
 
 /* clang-format off */
 static const struct param present_params[] = {
-    PARAM("name", STR, ARGS, name, "the locale: de_DE.UTF-8", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "the locale: de_DE.UTF-8; or with its charmap, as in locale.gen: de_DE.UTF-8 UTF-8", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("config", PATH, ARGS, config, "the list of locales to generate, if the system has one", .default_text = "/etc/locale.gen"),
     { 0 },
 };
 /* clang-format on */
 
+struct locale {
+    const char *name, *charset; /* NULL: that of the name */
+};
+
+/* "en_US ISO-8859-1" -> "en_US", "ISO-8859-1" */
+static struct locale split_name(struct arena *arena, const char *name)
+{
+    struct str rest = str_trim(str_from(name));
+    const struct str first = lines_word(&rest);
+
+    rest = str_trim(rest);
+    return (struct locale){ arena_str(arena, first).p,
+                            rest.n > 0 ? arena_str(arena, rest).p : NULL };
+}
+
 static int present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct present_args *want = args;
 
-    return validate_text("name", want->name, VALIDATE_ARGUMENT, where, diags);
+    const struct locale locale = split_name(diags->arena, want->name);
+
+    if (validate_text("name", locale.charset, VALIDATE_ARGUMENT, where, diags) < 0)
+        return -1;
+    return validate_text("name", locale.name, VALIDATE_ARGUMENT, where, diags);
 }
 
 /* --- names --------------------------------------------------------------------------------- */
@@ -55,10 +74,12 @@ static bool same_locale(struct str a, struct str b)
 }
 
 /* "de_DE.UTF-8@euro" -> "UTF-8" */
-static struct str charset_of(const char *name)
+static struct str charset_of(const struct locale *locale)
 {
-    const char *dot = strchr(name, '.');
+    const char *dot = strchr(locale->name, '.');
 
+    if (locale->charset)
+        return str_from(locale->charset);
     if (!dot)
         return STR("ISO-8859-1");
     return str_slice(str_from(dot + 1), 0, strcspn(dot + 1, "@"));
@@ -124,15 +145,16 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
                         struct editor_plan *plan, struct err *err)
 {
     const struct present_args *want = args;
+    const struct locale locale = split_name(run->arena, want->name);
     const struct str end = lines_end_of(file->text);
     const struct str entry =
-        str_from(arena_printf(run->arena, "%s %.*s", want->name, STR_ARG(charset_of(want->name))));
+        str_from(arena_printf(run->arena, "%s %.*s", locale.name, STR_ARG(charset_of(&locale))));
     struct str rest = file->text;
     bool placed = !file->exists, off; /* a missing file is not created */
     struct line line;
 
     while (lines_next(&rest, &line)) {
-        const bool ours = is_line_of(line.text, want->name, &off);
+        const bool ours = is_line_of(line.text, locale.name, &off);
 
         lines_add(&plan->text, ours && off && !placed ? entry : line.text, line.end);
         placed |= ours;
@@ -142,8 +164,8 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
         lines_add(&plan->text, entry, end);
     }
     plan->pending =
-        arena_printf(run->arena, "locale %s is not enabled in %s", want->name, file->path);
-    plan->done = arena_printf(run->arena, "enabled %s in %s", want->name, file->path);
+        arena_printf(run->arena, "locale %s is not enabled in %s", locale.name, file->path);
+    plan->done = arena_printf(run->arena, "enabled %s in %s", locale.name, file->path);
     return edit_finish(&plan->text, err);
 }
 
@@ -155,40 +177,44 @@ static struct editor editor_of(const struct present_args *want)
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
+    const struct locale locale = split_name(run->arena, want->name);
     const struct editor editor = editor_of(want);
     bool generated;
 
-    if (is_generated(run, want->name, &generated, err) < 0)
+    if (is_generated(run, locale.name, &generated, err) < 0)
         return -1;
     if (!generated)
-        state_differs(run, "locale %s is not generated", want->name);
+        state_differs(run, "locale %s is not generated", locale.name);
     if (editor_check(run, &editor, args, err) < 0)
         return -1;
     if (!run->differs)
-        state_say(run, "locale %s is already generated", want->name);
+        state_say(run, "locale %s is already generated", locale.name);
     return 0;
 }
 
 /* --- applying ----------------------------------------------------------------------------------
  */
 
-static int generate_locale(struct state_run *run, const char *name, struct err *err)
+static int generate_locale(struct state_run *run, const struct locale *locale, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const char *charset = arena_str(run->arena, charset_of(name)).p;
+    const char *charset = arena_str(run->arena, charset_of(locale)).p;
 
-    return tool_run(&tool, TOOL("localedef", "-i", input_of(run, name), "-f", charset, "--", name),
-                    NULL, NULL, err);
+    return tool_run(
+        &tool,
+        TOOL("localedef", "-i", input_of(run, locale->name), "-f", charset, "--", locale->name),
+        NULL, NULL, err);
 }
 
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
+    const struct locale locale = split_name(run->arena, want->name);
     const struct editor editor = editor_of(want);
     bool generated;
 
     buf_clear(&run->text);
-    if (is_generated(run, want->name, &generated, err) < 0)
+    if (is_generated(run, locale.name, &generated, err) < 0)
         return -1;
     if (!generated && !tool_find(run->arena, "localedef"))
         return tool_missing("localedef", err);
@@ -198,10 +224,10 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     if (generated)
         return 0;
     if (state_note(run, "generated", value_bool(true), err) < 0 ||
-        generate_locale(run, want->name, err) < 0)
+        generate_locale(run, &locale, err) < 0)
         return -1;
-    state_say(run, "generated locale %s", want->name);
-    state_detail(run, "locale", "%s", want->name);
+    state_say(run, "generated locale %s", locale.name);
+    state_detail(run, "locale", "%s", locale.name);
     return 0;
 }
 
@@ -220,15 +246,16 @@ static int remove_empty_archive(const struct tool *tool, struct err *err)
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
+    const struct locale locale = split_name(run->arena, want->name);
     const struct tool tool = run_tool(run);
 
     if (!state_noted(run, "generated")) {
         state_unchanged(run);
         return 0;
     }
-    state_say(run, "removed locale %s (revert)", want->name);
+    state_say(run, "removed locale %s (revert)", locale.name);
     if (tool_run(&tool,
-                 TOOL("localedef", "--delete-from-archive", "--", archive_name(run, want->name)),
+                 TOOL("localedef", "--delete-from-archive", "--", archive_name(run, locale.name)),
                  NULL, NULL, err) < 0)
         return -1;
     return remove_empty_archive(&tool, err);

@@ -1,0 +1,25 @@
+/* module.wait - functions that are called when a watched state changed. */
+#include "modules/module/calls.h"
+#include "state/module.h"
+
+/* Only a watch makes it run, and then apply is forced without a check. */
+static int wait_check(struct state_run *run, const void *args, struct err *err)
+{
+    (void)err;
+    if (run->forced)
+        calls_say(run, args);
+    return 0;
+}
+
+const struct module module_module_wait = {
+    .name = "module.wait",
+    .summary = "call a function when a watched state changed, and only then",
+    .details = "What is called is written as in module.run; it is always a function.",
+    .example = "name: test.echo\ntext: hello\n",
+    .params = calls_params,
+    .args_size = sizeof(struct calls_args),
+    .flags = MODULE_NO_UNDO,
+    .validate = calls_validate,
+    .check = wait_check,
+    .apply = calls_run,
+};

@@ -59,6 +59,7 @@ struct setup {
     struct cli *cli;
     const struct setup_args *want;
     const char *host;
+    struct supervised services[2];
     struct supervisor supervisor;
     bool has_changed;
 };
@@ -155,44 +156,56 @@ static int make_conf(struct setup *setup, struct err *err)
 
 /* --- running ------------------------------------------------------------------------ */
 
+static const char *find_server(struct arena *arena)
+{
+    const char *found = program_find(arena, "nats-server");
+
+    if (!found && access("/usr/sbin/nats-server", X_OK) == 0)
+        return "/usr/sbin/nats-server"; /* where users have no path to */
+    return found;
+}
+
 static int find_programs(struct setup *setup, struct err *err)
 {
     struct arena *arena = setup->cli->arena;
     struct supervisor *supervisor = &setup->supervisor;
-    const char *nats = program_find(arena, "nats-server");
 
-    if (!nats && access("/usr/sbin/nats-server", X_OK) == 0)
-        nats = "/usr/sbin/nats-server";
+    setup->services[0] = (struct supervised){
+        "nats", "zester-nats.service", "NATS server of zester", find_server(arena),
+        "-c",   setup->want->nats_conf
+    };
+    setup->services[1] = (struct supervised){ "master",
+                                              "zester-master.service",
+                                              "Directs the peels of a zester fleet",
+                                              program_find_beside(arena, "zester-master"),
+                                              "--config",
+                                              setup->want->config };
     *supervisor = (struct supervisor){
         .kind = supervisor_choose(setup->want->supervisor),
-        .nats_server = nats,
-        .nats_conf = setup->want->nats_conf,
-        .master = program_find_beside(arena, "zester-master"),
-        .master_conf = setup->want->config,
+        .services = setup->services,
+        .count = ARRAY_LEN(setup->services),
         .kepler = program_find_beside(arena, "kepler"),
         .kepler_conf = setup->want->kepler_conf,
     };
-    if (!nats)
+    if (!setup->services[0].program)
         return err_set(err, ERR_NOT_FOUND,
                        "nats-server is not installed; install the package 'nats-server'");
-    if (!supervisor->master || (supervisor->kind == SUPERVISOR_KEPLER && !supervisor->kepler))
-        return err_set(err, ERR_NOT_FOUND, "no program '%s' beside this one or in PATH",
-                       supervisor->master ? "kepler" : "zester-master");
+    if (!setup->services[1].program)
+        return err_set(err, ERR_NOT_FOUND, "no program 'zester-master' beside this one or in PATH");
+    if (supervisor->kind == SUPERVISOR_KEPLER && !supervisor->kepler)
+        return err_set(err, ERR_NOT_FOUND, "no program 'kepler' beside this one or in PATH");
     return 0;
 }
 
 static int start(struct setup *setup, struct err *err)
 {
-    static const char *const names[] = { [SUPERVISOR_SYSTEMD] = "systemd",
-                                         [SUPERVISOR_KEPLER] = "kepler",
-                                         [SUPERVISOR_NONE] = "nobody" };
     struct arena *arena = setup->cli->arena;
     bool is_new;
 
     if (supervisor_write(arena, &setup->supervisor, &is_new, err) < 0)
         return -1;
     tell(setup, is_new, "services of nats-server and zester-master",
-         arena_printf(arena, "run by %s", names[setup->supervisor.kind]));
+         arena_printf(arena, "run by %s", supervisor_name(setup->supervisor.kind)));
     return supervisor_start(arena, &setup->supervisor, err);
 }
 
@@ -238,7 +251,7 @@ static int finish(struct setup *setup, struct err *err)
     }
     if (setup->supervisor.kind == SUPERVISOR_NONE) {
         printf("Start: %s -c %s\nThen:  %s --config %s\nThen:  zester-master token\n",
-               setup->supervisor.nats_server, setup->want->nats_conf, setup->supervisor.master,
+               setup->services[0].program, setup->want->nats_conf, setup->services[1].program,
                setup->want->config);
         return 0;
     }

@@ -1,6 +1,6 @@
 #include "cli/supervisor.h"
 
-#include <string.h>
+#include <assert.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -15,41 +15,20 @@
 
 #define SYSTEMD_RUNS "/run/systemd/system"
 #define UNIT_FOLDER  "/etc/systemd/system"
-#define NATS_UNIT    "zester-nats.service"
-#define MASTER_UNIT  "zester-master.service"
 #define FILE_MODE    0644
 #define TEXT_MAX     ((size_t)64 << 10)
 #define RUN_TIMEOUT  (INT64_C(120) * CLOCK_SECOND)
 #define OUTPUT_MAX   ((size_t)64 << 10)
 
-static const char nats_unit[] = "[Unit]\n"
-                                "Description=NATS server of zester\n"
-                                "After=network-online.target\n"
-                                "Wants=network-online.target\n"
-                                "\n"
-                                "[Service]\n"
-                                "ExecStart=\"%s\" -c \"%s\"\n"
-                                "ExecReload=/bin/kill -HUP $MAINPID\n"
-                                "Restart=always\n"
-                                "RestartSec=2\n"
-                                "LimitNOFILE=1048576\n"
-                                "\n"
-                                "[Install]\n"
-                                "WantedBy=multi-user.target\n";
+const char *supervisor_name(enum supervisor_kind kind)
+{
+    static const char *const names[] = { [SUPERVISOR_AUTO] = "auto",
+                                         [SUPERVISOR_SYSTEMD] = "systemd",
+                                         [SUPERVISOR_KEPLER] = "kepler",
+                                         [SUPERVISOR_NONE] = "nobody" };
 
-static const char master_unit[] = "[Unit]\n"
-                                  "Description=Directs the peels of a zester fleet\n"
-                                  "After=" NATS_UNIT "\n"
-                                  "Wants=" NATS_UNIT "\n"
-                                  "\n"
-                                  "[Service]\n"
-                                  "ExecStart=\"%s\" --config \"%s\"\n"
-                                  "ExecReload=/bin/kill -HUP $MAINPID\n"
-                                  "Restart=always\n"
-                                  "RestartSec=2\n"
-                                  "\n"
-                                  "[Install]\n"
-                                  "WantedBy=multi-user.target\n";
+    return names[kind];
+}
 
 enum supervisor_kind supervisor_choose(enum supervisor_kind kind)
 {
@@ -73,26 +52,49 @@ static int write_file(struct arena *arena, const char *path, struct str text, bo
     return 0;
 }
 
+static void print_unit(struct buf *out, const struct supervised *service, const char *after)
+{
+    buf_printf(out, "[Unit]\nDescription=%s\nAfter=%s\nWants=%s\n\n[Service]\n", service->summary,
+               after, after);
+    buf_printf(out, "ExecStart=\"%s\" %s \"%s\"\n", service->program, service->flag, service->conf);
+    buf_add_text(out, "ExecReload=/bin/kill -HUP $MAINPID\n"
+                      "Restart=always\n"
+                      "RestartSec=2\n"
+                      "LimitNOFILE=1048576\n"
+                      "\n"
+                      "[Install]\n"
+                      "WantedBy=multi-user.target\n");
+}
+
 static int write_units(struct arena *arena, const struct supervisor *supervisor, bool *changed,
                        struct err *err)
 {
-    AUTO_BUF struct buf nats = BUF_INIT(TEXT_MAX), master = BUF_INIT(TEXT_MAX);
+    const char *after = "network-online.target";
 
-    buf_printf(&nats, nats_unit, supervisor->nats_server, supervisor->nats_conf);
-    buf_printf(&master, master_unit, supervisor->master, supervisor->master_conf);
-    if (write_file(arena, UNIT_FOLDER "/" NATS_UNIT, buf_view(&nats), changed, err) < 0)
-        return -1;
-    return write_file(arena, UNIT_FOLDER "/" MASTER_UNIT, buf_view(&master), changed, err);
+    for (size_t i = 0; i < supervisor->count; i++) {
+        const struct supervised *service = &supervisor->services[i];
+        AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+        print_unit(&text, service, after);
+        if (write_file(arena, path_join(arena, UNIT_FOLDER, service->unit), buf_view(&text),
+                       changed, err) < 0)
+            return -1;
+        after = service->unit;
+    }
+    return 0;
 }
 
-static void add_command(struct buf *out, const char *const *words)
+static void print_service(struct buf *out, const struct supervised *service, const char *before)
 {
-    char before = '[';
+    const char *const words[] = { service->program, service->flag, service->conf };
 
-    for (; *words; words++) {
-        buf_add_char(out, before);
-        json_print_text(out, str_from(*words), JSON_STYLE_COMPACT);
-        before = ',';
+    buf_printf(out, "  %s:\n    restart: always\n", service->name);
+    if (before)
+        buf_printf(out, "    depends_on: [%s]\n", before);
+    buf_add_text(out, "    command: [");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        buf_add_text(out, i > 0 ? ", " : "");
+        json_print_text(out, str_from(words[i]), JSON_STYLE_COMPACT);
     }
     buf_add_text(out, "]\n");
 }
@@ -102,21 +104,13 @@ static int write_kepler(struct arena *arena, const struct supervisor *supervisor
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
-    buf_add_text(&text, "# The server of the bus and the master of this machine.\n"
+    buf_add_text(&text, "# The daemons of zester on this machine.\n"
                         "kepler:\n"
                         "  autostart: true\n"
-                        "services:\n"
-                        "  nats:\n"
-                        "    restart: always\n"
-                        "    command: ");
-    add_command(
-        &text, (const char *const[]){ supervisor->nats_server, "-c", supervisor->nats_conf, NULL });
-    buf_add_text(&text, "  master:\n"
-                        "    restart: always\n"
-                        "    depends_on: [nats]\n"
-                        "    command: ");
-    add_command(&text, (const char *const[]){ supervisor->master, "--config",
-                                              supervisor->master_conf, NULL });
+                        "services:\n");
+    for (size_t i = 0; i < supervisor->count; i++)
+        print_service(&text, &supervisor->services[i],
+                      i > 0 ? supervisor->services[i - 1].name : NULL);
     return write_file(arena, supervisor->kepler_conf, buf_view(&text), changed, err);
 }
 
@@ -153,13 +147,16 @@ static int run_program(struct arena *arena, const char *const *words, struct err
                    result.timed_out ? "took too long" : buf_text(&status), STR_ARG(said));
 }
 
-static int start_systemd(struct arena *arena, struct err *err)
+static int start_systemd(struct arena *arena, const struct supervisor *supervisor, struct err *err)
 {
+    const char *words[SUPERVISOR_SERVICES_MAX + 4] = { "systemctl", "enable", "--now" };
+
+    assert(supervisor->count <= SUPERVISOR_SERVICES_MAX);
+    for (size_t i = 0; i < supervisor->count; i++)
+        words[3 + i] = supervisor->services[i].unit;
     if (run_program(arena, (const char *const[]){ "systemctl", "daemon-reload", NULL }, err) < 0)
         return -1;
-    return run_program(
-        arena,
-        (const char *const[]){ "systemctl", "enable", "--now", NATS_UNIT, MASTER_UNIT, NULL }, err);
+    return run_program(arena, words, err);
 }
 
 static int start_kepler(struct arena *arena, const struct supervisor *supervisor, struct err *err)
@@ -177,7 +174,7 @@ static int start_kepler(struct arena *arena, const struct supervisor *supervisor
 int supervisor_start(struct arena *arena, const struct supervisor *supervisor, struct err *err)
 {
     if (supervisor->kind == SUPERVISOR_SYSTEMD)
-        return start_systemd(arena, err);
+        return start_systemd(arena, supervisor, err);
     if (supervisor->kind == SUPERVISOR_KEPLER)
         return start_kepler(arena, supervisor, err);
     return 0;
@@ -185,9 +182,11 @@ int supervisor_start(struct arena *arena, const struct supervisor *supervisor, s
 
 const char *supervisor_hint(struct arena *arena, const struct supervisor *supervisor)
 {
+    const struct supervised *last = &supervisor->services[supervisor->count - 1];
+
     if (supervisor->kind == SUPERVISOR_SYSTEMD)
-        return "journalctl -u " NATS_UNIT " -u " MASTER_UNIT;
+        return arena_printf(arena, "journalctl -u %s", last->unit);
     if (supervisor->kind == SUPERVISOR_KEPLER)
         return arena_printf(arena, "kepler logs -f %s", supervisor->kepler_conf);
-    return "the logs of nats-server and zester-master";
+    return arena_printf(arena, "the log of %s", last->program);
 }

@@ -1,6 +1,5 @@
 /*
- * supervisor - who keeps the server and the master of a machine running: systemd where it runs,
- * else kepler.
+ * supervisor - who keeps the daemons of a machine running: systemd where it runs, else kepler.
  *
  *     supervisor_choose -> supervisor_write -> supervisor_start
  *
@@ -10,23 +9,35 @@
 #define CLI_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct arena;
 struct err;
 
 enum supervisor_kind { SUPERVISOR_AUTO, SUPERVISOR_SYSTEMD, SUPERVISOR_KEPLER, SUPERVISOR_NONE };
-#define SUPERVISOR_WORDS "auto|systemd|kepler|none"
+#define SUPERVISOR_WORDS        "auto|systemd|kepler|none"
+#define SUPERVISOR_SERVICES_MAX 4
+
+/* A daemon; it runs after those before it in the list. */
+struct supervised {
+    const char *name;                  /* for kepler */
+    const char *unit;                  /* for systemd: "zester-nats.service" */
+    const char *summary;               /* one line */
+    const char *program, *flag, *conf; /* the command: three words */
+};
 
 struct supervisor {
-    enum supervisor_kind kind;           /* never AUTO */
-    const char *nats_server, *nats_conf; /* program and configuration */
-    const char *master, *master_conf;
-    const char *kepler, *kepler_conf; /* for SUPERVISOR_KEPLER */
+    enum supervisor_kind kind; /* never AUTO */
+    const struct supervised *services;
+    size_t count;
+    const char *kepler, *kepler_conf; /* the program and the file, for SUPERVISOR_KEPLER */
 };
 
 /* What AUTO means here. */
 enum supervisor_kind supervisor_choose(enum supervisor_kind kind);
-/* The files that describe both services; one that is there stays. */
+/* "systemd", "kepler", "nobody" */
+const char *supervisor_name(enum supervisor_kind kind);
+/* The files that describe the services; one that is there stays. */
 int supervisor_write(struct arena *arena, const struct supervisor *supervisor, bool *ret_changed,
                      struct err *err);
 /* Start what does not run. */

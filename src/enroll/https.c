@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "enroll/token.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -260,6 +261,8 @@ static int send_request(struct call *call, struct err *err)
                request->event ? "text/event-stream" : "application/json");
     if (request->authorization)
         buf_printf(&out, "Authorization: %s\r\n", request->authorization);
+    if (request->token)
+        buf_printf(&out, TOKEN_HEADER ": %s\r\n", request->token);
     if (request->body.n > 0)
         buf_printf(&out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
                    request->body.n);

@@ -41,6 +41,7 @@ struct https_request {
     const char *method, *path; /* the path begins with a slash */
     struct str body;           /* JSON; may be empty */
     const char *authorization; /* or NULL */
+    const char *token;         /* TOKEN_HEADER of enroll/token.h; or NULL */
     size_t size_max;           /* of the answer */
     int64_t timeout;           /* nanoseconds for all of it; of a stream: without a byte */
     const struct cancel *cancel;

@@ -97,7 +97,10 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
 const struct daemon_conf peel_conf_daemon = {
     .program = "zester-peel",
-    .summary = "The agent: does on this machine what masters of the fleet ask for.",
+    .summary =
+        "The agent: does on this machine what masters of the fleet ask for.\n"
+        "\n"
+        "'zester-peel join HOST TOKEN' makes this machine a peel; see 'zester-peel join --help'.",
     .file = PEEL_CONF_FILE,
     .rows = rows,
     .size = sizeof(struct peel_conf),

@@ -12,6 +12,7 @@
 #include "data/json.h"
 #include "data/value.h"
 #include "enroll/https.h"
+#include "enroll/token.h"
 #include "nats/creds.h"
 #include "nats/xkey.h"
 #include "peel/bootstrap.h"
@@ -81,6 +82,7 @@ static int call(struct attempt *attempt, struct https_request *request,
     struct err ignored;
 
     request->size_max = ANSWER_MAX;
+    request->token = attempt->enlist->options.token;
     request->timeout = request->timeout ? request->timeout : BOOTSTRAP_TIMEOUT;
     request->cancel = &attempt->enlist->cancel;
     *body = value_null();
@@ -154,7 +156,7 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
         put(attempt, &body, "trust_signature", sign(attempt, buf_view(&text), BASE64_STANDARD));
     }
     if (options->token)
-        put(attempt, &body, "token", options->token);
+        put(attempt, &body, TOKEN_FIELD, options->token);
     return json_print(out, &body, JSON_STYLE_COMPACT, err);
 }
 

@@ -2,7 +2,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
+#include "data/value.h"
+#include "facts/facts.h"
 #include "nats/creds.h"
 #include "sys/chance.h"
 #include "sys/fs.h"
@@ -147,4 +150,13 @@ int peel_identity_open(struct arena *arena, const char *auth_dir, const char *na
         return -1;
     *ret_identity = identity;
     return 0;
+}
+
+const char *peel_identity_host(struct arena *arena)
+{
+    const struct facts_options how = { .families = FACTS_HOST };
+    struct diags diags = DIAGS_INIT(arena);
+    const struct value *facts;
+
+    return facts_collect(arena, &how, &facts, &diags) == 0 ? value_get_text(facts, "id") : NULL;
 }

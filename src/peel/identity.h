@@ -27,6 +27,9 @@ struct peel_identity {
     struct nats_nkey key;
 };
 
+/* The full host name of this machine; NULL when it is not known. */
+const char *peel_identity_host(struct arena *arena);
+
 /* `name` is what the configuration says, or NULL. `host` is the full host name. Makes the folder,
  * the pin and the key when they are not there. */
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,

@@ -11,10 +11,9 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "data/value.h"
-#include "facts/facts.h"
 #include "nats/hub.h"
 #include "peel/conf.h"
+#include "peel/identity.h"
 #include "peel/peel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -34,15 +33,6 @@ struct program {
     char log_id[PEEL_ID_SIZE]; /* "" until it is known */
     bool is_stopping;
 };
-
-static const char *find_host(struct arena *arena)
-{
-    const struct facts_options how = { .families = FACTS_HOST };
-    struct diags diags = DIAGS_INIT(arena);
-    const struct value *facts;
-
-    return facts_collect(arena, &how, &facts, &diags) == 0 ? value_get_text(facts, "id") : NULL;
-}
 
 /* --- signals ---------------------------------------------------------------------- */
 
@@ -131,13 +121,14 @@ static int open_all(struct program *program, struct err *err)
     if (!program->loop || listen_for_signals(program, err) < 0)
         return -1;
     program->hub = nats_hub_new(program->loop);
-    program->peel = peel_new(&(struct peel_options){ .loop = program->loop,
-                                                     .hub = program->hub,
-                                                     .conf = &program->conf,
-                                                     .host = find_host(&program->line_arena),
-                                                     .stopped = on_stopped,
-                                                     .self = program },
-                             err);
+    program->peel =
+        peel_new(&(struct peel_options){ .loop = program->loop,
+                                         .hub = program->hub,
+                                         .conf = &program->conf,
+                                         .host = peel_identity_host(&program->line_arena),
+                                         .stopped = on_stopped,
+                                         .self = program },
+                 err);
     return program->peel ? 0 : -1;
 }
 

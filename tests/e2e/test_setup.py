@@ -30,6 +30,16 @@ class Home(Fleet):
         assert result.returncode == status, result.stdout + result.stderr + self.kepler("logs", "-f", self.folder / "etc/kepler.yaml")
         return result
 
+    def join(self, token, name="peel", status=0):
+        words = ["join", "127.0.0.1", token, "--id", "web-01", "--config", self.folder / name / "peel.yaml",
+                 "--auth-dir", self.folder / name / "auth", "--data-dir", self.folder / name / "data",
+                 "--health-addr", f"127.0.0.1:{free_port()}", "--enroll-port", self.enroll_port, "--port", self.port,
+                 "--supervisor", "kepler", "--kepler-conf", self.folder / name / "kepler.yaml"]
+        result = subprocess.run([f"{BUILD}/zester-peel", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
+                                env={**os.environ, **self.environment})
+        assert result.returncode == status, result.stdout + result.stderr
+        return result
+
     def kepler(self, *words):
         result = subprocess.run([f"{BUILD}/kepler", *map(str, words)], capture_output=True, text=True, timeout=SECONDS,
                                 env={**os.environ, **self.environment})
@@ -63,6 +73,32 @@ def test_one_command_makes_a_fleet_and_a_machine_joins_with_its_token(home):
     bus = Bus(home.port, machine, jwt_of(machine.creds(body["id"])[1]))
     assert bus.is_let_in()
     bus.close()
+
+
+def test_two_commands_make_a_fleet(home):
+    token = home.setup().stdout.split()[-1]
+    said = home.join(token).stdout
+    assert "This machine is peel 'web-01' of the fleet." in said
+    row, = home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
+    assert row["peel_id"] == "web-01" and row["trust"] == "ok"
+    answers = home.zester_json("web-01", "test.ping")
+    assert [(answer["peel_id"], answer["success"]) for answer in answers] == [("web-01", True)]
+
+    before = {**files_of(home.folder / "peel"), **files_of(home.auth)}
+    said = home.join(token).stdout
+    assert "Nothing to do" in said and "created" not in said
+    after = {**files_of(home.folder / "peel"), **files_of(home.auth)}
+    assert {path: after[path] for path in before if "data" not in path.parts} == \
+        {path: text for path, text in before.items() if "data" not in path.parts}
+
+    assert "WARNING" not in home.zester("enroll", "revoke", "--peel", "web-01").stderr
+    home.zester("web-01", "test.ping", status=5)  # its facts are gone: nobody is meant
+
+
+def test_a_join_with_a_bad_token_makes_nothing(home):
+    assert "not a join token" in home.join("nonsense", status=1).stderr
+    assert "typing mistake" in home.join("zt1." + "A" * 96, status=1).stderr
+    assert not (home.folder / "peel").exists()
 
 
 def test_a_second_run_changes_nothing_and_says_so(home):

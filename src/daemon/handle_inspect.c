@@ -8,6 +8,7 @@
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/loader.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "config/config.h"
@@ -168,20 +169,20 @@ static struct value whole_value(const struct view *view)
 }
 
 /* A config that is not loaded: the copy of its file, and its last state. */
-static int load_stored(struct view *view)
+static int find_stored(struct view *view)
 {
     struct call *call = view->call;
     const char *copy = path_join(&call->arena, view->folder, "config.yaml");
-    struct config_source source = { .path = view->args->config };
-    struct diags diags = DIAGS_INIT(&call->arena);
+    struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
     struct err err;
 
+    *source = (struct config_source){ .path = view->args->config };
     if (state_file_load(&call->arena, view->folder, &view->record, &err) < 0 || !view->record ||
-        !client_may(call->client, view->record->owner_uid) ||
-        fs_read(&call->arena, copy, CONFIG_FILE_MAX, &source.text, &err) < 0 || !source.text.p)
+        fs_read(&call->arena, copy, CONFIG_FILE_MAX, &source->text, &err) < 0 || !source->text.p)
         return -1;
-    source.owner = (struct config_owner){ view->record->owner_uid, view->record->owner_gid };
-    return config_load(&call->arena, &source, &view->config, &diags);
+    source->owner = (struct config_owner){ view->record->owner_uid, view->record->owner_gid };
+    call->source = source;
+    return 0;
 }
 
 static int check_names(const struct view *view, struct err *err)
@@ -193,18 +194,59 @@ static int check_names(const struct view *view, struct err *err)
     return 0;
 }
 
-void handle_inspect(struct call *call)
+static struct view make_view(struct call *call)
 {
     const struct request_ask *args = call->args;
-    bool all = !args->with_services && !args->with_environment && !args->with_flags;
-    struct view view = {
+    const bool all = !args->with_services && !args->with_environment && !args->with_flags;
+
+    return (struct view){
         .call = call,
         .args = args,
         .services = args->with_services || all || args->services.n > 0,
         .environment = args->with_environment || (all && args->services.n == 0),
         .flags = args->with_flags || (all && args->services.n == 0),
+        .folder = home_config(&call->arena, &call->daemon->home, args->config),
+        .project = call->project,
+        .config = call->project ? call->project->config : NULL,
     };
+}
+
+static void show(struct view *view)
+{
     struct err err;
+
+    if (check_names(view, &err) < 0)
+        call_fail(view->call, &err);
+    else
+        call_finish(view->call, whole_value(view));
+}
+
+static void refuse_unknown(struct call *call)
+{
+    const struct request_ask *args = call->args;
+
+    call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
+}
+
+static void step_read_stored(struct call *call)
+{
+    struct view view;
+
+    if (!loader_is_done(call->loader))
+        return;
+    call->step = NULL;
+    view = make_view(call);
+    view.config = loader_config(call->loader);
+    if (!view.config || find_stored(&view) < 0)
+        refuse_unknown(call);
+    else
+        show(&view);
+}
+
+void handle_inspect(struct call *call)
+{
+    const struct request_ask *args = call->args;
+    struct view view;
 
     if (!args->config) {
         call_refuse(call, MESSAGE_ERROR, "inspect requires a config");
@@ -212,16 +254,11 @@ void handle_inspect(struct call *call)
     }
     if (call_find_project(call, args->config) < 0)
         return;
-    view.folder = home_config(&call->arena, &call->daemon->home, args->config);
-    view.project = call->project;
+    view = make_view(call);
     if (call->project)
-        view.config = call->project->config;
-    else if (load_stored(&view) < 0) {
-        call_refuse(call, MESSAGE_UNKNOWN, "'%s' is not loaded: start it first", args->config);
-        return;
-    }
-    if (check_names(&view, &err) < 0)
-        call_fail(call, &err);
+        show(&view);
+    else if (find_stored(&view) < 0 || !client_may(call->client, view.record->owner_uid))
+        refuse_unknown(call);
     else
-        call_finish(call, whole_value(&view));
+        loader_begin(call, step_read_stored);
 }

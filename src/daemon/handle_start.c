@@ -16,8 +16,6 @@
 #include "config/environment.h"
 #include "sys/tree.h"
 
-#define READING_MAX 16 /* configs of one client at once */
-
 /* --- loading ------------------------------------------------------------------------------- */
 
 /* What was read becomes the project of the call; refuses and returns -1 when the disk says no. */
@@ -281,22 +279,6 @@ static void begin_after_flush(struct call *call)
     call->step = step_begin;
 }
 
-/* Read call->source, and go on with `step`. A client cannot fill the memory with what waits for a
- * worker. */
-static void begin_read(struct call *call, call_step_fn *step)
-{
-    size_t count = 0;
-
-    for (const struct call *other = call->daemon->calls; other; other = other->next)
-        count += other->client == call->client && other->loader;
-    if (count >= READING_MAX) {
-        call_refuse(call, MESSAGE_ERROR, "%d configs are being loaded: try again", READING_MAX);
-        return;
-    }
-    call->step = step;
-    loader_begin(call);
-}
-
 static void go_on_start(struct call *call)
 {
     const struct request_start *args = call->args;
@@ -336,7 +318,7 @@ void handle_start(struct call *call)
         go_on_start(call);
         return;
     }
-    begin_read(call, step_read);
+    loader_begin(call, step_read);
 }
 
 /* --- run and recreate: stop, forget, load anew -------------------------------------------- */
@@ -410,7 +392,7 @@ static void load_anew(struct call *call)
         return;
     if (loading_read(call) < 0 || is_busy(call))
         return;
-    begin_read(call, step_read_anew);
+    loader_begin(call, step_read_anew);
 }
 
 void handle_run(struct call *call)

@@ -50,15 +50,30 @@ static void on_read(struct chore *chore)
         drop_loader(loader);
 }
 
-void loader_begin(struct call *call)
+static size_t count_loaders(const struct call *call)
 {
-    struct loader *loader = mem_zalloc(sizeof(*loader));
+    size_t count = 0;
 
+    for (const struct call *other = call->daemon->calls; other; other = other->next)
+        count += other->client == call->client && other->loader;
+    return count;
+}
+
+void loader_begin(struct call *call, call_step_fn *step)
+{
+    struct loader *loader;
+
+    if (count_loaders(call) >= LOADER_MAX) {
+        call_refuse(call, MESSAGE_ERROR, "%d configs are being read: try again", LOADER_MAX);
+        return;
+    }
+    loader = mem_zalloc(sizeof(*loader));
     loader->call = call;
     loader->source = call->source;
     loader->project = project_new(call->daemon);
     loader->diags = (struct diags)DIAGS_INIT(&loader->arena);
     call->loader = loader;
+    call->step = step;
     chore_begin(&call->daemon->evaluators, &loader->chore, read_config, on_read);
 }
 

@@ -15,13 +15,18 @@
 
 #include <stdbool.h>
 
-struct call;
+#include "daemon/call.h"
+
+#define LOADER_MAX 16
+
 struct config;
 struct loader;
 struct project;
 
-/* Read call->source; `call->step` is asked when that is done. */
-void loader_begin(struct call *call);
+/* Read call->source, and ask `step` when that is done. Refuses, which ends the call, when its
+ * client has LOADER_MAX of them under way: it cannot fill the memory with what waits for a worker.
+ */
+void loader_begin(struct call *call, call_step_fn *step);
 bool loader_is_done(const struct loader *loader);
 /* What was read; NULL when it has mistakes. */
 const struct config *loader_config(const struct loader *loader);

@@ -23,6 +23,10 @@ extern const struct command command_exec;
 extern const struct command command_fileserver;
 /* What became of jobs: list, show, watch, active, kill, retry. */
 extern const struct command command_job;
+/* Machines of the fleet: list. */
+extern const struct command command_peel;
+/* What buckets hold: fact. */
+extern const struct command command_kv;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
 /* Events of the fleet: send, watch, why. */

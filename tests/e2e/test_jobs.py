@@ -60,6 +60,20 @@ def test_a_target_means_whom_it_says(fleet, target, names):
     assert not names or json.loads(result.stdout) == names
 
 
+def test_the_list_of_peels_says_who_is_connected(fleet):
+    rows = fleet.zester_json("peel", "list")
+    assert [(row["peel_id"], row["online"]) for row in rows] == [("db.example", True), ("web-01", True)]
+    assert set(rows[0]) == {"peel_id", "os", "arch", "online", "last_seen"}
+    assert fleet.zester("peel", "list").stdout.splitlines()[0].split() == ["PEEL", "ID", "OS", "ARCH", "ONLINE", "LAST-SEEN"]
+
+
+def test_published_facts_can_be_read_without_the_peel(fleet):
+    facts = json.loads(fleet.zester("kv", "fact", "get", "db.example").stdout)
+    assert json.loads(fleet.zester("kv", "fact", "get", "db.example", "os.family").stdout) == facts["os"]["family"]
+    assert "has no fact" in fleet.zester("kv", "fact", "get", "web-01", "no.such", status=1).stderr
+    assert "has published no facts" in fleet.zester("kv", "fact", "get", "nobody", status=1).stderr
+
+
 def test_json_has_the_keys_that_scripts_rely_on(fleet):
     answer, = fleet.zester_json("web-01", "cmd.run", "echo out; echo err >&2")
     one, = answer["results"]

@@ -26,6 +26,8 @@ bool plan_has_mistakes(const struct plan *plan)
 
 bool plan_is_strict(const struct plan_state *state, const struct state_host *host)
 {
+    if (state->module && (state->module->flags & MODULE_EXACT))
+        return true;
     return host->strict_params && !state->dialect->ignores_parameters;
 }
 

@@ -53,6 +53,8 @@ enum module_flag {
     MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
     MODULE_WHOLE = 64,   /* decides about all of its path (compile/contest.h) */
     MODULE_LOCAL = 128,  /* touches nothing but its path or its packages (compile/touch.h) */
+    MODULE_EXACT = 256,  /* an unknown parameter is a mistake in Salt files, too: without it the
+                          * state would mean something else */
     MODULE_CLEANS = 256, /* removes what it finds, but not what other states manage */
 };
 

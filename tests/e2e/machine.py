@@ -24,6 +24,8 @@ class Machine:
     EMPTY = ["/home", "/var/mail", "/srv", "/mnt"]
     # Of the states: 'zy' for levels whose states run at once, 'sls' for Salt's written order.
     DIALECT = "zy"
+    # Of its own: mounts ("m"), and with "n" the network, which has no way out.
+    NAMESPACES = "m"
 
     def __init__(self, root, namespace=True):
         self.root = root
@@ -46,11 +48,14 @@ class Machine:
                 lines.append(f"cp -a {folder}/. {copy}/")
             lines.append(f"mkdir -p {folder}; mount --bind {copy} {folder}")
         lines += ["echo ready", "exec cat"]
-        self.process = subprocess.Popen(["unshare", "--mount", "sh", "-c", "\n".join(lines)],
+        self.process = subprocess.Popen(["unshare", *self.namespaces(), "sh", "-c", "\n".join(lines)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "ready\n":
             pytest.skip("no private mount namespace here: " + self.process.communicate()[1].strip())
+
+    def namespaces(self):
+        return [f"-{letter}" for letter in self.NAMESPACES]
 
     def leave(self):
         if self.process:
@@ -60,7 +65,7 @@ class Machine:
         """A program on this machine: what it printed."""
         argv = list(map(str, words))
         if self.process:
-            argv = ["nsenter", "-t", str(self.process.pid), "-m", "--wd=/", *argv]
+            argv = ["nsenter", "-t", str(self.process.pid), *self.namespaces(), "--wd=/", *argv]
         result = subprocess.run(argv, text=True, capture_output=True, check=False, env=self.env)
         if check:
             assert result.returncode == 0, result.stdout + result.stderr

@@ -121,6 +121,19 @@ PACKAGES = {
     "pkgrepo.managed": Case("[{name: zt}, {baseurl: 'copy:REPO'}, {dist: ./}, {gpgcheck: false}]"),
 }
 
+RULE = "{chain: INPUT}, {protocol: tcp}, {dport: 22}, {source: '! 10.0.0.0/8'}, {comment: a b}, {jump: ACCEPT}"
+RULES = "iptables -A INPUT -i lo -j ACCEPT; iptables -A INPUT ! -s 10.0.0.0/8 -p tcp -m comment --comment 'a b' --dport 22 -j ACCEPT; iptables -A INPUT -j DROP"
+# Folders for the file of rules stay when others made them too.
+FIREWALL = {
+    "iptables.append": Case(f"[{{name: x}}, {RULE}, {{save: true}}]", look="iptables -S", left=r"^/etc/iptables$"),
+    "iptables.chain_absent": Case("[{name: zt}, {table: nat}]", "iptables -t nat -N zt; iptables -t nat -A zt -p tcp -j ACCEPT", "iptables -t nat -S"),
+    "iptables.chain_present": Case("[{name: zt}, {table: mangle}, {family: ipv6}]", "", "ip6tables -t mangle -S"),
+    "iptables.delete": Case(f"[{{name: x}}, {RULE}, {{save: /etc/rules}}]", RULES + "; echo '# mine' > /etc/rules", "iptables -S"),
+    "iptables.flush": Case("[{name: x}]", RULES + "; iptables -A FORWARD -j DROP", "iptables -S"),
+    "iptables.insert": Case(f"[{{name: x}}, {{position: 2}}, {RULE}]", "iptables -A INPUT -i lo -j ACCEPT; iptables -A INPUT -j DROP", "iptables -S"),
+    "iptables.set_policy": Case("[{name: x}, {chain: FORWARD}, {policy: DROP}]", "", "iptables -S"),
+}
+
 # The folders for links of systemd are made with the first one, and stay.
 LINKS = r"^/srv/config(/systemd(/user)?)?$"
 
@@ -210,7 +223,7 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    tables = (SYSTEM, PACKAGES, SERVICES, MYSQL, POSTGRES, SAYING)
+    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, MYSQL, POSTGRES, SAYING)
     here = {name: case for table in tables for name, case in table.items()}
     assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
@@ -223,9 +236,10 @@ def test_every_state_has_an_example_that_is_run():
 class OfSystem:
     """A private copy of /etc and the like."""
     FOLDERS = [*Machine.COPIES, *Machine.EMPTY]
+    KIND = Machine
 
     def __init__(self, folder):
-        self.machine = Machine(folder)
+        self.machine = self.KIND(folder)
         self.work = folder / "work"
         self.work.mkdir()
         self.places = {"WORK": str(self.work)}
@@ -319,6 +333,21 @@ class OfServices(OfSystem):
     def files(self, times):
         shown = self.machine.sh("systemctl --user show -p ActiveState,UnitFileState web")
         return {**super().files(times), "web": shown}
+
+
+class OfNetwork(OfSystem):
+    """A network of its own."""
+
+    class KIND(Machine):
+        NAMESPACES = "mn"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        skip_without("iptables", "ip6tables")
+        result = self.machine.sh("iptables -S && ip6tables -S", check=False)
+        if result.returncode != 0:
+            self.leave()
+            pytest.skip("the kernel has no tables for iptables: " + result.stderr.strip())
 
 
 class OfDatabases(OfSystem):
@@ -426,6 +455,12 @@ def test_states_of_packages_keep_the_contract(tmp_path, name):
 def test_states_of_services_keep_the_contract(tmp_path, name):
     with machine_of(OfServices, tmp_path) as machine:
         keep_the_contract(machine, name, SERVICES[name])
+
+
+@pytest.mark.parametrize("name", sorted(FIREWALL))
+def test_states_of_the_firewall_keep_the_contract(tmp_path, name):
+    with machine_of(OfNetwork, tmp_path) as machine:
+        keep_the_contract(machine, name, FIREWALL[name])
 
 
 @pytest.fixture(name="mariadb", scope="module")

@@ -13,6 +13,8 @@ extern const struct command command_ca;
 extern const struct command command_completion;
 /* The manual of modules and of what templates can use. */
 extern const struct command command_doc;
+/* The way from this machine to a working fleet, step by step. */
+extern const struct command command_doctor;
 /* Machines that ask to be peels: list, show, approve, reject, revoke. */
 extern const struct command command_enroll;
 /* States and modules on this machine: `zester --local`. */

@@ -40,11 +40,6 @@ const struct param fleet_globals[] = { FLEET_OPTIONS(struct globals, fleet), { 0
 
 /* --- configuration ------------------------------------------------------------------ */
 
-/* What a connection is made from. */
-struct target {
-    const char *urls, *creds, *ca, *auth_dir;
-};
-
 /* The block `master`. */
 struct master_block {
     struct param_strs urls;
@@ -69,7 +64,7 @@ static const char *join_urls(struct arena *arena, struct param_strs urls)
     return text;
 }
 
-static int read_block(struct arena *arena, const struct value *block, struct target *target,
+static int read_block(struct arena *arena, const struct value *block, struct fleet_target *target,
                       struct diags *diags)
 {
     struct master_block master = { 0 };
@@ -84,7 +79,7 @@ static int read_block(struct arena *arena, const struct value *block, struct tar
 }
 
 /* The configuration of a master on this machine. */
-static void read_daemon(struct arena *arena, const struct value *conf, struct target *target)
+static void read_daemon(struct arena *arena, const struct value *conf, struct fleet_target *target)
 {
     const char *auth_dir = value_get_text(conf, "auth_dir");
     const char *urls = value_get_text(conf, "nats_url");
@@ -95,8 +90,8 @@ static void read_daemon(struct arena *arena, const struct value *conf, struct ta
     target->creds = path_join(arena, target->auth_dir, identity_file_name(IDENTITY_ADMIN_CREDS));
 }
 
-static int read_conf(struct arena *arena, const char *file, struct str text, struct target *target,
-                     struct err *err)
+static int read_conf(struct arena *arena, const char *file, struct str text,
+                     struct fleet_target *target, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
     struct value conf;
@@ -113,8 +108,8 @@ static int read_conf(struct arena *arena, const char *file, struct str text, str
 }
 
 /* False: there is none, or it is not for this user, and the next place is looked at. */
-static int try_file(struct arena *arena, const char *file, bool is_named, struct target *target,
-                    bool *ret_is_there, struct err *err)
+static int try_file(struct arena *arena, const char *file, bool is_named,
+                    struct fleet_target *target, bool *ret_is_there, struct err *err)
 {
     struct str text = { 0 };
 
@@ -122,12 +117,15 @@ static int try_file(struct arena *arena, const char *file, bool is_named, struct
         (is_named || err->code != ERR_SYSTEM || err->errnum != EACCES))
         return -1;
     *ret_is_there = text.p != NULL;
+    if (text.p)
+        target->file = file;
     if (!text.p)
         return is_named ? err_set(err, ERR_NOT_FOUND, "'%s' does not exist", file) : 0;
     return read_conf(arena, file, text, target, err);
 }
 
-static int find_conf(struct arena *arena, const char *named, struct target *target, struct err *err)
+static int find_conf(struct arena *arena, const char *named, struct fleet_target *target,
+                     struct err *err)
 {
     const char *home = getenv("HOME");
     bool is_there;
@@ -142,8 +140,8 @@ static int find_conf(struct arena *arena, const char *named, struct target *targ
                     err);
 }
 
-static int find_target(struct arena *arena, const struct fleet_options *options, struct target *ret,
-                       struct err *err)
+int fleet_find(struct arena *arena, const struct fleet_options *options, struct fleet_target *ret,
+               struct err *err)
 {
     const char *variable = getenv(FLEET_URL_VARIABLE);
 
@@ -236,7 +234,7 @@ static unsigned count_urls(const char *urls)
     return count;
 }
 
-static int start(struct connection *connection, const struct target *target, struct err *err)
+static int start(struct connection *connection, const struct fleet_target *target, struct err *err)
 {
     struct fleet *fleet = &connection->fleet;
 
@@ -260,7 +258,7 @@ static int start(struct connection *connection, const struct target *target, str
     return 0;
 }
 
-static int open_connection(struct connection *connection, const struct target *target,
+static int open_connection(struct connection *connection, const struct fleet_target *target,
                            struct err *err)
 {
     if (start(connection, target, err) < 0)
@@ -277,10 +275,10 @@ int fleet_open(struct arena *arena, const struct fleet_options *options, struct 
                struct err *err)
 {
     struct connection *connection = mem_zalloc(sizeof(*connection));
-    struct target target = { 0 };
+    struct fleet_target target = { 0 };
 
     connection->fleet.arena = arena;
-    if (find_target(arena, options, &target, err) < 0 ||
+    if (fleet_find(arena, options, &target, err) < 0 ||
         open_connection(connection, &target, err) < 0) {
         fleet_close(&connection->fleet);
         return -1;

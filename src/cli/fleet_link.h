@@ -64,6 +64,15 @@ struct fleet_options {
 /* The same as a table, for options before the command. */
 extern const struct param fleet_globals[];
 
+/* What a connection is made from. */
+struct fleet_target {
+    const char *file; /* the configuration; NULL: none */
+    const char *urls, *creds, *auth_dir;
+    const char *ca; /* NULL: see bus/link.h */
+};
+int fleet_find(struct arena *arena, const struct fleet_options *options,
+               struct fleet_target *ret_target, struct err *err);
+
 struct fleet {
     struct arena *arena;
     struct loop *loop;

@@ -208,3 +208,42 @@ def test_another_master_publishes_when_the_first_one_ends(fleet):
     assert second.metric("zester_master_publisher_leader") == 0
     assert first.stop(seconds=STOP_SECONDS) == 0
     fleet.wait(lambda: second.metric("zester_master_publisher_leader") == 1, "the lease moves")
+
+
+# --- the doctor ---------------------------------------------------------------------------
+
+
+def diagnose(fleet, status=0):
+    """Check -> its statuses, each once."""
+    findings = fleet.zester_json("doctor", status=status)
+    assert all(set(finding) <= {"check", "status", "message", "advice"} for finding in findings)
+    assert all("advice" in finding for finding in findings if finding["status"] != "ok")
+    return {finding["check"]: finding["status"] for finding in findings}
+
+
+def test_a_doctor_finds_a_fleet_without_peels_well(fleet):
+    fleet.start_server()
+    fleet.start_ready_master()
+    fleet.wait(lambda: diagnose(fleet, status=None).get("masters") == "ok", "the master is seen")
+    found = diagnose(fleet)
+    assert found.pop("peels") == "warn"
+    assert set(found.values()) == {"ok"}
+    assert {"config", "name", "port", "credentials", "certificate", "login", "server", "clock", "streams"} <= set(found)
+    text = fleet.zester("doctor").stdout
+    assert "no peel is connected" in text and "-> join machines" in text
+
+
+def test_a_doctor_says_which_step_fails_and_what_to_do(fleet):
+    fleet.make_keys()
+    found = diagnose(fleet, status=1)
+    assert (found["credentials"], found["port"], found["login"]) == ("ok", "fail", "fail")
+    assert "start nats-server" in fleet.zester("doctor", status=1).stdout
+    fleet.start_server()
+    found = diagnose(fleet, status=1)
+    assert (found["login"], found["streams"], found["masters"]) == ("ok", "fail", "fail")
+    (fleet.auth / "admin.creds").chmod(0o644)
+    assert diagnose(fleet, status=1)["credentials"] == "warn"
+    (fleet.auth / "admin.creds").unlink()
+    assert diagnose(fleet, status=1)["credentials"] == "fail"
+    fleet.write_cli_conf().write_text("master: [\n")
+    assert "config" in fleet.run("zester", "doctor", "--config", fleet.folder / "cli.yaml", status=1).stdout

@@ -42,7 +42,8 @@ static const struct {
     { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._cluster_info", P, 0 },
     { "$JS.API.DIRECT.GET.KV_state-files.$KV.state-files.>", P, 0 },
     { "$JS.API.DIRECT.GET.KV_settings-files.$KV.settings-files.>", P, 0 },
-    /* files that are too large for a value, in chunks */
+    /* files that are too large for a value, in chunks, one after the other */
+    { "$JS.API.DIRECT.GET.OBJ_files", P, 0 },
     { "$JS.API.DIRECT.GET.OBJ_files.$O.files.>", P, 0 },
     /* news of them */
     { "$KV.secrets.{peel}", 0, P },

@@ -139,9 +139,11 @@ int nats_object_layout_find(const struct nats_objects *objects, const char *name
         return -1;
     nats_object_layout_stream(objects, &stream);
     nats_object_layout_meta(objects, name, &subject);
-    /* from the leader: what was just put must be seen */
-    return nats_stream_get(&objects->js, buf_text(&stream),
-                           &(struct nats_which){ .last_of = buf_text(&subject) }, fn, self, err);
+    /* from the leader, if we may: what was just put must be seen */
+    return nats_stream_get(
+        &objects->js, buf_text(&stream),
+        &(struct nats_which){ .last_of = buf_text(&subject), .direct = objects->direct }, fn, self,
+        err);
 }
 
 static void on_purged(void *self, const struct nats_error *error)

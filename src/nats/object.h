@@ -36,6 +36,7 @@ struct nats_error;
 struct nats_objects {
     struct nats_js js;
     const char *bucket;
+    bool direct; /* read one message after the other by direct get, for users who may do no more */
 };
 
 struct nats_objects_config {

@@ -57,21 +57,27 @@ static void verify(struct get *get)
         finish(get, NULL);
 }
 
-static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+/* False when it was the last one, or one too many: all is said then. */
+static bool take_chunk(struct get *get, struct str payload)
 {
-    struct get *get = self;
-
-    (void)delivery;
-    get->size += msg->payload.n;
+    get->size += payload.n;
     get->chunks++;
     if (get->size > get->info.size) {
         fail(get, "the size does not match");
-        return;
+        return false;
     }
-    sha256_add(&get->sha, msg->payload.p, msg->payload.n);
-    get->data(get->self, msg->payload);
-    if (get->chunks == get->info.chunks)
-        verify(get);
+    sha256_add(&get->sha, payload.p, payload.n);
+    get->data(get->self, payload);
+    if (get->chunks < get->info.chunks)
+        return true;
+    verify(get);
+    return false;
+}
+
+static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+{
+    (void)delivery;
+    (void)take_chunk(self, msg->payload);
 }
 
 /* All that is there came, and it was not all of it. */
@@ -83,6 +89,34 @@ static void on_caught_up(void *self)
 static void on_failed(void *self, const struct nats_error *error)
 {
     finish(self, error);
+}
+
+/* --- one message after the other ---------------------------------------------------- */
+
+static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored);
+
+static void ask_chunk(struct get *get, uint64_t from)
+{
+    AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), chunks = BUF_INIT(NATS_SUBJECT_MAX);
+    struct err err;
+
+    nats_object_layout_stream(&get->objects, &stream);
+    nats_object_layout_chunks(&get->objects, get->info.id, &chunks);
+    if (nats_stream_get(
+            &get->objects.js, buf_text(&stream),
+            &(struct nats_which){ .seq = from, .next_of = buf_text(&chunks), .direct = true },
+            on_stored, get, &err) < 0)
+        fail(get, err.text);
+}
+
+static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored)
+{
+    struct get *get = self;
+
+    if (error)
+        finish(get, error);
+    else if (take_chunk(get, stored->payload))
+        ask_chunk(get, stored->seq + 1);
 }
 
 static void on_info(void *self, const struct nats_error *error, const struct nats_object_info *info)
@@ -100,6 +134,10 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
     sha256_init(&get->sha);
     if (info->chunks == 0) {
         verify(get);
+        return;
+    }
+    if (get->objects.direct) {
+        ask_chunk(get, 1);
         return;
     }
     nats_object_layout_stream(&get->objects, &stream);

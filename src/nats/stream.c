@@ -370,7 +370,12 @@ static void print_which(const struct nats_which *which, struct buf *out)
         json_print_text(out, str_from(which->last_of), JSON_STYLE_COMPACT);
         buf_add_char(out, '}');
     } else {
-        buf_printf(out, "{\"seq\":%llu}", (unsigned long long)which->seq);
+        buf_printf(out, "{\"seq\":%llu", (unsigned long long)which->seq);
+        if (which->next_of) {
+            buf_add_text(out, ",\"next_by_subj\":");
+            json_print_text(out, str_from(which->next_of), JSON_STYLE_COMPACT);
+        }
+        buf_add_char(out, '}');
     }
 }
 

@@ -81,10 +81,10 @@ struct nats_stored {
 typedef void nats_stored_fn(void *self, const struct nats_error *error,
                             const struct nats_stored *stored);
 
-/* Which message: by sequence, or the last one of a subject. */
+/* Which message: by sequence, the last one of a subject, or its first from a sequence on. */
 struct nats_which {
     uint64_t seq;
-    const char *last_of;
+    const char *last_of, *next_of;
     bool direct; /* any replica may answer; for streams that allow it */
 };
 int nats_stream_get(const struct nats_js *js, const char *name, const struct nats_which *which,

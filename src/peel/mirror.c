@@ -11,9 +11,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "bus/store.h"
 #include "data/msgpack.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "nats/object.h"
 #include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
@@ -32,7 +34,8 @@
 struct item {
     const char *key, *path;
     const char *sha256;
-    bool is_here; /* in the folder, with this hash */
+    bool is_object; /* too large for a value */
+    bool is_here;   /* in the folder, with this hash */
 };
 
 /* One pass from a manifest to the folder; belongs to the mirror, and outlives it until its last
@@ -255,6 +258,7 @@ struct parcel {
     struct pass *pass;
     const struct item *item;
     struct arena arena;
+    struct buf data; /* of an object, as it comes */
     struct str bytes;
     const char *problem; /* of the worker; NULL */
 };
@@ -289,41 +293,73 @@ static void on_parcel(struct chore *chore)
 
     if (parcel->problem)
         break_pass(pass, parcel->problem);
+    buf_done(&parcel->data);
     arena_done(&parcel->arena);
     free(parcel);
     pass->under_way--;
     fetch_more(pass);
 }
 
-static void on_file(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static void take_file(struct parcel *parcel, const struct nats_error *error, struct str bytes)
 {
-    struct parcel *parcel = self;
     struct pass *pass = parcel->pass;
     char hash[SHA256_HEX_SIZE] = "";
 
     if (!error)
-        sha256_hex(entry->value.p, entry->value.n, hash);
+        sha256_hex(bytes.p, bytes.n, hash);
     if (error || strcasecmp(hash, parcel->item->sha256) != 0) {
         break_pass(pass, arena_printf(&pass->arena, "'%s': %s", parcel->item->path,
                                       error ? error->text : "not the hash of the manifest"));
     } else if (pass->mirror) {
-        parcel->bytes = arena_str(&parcel->arena, entry->value);
+        parcel->bytes = bytes.p == parcel->data.p ? bytes : arena_str(&parcel->arena, bytes);
         chore_begin(&pass->mirror->chores, &parcel->chore, write_parcel, on_parcel);
         return;
     }
     on_parcel(&parcel->chore);
 }
 
-static void fetch_file(struct pass *pass, const struct item *item)
+static void on_file(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    take_file(self, error, error ? STR("") : entry->value);
+}
+
+static void on_data(void *self, struct str data)
+{
+    struct parcel *parcel = self;
+
+    buf_add_str(&parcel->data, data);
+}
+
+static void on_object(void *self, const struct nats_error *error,
+                      const struct nats_object_info *info)
+{
+    struct parcel *parcel = self;
+
+    (void)info;
+    take_file(parcel, error, buf_view(&parcel->data));
+}
+
+/* A value of the bucket, or an object that is named by its hash. */
+static int begin_fetch(const struct pass *pass, struct parcel *parcel, struct err *err)
 {
     const struct nats_kv kv = { .js = pass->js, .bucket = pass->bucket };
+    const struct nats_objects objects = { .js = pass->js, .bucket = STORE_FILES, .direct = true };
+
+    if (!parcel->item->is_object)
+        return nats_kv_get(&kv, parcel->item->key, on_file, parcel, err);
+    return nats_object_get(&objects, parcel->item->sha256, on_data, on_object, parcel, err);
+}
+
+static void fetch_file(struct pass *pass, const struct item *item)
+{
     struct parcel *parcel = mem_zalloc(sizeof(*parcel));
     struct err err;
 
     parcel->pass = pass;
     parcel->item = item;
+    parcel->data.max = FILE_MAX;
     pass->under_way++;
-    if (nats_kv_get(&kv, item->key, on_file, parcel, &err) == 0)
+    if (begin_fetch(pass, parcel, &err) == 0)
         return;
     break_pass(pass, err.text);
     pass->under_way--;
@@ -391,8 +427,11 @@ static int list_items(struct pass *pass, const struct fileset_files *files, stru
 
         if (!mirror_path_is_safe(path))
             return err_set(err, ERR_INVALID, "the manifest has a file '%s'", path);
-        pass->items[pass->count++] =
-            (struct item){ .key = file->key, .path = path, .sha256 = file->sha256 };
+        pass->items[pass->count++] = (struct item){
+            .key = file->key, .path = path, .sha256 = file->sha256, .is_object = file->size > 0
+        };
+        if (file->size > (int64_t)FILE_MAX)
+            return err_set(err, ERR_LIMIT, "the file '%s' has more than %zu bytes", path, FILE_MAX);
     }
     return 0;
 }

@@ -114,6 +114,28 @@ def test_a_job_that_runs_when_the_agent_is_killed_has_one_failed_return(fleet):
     assert count.read_text() == "x\n"
 
 
+def test_trees_of_a_master_reach_the_machine_with_large_and_odd_files(fleet):
+    states, settings = fleet.folder / "tree", fleet.folder / "tree-settings"
+    (states / "files").mkdir(parents=True)
+    settings.mkdir()
+    (states / "top.zy").write_text("base:\n  '*': [web]\n")
+    (states / "web.zy").write_text(f"{fleet.folder}/out:\n  file.managed:\n    - source: zester://files/large ä.bin\n")
+    large = os.urandom(1 << 20)
+    (states / "files/large ä.bin").write_bytes(large)
+    (settings / "top.zy").write_text("base:\n  '*': [common]\n")
+    (settings / "common.zy").write_text("motd: hello\n")
+    fleet.start_ready_master(states_dir=str(states), settings_dir=str(settings))
+    peel = fleet.start_ready_peel("web-01")
+    fleet.wait(lambda: (peel.folder / "states/files/large ä.bin").exists(), "the tree has come")
+    fleet.wait(lambda: peel.has_logged("settings changed"), "settings are resolved")
+    assert result_of(fleet.zester_json("web-01", "settings.get", "motd")) == {"result": "hello"}
+    fleet.zester("web-01", "state.highstate")
+    assert (fleet.folder / "out").read_bytes() == large
+    (states / "web.zy").write_text("said:\n  cmd.run:\n    - name: echo changed\n")
+    fleet.wait(lambda: "changed" in (peel.folder / "states/web.zy").read_text(), "the change has come")
+    assert result_of(fleet.zester_json("web-01", "state.apply", "web"))["stdout"] == "changed"
+
+
 def test_dotted_names_come_back_as_they_were(fleet):
     fleet.start_ready_master()
     peel = fleet.start_peel("web", id="web-01.example.com")

@@ -100,6 +100,17 @@ static const struct {
             .max_deliver = 5,
         },
     },
+    {
+        STORE_JOB_EVENTS,
+        {
+            .name = STORE_RETURNS,
+            .durable = true,
+            .deliver = NATS_DELIVER_NEW,
+            .filter_subject = "zester.job.*.return.*",
+            .ack_wait = 30 * SECOND,
+            .max_deliver = 5,
+        },
+    },
 };
 
 const char *store_bucket_name(enum store_bucket bucket)

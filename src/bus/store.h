@@ -45,6 +45,7 @@ enum store_bucket {
 #define STORE_FILES      "files"      /* bucket of objects: files too large for a value */
 #define STORE_REACTOR    "reactor"    /* consumer of events, shared by all masters */
 #define STORE_SCHEDULE   "schedule-results"
+#define STORE_RETURNS    "late-returns" /* consumer of what peels return, shared by all masters */
 
 #define STORE_REPLICAS_MAX 5
 

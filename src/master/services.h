@@ -12,6 +12,7 @@ struct roster;
 extern const struct master_service master_roster_service;   /* facts, signs of life, targets */
 extern const struct master_service master_dispatch_service; /* jobs */
 extern const struct master_service master_reactor_service;  /* reactions to events */
+extern const struct master_service master_late_service;     /* returns after the end of a job */
 extern const struct master_service master_files_service;    /* trees of files */
 
 /* What services give to each other; NULL before their start. */

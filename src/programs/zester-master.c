@@ -11,11 +11,17 @@
 #include "master/services.h"
 
 static const struct master_service *const services[] = {
-    &master_roster_service,  &master_dispatch_service,
-    &master_files_service,   &authority_service,
-    &census_service,         &revocation_service,
-    &enroll_admin_service,   &enroll_server_service,
-    &master_reactor_service, NULL,
+    &master_roster_service,
+    &master_dispatch_service,
+    &master_late_service,
+    &master_files_service,
+    &authority_service,
+    &census_service,
+    &revocation_service,
+    &enroll_admin_service,
+    &enroll_server_service,
+    &master_reactor_service,
+    NULL,
 };
 
 /* Commands, instead of the daemon. */

@@ -1,6 +1,7 @@
 """Jobs on a fleet of real processes: dispatch, answers, statuses, recovery."""
 import json
 import re
+import signal
 
 import pytest
 
@@ -153,6 +154,20 @@ def test_a_peel_that_is_gone_is_unreachable_after_about_ten_seconds(own_fleet):
     record = final_job(own_fleet, jid_of(result))
     assert record["job"]["status"] == "failed"
     assert record["returns"][0]["status"] == "unreachable"
+
+
+def test_a_return_that_comes_after_the_end_of_its_job_corrects_the_record(own_fleet):
+    peel = start_peel(own_fleet, own_fleet.master, "web-01")
+    peel.send(signal.SIGSTOP)
+    result = own_fleet.zester("web-01", "test.ping", status=3)
+    jid = jid_of(result)
+    assert final_job(own_fleet, jid)["job"]["status"] == "failed"
+    own_fleet.master.stop()  # nobody remembers the job
+    own_fleet.start_ready_master("other", enroll=UNLIMITED)
+    peel.send(signal.SIGCONT)
+    own_fleet.wait(lambda: own_fleet.zester_json("job", "show", jid)["job"]["status"] == "complete", "the record is corrected")
+    record = own_fleet.zester_json("job", "show", jid)
+    assert record["returns"][0]["status"] == "success" and record["job"]["success_count"] == 1
 
 
 def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_not_run_it_again(own_fleet, tmp_path):

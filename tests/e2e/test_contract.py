@@ -50,6 +50,14 @@ REMOTE = ("git init -q -b main WORK/remote; cd WORK/remote; git config user.emai
 DEBCONF = "mkdir /mnt/debconf; cp -a /var/cache/debconf/. /mnt/debconf; mount --bind /mnt/debconf /var/cache/debconf; "
 DEBCONF_COPIES = r"^/mnt/debconf/.*-old$"
 
+# Ruby packages, and a source that has them, on a machine whose own ones are hidden.
+GEMS = ("mkdir -p /var/lib/gems; mount -t tmpfs tmpfs /var/lib/gems; mount -t tmpfs tmpfs /root; export HOME=/root; mkdir -p WORK/source/gems; "
+        "cd WORK/source/gems; for version in 1.0 2.0; do "
+        "echo \"Gem::Specification.new { |s| s.name = 'zt'; s.version = '$version'; s.summary = 'x'; s.authors = ['x'] }\" > zt.gemspec; "
+        "gem build -q zt.gemspec > /dev/null 2>&1; done; rm zt.gemspec; cd ..; gem generate_index -q > /dev/null 2>&1; ")
+OWN_GEMS = GEMS + "printf -- '---\\n:sources:\\n- file://WORK/source/\\n' > /root/.gemrc; "
+LOOK_GEMS = "HOME=/root gem list --local zt; HOME=/root gem sources"
+
 SYSTEM = {
     "alternatives.auto": Case(f"[{{name: editor}}, {ALTERNATIVES}]", BOTH_EDITORS +
                               "update-alternatives --quiet --altdir WORK/links --admindir WORK/known --set editor WORK/vi",
@@ -79,6 +87,10 @@ SYSTEM = {
     "debconf.set_file": Case("[{name: zt-pkg}, {source: WORK/selections}]",
                              DEBCONF + "printf 'zt-pkg zt/a string one two\\nzt-pkg zt/a seen false\\n' > WORK/selections",
                              "printf 'GET zt/a\\nFGET zt/a seen\\n' | debconf-communicate zt || true", ("debconf-communicate",), DEBCONF_COPIES),
+    "gem.installed": Case("[{name: zt}, {version: 1.0}, {source: 'file://WORK/source/'}]", GEMS, LOOK_GEMS, ("gem",)),
+    "gem.removed": Case("[{name: zt}]", OWN_GEMS + "gem install -q zt --version 1.0; gem install -q zt", LOOK_GEMS, ("gem",)),
+    "gem.sources_add": Case("[{name: 'file://WORK/source/'}]", GEMS, LOOK_GEMS, ("gem",)),
+    "gem.sources_remove": Case("[{name: 'file://WORK/source/'}]", OWN_GEMS, LOOK_GEMS, ("gem",)),
     "git.cloned": Case("[{name: WORK/copy}, {url: WORK/remote}, {branch: main}]", REMOTE, needs=("git",)),
     "git.config_set": Case("[{name: user.email}, {value: ada@example.org}, {repo: WORK/remote}]", REMOTE, needs=("git",)),
     "git.config_unset": Case("[{name: 'user\\..+'}, {repo: WORK/remote}]", REMOTE, needs=("git",)),

@@ -164,8 +164,9 @@ int local_check(struct local *local)
         return local_show(local);
     if (plan_has_mistakes(plan))
         return CLI_ERROR;
-    printf("%u states in %u levels, no mistakes found\n", plan->count - plan->listeners,
-           plan->level_count);
+    const uint32_t count = plan->count - plan->listeners;
+    printf("%u state%s in %u level%s, no mistakes found\n", count, count == 1 ? "" : "s",
+           plan->level_count, plan->level_count == 1 ? "" : "s");
     return CLI_OK;
 }
 

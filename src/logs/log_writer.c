@@ -101,7 +101,8 @@ static void mark_losses(struct log_writer *writer)
 
         if (origin->lost == 0 || writer->used > MARKS_MAX)
             continue;
-        (void)err_sys(&cause, writer->loss, "%" PRIu64 " lines lost", origin->lost);
+        (void)err_sys(&cause, writer->loss, "%" PRIu64 " line%s lost", origin->lost,
+                      origin->lost == 1 ? "" : "s");
         (void)snprintf(text, sizeof(text), "%.*s\n", LOST_TEXT_MAX - 2, cause.text);
         name_source(writer, origin);
         entry = (struct segment_entry){

@@ -117,11 +117,13 @@ int chunks_plan(struct state_run *run, const struct chunks_args *args, chunks_ed
     if (get_all(run, args, &chunks, err) < 0 ||
         edit(file->text, &chunks, &plan->text, &lines, err) < 0)
         return -1;
+    const char *s = lines == 1 ? "" : "s";
+
     plan->create = true;
-    plan->pending = file->exists
-                        ? arena_printf(run->arena, "%zu lines missing from %s", lines, args->name)
-                        : arena_printf(run->arena, "file %s does not exist", args->name);
-    plan->done = arena_printf(run->arena, "%s %zu lines to %s", done, lines, args->name);
+    plan->pending =
+        file->exists ? arena_printf(run->arena, "%zu line%s missing from %s", lines, s, args->name)
+                     : arena_printf(run->arena, "file %s does not exist", args->name);
+    plan->done = arena_printf(run->arena, "%s %zu line%s to %s", done, lines, s, args->name);
     plan->detail = "lines";
     plan->word = arena_printf(run->arena, "%zu", lines);
     return 0;

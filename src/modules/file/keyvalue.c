@@ -127,14 +127,14 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
     plan->create = true;
     plan->detail = "entries";
     plan->word = arena_printf(run->arena, "%zu", edit.n);
-    plan->done =
-        arena_printf(run->arena, "ensured %zu key/value entries in %s", edit.n, want->name);
-    plan->pending =
-        arena_printf(run->arena, "%zu key/value entries pending in %s", found.changed, want->name);
+    plan->done = arena_printf(run->arena, "ensured %zu key/value entr%s in %s", edit.n,
+                              edit.n == 1 ? "y" : "ies", want->name);
+    plan->pending = arena_printf(run->arena, "%zu key/value entr%s pending in %s", found.changed,
+                                 found.changed == 1 ? "y" : "ies", want->name);
     if (found.missing > 0)
-        plan->remark = arena_printf(
-            run->arena, "%zu keys are missing from %s, and append_if_not_found is false",
-            found.missing, want->name);
+        plan->remark =
+            arena_printf(run->arena, "%zu key%s missing from %s, and append_if_not_found is false",
+                         found.missing, found.missing == 1 ? " is" : "s are", want->name);
     return file->exists ? 0 : plan_missing(run, want, plan, err);
 }
 

@@ -393,8 +393,10 @@ static int recurse_check(struct state_run *run, const void *args, struct err *er
     count += wrong.n;
     if (count == 0)
         return 0;
-    state_differs(run, "%zu files differ between %s and %s", count, survey.source, want->name);
-    state_made(run, "changed %zu files of %s in %s", count, survey.source, want->name);
+    state_differs(run, "%zu file%s between %s and %s", count, count == 1 ? " differs" : "s differ",
+                  survey.source, want->name);
+    state_made(run, "changed %zu file%s of %s in %s", count, count == 1 ? "" : "s", survey.source,
+               want->name);
     for (size_t i = 0; i < wrong.n && i < SENTENCES_MAX; i++)
         if (say_item(&survey, wrong.p[i], err) < 0)
             return -1;
@@ -495,8 +497,9 @@ static void report_result(const struct survey *survey, const struct tally *tally
     struct state_run *run = survey->run;
     const struct recurse_args *want = survey->want;
 
-    state_say(run, "copied %zu files, %zu dirs from %s to %s (cleaned %zu)", tally->files,
-              tally->folders, survey->source, want->name, tally->removed);
+    state_say(run, "copied %zu file%s, %zu folder%s from %s to %s (cleaned %zu)", tally->files,
+              tally->files == 1 ? "" : "s", tally->folders, tally->folders == 1 ? "" : "s",
+              survey->source, want->name, tally->removed);
     state_detail(run, "source", "%s", survey->source);
     state_detail(run, "dest", "%s", want->name);
     state_detail(run, "files", "%zu", tally->files);

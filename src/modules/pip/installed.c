@@ -504,7 +504,8 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
         return -1;
     if (older > 0 && tool_run(&tool, tool_argv(&tool, &back), &options, NULL, err) < 0)
         return -1;
-    state_say(run, "removed %zu packages, restored the version of %zu (revert)", less, older);
+    state_say(run, "removed %zu package%s, restored the version of %zu (revert)", less,
+              less == 1 ? "" : "s", older);
     return 0;
 }
 

@@ -272,3 +272,10 @@ bool census_is_complete(const struct census *census)
 {
     return census->is_complete;
 }
+
+bool census_is_revoked(const struct census *census, struct str peel)
+{
+    const struct resident *resident = map_find(&census->residents, peel);
+
+    return resident && resident->state == ENROLLMENT_REVOKED;
+}

@@ -29,5 +29,7 @@ extern const struct master_service census_service;
 void census_listen(struct census *census, struct census_listener *listener);
 /* Has it seen everything that is there? */
 bool census_is_complete(const struct census *census);
+/* Is the current enrollment of this peel revoked? */
+bool census_is_revoked(const struct census *census, struct str peel);
 
 #endif

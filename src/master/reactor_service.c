@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "master/census.h"
 #include "master/reactor_engine.h"
 #include "master/roster.h"
 #include "master/rule_watch.h"
@@ -65,6 +66,14 @@ const struct value *reactor_facts(void *user, struct arena *arena, const char *p
     copy = ARENA_NEW(arena, struct value);
     *copy = value_copy(arena, facts);
     return copy;
+}
+
+/* What a peel sent before its credentials were taken back counts for nothing. */
+static bool is_revoked(void *user, const char *peel)
+{
+    const struct reactor_engine *engine = user;
+
+    return census_is_revoked(master_find(engine->master, &census_service), str_from(peel));
 }
 
 /* --- missions ------------------------------------------------------------------------ */
@@ -361,7 +370,7 @@ static void on_pull_failed(void *self, const struct nats_error *error)
               clock_after(clock_now(), MASTER_RETRY_NS), begin_pulling);
 }
 
-/* No event is taken before rules and facts are there. */
+/* No event is taken before rules, facts and enrollments are there. */
 static void begin_pulling(struct timer *timer)
 {
     struct reactor_engine *engine = container_of(timer, struct reactor_engine, begin);
@@ -378,7 +387,8 @@ static void begin_pulling(struct timer *timer)
     const struct roster *roster = master_roster(engine->master);
     struct err err;
 
-    if (engine->has_rules && roster && roster_is_seeded(roster)) {
+    if (engine->has_rules && roster && roster_is_seeded(roster) &&
+        census_is_complete(master_find(engine->master, &census_service))) {
         engine->puller = nats_puller_new(&engine->master->js, &options, &err);
         if (engine->puller) {
             log_info("reactor has begun rules=%zu", engine->pipeline.rules->rules.n);
@@ -467,7 +477,9 @@ static void init_pipeline(struct reactor_engine *engine)
     const struct pipeline_options options = {
         .gate = { .max_chain_depth = conf->reactor_max_depth,
                   .source_rate = conf->reactor_source_rate,
-                  .max_event_age = conf->reactor_max_age },
+                  .max_event_age = conf->reactor_max_age,
+                  .is_revoked = is_revoked,
+                  .user = engine },
         .enable_chaining = conf->reactor_chaining,
         .default_throttle = conf->reactor_throttle,
         .storm_rate = conf->reactor_storm_rate,
@@ -612,7 +624,8 @@ static enum health_status check_engine(void *self, char message[static HEALTH_TE
     }
     if (!engine->puller) {
         (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
-                       engine->problem[0] ? engine->problem : "reading rules and facts");
+                       engine->problem[0] ? engine->problem
+                                          : "reading rules, facts and enrollments");
         return HEALTH_DOWN;
     }
     if (engine->problem[0]) {

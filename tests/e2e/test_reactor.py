@@ -303,3 +303,32 @@ def test_a_reaction_approves_the_machines_that_it_may_and_no_others(fleet):
     assert enrollments(fleet)["db-01"] == "pending"
     audit = [line["msg"] for line in master.lines() if "reactor:reactor.enroll" in line["msg"]]
     assert any(ids["web-01"] in line for line in audit)
+
+
+def test_events_of_a_peel_that_was_revoked_meanwhile_are_dropped(fleet):
+    off = fleet.start_ready_master("off", reactor=reactor_of(fleet, JOBS, enabled=False), files_republish_interval="1s")
+    start_peel(fleet, off, "web-01")
+    fleet.zester("web-01", "event.send", "from/peel", "what=hello")
+    fleet.zester("enroll", "revoke", "--peel", "web-01")
+    on = fleet.start_master("on", reactor={"dir": str(fleet.folder / "none")})
+    wait_for_rules(fleet, on, 2)
+    fleet.wait(lambda: on.metric('zester_reactor_events_dropped_total{reason="revoked"}') == 1, "it is dropped")
+    assert not on.has_logged("web-01 says")
+
+
+# --- templates that take long --------------------------------------------------------------------
+
+SLOW = {
+    "top.zy": "reactor:\n  - '_admin/slow': [reactor.slow]\n  - '_admin/quick': [reactor.quick]\n",
+    "slow.zy": "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}\n",
+    "quick.zy": "line:\n  log: quick\n",
+}
+
+
+def test_a_slow_template_holds_up_neither_others_nor_the_end_of_a_master(fleet):
+    master = start(fleet, rules=SLOW, workers=2)
+    send(fleet, "slow")
+    send(fleet, "quick")
+    fleet.wait(lambda: master.has_logged("quick rule=reactor.quick"), "the quick one", seconds=25)
+    assert master.get("/healthz")[0] == 200
+    assert master.stop(seconds=STOP_SECONDS) == 0

@@ -9,7 +9,9 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "bus/store.h"
+#include "master/announce.h"
 #include "master/dispatcher.h"
 #include "master/roster.h"
 #include "master/services.h"
@@ -237,9 +239,40 @@ static void scan(struct timer *timer)
 
 /* --- life --------------------------------------------------------------------------- */
 
+/* An event for rules: _master/job/<jid>/<word>. Its depth is that of the reaction that the job
+ * comes from, so that a rule that reacts to its own jobs ends. */
+static void announce_job(struct office *office, const struct job *job, const char *word)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *depth = value_get_text(&job->metadata, DISPATCHER_DEPTH);
+    const char *tag = arena_printf(&arena, "job/%s/%s", job->jid, word);
+    const struct value data = value_map(value_map_new(&arena, 7));
+    int64_t number = 0;
+    struct err err;
+
+    if (depth && number_parse_int(str_from(depth), &number, &err) < 0)
+        number = 0;
+    value_map_set(&arena, data.map, value_text("jid"), value_text(job->jid));
+    value_map_set(&arena, data.map, value_text("function"), value_text(job->function));
+    value_map_set(&arena, data.map, value_text("user"), value_text(job->user ? job->user : ""));
+    value_map_set(&arena, data.map, value_text("status"), value_text(job_status_name(job->status)));
+    value_map_set(&arena, data.map, value_text("targets"), value_int((int64_t)job->targets.n));
+    value_map_set(&arena, data.map, value_text("returned"), value_int(job->return_count));
+    value_map_set(&arena, data.map, value_text("succeeded"), value_int(job->success_count));
+    if (announce_event(office->master, tag, &data, (int32_t)number, &err) < 0)
+        log_warning("job %s: event '%s' was not sent: %s", job->jid, word, err.text);
+}
+
+static void on_job_sent(void *self, const struct job *job)
+{
+    announce_job(self, job, "dispatched");
+}
+
 static void on_job_end(void *self, const struct job *job, double seconds)
 {
     struct office *office = self;
+
+    announce_job(office, job, "finalized");
 
     metrics_add(office->master->metrics, MASTER_JOBS, 1, job_status_name(job->status), NULL);
     metrics_observe(office->master->metrics, MASTER_JOB_DURATION, seconds, job->function, NULL);
@@ -268,6 +301,7 @@ static int start_office(void *self, struct err *err)
         dispatcher_new(&(struct dispatcher_options){ .js = office->master->js,
                                                      .master_id = office->master->id,
                                                      .roster = master_roster(office->master),
+                                                     .on_sent = on_job_sent,
                                                      .on_end = on_job_end,
                                                      .on_reclaim = on_reclaim,
                                                      .self = office },

@@ -50,6 +50,8 @@ struct dispatcher_options {
     struct nats_js js;
     const char *master_id; /* borrowed */
     struct roster *roster; /* must outlive it */
+    /* A job was sent to its targets for the first time; may be NULL. */
+    void (*on_sent)(void *self, const struct job *job);
     /* A job has ended; may be NULL. `seconds` is how long it took. */
     void (*on_end)(void *self, const struct job *job, double seconds);
     void (*on_reclaim)(void *self); /* a job was taken over; may be NULL */

@@ -260,6 +260,8 @@ void job_run_watch(struct job_run *run)
     run->step = JOB_RUN_WATCHING;
     make_request(run);
     advance(run);
+    if (run->fn && run->home->options.on_sent) /* else it was taken over */
+        run->home->options.on_sent(run->home->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);
 }
 

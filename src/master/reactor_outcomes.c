@@ -69,8 +69,8 @@ void reactor_note_event(struct reactor_engine *engine, const struct gate_event *
         .parent = "",
     };
 
-    if (!event->event.id || event->event.id[0] == '\0')
-        return; /* nobody could ask for it */
+    if (!event->event.id || event->event.id[0] == '\0' || gate_is_lifecycle(&event->source))
+        return; /* nobody could ask for it, or would: there are as many as jobs */
     if (rate_take(&engine->notes, STR("all"), clock_now()) == 0)
         reactor_keep_outcome(engine, &outcome, NULL, NULL);
 }

@@ -39,6 +39,12 @@ void gate_done(struct gate *gate)
     rate_done(&gate->sources);
 }
 
+bool gate_is_lifecycle(const struct event_source *source)
+{
+    return source->type == EVENT_FROM_MASTER &&
+           strncmp(source->tag, LIFECYCLE_TAG, strlen(LIFECYCLE_TAG)) == 0;
+}
+
 /* --- the gates, in order ------------------------------------------------------------ */
 
 struct passage {
@@ -91,9 +97,7 @@ static bool passes_depth(const struct passage *p)
 static bool passes_rate(const struct passage *p)
 {
     const struct event_source *source = &p->event->source;
-    const bool is_lifecycle = source->type == EVENT_FROM_MASTER &&
-                              strncmp(source->tag, LIFECYCLE_TAG, strlen(LIFECYCLE_TAG)) == 0;
-    const char *name = is_lifecycle ? LIFECYCLE_SOURCE : source->origin;
+    const char *name = gate_is_lifecycle(source) ? LIFECYCLE_SOURCE : source->origin;
 
     return rate_take(&p->gate->sources, str_from(name), p->delivery->monotonic) == 0;
 }

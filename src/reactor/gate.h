@@ -72,6 +72,9 @@ struct gate_event {
 void gate_init(struct gate *gate, const struct gate_options *options);
 void gate_done(struct gate *gate);
 
+/* Is it one of the life of a job? */
+bool gate_is_lifecycle(const struct event_source *source);
+
 enum gate_drop gate_check(struct gate *gate, struct arena *arena,
                           const struct gate_delivery *delivery, struct gate_event *ret_event);
 

@@ -275,6 +275,27 @@ def test_an_event_of_a_peel_has_its_facts_and_its_name(fleet):
     fleet.wait(lambda: master.has_logged("web-01 says hello, a "), "the reaction")
 
 
+LIFE = {
+    "top.zy": """reactor:
+  - '_master/job/*/dispatched': [reactor.line]
+  - '_master/job/*/finalized': [reactor.again, reactor.line]
+""",
+    "line.zy": "line:\n  log: \"{{ tag.split('/')[2] }} {{ data.function }} {{ data.status }} depth {{ event.depth }}\"\n",
+    "again.zy": "again:\n  dispatch.module: { target: web-01, function: test.ping }\n",
+}
+
+
+def test_the_life_of_jobs_is_events_and_a_rule_that_feeds_itself_ends(fleet):
+    master = start(fleet, rules=LIFE)
+    start_peel(fleet, master, "web-01")
+    fleet.zester("web-01", "cmd.run", "true")
+    for depth in range(3):
+        fleet.wait(lambda depth=depth: master.has_logged(f"finalized {'test.ping' if depth else 'cmd.run'} complete depth {depth}"), "an end")
+    fleet.wait(lambda: (master.metric('zester_reactor_events_dropped_total{reason="depth"}') or 0) >= 2, "the loop has ended")
+    assert master.has_logged("dispatched cmd.run running depth 0")
+    assert reactions(master, "reactor.again", "dispatched") == 3
+
+
 # --- enrollments ---------------------------------------------------------------------------------
 
 ENROLL = {

@@ -65,7 +65,7 @@ int cli_diags(const struct cli *cli, const struct diags *diags)
     return CLI_ERROR;
 }
 
-/* Where help is; the exit status of wrong usage. */
+/* Print a pointer to --help; returns the exit status of wrong usage. */
 static int point_to_help(const struct cli *cli)
 {
     (void)fputs("try '", stderr);
@@ -129,7 +129,7 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%s'", word);
 }
 
-/* Of "FUNCTION [WORD...]" the first, of "SERVICE..." one. */
+/* The first operand of "FUNCTION [WORD...]", or one of "SERVICE...". */
 static struct str first_operand(const struct command *command)
 {
     struct str rest = str_from(command->operands), first = str_cut(&rest, ' ');
@@ -186,8 +186,8 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* The command moves before the common options that precede it: they mean the same after
- * it. False when there are only such options. */
+/* Move the command before the common options that precede it: they mean the same after it.
+ * False when there are only such options. */
 static bool put_command_first(const struct program *program, int argc, char **argv)
 {
     int at = program->globals ? options_skip(program->globals, argc, argv) : 0;
@@ -247,7 +247,7 @@ static bool names_function(int argc, char **argv)
     return false;
 }
 
-static int dispatch(struct cli *cli, int argc, char **argv)
+static int dispatch_command(struct cli *cli, int argc, char **argv)
 {
     const struct program *program = cli->program;
 
@@ -292,8 +292,7 @@ static bool is_hung_up(int fd)
  * pipe, as `head` does, has read enough. */
 static int flush_output(struct cli *cli, int status)
 {
-    const int why =
-        fflush(stdout) == 0 ? 0 : errno; /* the error of an earlier write is unknown by now */
+    const int why = fflush(stdout) == 0 ? 0 : errno; /* the error of the earlier write is lost */
     struct err err;
 
     if ((why == 0 && !ferror(stdout)) || is_hung_up(STDOUT_FILENO))
@@ -317,5 +316,5 @@ int command_main(const struct program *program, int argc, char **argv)
         .color = color_is_wanted(program->color_variable, STDOUT_FILENO),
     };
 
-    return flush_output(&cli, dispatch(&cli, argc, argv));
+    return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }

@@ -23,17 +23,17 @@ struct err;
 /* Exit statuses, as the manual numbers them. */
 enum cli_status {
     CLI_OK = 0,
-    CLI_ERROR = 1,  /* wrong usage, or the input cannot be used: nothing was done */
-    CLI_FAILED = 2, /* it was done, and a part of it failed, or its report could not be written */
+    CLI_ERROR = 1,  /* wrong usage or invalid input: nothing was done */
+    CLI_FAILED = 2, /* done, but a part failed or the report could not be written */
 };
 
 struct cli {
     const struct program *program;
     const struct command *group; /* the one that `command` belongs to; or NULL */
     const struct command *command;
-    struct arena *arena; /* for the life of the command */
+    struct arena *arena; /* lives as long as the command */
     bool color;          /* stdout is a terminal and colour is not off, or it is on */
-    const char *done; /* what was done, for the case that its report cannot be written; or NULL */
+    const char *done;    /* what was done, in case the report cannot be written; or NULL */
 };
 
 #define COMMAND_MANY (-1)
@@ -46,13 +46,12 @@ struct command {
     const char *summary;  /* one line, lower case, no full stop */
     const char *details;  /* paragraphs for --help, or NULL */
     const char *examples; /* lines for --help, or NULL */
-    const char *statuses; /* exit statuses, where they are not those of the program; or NULL */
+    const char *statuses; /* exit statuses, if they differ from those of the program; or NULL */
     const struct param *options;
     size_t args_size;
     int least, most; /* operands; COMMAND_MANY: any number */
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
-    void (*words)(
-        struct buf *out); /* what operands may be, each after a blank, for completion; NULL */
+    void (*words)(struct buf *out); /* possible operands for completion, each after a blank; NULL */
     const struct command *commands;
 };
 
@@ -64,8 +63,8 @@ struct program {
     /* Options of all commands, which may also come before the command; NULL: none. Each command
      * has them in its own table, too. */
     const struct param *globals;
-    /* Handles the line when its word (an option such as "--local") is given; its first operand is a
-     * function, not a command. NULL: none. */
+    /* Handles the command line when its word (an option such as "--local") is given; the first
+     * operand is then a function, not a command. NULL: none. */
     const char *other_word;
     const struct command *other;
     /* Takes a line whose first operand is not a command and which names a function (family.name)
@@ -85,7 +84,7 @@ int command_main(const struct program *program, int argc, char **argv);
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_err(const struct cli *cli, const struct err *err);
 int cli_diags(const struct cli *cli, const struct diags *diags);
-/* Wrong usage: the text, and where help is. */
+/* Wrong usage: the text, and a pointer to --help. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -1,4 +1,4 @@
-/* zester ca: the fleet's own certificate authority. */
+/* zester ca: the certificate authority of the fleet. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,10 +34,10 @@ static const struct param dir_options[] = { DIR_OPTION, { 0 } };
 /* clang-format off */
 static const struct param issue_options[] = {
     DIR_OPTION,
-    PARAM("dns",  STRS, ARGS, dns, "a DNS name of the server; may be given again", .kind_text = "NAME"),
-    PARAM("ip",   STRS, ARGS, ips, "an address of the server; may be given again", .kind_text = "ADDRESS"),
-    PARAM("out",  STR,  ARGS, out, "where the files go", .kind_text = "DIR", .default_text = "."),
-    PARAM("days", INT,  ARGS, days, "how long it is valid", PARAM_RANGE(1, DAYS_MAX)),
+    PARAM("dns",  STRS, ARGS, dns, "a DNS name of the server; may be repeated", .kind_text = "NAME"),
+    PARAM("ip",   STRS, ARGS, ips, "an address of the server; may be repeated", .kind_text = "ADDRESS"),
+    PARAM("out",  STR,  ARGS, out, "output folder", .kind_text = "DIR", .default_text = "."),
+    PARAM("days", INT,  ARGS, days, "period of validity", PARAM_RANGE(1, DAYS_MAX)),
     { 0 },
 };
 /* clang-format on */
@@ -132,7 +132,7 @@ static const struct {
     { "enroll", "enroll.crt", "enroll.key", NULL, CA_ENROLL_DAYS },
 };
 
-/* The key first: where the certificate is, its key is. */
+/* Write the key first: a certificate on disk always has its key. */
 static int write_leaf(struct cli *cli, const char *out, size_t server, const struct ca *ca,
                       const struct ca_leaf *leaf, struct err *err)
 {
@@ -158,7 +158,7 @@ static int write_leaf(struct cli *cli, const char *out, size_t server, const str
     return 0;
 }
 
-static int issue(struct cli *cli, const struct ca_args *want, size_t server)
+static int issue_certificate(struct cli *cli, const struct ca_args *want, size_t server)
 {
     const struct certificate_spec spec = {
         .name = servers[server].word,
@@ -172,7 +172,7 @@ static int issue(struct cli *cli, const struct ca_args *want, size_t server)
     struct err err;
 
     if (want->dns.n + want->ips.n == 0)
-        return cli_usage(cli, "say which server it is for: --dns NAME or --ip ADDRESS");
+        return cli_usage(cli, "missing server name: use --dns NAME or --ip ADDRESS");
     if (ca_open(cli->arena, want->dir, &ca, &err) < 0 ||
         ca_issue(&ca, &spec, cli->arena, &leaf, &err) < 0 ||
         write_leaf(cli, want->out, server, &ca, &leaf, &err) < 0)
@@ -184,7 +184,7 @@ static int run_issue(struct cli *cli, const void *args, struct param_strs operan
 {
     for (size_t i = 0; i < ARRAY_LEN(servers); i++)
         if (strcmp(servers[i].word, operands.p[0]) == 0)
-            return issue(cli, args, i);
+            return issue_certificate(cli, args, i);
     return cli_usage(cli, "cannot issue '%s': expected nats-server or enroll", operands.p[0]);
 }
 
@@ -194,7 +194,7 @@ static const struct command ca_commands[] = {
     {
         .name = "init",
         .operands = "",
-        .summary = "make a certificate authority: root and intermediate",
+        .summary = "create a certificate authority: root and intermediate",
         .details = "Writes root.crt, root.key, intermediate.crt and intermediate.key into DIR.\n"
                    "Existing files are never overwritten.\n",
         .examples = "  zester ca init\n",
@@ -207,9 +207,8 @@ static const struct command ca_commands[] = {
         .operands = "",
         .summary = "print the pin of the root: sha256:<hex>",
         .examples = "  zester ca fingerprint\n",
-        .details =
-            "The pin is of the root's public key. Peels that have it (enroll_ca_pin) trust no\n"
-            "other authority, also at their first contact.\n",
+        .details = "The pin is a hash of the root's public key. Peels that have it (enroll_ca_pin) "
+                   "trust no\n other authority, not even on first contact.\n",
         .options = dir_options,
         .args_size = sizeof(struct ca_args),
         .run = run_fingerprint,
@@ -245,7 +244,7 @@ static const struct command ca_commands[] = {
 const struct command command_ca = {
     .name = "ca",
     .operands = "",
-    .summary = "the fleet's own certificate authority",
+    .summary = "the certificate authority of the fleet",
     .examples = "  zester ca init\n"
                 "  zester ca issue nats-server --dns nats.example.com --out /etc/nats\n",
     .commands = ca_commands,

@@ -28,7 +28,7 @@ static void add_options(struct buf *out, const struct param *options)
     buf_add_text(out, " --help");
 }
 
-/* "start|stop" are words to type, "FILE" and "[SERVICE...]" stand for something else. */
+/* "start|stop" are literal words, "FILE" and "[SERVICE...]" are placeholders. */
 static bool is_list_of_words(const char *operands)
 {
     for (const char *p = operands; *p; p++)
@@ -115,8 +115,9 @@ static void add_commands(struct buf *out, const struct program *program, const c
         buf_printf(out, "%s%s", before, program->other_word);
 }
 
-/* One function. The command is the first word that is one; before it commands are offered, after
- * it what it takes. Files are offered wherever a word does not begin with a dash. */
+/* One function. The command is the first word that names one; before it, complete commands,
+ * after it, its options and operands. Files are offered for every word that does not begin with
+ * a dash. */
 static void print_bash(const struct program *program, struct buf *out)
 {
     buf_printf(out,
@@ -157,8 +158,8 @@ static void print_bash(const struct program *program, struct buf *out)
                program->name, program->name);
 }
 
-/* zsh reads bash completions once bashcompinit is loaded. In a folder of functions the script is
- * run by the first completion, which it has to answer as well. */
+/* zsh reads bash completions once bashcompinit is loaded. In a folder of functions, the script
+ * is run by the first completion, and has to answer it too. */
 static void print_zsh(const struct program *program, struct buf *out)
 {
     buf_printf(out, "#compdef %s\nautoload -U +X bashcompinit && bashcompinit\n", program->name);

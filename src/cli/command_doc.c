@@ -1,4 +1,4 @@
-/* zester doc: the manual, from the tables of modules and of templates. */
+/* zester doc: the manual, from the tables of modules and template functions. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -110,9 +110,10 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     const bool is_jinja = name && strcmp(name, "jinja") == 0;
 
     if (name && how->format == FORMAT_MARKDOWN)
-        return cli_usage(cli, "--format markdown is the manual of all modules, without a NAME");
+        return cli_usage(cli,
+                         "--format markdown prints the manual of all modules and takes no NAME");
     if (is_json && is_jinja)
-        return cli_usage(cli, "'jinja' is listed as text only");
+        return cli_usage(cli, "'jinja' is available as text only");
     if (is_json)
         return print_json(cli, name);
     if (how->format == FORMAT_MARKDOWN)
@@ -125,8 +126,8 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
         return unknown_module(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)
-        printf("\nsee 'zester doc NAME' for details; 'zester doc jinja' lists what templates "
-               "can use\n");
+        printf(
+            "\nsee 'zester doc NAME' for details; 'zester doc jinja' lists template functions\n");
     return CLI_OK;
 }
 
@@ -139,10 +140,9 @@ static void add_words(struct buf *out)
 const struct command command_doc = {
     .name = "doc",
     .operands = "[NAME|FAMILY|jinja]",
-    .summary = "the manual of modules, and of what templates can use",
-    .details =
-        "Without an argument all modules are listed. NAME is a module, FAMILY the part before\n"
-        "its dot; 'jinja' lists the filters, tests and functions of templates.\n",
+    .summary = "show the manual of modules and template functions",
+    .details = "Without an argument, lists all modules. NAME is a module, FAMILY the part before\n"
+               "its dot; 'jinja' lists the filters, tests and functions of templates.\n",
     .examples = "  zester doc\n  zester doc file.managed\n  zester doc file\n  zester doc jinja\n",
     .options = options,
     .args_size = sizeof(struct doc_args),

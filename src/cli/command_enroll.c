@@ -1,4 +1,4 @@
-/* zester enroll: which machines ask to be peels, and what is decided about them. */
+/* zester enroll: lists enrollments and decides about them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "nats/kv.h"
 #include "wire/subject.h"
 
-/* Of an answer; fleet.md gives masters five seconds. */
+/* Timeout of a reply; masters have five seconds. */
 #define ANSWER_NS (INT64_C(5) * 1000000000)
 /* A revocation is answered when the servers have confirmed it. */
 #define REVOKE_NS (INT64_C(20) * 1000000000)
@@ -36,7 +36,7 @@ struct enroll_args {
 
 /* clang-format off */
 static const struct param list_options[] = {
-    PARAM("state", STR, ARGS, state, "only those in this state; 'all' for every one", .aliases = "s", .kind_text = "STATE", .default_text = "pending"),
+    PARAM("state", STR, ARGS, state, "only enrollments in this state; 'all' for all of them", .aliases = "s", .kind_text = "STATE", .default_text = "pending"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -46,12 +46,12 @@ static const struct param show_options[] = {
     { 0 },
 };
 
-#define DIRECT PARAM("direct-kv", BOOL, ARGS, direct, "write the decision to the bucket instead of asking a master")
+#define DIRECT PARAM("direct-kv", BOOL, ARGS, direct, "write the decision to the bucket directly, without a master")
 
 static const struct param approve_options[] = {
     PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
     PARAM("all-pending", BOOL, ARGS, all_pending, "every pending enrollment"),
-    PARAM("force", BOOL, ARGS, force, "even though the trust of the machine is not as it should be"),
+    PARAM("force", BOOL, ARGS, force, "approve even if the machine does not trust our certificate authority"),
     DIRECT,
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -59,7 +59,7 @@ static const struct param approve_options[] = {
 
 static const struct param refuse_options[] = {
     PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
-    PARAM("reason", STR, ARGS, reason, "why; kept on the record", .kind_text = "REASON"),
+    PARAM("reason", STR, ARGS, reason, "the reason; stored in the record", .kind_text = "REASON"),
     DIRECT,
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -146,7 +146,7 @@ static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, s
     return result < 0 ? err_wrap(err, "enrollments") : 0;
 }
 
-/* One that another has replaced is history, and one that no index names was never admitted. */
+/* Skip records that were replaced, and those not in the index, which were never admitted. */
 static bool is_listed(const struct listing *listing, const struct enrollment *record,
                       const char *state)
 {
@@ -286,7 +286,7 @@ static void show_text(struct arena *arena, const struct enrollment *record)
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
 }
 
-/* The record as it is stored, and the judgement about its trust. */
+/* The stored record, and the verdict on its trust. */
 static int show_value(struct cli *cli, enum fleet_format format, const struct enrollment *record)
 {
     struct value result = record_value(cli->arena, &enrollment_type, record);
@@ -342,7 +342,7 @@ struct decision {
     size_t decided, failed;
 };
 
-static void tell_done(struct decision *decision, const char *id, const char *peel)
+static void print_done(struct decision *decision, const char *id, const char *peel)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
@@ -354,22 +354,22 @@ static void tell_done(struct decision *decision, const char *id, const char *pee
     decision->decided++;
 }
 
-static void tell_failed(struct decision *decision, const char *text)
+static void print_failed(struct decision *decision, const char *text)
 {
     (void)cli_error(decision->cli, "%s", text);
     decision->failed++;
 }
 
-/* Without a master: the bucket alone changes. */
+/* Without a master: only the bucket changes. */
 static void on_decided(void *self, const struct enrollment *record, const char *error)
 {
     struct decision *decision = self;
 
     decision->is_done = true;
     if (error)
-        tell_failed(decision, error);
+        print_failed(decision, error);
     else
-        tell_done(decision, record->id, record->peel_id);
+        print_done(decision, record->id, record->peel_id);
 }
 
 static void decide_directly(struct decision *decision, const struct enrollment_request *request)
@@ -379,7 +379,7 @@ static void decide_directly(struct decision *decision, const struct enrollment_r
     decision->is_done = false;
     registry_decide(&decision->registry, decision->what, request, on_decided, decision);
     if (fleet_wait(decision->fleet, &decision->is_done, decision->want->fleet.timeout, &err) < 0)
-        tell_failed(decision, err.text);
+        print_failed(decision, err.text);
     else if (decision->what == ADMISSION_REVOKE)
         (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
 }
@@ -405,11 +405,11 @@ static int send_request(struct decision *decision, const struct enrollment_reque
             decision->fleet,
             &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
             answer_time(decision), &reply, err) < 0)
-        return err_wrap(err, "no master answers (--direct-kv does without one)");
+        return err_wrap(err, "no master responds (use --direct-kv to do without one)");
     return record_decode(decision->cli->arena, &enrollment_reply_type, 1, reply, ret_reply, err);
 }
 
-static void decide(struct decision *decision, const char *id)
+static void decide_one(struct decision *decision, const char *id)
 {
     const struct enrollment_request request = {
         .id = id,
@@ -425,15 +425,15 @@ static void decide(struct decision *decision, const char *id)
         return;
     }
     if (send_request(decision, &request, &reply, &err) < 0) {
-        tell_failed(decision, err.text);
+        print_failed(decision, err.text);
         return;
     }
     if (reply.err && reply.err[0]) {
-        tell_failed(decision, reply.err);
+        print_failed(decision, reply.err);
         return;
     }
-    tell_done(decision, value_get_text(&reply.record, "id"),
-              value_get_text(&reply.record, "peel_id"));
+    print_done(decision, value_get_text(&reply.record, "id"),
+               value_get_text(&reply.record, "peel_id"));
     if (reply.warning && reply.warning[0])
         (void)fprintf(stderr, "WARNING: %s\n", reply.warning);
 }
@@ -448,10 +448,10 @@ static int decide_pending(struct decision *decision, struct err *err)
         return -1;
     VEC_EACH (&listing.records, record)
         if (is_listed(&listing, record, pending)) {
-            decide(decision, record->id);
+            decide_one(decision, record->id);
             count++;
         }
-    return count > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "nothing is pending");
+    return count > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no pending enrollments");
 }
 
 static int run_decision(struct cli *cli, const struct enroll_args *want, struct param_strs operands,
@@ -462,7 +462,7 @@ static int run_decision(struct cli *cli, const struct enroll_args *want, struct 
     int result = 0;
 
     if ((operands.n > 0) + (want->peel != NULL) + want->all_pending != 1)
-        return cli_usage(cli, "name one enrollment, or --peel%s",
+        return cli_usage(cli, "missing enrollment: give an ID, or --peel%s",
                          what == ADMISSION_APPROVE ? ", or --all-pending" : "");
     if (fleet_open(cli->arena, &want->fleet, &decision.fleet, &err) < 0)
         return cli_err(cli, &err);
@@ -470,7 +470,7 @@ static int run_decision(struct cli *cli, const struct enroll_args *want, struct 
     if (want->all_pending)
         result = decide_pending(&decision, &err);
     else
-        decide(&decision, want->peel ? want->peel : operands.p[0]);
+        decide_one(&decision, want->peel ? want->peel : operands.p[0]);
     fleet_close(decision.fleet);
     if (result < 0)
         return cli_err(cli, &err);
@@ -498,11 +498,11 @@ static const struct command enroll_commands[] = {
     {
         .name = "list",
         .operands = "",
-        .summary = "machines that asked to be peels",
+        .summary = "list enrollments",
         .details =
-            "TRUST: 'ok' the machine trusts our certificate authority; 'unverified' there\n"
-            "is none to compare with; 'MISMATCH!' it trusts another one: somebody may stand\n"
-            "between; '-' it did not say.\n",
+            "TRUST: 'ok' the machine trusts our certificate authority; 'unverified' there is\n"
+            "none to compare with; 'MISMATCH!' it trusts another one, which may be an attack;\n"
+            "'-' unknown.\n",
         .examples = "  zester enroll list\n  zester enroll list -s all --format json\n",
         .options = list_options,
         .args_size = sizeof(struct enroll_args),
@@ -511,7 +511,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "show",
         .operands = "ID|PEEL",
-        .summary = "everything about one enrollment",
+        .summary = "show one enrollment",
         .examples = "  zester enroll show web-01\n",
         .options = show_options,
         .args_size = sizeof(struct enroll_args),
@@ -522,7 +522,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "approve",
         .operands = "[ID]",
-        .summary = "let machines become peels",
+        .summary = "approve enrollments",
         .examples = "  zester enroll approve --peel web-01\n"
                     "  zester enroll approve --all-pending\n",
         .options = approve_options,
@@ -533,7 +533,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "reject",
         .operands = "[ID]",
-        .summary = "refuse a machine",
+        .summary = "reject an enrollment",
         .examples = "  zester enroll reject --peel web-01 --reason 'not ours'\n",
         .options = refuse_options,
         .args_size = sizeof(struct enroll_args),
@@ -543,8 +543,8 @@ static const struct command enroll_commands[] = {
     {
         .name = "revoke",
         .operands = "[ID]",
-        .summary = "take a peel's credentials back",
-        .details = "Its connection ends, and what it keeps on the bus is removed.\n",
+        .summary = "revoke the credentials of a peel",
+        .details = "Closes its connection, and removes its data from the bus.\n",
         .examples = "  zester enroll revoke --peel web-01 --reason 'stolen'\n",
         .options = refuse_options,
         .args_size = sizeof(struct enroll_args),
@@ -557,7 +557,7 @@ static const struct command enroll_commands[] = {
 const struct command command_enroll = {
     .name = "enroll",
     .operands = "",
-    .summary = "machines that ask to be peels: list, approve, reject, revoke",
+    .summary = "manage enrollments: list, approve, reject, revoke",
     .examples = "  zester enroll list\n",
     .commands = enroll_commands,
 };

@@ -1,4 +1,4 @@
-/* zester event: raise events, and see those that happen. */
+/* zester event: sends and watches events. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static int make_event(struct cli *cli, struct param_strs operands, struct sendin
     return 0;
 }
 
-/* The stream answers when it has stored the message, and knows its id should it come again. */
+/* The stream replies once it has stored the message, and detects duplicates by ID. */
 static int store_event(struct fleet *fleet, const struct sending *sending, struct err *err)
 {
     AUTO_BUF struct buf payload = BUF_INIT(BUF_NO_LIMIT), header = BUF_INIT(NATS_HEADER_MAX);
@@ -199,7 +199,7 @@ static void print_record(struct arena *arena, enum fleet_format format, struct b
     }
 }
 
-/* Events that cannot be read are passed over. Who and what comes from the subject. */
+/* Malformed events are skipped. Origin and tag come from the subject. */
 static void on_event(void *self, const struct nats_msg *msg)
 {
     const struct watching *watching = self;
@@ -238,13 +238,13 @@ static void on_refused(void *self, const struct nats_error *error)
     (void)nats_error_to_err(error, &watching->err);
 }
 
-/* The server has the subscription: what is sent from now on is seen. */
+/* The server has the subscription: later events are seen. */
 static void on_subscribed(void *self, const struct nats_error *error)
 {
     if (error)
         on_refused(self, error);
     else
-        (void)fputs("Watching events; Ctrl-C ends\n", stderr);
+        (void)fputs("Watching events; press Ctrl-C to stop\n", stderr);
 }
 
 static int watch_events(struct fleet *fleet, struct watching *watching, int64_t timeout,
@@ -305,9 +305,10 @@ static const struct command event_commands[] = {
     {
         .name = "send",
         .operands = "TAG [KEY=VALUE...]",
-        .summary = "raise an event as an operator",
-        .details = "TAG has slashes or dots between its parts. The event is stored when this\n"
-                   "returns; rules match the key _admin/TAG. Values are texts.\n",
+        .summary = "send an event as an operator",
+        .details =
+            "TAG consists of parts separated by slashes or dots. The event is stored when this\n"
+            "returns; rules match the key _admin/TAG. Values are text.\n",
         .examples = "  zester event send myco/deploy/finished version=1.2.3\n"
                     "  zester event send maintenance/start reason='kernel patching'\n",
         .options = event_options,
@@ -320,8 +321,8 @@ static const struct command event_commands[] = {
         .name = "watch",
         .operands = "[PATTERN]",
         .summary = "print events as they happen",
-        .details = "PATTERN is for the key <origin>/<tag>, as in rules: '*' matches '/' too.\n"
-                   "Ends with Ctrl-C, or after --timeout when that is given.\n",
+        .details = "PATTERN matches the key <origin>/<tag>, as in rules: '*' matches '/' too.\n"
+                   "Runs until Ctrl-C, or until --timeout if given.\n",
         .examples = "  zester event watch\n"
                     "  zester event watch '_master/enroll/pending/*'\n"
                     "  zester event watch '*/beacon/*/service' --format json\n",
@@ -350,7 +351,7 @@ static const struct command event_commands[] = {
 const struct command command_event = {
     .name = "event",
     .operands = "",
-    .summary = "raise events, and see those that happen",
+    .summary = "send and watch events",
     .examples = "  zester event send maintenance/start reason='kernel patching'\n"
                 "  zester event watch\n",
     .commands = event_commands,

@@ -1,4 +1,4 @@
-/* zester TARGET FUNCTION: run a function on peels and show what came of it. */
+/* zester TARGET FUNCTION: runs a function on peels and shows the results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "wire/subject.h"
 
 #define STATUS_NO_TARGET 5
-/* A master needs a moment to see the deadline, and to say so. */
+/* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS (2 * CLOCK_SECOND)
 
 struct exec_args {
@@ -34,12 +34,12 @@ struct exec_args {
 
 /* clang-format off */
 static const struct param exec_options[] = {
-    PARAM("test", BOOL, ARGS, test, "say what would change, and change nothing"),
+    PARAM("test", BOOL, ARGS, test, "dry run: report what would change, change nothing"),
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
-    PARAM("preview", BOOL, ARGS, preview, "only show which peels are meant"),
-    PARAM("batch", STR, ARGS, batch, "run on so many peels at once", .kind_text = "N|N%"),
-    PARAM("max-failures", INT, ARGS, max_failures, "with --batch: peels that may fail before the rest is left out", PARAM_GIVEN(ARGS, has_max_failures), .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
-    PARAM("direct", BOOL, ARGS, direct, "ask the peels themselves: no job, no record, no master"),
+    PARAM("preview", BOOL, ARGS, preview, "only show which peels match"),
+    PARAM("batch", STR, ARGS, batch, "run on this many peels at a time", .kind_text = "N|N%"),
+    PARAM("max-failures", INT, ARGS, max_failures, "with --batch: stop after this many failed peels", PARAM_GIVEN(ARGS, has_max_failures), .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -71,7 +71,7 @@ static const struct binding bindings[] = {
 };
 /* clang-format on */
 
-/* One word, whatever the function calls it. */
+/* One positional argument, whatever its name. */
 static const struct binding any_binding = { .keys = { "" } };
 
 static const struct binding *find_binding(const char *function)
@@ -124,7 +124,7 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
             continue;
         }
         if (!has_room)
-            return cli_usage(cli, "unexpected word '%s' after %s (options are written key=value)",
+            return cli_usage(cli, "unexpected argument '%s' after %s (write options as key=value)",
                              word, function);
         if (binding->keys[place][0])
             value_map_set(cli->arena, args, value_text(binding->keys[place]), value_text(word));
@@ -143,7 +143,7 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
 
 /* --- what to send ------------------------------------------------------------------- */
 
-/* A state run takes longer than a question. */
+/* A state run takes longer than a query. */
 static int64_t find_timeout(const struct exec_args *args, const struct job *job)
 {
     if (args->fleet.has_timeout)
@@ -175,7 +175,7 @@ static int add_metadata(struct cli *cli, const struct exec_args *args, struct jo
     size_t batch = 0;
 
     if (!args->batch)
-        return args->has_max_failures ? cli_usage(cli, "--max-failures needs --batch") : CLI_OK;
+        return args->has_max_failures ? cli_usage(cli, "--max-failures requires --batch") : CLI_OK;
     if (read_batch(cli, args->batch, job->targets.n, &batch) != CLI_OK)
         return CLI_ERROR;
     value_map_set(cli->arena, map, value_text("batch"),
@@ -206,7 +206,8 @@ static const char *print_peels(struct cli *cli, const struct param_strs *peels)
     return buf_copy(&out, cli->arena).p;
 }
 
-static int preview(struct cli *cli, const struct exec_args *args, const struct param_strs *peels)
+static int print_preview(struct cli *cli, const struct exec_args *args,
+                         const struct param_strs *peels)
 {
     struct value_list *list = value_list_new(cli->arena, peels->n);
     struct value all = value_list(list);
@@ -318,7 +319,7 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
         each[i] = (struct direct){ &answers, job->targets.p[i] };
         ask_peel(cli, fleet, job, &each[i], buf_view(&bytes));
     }
-    while (!answers.all_come) /* each request has its own end */
+    while (!answers.all_come) /* each request has its own timeout */
         (void)fleet_wait(fleet, &answers.all_come, job->timeout, &err);
     return fleet_answers_print(cli, &answers, &style);
 }
@@ -338,7 +339,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
         return STATUS_NO_TARGET;
     }
     if (args->preview)
-        return preview(cli, args, &job->targets);
+        return print_preview(cli, args, &job->targets);
     if (add_metadata(cli, args, job) != CLI_OK)
         return CLI_ERROR;
     if (args->direct)
@@ -380,14 +381,14 @@ const struct command command_exec = {
     .operands = "TARGET FUNCTION [WORD] [KEY=VALUE...]",
     .summary = "run a function or a state on the peels of a fleet",
     .details =
-        "TARGET says which peels: a glob on their ids, or an expression with G@fact:value,\n"
-        "E@regex, L@a,b and 'and', 'or', 'not', parentheses. FUNCTION is one of 'zester doc'.\n",
+        "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"
+        "E@regex, L@a,b and 'and', 'or', 'not', parentheses. 'zester doc' lists functions.\n",
     .examples = "  zester '*' test.ping\n"
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
                 "  zester '*' state.highstate --batch 20% --max-failures 2\n",
     .statuses =
-        "0 done; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not answer; "
+        "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"
         "4 both; 5 no peel matched",
     .options = exec_options,
     .args_size = sizeof(ARGS),

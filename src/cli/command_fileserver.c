@@ -37,8 +37,9 @@ static const struct param status_options[] = {
 /* clang-format on */
 
 /* One question to the master that publishes. */
-static int ask(struct cli *cli, const struct fleet_options *options, enum subject_kind subject,
-               struct str payload, int64_t timeout, struct str *ret_reply)
+static int ask_master(struct cli *cli, const struct fleet_options *options,
+                      enum subject_kind subject, struct str payload, int64_t timeout,
+                      struct str *ret_reply)
 {
     struct fleet *fleet;
     struct err err;
@@ -97,7 +98,8 @@ static int run_update(struct cli *cli, const void *args, struct param_strs opera
     (void)operands;
     if (record_encode(&bytes, &fileset_update_type, &question, &err) < 0)
         return cli_err(cli, &err);
-    status = ask(cli, &want->fleet, SUBJECT_FILES_UPDATE, buf_view(&bytes), UPDATE_NS, &answer);
+    status =
+        ask_master(cli, &want->fleet, SUBJECT_FILES_UPDATE, buf_view(&bytes), UPDATE_NS, &answer);
     if (status != CLI_OK)
         return status;
     if (record_decode(cli->arena, &fileset_update_reply_type, 1, answer, &reply, &err) < 0)
@@ -116,7 +118,7 @@ static int run_status(struct cli *cli, const void *args, struct param_strs opera
     struct value v;
     struct str answer;
     struct err err;
-    int status = ask(cli, &want->fleet, SUBJECT_FILES_STATUS, STR(""), STATUS_NS, &answer);
+    int status = ask_master(cli, &want->fleet, SUBJECT_FILES_STATUS, STR(""), STATUS_NS, &answer);
 
     (void)operands;
     if (status != CLI_OK)

@@ -1,4 +1,4 @@
-/* zester job: what became of jobs, and how to stop or repeat them. */
+/* zester job: shows, stops and repeats jobs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 
 #define ACTIVE "active."
 #define ANSWER_STATUSES                                                                            \
-    "0 done; 1 no such job, or no connection; 2 a peel failed; 3 one was silent; 4 both"
-/* A master needs a moment to see the deadline, and to say so. */
+    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel is silent; 4 both"
+/* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS (2 * CLOCK_SECOND)
 
 struct job_args {
@@ -37,8 +37,8 @@ static const struct param list_options[] = {
     PARAM("function", STR, ARGS, function, "only jobs of this function", .kind_text = "NAME"),
     PARAM("status", STR, ARGS, status, "only jobs in this status", .kind_text = "STATUS"),
     PARAM("user", STR, ARGS, user, "only jobs of this user", .kind_text = "NAME"),
-    PARAM("limit", INT, ARGS, limit, "so many, the newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
-    PARAM("offset", INT, ARGS, offset, "after so many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    PARAM("limit", INT, ARGS, limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
+    PARAM("offset", INT, ARGS, offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -101,7 +101,7 @@ static int read_job(struct fleet *fleet, const char *jid, struct job *ret_job, s
 
     if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
         return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
-                   ? err_set(err, ERR_NOT_FOUND, "there is no job '%.64s'", jid)
+                   ? err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid)
                    : -1;
     return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
 }
@@ -225,7 +225,7 @@ static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args
     return print_jobs(cli, want->fleet.format, &chosen, "No jobs found.");
 }
 
-/* Those that an entry of the index names and that have not ended. */
+/* Jobs in the index that have not ended. */
 static int list_active(struct cli *cli, struct fleet *fleet, const struct job_args *want)
 {
     struct jobs all, chosen = { .arena = fleet->arena };
@@ -428,7 +428,7 @@ static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args 
     if (read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (job_status_is_final(job.status))
-        return cli_error(cli, "job %s has ended already: %s", jid, job_status_name(job.status));
+        return cli_error(cli, "job %s has already ended: %s", jid, job_status_name(job.status));
     if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
                       &err) < 0 ||
         record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
@@ -449,7 +449,7 @@ static int run_kill(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- retry -------------------------------------------------------------------------- */
 
-/* The targets that have no success. */
+/* The targets that did not succeed. */
 static struct param_strs find_failed(struct arena *arena, const struct fleet_answers *answers)
 {
     VEC(const char *) failed = VEC_INIT;
@@ -460,8 +460,8 @@ static struct param_strs find_failed(struct arena *arena, const struct fleet_ans
     return (struct param_strs){ failed.n, failed.p };
 }
 
-static int repeat(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                  struct job *job)
+static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      struct job *job)
 {
     const struct fleet_answers_style style = { want->fleet.format, job->function, cli->color };
     struct fleet_answers answers;
@@ -503,13 +503,14 @@ static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args
     if (read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (!job_status_is_final(job.status))
-        return cli_error(cli, "job %s has not ended; 'zester job watch %s' waits for it", jid, jid);
+        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", jid,
+                         jid);
     fleet_answers_init(&answers, cli->arena, &job.targets);
     if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
         return cli_err(cli, &err);
     job.targets = find_failed(cli->arena, &answers);
     if (job.targets.n > 0)
-        return repeat(cli, fleet, want, &job);
+        return repeat_job(cli, fleet, want, &job);
     (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", jid);
     return CLI_OK;
 }
@@ -528,28 +529,28 @@ static int run_retry(struct cli *cli, const void *args, struct param_strs operan
 static const struct command job_commands[] = {
     { .name = "list",
       .operands = "",
-      .summary = "jobs of the last seven days, the newest first",
+      .summary = "list jobs of the last seven days, newest first",
       .examples = "  zester job list --status failed --limit 10\n",
       JOB_COMMAND(list_options, run_list, 0) },
     { .name = "show",
       .operands = "JID",
-      .summary = "the record of a job, and what each peel returned",
+      .summary = "show a job and its returns",
       .examples = "  zester job show 2ABCdefGHIjklMNOpqrSTUvwxyz --format json\n",
       JOB_COMMAND(plain_options, run_show, 1) },
     { .name = "watch",
       .operands = "JID",
-      .summary = "wait for a job, and show what came of it",
+      .summary = "wait for a job and show its returns",
       .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
       .statuses = ANSWER_STATUSES,
       JOB_COMMAND(plain_options, run_watch, 1) },
     { .name = "active",
       .operands = "",
-      .summary = "jobs that have not ended",
+      .summary = "list jobs that have not ended",
       .examples = "  zester job active\n",
       JOB_COMMAND(plain_options, run_active, 0) },
     { .name = "kill",
       .operands = "JID",
-      .summary = "stop a job, on peels that run it and on those that have not begun",
+      .summary = "cancel a job, running or not yet started",
       .examples = "  zester job kill 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
       JOB_COMMAND(plain_options, run_kill, 1) },
     { .name = "retry",
@@ -564,7 +565,7 @@ static const struct command job_commands[] = {
 const struct command command_job = {
     .name = "job",
     .operands = "",
-    .summary = "what became of jobs, and how to stop or repeat them",
+    .summary = "show, stop and repeat jobs",
     .examples = "  zester job list\n"
                 "  zester job watch 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
     .commands = job_commands,

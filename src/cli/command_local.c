@@ -38,20 +38,20 @@ static const struct param options[] = {
     PARAM("local",        BOOL,     ARGS, local, "work on this machine, without a master"),
     PARAM("states-dir",   STR,      ARGS, session.states_dir, "the folder of state files (/srv/zester/states, else /srv/salt)", .kind_text = "DIR", .aliases = "file-root"),
     PARAM("settings-dir", STR,      ARGS, session.settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR", .aliases = "pillar-root"),
-    PARAM("data-dir",     STR,      ARGS, session.data_dir, "where undo data is kept (/var/lib/zester; ~/.local/state/zester of users other than root)", .kind_text = "DIR"),
-    PARAM("id",           STR,      ARGS, session.id, "the name of this machine; else its host name", .kind_text = "NAME"),
-    PARAM("test",         BOOL,     ARGS, session.test, "a dry run: say what would change, change nothing"),
-    PARAM("plan",         STR,      ARGS, plan, "do only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
+    PARAM("data-dir",     STR,      ARGS, session.data_dir, "the folder for undo data (/var/lib/zester; ~/.local/state/zester for users other than root)", .kind_text = "DIR"),
+    PARAM("id",           STR,      ARGS, session.id, "the name of this machine (default: its host name)", .kind_text = "NAME"),
+    PARAM("test",         BOOL,     ARGS, session.test, "dry run: report what would change, change nothing"),
+    PARAM("plan",         STR,      ARGS, plan, "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
     PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
-    PARAM("timeout",      DURATION, ARGS, timeout, "end the run, and all that it started, after this time"),
+    PARAM("timeout",      DURATION, ARGS, timeout, "end the run and everything it started after this time"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
     PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
-    PARAM("force",        BOOL,     ARGS, force, "state.revert: also what was changed by others since"),
-    PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, also on a terminal"),
+    PARAM("force",        BOOL,     ARGS, force, "state.revert: also revert what others have changed since"),
+    PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
     PARAM("log-level",    STR,      ARGS, log_level, "what templates may say by log.*: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
-    PARAM("state-output", STR,      ARGS, state_output, "as Salt's: accepted, since only changes and failures are shown in full", .kind_text = "MODE", .flags = PARAM_HIDDEN),
+    PARAM("state-output", STR,      ARGS, state_output, "accepted for Salt users, no effect: only changes and failures are shown in full", .kind_text = "MODE", .flags = PARAM_HIDDEN),
     { 0 },
 };
 /* clang-format on */
@@ -76,7 +76,7 @@ int local_print(struct local *local, const struct value *v)
     return CLI_OK;
 }
 
-/* Records are lists of one machine, so that the fleet's look the same. */
+/* Records are lists of one machine, so that those of the fleet look the same. */
 static int print_record(struct local *local, struct value record)
 {
     struct value list = value_list(value_list_new(&local->session.arena, 1));
@@ -115,7 +115,7 @@ static int refuse_err(struct local *local, const struct err *err)
     return local_refuse(local);
 }
 
-/* If the report is lost, the message on stderr says what was done. */
+/* If the report is lost, the message on stderr reports what was done. */
 static void set_done(struct local *local, const struct run_result *result)
 {
     local->cli->done =
@@ -199,7 +199,7 @@ static int state_apply(struct local *local)
 static int state_highstate(struct local *local)
 {
     if (local->wish.refs.n > 0)
-        return cli_usage(local->cli, "state.highstate takes no reference: the top file decides");
+        return cli_usage(local->cli, "state.highstate takes no arguments: it uses the top file");
     return state_apply(local);
 }
 
@@ -210,14 +210,13 @@ static int state_test(struct local *local)
     return state_apply(local);
 }
 
-/* One ID of the references that follow, and what its states need. */
+/* One ID of the references that follow, with its requisites. */
 static int state_sls_id(struct local *local)
 {
     local->wish.id = local_shift(local);
     if (!local->wish.id || local_read_wish(local) < 0)
-        return local->wish.id
-                   ? local_refuse(local)
-                   : cli_usage(local->cli, "state.sls_id requires an ID, and references");
+        return local->wish.id ? local_refuse(local)
+                              : cli_usage(local->cli, "state.sls_id requires an ID and references");
     return state_apply(local);
 }
 
@@ -230,9 +229,9 @@ static int state_revert(struct local *local)
     int rc;
 
     if (local->words.n != 1)
-        return cli_usage(local->cli, "state.revert requires a reference or the id of a run");
+        return cli_usage(local->cli, "state.revert requires a reference or a run ID");
     if (local->session.host.test)
-        return cli_usage(local->cli, "a revert has no dry run; nothing was reverted");
+        return cli_usage(local->cli, "state.revert has no dry run; nothing was reverted");
     how.target = local->words.p[0];
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
     rc = revert_run(&local->session.arena, &local->session.host, &how, progress_sink(&progress),
@@ -245,21 +244,21 @@ static int state_revert(struct local *local)
 
 /* --- owed work ---------------------------------------------------------------------------- */
 
-/* The record does not name the state, but a run that has the state finds it by the file name.
+/* The record does not name the state, but a run with that state finds it by file name.
  */
-static int tell_damage(struct local *local, const struct owed_debts *debts)
+static int report_damage(struct local *local, const struct owed_debts *debts)
 {
     int status = CLI_OK;
 
     VEC_EACH (&debts->damaged, damage)
         status = cli_error(local->cli,
-                           "the file '%s/owed/%s' is damaged (%s): the next run of its state pays "
-                           "the debt, or 'state.waive %s' forgets it",
+                           "the file '%s/owed/%s' is damaged (%s): the next run of its state "
+                           "reacts anyway, or drop it with 'state.waive %s'",
                            local->session.host.data_dir, damage->file, damage->why, damage->file);
     return status;
 }
 
-/* Reactions that were due and did not happen. */
+/* Reactions that are still due. */
 static int state_owed(struct local *local)
 {
     struct arena *arena = &local->session.arena;
@@ -279,11 +278,11 @@ static int state_owed(struct local *local)
     if (local_wants_record(local)) {
         int status = local_print(local, &list);
 
-        return status == CLI_OK ? tell_damage(local, &debts) : status;
+        return status == CLI_OK ? report_damage(local, &debts) : status;
     }
     if (debts.list.n == 0 && debts.damaged.n == 0)
-        printf("nothing is owed\n");
-    return tell_damage(local, &debts);
+        printf("no reactions are owed\n");
+    return report_damage(local, &debts);
 }
 
 static int state_waive(struct local *local)
@@ -293,21 +292,21 @@ static int state_waive(struct local *local)
 
     if (local->words.n != 1)
         return cli_usage(local->cli,
-                         "state.waive requires the name of a state, as state.owed shows");
+                         "state.waive requires the name of a state, as shown by state.owed");
     if (local->session.host.test)
         return cli_usage(local->cli, "state.waive has no dry run; nothing was waived");
     if (owed_waive(local->session.host.data_dir, local->words.p[0], &found, &err) < 0)
         return refuse_err(local, &err);
     if (!found)
-        return cli_error(local->cli, "'%s' owes nothing; 'state.owed' lists what does",
+        return cli_error(local->cli, "'%s' owes no reaction; 'state.owed' lists the states that do",
                          local->words.p[0]);
     printf("%s no longer owes a reaction\n", local->words.p[0]);
     return CLI_OK;
 }
 
-/* --- modules by hand --------------------------------------------------------------------- */
+/* --- single modules ---------------------------------------------------------------------- */
 
-/* What a function gave: text as it is, anything else as data. */
+/* The result of a function: text as it is, anything else as data. */
 int local_print_answer(struct local *local, const struct value *answer)
 {
     struct run_result result = { 0 };
@@ -334,7 +333,7 @@ int local_print_answer(struct local *local, const struct value *answer)
     return CLI_OK;
 }
 
-/* An argument that is not used is a mistake. */
+/* An unused argument is a mistake. */
 static int refuse_words(struct local *local, const struct module *module)
 {
     const bool has_params = module->params->name;
@@ -359,7 +358,7 @@ static int bind_words(struct local *local, const struct module *module)
     return 0;
 }
 
-static int call_by_hand(struct local *local, const struct module *module)
+static int call_module(struct local *local, const struct module *module)
 {
     struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
     struct value answer;
@@ -385,7 +384,7 @@ static void print_stream(FILE *file, const struct value *text)
     (void)fprintf(file, "%s%s", text->s.p, text->s.p[text->s.n - 1] == '\n' ? "" : "\n");
 }
 
-/* A command that is called by hand shows its output, not a report. */
+/* A command that is called directly shows its output, not a report. */
 static bool print_streams(struct local *local, const struct run_result *result)
 {
     const struct value *out, *answer;
@@ -411,7 +410,7 @@ static bool print_streams(struct local *local, const struct run_result *result)
     return true;
 }
 
-/* The ID of a state is the default of its primary parameter; by hand there is none. */
+/* The ID of a state is the default of its primary parameter; on the command line there is none. */
 static const struct param *missing_primary(const struct local *local, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
@@ -428,8 +427,8 @@ static const struct param *missing_primary(const struct local *local, const stru
     return primary;
 }
 
-/* The ID of a state by hand is its word; a command line is none. */
-static const char *name_by_hand(struct local *local, const struct module *module)
+/* The ID of a single state is its argument, unless that is a command line. */
+static const char *name_single(struct local *local, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
 
@@ -443,22 +442,22 @@ static const char *name_by_hand(struct local *local, const struct module *module
     return "ad-hoc";
 }
 
-static int apply_by_hand(struct local *local, const struct module *module)
+static int apply_single(struct local *local, const struct module *module)
 {
     struct run_result result;
     const struct plan *plan;
 
-    /* of a state the word is its name; a function without parameters has none */
+    /* for a state the argument is its name; a function without parameters has none */
     if (local->words.n > 0 && module->call && !module->params->name)
         return refuse_words(local, module);
     if (local->words.n > 1)
-        return cli_usage(local->cli, "%s takes one argument; the rest is given as name=value",
+        return cli_usage(local->cli, "%s takes one argument; give the rest as name=value",
                          module->name);
     if (missing_primary(local, module))
         return cli_usage(local->cli, "%s requires an argument: %s", module->name,
                          missing_primary(local, module)->doc);
     if (compile_single(&local->session.arena, &local->session.host, module->name,
-                       name_by_hand(local, module), &local->given, &plan, &local->diags) < 0)
+                       name_single(local, module), &local->given, &plan, &local->diags) < 0)
         return local_refuse(local);
     if (run_plan_here(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
@@ -476,11 +475,10 @@ static int state_single(struct local *local)
     const struct module *module;
 
     if (!name)
-        return cli_usage(local->cli,
-                         "state.single requires the name of a state, and its arguments");
+        return cli_usage(local->cli, "state.single requires the name of a state and its arguments");
     (void)value_map_remove(local->given.map, &key);
     module = decl_module(str_from(name), &key, &local->diags);
-    return module ? apply_by_hand(local, module) : local_refuse(local);
+    return module ? apply_single(local, module) : local_refuse(local);
 }
 
 /* --- dispatch ---------------------------------------------------------------------------- */
@@ -489,7 +487,7 @@ static int state_single(struct local *local)
 enum reading {
     READ_WORDS, /* words, and no pairs */
     READ_WISH,  /* references, and their options */
-    READ_LATER, /* the function reads them itself */
+    READ_LATER, /* read by the function itself */
 };
 
 struct function_entry {
@@ -521,7 +519,7 @@ static const struct function_entry functions[] = {
 };
 /* clang-format on */
 
-/* Never suggested for a typing mistake. */
+/* Never suggested for a typo. */
 static bool is_destructive(int (*run)(struct local *local))
 {
     return run == state_revert || run == state_waive;
@@ -574,8 +572,8 @@ static int call_entry(struct local *local, const struct function_entry *entry)
     return entry->run(local);
 }
 
-/* Does the function change states, so that a plan can hold it? */
-static bool applies(const struct function_entry *entry, const struct module *module)
+/* Does the function apply states, so that --plan works with it? */
+static bool applies_states(const struct function_entry *entry, const struct module *module)
 {
     if (!entry)
         return module && module->apply;
@@ -598,7 +596,7 @@ static int open_session(struct local *local, enum session_need need)
     return session_init(&local->session, &how, need, &local->diags);
 }
 
-static int dispatch(struct local *local, struct param_strs operands)
+static int dispatch_function(struct local *local, struct param_strs operands)
 {
     const struct function_entry *entry = find_function(local->function);
     const struct module *module = module_find(str_from(local->function));
@@ -606,15 +604,16 @@ static int dispatch(struct local *local, struct param_strs operands)
 
     if (open_session(local, need) < 0 || local_read_words(local, operands) < 0)
         return local_refuse(local);
-    if (local->args->plan && (entry || module) && !applies(entry, module))
-        return cli_usage(local->cli, "%s takes no plan: it applies no states", local->function);
+    if (local->args->plan && (entry || module) && !applies_states(entry, module))
+        return cli_usage(local->cli, "%s cannot be used with --plan: it applies no states",
+                         local->function);
     if (entry)
         return call_entry(local, entry);
     if (!module && local_has_template_function(local->function))
         return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
-    return module->apply ? apply_by_hand(local, module) : call_by_hand(local, module);
+    return module->apply ? apply_single(local, module) : call_module(local, module);
 }
 
 static int run_local(struct cli *cli, const void *args, struct param_strs operands)
@@ -625,7 +624,7 @@ static int run_local(struct cli *cli, const void *args, struct param_strs operan
         .diags = DIAGS_INIT(cli->arena),
         .function = operands.p[0],
     };
-    int status = dispatch(&local, operands);
+    int status = dispatch_function(&local, operands);
 
     interrupt_forget();
     session_done(&local.session);
@@ -636,31 +635,31 @@ static int run_local(struct cli *cli, const void *args, struct param_strs operan
 const struct command command_local = {
     .name = "--local",
     .operands = "FUNCTION [WORD...] [NAME=VALUE...]",
-    .summary = "apply states, or call one module, on this machine",
+    .summary = "apply states, or call a module, on this machine",
     .details =
         "functions of states:\n"
-        "  state.apply [REF...]      apply the states of REF; without REF those of the "
-        "top file says\n"
-        "  state.highstate           the same, always by the top file\n"
-        "  state.sls_id ID REF       one ID of REF, and what its states need\n"
-        "  state.single STATE NAME   one state by hand; the word state.single can be left out\n"
-        "  state.revert REF|RUN-ID   revert what was changed\n"
-        "  state.show REF            the states as compiled\n"
-        "  state.show_top            what the top file assigns to this machine\n"
-        "  state.graph REF           the levels in which they run; --format dot or svg draws them\n"
-        "  state.check REF           only look for mistakes\n"
-        "  state.owed                reactions that were due and did not happen yet\n"
-        "  state.waive STATE         forget what a state owes\n"
-        "What reads REF also takes pillar='{KEY: VALUE}', exclude=REF and, for a dry run, "
-        "test=True.\n"
-        "Every module can be called by hand as well: 'zester doc' lists them.\n",
+        "  state.apply [REF...]      apply the states of REF (default: those of the top file)\n"
+        "  state.highstate           apply the states of the top file\n"
+        "  state.sls_id ID REF       apply one ID of REF, with its requisites\n"
+        "  state.single STATE NAME   apply one state; the word state.single can be omitted\n"
+        "  state.revert REF|RUN-ID   revert the changes of a run\n"
+        "  state.show REF            show the compiled states\n"
+        "  state.show_top            show what the top file assigns to this machine\n"
+        "  state.graph REF           show the levels of a run; --format dot or svg draws them\n"
+        "  state.check REF           only check for mistakes\n"
+        "  state.owed                list reactions that are still due\n"
+        "  state.waive STATE         drop the reaction that a state owes\n"
+        "Functions that take REF also accept pillar='{KEY: VALUE}', exclude=REF, and test=True "
+        "for\n"
+        "a dry run.\n"
+        "Every module can be called directly too: 'zester doc' lists them.\n",
     .examples = "  zester --local state.apply web --test\n"
                 "  zester --local --states-dir ./states state.graph web --format svg > web.svg\n"
                 "  zester --local cmd.run 'uptime'\n"
                 "  zester --local file.managed /etc/motd contents='hello' --test\n",
     .statuses =
-        "0 all good, in a dry run also when something would change; 1 wrong usage or a\n"
-        "mistake in a file, nothing was changed; 2 a state failed, the run was canceled, or its\n"
+        "0 success, in a dry run even if something would change; 1 wrong usage or a mistake\n"
+        "in a file, nothing was changed; 2 a state failed, the run was canceled, or its\n"
         "report could not be written",
     .options = options,
     .args_size = sizeof(struct local_args),

@@ -1,4 +1,4 @@
-/* zester nats-auth: the keys of a fleet, and the server configuration that knows them. */
+/* zester nats-auth: the keys of a fleet, and the matching server configuration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,21 +29,21 @@
 
 /* clang-format off */
 static const struct param init_options[] = {
-    PARAM("dir",             STR,  ARGS, dir, "where keys and credentials go", .kind_text = "DIR", .default_text = DEFAULT_DIR),
+    PARAM("dir",             STR,  ARGS, dir, "output folder for keys and credentials", .kind_text = "DIR", .default_text = DEFAULT_DIR),
     PARAM("nats-conf",       STR,  ARGS, conf, "the configuration to write for nats-server", .kind_text = "FILE", .default_text = DEFAULT_CONF),
-    PARAM("jetstream-store", STR,  ARGS, store, "where the server keeps its data", .kind_text = "DIR", .default_text = DEFAULT_STORE),
-    PARAM("nats-cert",       STR,  ARGS, cert, "the server's certificate; without it, one is issued by DIR/ca", .kind_text = "FILE"),
+    PARAM("jetstream-store", STR,  ARGS, store, "the data folder of the server", .kind_text = "DIR", .default_text = DEFAULT_STORE),
+    PARAM("nats-cert",       STR,  ARGS, cert, "the server's certificate (default: issued by DIR/ca)", .kind_text = "FILE"),
     PARAM("nats-key",        STR,  ARGS, key, "the key of that certificate", .kind_text = "FILE"),
-    PARAM("dns",             STRS, ARGS, dns, "a DNS name for the issued certificate; may be given again (localhost)", .kind_text = "NAME"),
-    PARAM("ip",              STRS, ARGS, ips, "an address for it; may be given again (127.0.0.1)", .kind_text = "ADDRESS"),
+    PARAM("dns",             STRS, ARGS, dns, "a DNS name for the issued certificate; may be repeated (localhost)", .kind_text = "NAME"),
+    PARAM("ip",              STRS, ARGS, ips, "an address for the issued certificate; may be repeated (127.0.0.1)", .kind_text = "ADDRESS"),
     PARAM("name",            STR,  ARGS, name, "the name of the server", .kind_text = "NAME", .default_text = "zester-nats"),
-    PARAM("host",            STR,  ARGS, host, "the address that it listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
-    PARAM("port",            INT,  ARGS, port, "the port that it listens on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    PARAM("host",            STR,  ARGS, host, "the address to listen on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
+    PARAM("port",            INT,  ARGS, port, "the port to listen on", PARAM_RANGE(1, 65535), .default_text = "4222"),
     { 0 },
 };
 
 static const struct param dir_options[] = {
-    PARAM("dir", STR, ARGS, dir, "where keys and credentials are", .kind_text = "DIR", .default_text = DEFAULT_DIR),
+    PARAM("dir", STR, ARGS, dir, "the folder of keys and credentials", .kind_text = "DIR", .default_text = DEFAULT_DIR),
     { 0 },
 };
 /* clang-format on */
@@ -100,10 +100,10 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
     return 0;
 }
 
-/* All texts first, then the files in DIR, then the configuration: where it is, everything that it
- * names is. */
-static int init(struct cli *cli, const struct nats_auth_args *want, struct identity *identity,
-                struct err *err)
+/* First all texts, then the files in DIR, then the configuration: once it exists, so does
+ * everything it names. */
+static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct identity *identity,
+                     struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
     const char *folder = path_dirname(cli->arena, want->conf);
@@ -140,7 +140,7 @@ int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct er
 
     if (identity_make(cli->arena, now_seconds(), &identity, err) < 0)
         return -1;
-    result = init(cli, want, &identity, err);
+    result = init_auth(cli, want, &identity, err);
     identity_wipe(&identity);
     return result;
 }
@@ -152,7 +152,7 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
 
     (void)operands;
     if (!want->cert != !want->key)
-        return cli_usage(cli, "--nats-cert and --nats-key go together");
+        return cli_usage(cli, "--nats-cert and --nats-key must be used together");
     if (nats_auth_init(cli, want, &err) < 0)
         return cli_err(cli, &err);
     printf("Wrote keys and credentials to %s\n"
@@ -165,9 +165,9 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- lint ------------------------------------------------------------------------ */
 
-/* What is missing from a list, one line each; returns how many. */
-static size_t tell_missing(const char *file, const char *verb, struct param_strs wanted,
-                           struct param_strs found)
+/* Print what is missing from a list, one per line; returns how many. */
+static size_t report_missing(const char *file, const char *verb, struct param_strs wanted,
+                             struct param_strs found)
 {
     size_t missing = 0;
 
@@ -178,7 +178,7 @@ static size_t tell_missing(const char *file, const char *verb, struct param_strs
             j++;
         if (j < found.n)
             continue;
-        printf("%s: may not %s '%s'\n", file, verb, wanted.p[i]);
+        printf("%s: no permission to %s '%s'\n", file, verb, wanted.p[i]);
         missing++;
     }
     return missing;
@@ -205,9 +205,9 @@ static int lint_creds(struct cli *cli, const char *dir, enum identity_file file,
     nats_creds_done(&creds);
     if (result < 0 || grant_list(cli->arena, role, NULL, &grants, err) < 0)
         return err_wrap(err, "'%s'", path);
-    *problems += tell_missing(path, "publish", grants.allow[GRANT_PUBLISH], claims.publish);
+    *problems += report_missing(path, "publish", grants.allow[GRANT_PUBLISH], claims.publish);
     *problems +=
-        tell_missing(path, "subscribe to", grants.allow[GRANT_SUBSCRIBE], claims.subscribe);
+        report_missing(path, "subscribe to", grants.allow[GRANT_SUBSCRIBE], claims.subscribe);
     return 0;
 }
 
@@ -258,11 +258,11 @@ static const struct command auth_commands[] = {
     {
         .name = "init",
         .operands = "",
-        .summary = "make keys, credentials and a server configuration",
+        .summary = "create keys, credentials and a server configuration",
         .details =
             "Writes operator, account and user keys with their JWTs into DIR, and a configuration\n"
             "for nats-server: TLS only, operator mode, JetStream. Without --nats-cert a\n"
-            "certificate authority (DIR/ca) and a certificate for the server are made as well.\n"
+            "certificate authority (DIR/ca) and a certificate for the server are created as well.\n"
             "Existing files are never overwritten.\n",
         .examples =
             "  zester nats-auth init --dns nats.example.com --ip 10.0.0.5\n"
@@ -274,7 +274,7 @@ static const struct command auth_commands[] = {
     {
         .name = "lint",
         .operands = "",
-        .summary = "check that keys belong together and credentials have every grant",
+        .summary = "check that keys match and credentials have all grants",
         .examples = "  zester nats-auth lint\n",
         .options = dir_options,
         .args_size = sizeof(struct nats_auth_args),
@@ -286,7 +286,7 @@ static const struct command auth_commands[] = {
 const struct command command_nats_auth = {
     .name = "nats-auth",
     .operands = "",
-    .summary = "keys and credentials of a fleet, and the server configuration",
+    .summary = "manage keys, credentials and the server configuration of a fleet",
     .examples = "  zester nats-auth init --dns nats.example.com\n",
     .commands = auth_commands,
 };

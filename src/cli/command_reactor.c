@@ -21,7 +21,7 @@
 #include "wire/question.h"
 #include "wire/subject.h"
 
-/* Of a master. */
+/* Timeout of a master. */
 #define ANSWER_NS (INT64_C(5) * 1000000000)
 
 /* --- check ----------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static int read_files(struct cli *cli, const struct tree *tree, const char *fold
     return 0;
 }
 
-static int64_t tell_time(void *user)
+static int64_t print_time(void *user)
 {
     (void)user;
     return clock_now();
@@ -63,14 +63,14 @@ static void print_lints(const struct diags *lints)
     (void)fputs(buf_text(&out), stderr);
 }
 
-static const char *plural(size_t n)
+static const char *plural_of(size_t n)
 {
     return n == 1 ? "" : "s";
 }
 
 static int check_files(struct cli *cli, const char *folder, const struct files *files)
 {
-    const struct reaction_options options = { .now = tell_time, .lenient = true };
+    const struct reaction_options options = { .now = print_time, .lenient = true };
     struct diags diags = DIAGS_INIT(cli->arena), lints = DIAGS_INIT(cli->arena);
     struct reaction_env *env = reaction_env_new(&options);
     struct rule_check_result result;
@@ -82,11 +82,11 @@ static int check_files(struct cli *cli, const char *folder, const struct files *
     print_lints(&lints);
     if (status < 0)
         return cli_error(cli, "%s: %zu mistake%s", folder, diags_count(&diags),
-                         plural(diags_count(&diags)));
-    printf("%s: %zu rule%s, %zu reaction file%s", folder, result.rules, plural(result.rules),
-           result.files, plural(result.files));
+                         plural_of(diags_count(&diags)));
+    printf("%s: %zu rule%s, %zu reaction file%s", folder, result.rules, plural_of(result.rules),
+           result.files, plural_of(result.files));
     if (diags_count(&lints) > 0)
-        printf(", %zu warning%s", diags_count(&lints), plural(diags_count(&lints)));
+        printf(", %zu warning%s", diags_count(&lints), plural_of(diags_count(&lints)));
     printf("\n");
     return CLI_OK;
 }
@@ -125,7 +125,7 @@ struct test_args {
 
 /* clang-format off */
 static const struct param test_options[] = {
-    PARAM("data",       STRS, ARGS, data, "a value of the event's data; may be given again", .kind_text = "KEY=VALUE"),
+    PARAM("data",       STRS, ARGS, data, "a value of the event's data; may be repeated", .kind_text = "KEY=VALUE"),
     PARAM("event-json", STR,  ARGS, event_json, "the event's data, as a JSON object", .kind_text = "JSON"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -245,12 +245,12 @@ static const struct command reactor_commands[] = {
     {
         .name = "check",
         .operands = "DIR",
-        .summary = "find every mistake in a folder of rules",
+        .summary = "check a folder of rules for mistakes",
         .details =
-            "DIR holds top.zy and the reaction files. Mistakes are reported with file, line\n"
+            "DIR contains top.zy and the reaction files. Mistakes are reported with file, line\n"
             "and column, all at once. Reactions that are templates are checked as far as\n"
             "possible without an event: syntax, and names of actions and fields.\n"
-            "Rules that are allowed and probably wrong are warnings.\n",
+            "Rules that are valid but probably wrong are warnings.\n",
         .examples = "  zester reactor check /var/lib/zester/reactor\n",
         .options = params_none,
         .least = 1,
@@ -260,10 +260,10 @@ static const struct command reactor_commands[] = {
     {
         .name = "test",
         .operands = "KEY",
-        .summary = "say what rules would do about an event",
+        .summary = "show what rules would do for an event",
         .details =
-            "KEY is <origin>/<tag>. A master with an enabled reactor matches it with the rules\n"
-            "that it has, renders the reactions and says what they would do. Nothing is done.\n",
+            "KEY is <origin>/<tag>. A master with an enabled reactor matches it against its\n"
+            "rules, renders the reactions and reports what they would do. Nothing is executed.\n",
         .examples = "  zester reactor test _master/enroll/pending/enr-1\n"
                     "  zester reactor test web-01/myco/deploy/finished --data version=1.2.3\n",
         .options = test_options,
@@ -278,7 +278,7 @@ static const struct command reactor_commands[] = {
 const struct command command_reactor = {
     .name = "reactor",
     .operands = "",
-    .summary = "rules that react to events",
+    .summary = "check and test the rules of the reactor",
     .examples = "  zester reactor check /var/lib/zester/reactor\n"
                 "  zester reactor test web-01/deploy\n",
     .commands = reactor_commands,

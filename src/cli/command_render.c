@@ -1,4 +1,4 @@
-/* zester render: a template by hand. */
+/* zester render: renders a template. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int load_from(const char *folder, struct str name, struct arena *arena, s
     const char *path = arena_strndup(arena, name.p, name.n);
 
     if (path_escapes(path))
-        return 0; /* missing, like any other name that is not a template */
+        return 0; /* not found, like any other name that is not a template */
     return fs_read(arena, path_join(arena, folder, path), TEMPLATE_MAX, ret_text, err);
 }
 
@@ -71,13 +71,13 @@ static int load_template(void *user, struct str name, struct arena *arena, struc
     return 0;
 }
 
-static int64_t now(void *user)
+static int64_t read_clock(void *user)
 {
     (void)user;
     return clock_now();
 }
 
-static uint64_t chance(void *user)
+static uint64_t pick_random(void *user)
 {
     (void)user;
     return chance_number();
@@ -130,8 +130,8 @@ static int render_file(struct cli *cli, const struct render_args *args, const ch
         .drop_trailing_newline = args->drop_trailing_newline,
         .builtins = &filter_builtins,
         .load = load_template,
-        .now = now,
-        .random = chance,
+        .now = read_clock,
+        .random = pick_random,
         .user = &loader,
     };
     struct value context;
@@ -168,8 +168,8 @@ const struct command command_render = {
     .summary = "render a Jinja template and print the result",
     .details = "FILE is the template, or - for standard input. Includes and imports are searched\n"
                "in the folders of --search, else in the folder of FILE. The last newline of the\n"
-               "template stays, as Salt does it. Errors show the place, the line and the includes "
-               "that led there.\n",
+               "template is kept, as in Salt. Errors show the place, the line and the chain of "
+               "includes.\n",
     .examples = "  zester render web.zy\n"
                 "  zester render nginx.conf.j2 --context vars.json --search templates\n"
                 "  echo '{{ [3, 1]|sort }}' | zester render -\n",

@@ -1,4 +1,4 @@
-/* zester-master setup: from nothing to a fleet of one master, with one command. */
+/* zester-master setup: sets up a fleet with one master. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 #define CONF_MODE 0644
 #define CONF_MAX  ((size_t)64 << 10)
-/* For server and master to be there. */
+/* Timeout for the server and the master to start. */
 #define START_NS (INT64_C(90) * CLOCK_SECOND)
 #define PAUSE_US 100000
 #define ANSWER   (INT64_C(5) * CLOCK_SECOND)
@@ -43,14 +43,14 @@ static const struct param setup_options[] = {
     PARAM("config",      PATH, ARGS, config, "the configuration of the master", .kind_text = "FILE", .default_text = FLEET_CONFIG),
     PARAM("auth-dir",    PATH, ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
     PARAM("nats-conf",   PATH, ARGS, nats_conf, "the configuration of nats-server", .kind_text = "FILE", .default_text = "/etc/zester/nats-server.conf"),
-    PARAM("jetstream-store", PATH, ARGS, store, "where nats-server keeps its data", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),
-    PARAM("nats-host",   STR,  ARGS, listen, "the address that nats-server listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
-    PARAM("port",        INT,  ARGS, port, "the port that it listens on", PARAM_RANGE(1, 65535), .default_text = "4222"),
-    PARAM("enroll-addr", STR,  ARGS, enroll_addr, "where machines enroll", .kind_text = "ADDRESS", .default_text = ":8443"),
-    PARAM("health-addr", STR,  ARGS, health_addr, "where the master serves health and metrics", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
-    PARAM("supervisor",  CHOICE, ARGS, supervisor, "who keeps both running; auto: systemd where it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
-    PARAM("kepler-conf", PATH, ARGS, kepler_conf, "their description for kepler", .kind_text = "FILE", .default_text = "/etc/zester/kepler.yaml"),
-    PARAM("valid",       DURATION, ARGS, valid, "how long machines may join with the token", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "24h"),
+    PARAM("jetstream-store", PATH, ARGS, store, "the data folder of nats-server", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),
+    PARAM("nats-host",   STR,  ARGS, listen, "the address nats-server listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
+    PARAM("port",        INT,  ARGS, port, "the port to listen on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    PARAM("enroll-addr", STR,  ARGS, enroll_addr, "the address for enrollment", .kind_text = "ADDRESS", .default_text = ":8443"),
+    PARAM("health-addr", STR,  ARGS, health_addr, "the address for health and metrics", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
+    PARAM("supervisor",  CHOICE, ARGS, supervisor, "what supervises both; auto: systemd if it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
+    PARAM("kepler-conf", PATH, ARGS, kepler_conf, "the kepler config for both", .kind_text = "FILE", .default_text = "/etc/zester/kepler.yaml"),
+    PARAM("valid",       DURATION, ARGS, valid, "validity of the join token", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "24h"),
     { 0 },
 };
 /* clang-format on */
@@ -64,7 +64,7 @@ struct setup {
     bool has_changed;
 };
 
-static void tell(struct setup *setup, bool is_new, const char *what, const char *where)
+static void print_step(struct setup *setup, bool is_new, const char *what, const char *where)
 {
     printf("%s %s (%s)\n", is_new ? "created" : "kept   ", what, where);
     (void)fflush(stdout);
@@ -94,8 +94,8 @@ static int make_keys(struct setup *setup, struct err *err)
                                                            .port = want->port },
                                  err) < 0)
         return -1;
-    tell(setup, is_new, "keys, certificates and credentials", want->auth_dir);
-    tell(setup, is_new, "configuration of nats-server", want->nats_conf);
+    print_step(setup, is_new, "keys, certificates and credentials", want->auth_dir);
+    print_step(setup, is_new, "configuration of nats-server", want->nats_conf);
     return 0;
 }
 
@@ -106,7 +106,7 @@ static void add_text(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* Addresses that only this machine can use are not told to others. */
+/* Addresses that only this machine can use are not advertised. */
 static bool is_reachable(const char *host)
 {
     return strcmp(host, "localhost") != 0 && strncmp(host, "127.", strlen("127.")) != 0 &&
@@ -150,7 +150,7 @@ static int make_conf(struct setup *setup, struct err *err)
     if (is_new && newfiles_write(path_dirname(setup->cli->arena, path), &file, 1,
                                  "it is never overwritten", err) < 0)
         return -1;
-    tell(setup, is_new, "configuration of the master", path);
+    print_step(setup, is_new, "configuration of the master", path);
     return 0;
 }
 
@@ -197,19 +197,19 @@ static int find_programs(struct setup *setup, struct err *err)
     return 0;
 }
 
-static int start(struct setup *setup, struct err *err)
+static int start_services(struct setup *setup, struct err *err)
 {
     struct arena *arena = setup->cli->arena;
     bool is_new;
 
     if (supervisor_write(arena, &setup->supervisor, &is_new, err) < 0)
         return -1;
-    tell(setup, is_new, "services of nats-server and zester-master",
-         arena_printf(arena, "run by %s", supervisor_name(setup->supervisor.kind)));
+    print_step(setup, is_new, "services of nats-server and zester-master",
+               arena_printf(arena, "run by %s", supervisor_name(setup->supervisor.kind)));
     return supervisor_start(arena, &setup->supervisor, err);
 }
 
-/* One attempt; the server may not be there yet, nor what the master says on it. */
+/* One attempt; the server may not be up yet, or the master not announced. */
 static int try_token(struct setup *setup, struct token *ret, struct err *err)
 {
     const struct fleet_options options = { .config = setup->want->config };
@@ -232,20 +232,20 @@ static int wait_token(struct setup *setup, struct token *ret, struct err *err)
 
     while (try_token(setup, ret, err) < 0) {
         if (clock_real() >= deadline)
-            return err_wrap(err, "the master does not answer; see '%s'",
+            return err_wrap(err, "the master does not respond; see '%s'",
                             supervisor_hint(setup->cli->arena, &setup->supervisor));
         (void)usleep(PAUSE_US);
     }
     return 0;
 }
 
-static int finish(struct setup *setup, struct err *err)
+static int finish_setup(struct setup *setup, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(TOKEN_TEXT_MAX);
     struct token token;
 
     if (!setup->has_changed) {
-        printf("Nothing to do: this machine is set up already.\n"
+        printf("Nothing to do: this machine is already set up.\n"
                "To add machines: zester-master token\n");
         return 0;
     }
@@ -258,7 +258,9 @@ static int finish(struct setup *setup, struct err *err)
     if (wait_token(setup, &token, err) < 0)
         return -1;
     token_print(&token, &text);
-    printf("\nThe fleet is ready. On each machine that shall be a peel:\n\n"
+    printf("\n"
+           "The fleet is ready. To add a peel, run this on it:\n"
+           "\n"
            "  zester-peel join %s %s\n",
            setup->host, buf_text(&text));
     return 0;
@@ -272,7 +274,8 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
     (void)operands;
     setup.host = setup.want->host ? setup.want->host : hostnames_own(cli->arena);
     if (find_programs(&setup, &err) < 0 || make_keys(&setup, &err) < 0 ||
-        make_conf(&setup, &err) < 0 || start(&setup, &err) < 0 || finish(&setup, &err) < 0)
+        make_conf(&setup, &err) < 0 || start_services(&setup, &err) < 0 ||
+        finish_setup(&setup, &err) < 0)
         return cli_err(cli, &err);
     return CLI_OK;
 }
@@ -280,11 +283,11 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
 const struct command command_setup = {
     .name = "setup",
     .operands = "",
-    .summary = "make this machine the first of a fleet: keys, server, master, all started",
+    .summary = "set up a fleet: create keys, configure and start nats-server and the master",
     .details =
-        "Makes keys and certificates, configures nats-server and the master, has systemd or\n"
-        "kepler run both, and prints the command with which other machines join. What is\n"
-        "there already stays as it is; a second run changes nothing.\n",
+        "Creates keys and certificates, configures nats-server and the master, starts both under\n"
+        "systemd or kepler, and prints the command that adds other machines. Existing files\n"
+        "are kept; a second run changes nothing.\n",
     .examples = "  zester-master setup\n"
                 "  zester-master setup --host master.example.com\n",
     .options = setup_options,

@@ -1,4 +1,4 @@
-/* zester-master token: lets machines join without waiting for an operator. */
+/* zester-master token: creates join tokens. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,9 +31,9 @@ struct token_args {
 
 /* clang-format off */
 static const struct param token_options[] = {
-    PARAM("valid", DURATION, ARGS, valid, "how long machines may join with it", PARAM_RANGE(CLOCK_SECOND, VALID_MAX_NS), .default_text = "24h"),
+    PARAM("valid", DURATION, ARGS, valid, "validity of the token", PARAM_RANGE(CLOCK_SECOND, VALID_MAX_NS), .default_text = "24h"),
     PARAM("peels", STR, ARGS, peels, "only peels whose id matches this pattern", .kind_text = "GLOB", .default_text = ""),
-    PARAM("host", STR, ARGS, host, "the name of this master for the machines (this host's name)", .kind_text = "HOST"),
+    PARAM("host", STR, ARGS, host, "the host name of this master for the peels (default: this host's name)", .kind_text = "HOST"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -44,7 +44,7 @@ static const struct param token_options[] = {
 struct entry {
     struct arena *arena;
     bool is_done, has_failed;
-    struct str value; /* NULL view: there is none */
+    struct str value; /* NULL view: none */
     struct err err;
 };
 
@@ -82,7 +82,7 @@ static int wait_entry(struct fleet *fleet, struct entry *entry, int64_t timeout,
 
 /* --- making ------------------------------------------------------------------------- */
 
-/* What masters say on the bus about themselves. */
+/* What masters announce on the bus. */
 static int read_pin(struct fleet *fleet, int64_t timeout, const char **ret_pin, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_SECRETS) };
@@ -183,10 +183,11 @@ static int run_token(struct cli *cli, const void *args, struct param_strs operan
 const struct command command_token = {
     .name = "token",
     .operands = "",
-    .summary = "make a join token, and print the command for other machines",
-    .details = "A machine that joins with the token is approved at once. The token names the\n"
-               "certificate authority of the fleet, so that the machine knows whom it talks to.\n"
-               "Treat it as a secret for as long as it is valid.\n",
+    .summary = "create a join token, and print the command for new peels",
+    .details =
+        "A machine that joins with the token is approved at once. The token contains\n"
+        "the fingerprint of the fleet's certificate authority, so the machine can verify the\n"
+        "master. Treat it as a secret while it is valid.\n",
     .examples = "  zester-master token\n"
                 "  zester-master token --valid 1h --peels 'web-*' --host master.example.com\n",
     .options = token_options,

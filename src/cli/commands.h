@@ -1,17 +1,17 @@
 /*
- * commands - what the programs can do; each is whole in its own file
- * src/cli/command_<name>.c and put into a program's table by its main().
+ * commands - the commands of the programs; each is in its own file src/cli/command_<name>.c and
+ * listed in a program's table by its main().
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/command.h"
 
-/* The fleet's own certificate authority: init, fingerprint, print, issue. */
+/* The certificate authority of the fleet: init, fingerprint, print, issue. */
 extern const struct command command_ca;
 /* Shell completion from the command tables, so that it is always complete. */
 extern const struct command command_completion;
-/* The manual of modules and of what templates can use. */
+/* The manual of modules and template functions. */
 extern const struct command command_doc;
 /* The way from this machine to a working fleet, step by step. */
 extern const struct command command_doctor;
@@ -39,7 +39,7 @@ extern const struct command command_reactor;
 extern const struct command command_setup;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
-/* A template by hand, for people who debug a state tree. */
+/* Renders a template, for debugging a state tree. */
 extern const struct command command_render;
 
 #endif

@@ -44,7 +44,7 @@ static void add_quoted(struct buf *out, const char *text)
     buf_add_char(out, '"');
 }
 
-/* Those of one level are placed below each other. */
+/* Boxes of one level are placed below each other. */
 static void add_ranks(const struct drawing *drawing, struct buf *out)
 {
     for (size_t i = 0; i < drawing->boxes.n; i++) {

@@ -1,5 +1,5 @@
 /*
- * drawing - what waits for what, as a picture: boxes in columns, arrows between them.
+ * drawing - a dependency graph as a picture: boxes in columns, arrows between them.
  *
  *     drawing_add_box for each, in the order of their levels -> drawing_add_arrow... ->
  * drawing_print_*
@@ -44,7 +44,7 @@ void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, c
 
 /* For graphviz. */
 void drawing_print_dot(const struct drawing *drawing, struct buf *out);
-/* A drawing that any browser shows. */
+/* An SVG image. */
 void drawing_print_svg(const struct drawing *drawing, struct buf *out);
 
 #endif

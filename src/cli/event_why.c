@@ -35,7 +35,7 @@ static int read_outcome(struct fleet *fleet, const char *id, struct outcome *ret
     return record_decode(fleet->arena, &outcome_type, 0, bytes, ret, err);
 }
 
-/* Not being recorded is no error here. */
+/* A missing record is not an error here. */
 static int read_related(struct fleet *fleet, const char *id, struct outcome *ret, bool *ret_found,
                         struct err *err)
 {

@@ -220,7 +220,7 @@ static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
 
 /* --- text --------------------------------------------------------------------------- */
 
-/* Functions whose answer is a text: it is shown as it is. */
+/* Functions that return text, which is shown as it is. */
 static bool is_plain(const char *function)
 {
     static const char *const names[] = { "cmd.run", "test.ping", "sys.doc", "sys.list_functions" };

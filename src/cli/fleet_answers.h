@@ -1,12 +1,12 @@
 /*
- * fleet_answers - what came back from peels, one answer each, and how it is printed.
+ * fleet_answers - the answers of peels, one each, and their output.
  *
  *     fleet_answers_init(&answers, arena, targets);
  *     fleet_answers_take(&answers, subject, payload)...   returns, as they come
  *     status = fleet_answers_print(&answers, &how);
  *
- * The first real answer of a peel counts; one that a master made up is replaced by it. Answers of
- * others than the targets, and those that claim to be somebody else, are dropped.
+ * The first real answer of a peel counts; it replaces one that a master made up. Answers that are
+ * not from targets, or claim to be from another peel, are dropped.
  *
  * Memory: the arena. Threads: one.
  */
@@ -25,7 +25,7 @@
 struct arena;
 struct cli;
 
-/* Up to so many peels have a header each; above, equal answers are folded into one. */
+/* Up to this many peels get a header each; with more, equal answers are folded. */
 #define FLEET_HEADERS_MAX 10
 #define FLEET_UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
 #define FLEET_SILENT      "UNREACHABLE: no answer before the timeout"

@@ -79,7 +79,7 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 
     if (nats_kv_get(&kv, key, on_get, &reading, err) < 0)
         return -1;
-    while (!reading.is_done) /* it has a timeout of its own */
+    while (!reading.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &reading.is_done, FLEET_BUCKET_NS, err);
     if (reading.has_failed)
         return nats_error_to_err(&reading.error, err);

@@ -1,5 +1,5 @@
 /*
- * fleet_bucket - read what a bucket of the fleet holds now.
+ * fleet_bucket - reads the current entries of a bucket.
  */
 #ifndef CLI_FLEET_BUCKET_H
 #define CLI_FLEET_BUCKET_H

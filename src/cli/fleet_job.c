@@ -20,10 +20,10 @@
 
 #define RESOLVE_NS  (INT64_C(5) * 1000000000)
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
-/* A master that does not answer may be ending: another one takes the same job. */
+/* A master that does not respond may be stopping: another one takes the job. */
 #define DISPATCH_TRIES 4
 
-/* --- who is meant ------------------------------------------------------------------- */
+/* --- targets ------------------------------------------------------------------------ */
 
 static int parse_target(struct arena *arena, const char *expr, const struct target **ret_target,
                         struct err *err)
@@ -35,7 +35,7 @@ static int parse_target(struct arena *arena, const char *expr, const struct targ
     return 0;
 }
 
-/* Facts that are read one after the other, when there is no master. */
+/* Facts are read one by one if there is no master. */
 struct scan {
     struct arena *arena;
     const struct target *target;
@@ -185,7 +185,7 @@ static void take_stored(void *self, const struct nats_kv_entry *entry)
     (void)fleet_answers_take(stored->answers, buf_view(&subject), entry->value);
 }
 
-/* What is on record: returns that came while nobody listened. */
+/* Stored returns, which came while nobody listened. */
 static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                        struct err *err)
 {

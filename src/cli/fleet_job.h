@@ -13,16 +13,16 @@
 struct cli;
 struct err;
 
-/* The peels that `expr` means, sorted; a master knows, else the facts are read here. Fails with
- * ERR_INVALID for an expression that is wrong. */
+/* The peels that match `expr`, sorted; resolved by a master, else by reading the facts here.
+ * Fails with ERR_INVALID for an expression that is wrong. */
 int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
                   struct param_strs *ret_peels, struct err *err);
 
 /* Send a job to a master and wait for answers, until all have come or `timeout` has passed.
- * `progress`: tell on stderr what happens. */
+ * `progress`: report progress on stderr. */
 int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);
-/* Wait for the returns of a job; those that are stored already are read first when `from_store`.
- * Interrupted: what came so far. */
+/* Wait for the returns of a job; stored ones are read first if `from_store`. If interrupted,
+ * returns what came so far. */
 int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
                   struct fleet_answers *answers, struct err *err);
 /* Subscribe to the returns of a job before it is dispatched. */

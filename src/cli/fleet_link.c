@@ -51,7 +51,7 @@ struct master_block {
 static const struct param block_rows[] = {
     PARAM("urls", STRS, BLOCK, urls, "servers of the bus"),
     PARAM("creds_file", STR, BLOCK, creds_file, "the operator's credentials"),
-    PARAM("tls_ca", STR, BLOCK, tls_ca, "whom to trust for the bus"),
+    PARAM("tls_ca", STR, BLOCK, tls_ca, "the CA certificate of the bus"),
     { 0 },
 };
 
@@ -107,7 +107,7 @@ static int read_conf(struct arena *arena, const char *file, struct str text,
     return read_block(arena, block, target, &diags) < 0 ? diags_to_err(&diags, err) : 0;
 }
 
-/* False: there is none, or it is not for this user, and the next place is looked at. */
+/* False: missing or not readable by this user; try the next place. */
 static int try_file(struct arena *arena, const char *file, bool is_named,
                     struct fleet_target *target, bool *ret_is_there, struct err *err)
 {
@@ -182,7 +182,7 @@ static struct connection *connection_of(struct fleet *fleet)
     return container_of(fleet, struct connection, fleet);
 }
 
-/* Once there was a connection, the client reconnects for as long as the command waits. */
+/* After the first connection, the client reconnects as long as the command waits. */
 static void on_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct connection *connection = container_of(listener, struct connection, listener);
@@ -234,7 +234,8 @@ static unsigned count_urls(const char *urls)
     return count;
 }
 
-static int start(struct connection *connection, const struct fleet_target *target, struct err *err)
+static int start_client(struct connection *connection, const struct fleet_target *target,
+                        struct err *err)
 {
     struct fleet *fleet = &connection->fleet;
 
@@ -261,7 +262,7 @@ static int start(struct connection *connection, const struct fleet_target *targe
 static int open_connection(struct connection *connection, const struct fleet_target *target,
                            struct err *err)
 {
-    if (start(connection, target, err) < 0)
+    if (start_client(connection, target, err) < 0)
         return -1;
     if (wait_until(connection, &connection->was_connected, FLEET_CONNECT_NS) == 0)
         return 0;
@@ -336,7 +337,7 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
 
     if (nats_request(fleet->js.conn, pub, timeout, on_reply, &request, NULL, err) < 0)
         return -1;
-    while (!request.is_done) /* it has a timeout of its own */
+    while (!request.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &request.is_done, timeout, err);
     if (!request.has_failed) {
         *ret_reply = request.reply;
@@ -345,7 +346,7 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
     return nats_error_to_err(&request.error, err);
 }
 
-/* --- what commands have in common --------------------------------------------------- */
+/* --- common parts of commands ------------------------------------------------------- */
 
 const char *fleet_user(struct arena *arena)
 {

@@ -9,9 +9,9 @@
  *     fleet_close(fleet);
  *
  * Configuration: the file of --config, else /etc/zester/master.yaml, else ~/.zester/config.yaml;
- * none is fine. Its block `master` has urls, creds_file and tls_ca. Without that block it is the
- * configuration of a master on this machine, whose servers and folder of credentials are used. The
- * address is that of --master, else of NATS_URL, else of the file, else FLEET_URL_DEFAULT.
+ * none is required. Its block `master` has urls, creds_file and tls_ca. Without that block it is
+ * the configuration of a master on this machine, whose servers and folder of credentials are used.
+ * The address is that of --master, else of NATS_URL, else of the file, else FLEET_URL_DEFAULT.
  *
  * Memory: fleet_close; what is returned is in the arena of fleet_open. Threads: one.
  */
@@ -54,11 +54,11 @@ struct fleet_options {
 /* clang-format off */
 #define FLEET_OPTIONS(type, field)                                                                                                   \
     PARAM("config", STR, type, field.config, "the configuration (" FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
-    PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be given again", .kind_text = "URL"),           \
+    PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be repeated", .kind_text = "URL"),           \
     PARAM("creds", STR, type, field.creds, "the operator's credentials", .kind_text = "FILE"),                                       \
-    PARAM("nats-ca", STR, type, field.nats_ca, "whom to trust for the bus", .kind_text = "FILE"),                                    \
+    PARAM("nats-ca", STR, type, field.nats_ca, "the CA certificate of the bus", .kind_text = "FILE"),                                    \
     PARAM("timeout", DURATION, type, field.timeout, "how long to wait for answers", PARAM_GIVEN(type, field.has_timeout), .default_text = "60s", PARAM_RANGE(1, INT64_MAX)), \
-    PARAM("format", CHOICE, type, field.format, "how results are printed", .choices = "text|json|yaml", .default_text = "text")
+    PARAM("format", CHOICE, type, field.format, "output format", .choices = "text|json|yaml", .default_text = "text")
 /* clang-format on */
 
 /* The same as a table, for options before the command. */
@@ -83,17 +83,17 @@ struct fleet {
 /* Connects. Fails when no server can be reached, or does not accept the credentials. */
 int fleet_open(struct arena *arena, const struct fleet_options *options, struct fleet **ret_fleet,
                struct err *err);
-/* NULL is fine. What is under way calls back as canceled. */
+/* NULL is allowed. Pending requests call back as canceled. */
 void fleet_close(struct fleet *fleet);
 
 /* Run the loop until `done` is true. Fails with ERR_TIMEOUT. */
 int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err);
 
-/* One request and its answer. ERR_NOT_FOUND: nobody listens there. */
+/* One request and its answer. ERR_NOT_FOUND: no listener. */
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err);
 
-/* The user who asks: of the system, else $USER, else "unknown". */
+/* The current user: from the system, else $USER, else "unknown". */
 const char *fleet_user(struct arena *arena);
 
 /* A result as JSON or YAML on standard output. Returns the exit status. */

@@ -23,7 +23,7 @@ static void on_signal(int signo)
 void interrupt_watch(struct cancel *cancel, int64_t timeout)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
-    /* the timer counts microseconds, and none of them is no limit */
+    /* the timer counts microseconds, and 0 would mean no limit */
     const int64_t us = timeout / CLOCK_US + (timeout % CLOCK_US > 0);
     const struct itimerval timer = {
         .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) },

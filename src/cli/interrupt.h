@@ -1,7 +1,7 @@
 /*
  * interrupt - Ctrl-C, SIGTERM and a time limit, as a token that ends what runs.
  *
- * One a process, since signals belong to the process.
+ * One per process, since signals belong to the process.
  */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
@@ -12,7 +12,7 @@ struct cancel;
 
 /* Raise `cancel` at the next of them; `timeout` in nanoseconds, 0: none. Keeps the token. */
 void interrupt_watch(struct cancel *cancel, int64_t timeout);
-/* The token goes. */
+/* Forget the token. */
 void interrupt_forget(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * join_token - what `zester-master token` does, for other commands too.
+ * join_token - creates join tokens, for `zester-master token` and other commands.
  */
 #ifndef CLI_JOIN_TOKEN_H
 #define CLI_JOIN_TOKEN_H
@@ -17,8 +17,8 @@ struct join_token_want {
     int64_t timeout;   /* for each answer of the bus */
 };
 
-/* Make a token for the fleet, and store what masters need to know it by. ERR_NOT_FOUND: no master
- * has announced itself yet. */
+/* Create a token for the fleet, and store what masters need to verify it. ERR_NOT_FOUND: no
+ * master has announced itself yet. */
 int join_token_make(struct fleet *fleet, const struct join_token_want *want,
                     struct token *ret_token, struct err *err);
 

@@ -13,9 +13,9 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-static void say(const char *word, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+static void print_text(const char *word, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
 
-static void say(const char *word, const char *fmt, va_list args)
+static void print_text(const char *word, const char *fmt, va_list args)
 {
     (void)fflush(stdout); /* both may be one terminal */
     (void)fprintf(stderr, "%s: ", word);
@@ -35,7 +35,7 @@ int kepler_error(const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    say("Error", fmt, args);
+    print_text("Error", fmt, args);
     va_end(args);
     return KEPLER_FAILED;
 }
@@ -50,7 +50,7 @@ void kepler_warn(const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    say("Warning", fmt, args);
+    print_text("Warning", fmt, args);
     va_end(args);
 }
 
@@ -65,8 +65,7 @@ static int find_default(struct arena *arena, const char *folder, const char **re
         if (fs_stat(*ret, &info, err) == 0 && info.kind != FS_NONE)
             return 0;
     }
-    return err_set(err, ERR_NOT_FOUND,
-                   "no kepler.yaml or kepler.yml in '%s': name the file with -f", folder);
+    return err_set(err, ERR_NOT_FOUND, "no kepler.yaml or kepler.yml in '%s': use -f FILE", folder);
 }
 
 int kepler_config_path(struct arena *arena, const struct kepler_globals *globals,
@@ -76,9 +75,9 @@ int kepler_config_path(struct arena *arena, const struct kepler_globals *globals
     const char *path;
 
     if (!folder)
-        return err_sys(err, errno, "ask for the current folder");
+        return err_sys(err, errno, "get the current folder");
     if (globals->file && !globals->file[0])
-        return err_set(err, ERR_INVALID, "the name of the config after -f is empty");
+        return err_set(err, ERR_INVALID, "option '-f' requires a file name");
     if (globals->file)
         path = path_normalise(arena, path_join(arena, folder, globals->file));
     else if (find_default(arena, folder, &path, err) < 0)
@@ -110,7 +109,7 @@ struct param_strs kepler_pairs(struct arena *arena, const char *option, struct p
         if (equals && equals != given.p[i])
             VEC_PUSH_IN(arena, &list, given.p[i]);
         else
-            kepler_warn("%s '%s' is not KEY=VALUE and is ignored", option, given.p[i]);
+            kepler_warn("ignoring %s '%s': not KEY=VALUE", option, given.p[i]);
     }
     return (struct param_strs){ list.n, list.p };
 }

@@ -93,13 +93,13 @@ int kepler_client_check(const struct message *reply)
 /* --- one request -------------------------------------------------------------------------- */
 
 struct ask {
-    struct kepler_progress *progress; /* NULL: nobody looks */
+    struct kepler_progress *progress; /* NULL: none */
     bool answered;
     int status;
     struct value body;
 };
 
-/* Id 0 is the daemon's own: it has sent us away. */
+/* Id 0 comes from the daemon itself: it is closing the connection. */
 static void on_reply(void *self, struct kepler_client *client, const struct message *message)
 {
     struct ask *ask = self;
@@ -114,7 +114,7 @@ static void on_reply(void *self, struct kepler_client *client, const struct mess
     kepler_client_stop(client);
 }
 
-/* Call `print` with each text of the list `key`; returns how many. */
+/* Call `print` for each text of the list `key`; returns how many. */
 static size_t print_texts(const struct value *body, const char *key, void (*print)(const char *))
 {
     const struct value *list = value_get(body, key);

@@ -1,10 +1,10 @@
 /*
- * kepler_client - a conversation with the daemon.
+ * kepler_client - a connection to the daemon.
  *
  *     kepler_ask                                    one request, one reply
  *     kepler_client_open -> kepler_client_send... -> kepler_client_run -> kepler_client_done
  *
- * Opening fails with status KEPLER_UNREACHABLE, and says what to do, when there is no daemon.
+ * Opening fails with status KEPLER_UNREACHABLE and a hint when there is no daemon.
  *
  * Memory: replies are copied into the arena of the command. Threads: one.
  */
@@ -37,11 +37,11 @@ struct kepler_client {
     uint64_t last_id;
     kepler_message_fn *fn;
     void *self;
-    bool lost; /* the daemon is gone, or has sent us away */
+    bool lost; /* the daemon is gone, or has closed the connection */
     char why[CONNECTION_WHY_SIZE];
 };
 
-/* 0, or an exit status when it cannot; the reason has been told. */
+/* 0, or an exit status on failure, which has been reported. */
 int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler_message_fn *fn,
                        void *self);
 /* Returns the id of the request. */
@@ -51,18 +51,18 @@ void kepler_client_run(struct kepler_client *client);
 void kepler_client_stop(struct kepler_client *client);
 void kepler_client_done(struct kepler_client *client);
 
-/* Tell the error of a reply; returns the exit status. 0 for one that is fine. */
+/* Report the error of a reply; returns the exit status, 0 for success. */
 int kepler_client_check(const struct message *reply);
 
-/* The warnings and errors of a reply, and its message to `where`. Returns the exit status: that of
- * a failure when there are errors, which are printed even when `quiet`. */
+/* Print the warnings and errors of a reply, and its message to `where`. Returns the exit
+ * status: a failure when there are errors, which are printed even when `quiet`. */
 int kepler_tell(bool quiet, FILE *where, const struct value *body);
 
-/* One request and its reply. Returns 0, or an exit status; the reason has been told. */
+/* One request and its reply. Returns 0, or an exit status on failure, which has been reported. */
 int kepler_ask(struct arena *arena, enum request_kind kind, const void *args,
                struct value *ret_body);
-/* Likewise, with a line for each service on the terminal meanwhile; the request must ask for its
- * progress. NULL is fine. */
+/* The same, with a progress line for each service on the terminal; the request must ask for its
+ * progress, which may be NULL. */
 int kepler_ask_with(struct arena *arena, enum request_kind kind, const void *args,
                     struct kepler_progress *progress, struct value *ret_body);
 

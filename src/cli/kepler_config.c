@@ -1,4 +1,4 @@
-/* kepler config, validate: look at a file, without a daemon. */
+/* kepler config, validate: check and show a config, without a daemon. */
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -19,7 +19,7 @@ struct config_args {
 
 #define ARGS struct config_args
 static const struct param config_options[] = {
-    PARAM("json", BOOL, ARGS, json, "as JSON instead of YAML"),
+    PARAM("json", BOOL, ARGS, json, "print JSON instead of YAML"),
     KEPLER_FLAGS(ARGS, flags),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -31,7 +31,7 @@ static const struct param validate_options[] = { KEPLER_FLAGS(ARGS, flags),
 
 /* --- config ---------------------------------------------------------------------------------- */
 
-static struct value dump(struct arena *arena, const struct config *config)
+static struct value dump_config(struct arena *arena, const struct config *config)
 {
     struct value_map *map = value_map_new(arena, 2), *services = value_map_new(arena, 0);
 
@@ -55,7 +55,7 @@ static int run_config(struct cli *cli, const void *raw, struct param_strs operan
     (void)operands;
     if (status != 0)
         return status;
-    whole = dump(cli->arena, config);
+    whole = dump_config(cli->arena, config);
     if ((args->json ? json_print(&out, &whole, JSON_STYLE_PRETTY, &err)
                     : yaml_print(&out, &whole, &err)) < 0)
         return kepler_err(&err);
@@ -99,7 +99,7 @@ static int run_validate(struct cli *cli, const void *raw, struct param_strs oper
 const struct command kepler_command_validate = {
     .name = "validate",
     .operands = "",
-    .summary = "check the config, and tell every mistake with its place; needs no daemon",
+    .summary = "check the config and report every mistake with its place; needs no daemon",
     .examples = "  kepler validate\n  kepler -f web.yaml validate -D port=8080\n",
     .options = validate_options,
     .args_size = sizeof(struct config_args),

@@ -23,12 +23,12 @@
 #include "sys/program.h"
 
 #define PROGRAM "kepler-daemon"
-/* How long a daemon may take to listen, before which it ends what an earlier one left; and to let
- * go of its home. */
+/* How long a daemon may take to listen, after it has ended what an earlier one left; and to
+ * release its home. */
 #define START_MAX (30 * CLOCK_SECOND)
 #define STOP_MAX  (10 * CLOCK_SECOND)
 #define LOOK_MS   10
-/* Of the log of a daemon that did not start. */
+/* How much of the log to show when a daemon did not start. */
 #define LAST_WORDS_SIZE 4096
 
 struct daemon_args {
@@ -39,25 +39,26 @@ struct daemon_args {
 #define ARGS struct daemon_args
 
 static const struct param options[] = {
-    PARAM("detach", BOOL, ARGS, detach, "start: in the background", .aliases = "d"),
-    PARAM("leave-running", BOOL, ARGS, leave_running, "stop: do not stop services"),
+    PARAM("detach", BOOL, ARGS, detach, "start: run in the background", .aliases = "d"),
+    PARAM("leave-running", BOOL, ARGS, leave_running, "stop: leave services running"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
 
-static void wait_a_little(void)
+static void wait_briefly(void)
 {
     (void)poll(NULL, 0, LOOK_MS);
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
 
-/* Beside us, else wherever PATH leads. */
+/* In our own folder, else in PATH. */
 static int find_program(struct arena *arena, const char **ret_path, struct err *err)
 {
     *ret_path = program_find_beside(arena, PROGRAM);
     if (!*ret_path)
-        return err_set(err, ERR_NOT_FOUND, "no program '%s' beside kepler or in PATH", PROGRAM);
+        return err_set(err, ERR_NOT_FOUND, "program '%s' not found next to kepler or in PATH",
+                       PROGRAM);
     return 0;
 }
 
@@ -69,7 +70,7 @@ static bool is_listening(const struct home *home)
     return home_connect(home, &fd, &ignored) == 0;
 }
 
-/* One that listens and refuses us is not absent. */
+/* A daemon that refuses the connection is not absent. */
 static bool is_absent(const struct home *home)
 {
     AUTO_FD int fd = -1;
@@ -86,8 +87,8 @@ static int open_log(const struct home *home, int *ret_fd, struct err *err)
     return *ret_fd < 0 ? err_sys(err, errno, "open '%s'", home->log) : 0;
 }
 
-/* What the daemon wrote last, from `begin` of its log on; else where that is. */
-static int tell_why(struct arena *arena, const struct home *home, off_t begin, struct err *err)
+/* Print the error that the daemon logged after `begin`; else the path of its log. */
+static int report_reason(struct arena *arena, const struct home *home, off_t begin, struct err *err)
 {
     char text[LAST_WORDS_SIZE];
     AUTO_FD int fd = open(home->log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -101,14 +102,14 @@ static int tell_why(struct arena *arena, const struct home *home, off_t begin, s
         if (at != STR_NONE && str_find(line, STR(" error daemon cannot "), 0) != STR_NONE)
             last = str_from_offset(line, at + strlen("error="));
     }
-    last = str_cut(&last, '\033'); /* the end of a colour, when there was one */
+    last = str_cut(&last, '\033'); /* strip the end of a colour, if any */
     if (last.p)
         return err_set(err, ERR_INVALID, "the daemon did not start: %s",
                        arena_strndup(arena, last.p, last.n));
     return err_set(err, ERR_INVALID, "the daemon did not start: see '%s'", home->log);
 }
 
-/* Was another one started at the same time? Then that is the one to wait for. */
+/* Was another daemon started at the same time? Then wait for that one. */
 static bool has_other(const struct home *home)
 {
     struct err ignored;
@@ -117,7 +118,7 @@ static bool has_other(const struct home *home)
     return lock_holder(home->lock, &holder, &ignored) == 0 && holder > 0;
 }
 
-/* Until it listens, ends, or the time is over. */
+/* Wait until it listens, ends, or the time is up. */
 static int wait_for_start(struct arena *arena, const struct process *process,
                           const struct home *home, off_t begin, struct err *err)
 {
@@ -129,11 +130,11 @@ static int wait_for_start(struct arena *arena, const struct process *process,
         if (!ended && process_reap(process->pidfd, &ended, &status, err) < 0)
             return -1;
         if (ended && !has_other(home))
-            return tell_why(arena, home, begin, err);
+            return report_reason(arena, home, begin, err);
         if (clock_real() > deadline)
-            return err_set(err, ERR_TIMEOUT, "the daemon does not listen after %d s: see '%s'",
+            return err_set(err, ERR_TIMEOUT, "the daemon is not listening after %d s: see '%s'",
                            (int)(START_MAX / CLOCK_SECOND), home->log);
-        wait_a_little();
+        wait_briefly();
     }
     return 0;
 }
@@ -159,13 +160,13 @@ static int start_detached(struct arena *arena, const struct home *home, const ch
     return result;
 }
 
-static void tell_home(const struct daemon_args *args, const struct home *home)
+static void print_home(const struct daemon_args *args, const struct home *home)
 {
     if (args->globals.verbose)
         (void)fprintf(stderr, "State: %s\nSocket: %s\n", home->root, home->socket);
 }
 
-static int start(struct cli *cli, const struct daemon_args *args)
+static int start_daemon(struct cli *cli, const struct daemon_args *args)
 {
     const char *program;
     struct home home;
@@ -173,7 +174,7 @@ static int start(struct cli *cli, const struct daemon_args *args)
 
     if (home_find(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
-    tell_home(args, &home);
+    print_home(args, &home);
     if (is_listening(&home)) {
         if (!args->globals.quiet)
             puts("Daemon is already running");
@@ -207,14 +208,14 @@ static int wait_for_end(const struct home *home, struct err *err)
             return 0;
         if (clock_real() > deadline)
             return err_set(err, ERR_TIMEOUT,
-                           "the daemon (pid %d) does not end: 'kill -KILL %d' ends it, and the "
-                           "next one what it leaves",
+                           "the daemon (pid %d) does not exit: use 'kill -KILL %d'; the next "
+                           "daemon ends its services",
                            (int)holder, (int)holder);
-        wait_a_little();
+        wait_briefly();
     }
 }
 
-static int stop(struct cli *cli, const struct daemon_args *args)
+static int stop_daemon(struct cli *cli, const struct daemon_args *args)
 {
     const struct request_shutdown how = { args->leave_running };
     struct home home;
@@ -224,7 +225,7 @@ static int stop(struct cli *cli, const struct daemon_args *args)
 
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
-    tell_home(args, &home);
+    print_home(args, &home);
     if (is_absent(&home)) {
         if (!args->globals.quiet)
             puts("Daemon is not running");
@@ -240,21 +241,22 @@ static int stop(struct cli *cli, const struct daemon_args *args)
     return KEPLER_OK;
 }
 
-static int restart(struct cli *cli, const struct daemon_args *args)
+static int restart_daemon(struct cli *cli, const struct daemon_args *args)
 {
     const char *program;
     struct err err;
     int status;
 
     if (find_program(cli->arena, &program, &err) < 0)
-        return kepler_err(&err); /* before anything is stopped that could not be started again */
-    status = stop(cli, args);
-    return status == KEPLER_OK ? start(cli, args) : status;
+        return kepler_err(&err); /* check before stopping anything that could not be started
+                                  * again */
+    status = stop_daemon(cli, args);
+    return status == KEPLER_OK ? start_daemon(cli, args) : status;
 }
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static int status(struct cli *cli, const struct daemon_args *args)
+static int print_status(struct cli *cli, const struct daemon_args *args)
 {
     const struct request_ask ask = { 0 };
     const struct value *configs;
@@ -265,7 +267,7 @@ static int status(struct cli *cli, const struct daemon_args *args)
 
     if (home_find_client(cli->arena, &home, &err) < 0)
         return kepler_err(&err);
-    tell_home(args, &home);
+    print_home(args, &home);
     if (is_absent(&home)) {
         puts("Daemon is not running");
         return KEPLER_FAILED;
@@ -293,13 +295,13 @@ static const struct {
     const char *word;
     int (*run)(struct cli *cli, const struct daemon_args *args);
 } words[] = {
-    { "start", start },
-    { "stop", stop },
-    { "restart", restart },
-    { "status", status },
+    { "start", start_daemon },
+    { "stop", stop_daemon },
+    { "restart", restart_daemon },
+    { "status", print_status },
 };
 
-static int run(struct cli *cli, const void *args, struct param_strs operands)
+static int run_daemon(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct suggest near;
     struct str best;
@@ -312,9 +314,9 @@ static int run(struct cli *cli, const void *args, struct param_strs operands)
     }
     best = suggest_best(&near);
     if (best.p)
-        return cli_usage(cli, "unknown word '%s' (did you mean '%.*s'?)", operands.p[0],
+        return cli_usage(cli, "unknown action '%s' (did you mean '%.*s'?)", operands.p[0],
                          STR_ARG(best));
-    return cli_usage(cli, "unknown word '%s': there is start, stop, restart and status",
+    return cli_usage(cli, "unknown action '%s': expected start, stop, restart or status",
                      operands.p[0]);
 }
 
@@ -323,16 +325,17 @@ const struct command kepler_command_daemon = {
     .operands = "start|stop|restart|status",
     .summary = "start, stop or query the daemon",
     .details =
-        "start      run it, in the background with -d (its log is daemon.log in the state folder)\n"
-        "stop       stop all services, dependents first, and end; configs with autostart come\n"
-        "           back with the next daemon, as they were. --leave-running ends the daemon\n"
-        "           alone: services run on unwatched, and the next daemon ends them\n"
-        "restart    both\n"
-        "status     whether it runs, and its configs; exit status 1 when it does not\n",
+        "start      start it, in the background with -d (its log is daemon.log in the state "
+        "folder)\n"
+        "stop       stop all services, dependents first, and exit; configs with autostart start\n  "
+        "         again with the next daemon. --leave-running ends only the daemon: services\n     "
+        "      keep running unsupervised, and the next daemon ends them\n"
+        "restart    stop and start\n"
+        "status     show whether it runs, and its configs; exit status 1 if it does not\n",
     .examples = "  kepler daemon start -d\n  kepler daemon status\n  kepler daemon stop\n",
     .options = options,
     .args_size = sizeof(struct daemon_args),
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_daemon,
 };

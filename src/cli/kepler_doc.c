@@ -1,4 +1,4 @@
-/* kepler doc: the manual of the file, from the tables it is read by. */
+/* kepler doc: the manual of the config file, from the tables that parse it. */
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -16,7 +16,7 @@ struct doc_args {
 
 #define ARGS struct doc_args
 static const struct param options[] = {
-    PARAM("format", CHOICE, ARGS, format, "how it is printed; markdown is all of it",
+    PARAM("format", CHOICE, ARGS, format, "output format; markdown prints the whole manual",
           .choices = "text|markdown", .default_text = "text"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -28,17 +28,17 @@ static int refuse_chapter(const char *name)
     const char *near = config_manual_suggest(str_from(name));
 
     if (near)
-        return kepler_error("no chapter is called '%s' (did you mean '%s'?)", name, near);
-    return kepler_error("no chapter is called '%s'; 'kepler doc' lists them", name);
+        return kepler_error("unknown chapter '%s' (did you mean '%s'?)", name, near);
+    return kepler_error("unknown chapter '%s'; 'kepler doc' lists them", name);
 }
 
-static int run(struct cli *cli, const void *args, struct param_strs operands)
+static int run_doc(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct doc_args *how = args;
     AUTO_BUF struct buf out = BUF_INIT(MANUAL_MAX);
 
     if (how->format == FORMAT_MARKDOWN && operands.n > 0)
-        return cli_usage(cli, "--format markdown is all of the manual, without a CHAPTER");
+        return cli_usage(cli, "--format markdown prints the whole manual and takes no CHAPTER");
     if (how->format == FORMAT_MARKDOWN) {
         config_manual_print_markdown(&out);
     } else if (operands.n == 0) {
@@ -60,12 +60,12 @@ static void add_words(struct buf *out)
 const struct command kepler_command_doc = {
     .name = "doc",
     .operands = "[CHAPTER]",
-    .summary = "the manual of the file: services, conditions, hooks, expressions",
+    .summary = "show the manual of the config file: services, conditions, hooks, expressions",
     .examples = "  kepler doc\n  kepler doc depends_on\n",
     .options = options,
     .args_size = sizeof(struct doc_args),
     .least = 0,
     .most = 1,
-    .run = run,
+    .run = run_doc,
     .words = add_words,
 };

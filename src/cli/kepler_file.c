@@ -35,7 +35,7 @@ static const struct value *read_flags(struct arena *arena, struct param_strs giv
     return flags;
 }
 
-static int tell_mistakes(const struct diags *diags)
+static int report_mistakes(const struct diags *diags)
 {
     AUTO_BUF struct buf text = BUF_INIT(MISTAKES_MAX);
 
@@ -56,9 +56,9 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
         fs_read(cli->arena, source.path, CONFIG_FILE_MAX, &source.text, &err) < 0)
         return kepler_err(&err);
     if (!source.text.p)
-        return kepler_error("'%s' is not there", source.path);
+        return kepler_error("'%s' does not exist", source.path);
     if (config_load(cli->arena, &source, ret, &diags) < 0)
-        return tell_mistakes(&diags);
+        return report_mistakes(&diags);
     VEC_EACH (&(*ret)->warnings, warning)
         kepler_warn("%s", *warning);
     return 0;
@@ -82,5 +82,5 @@ int kepler_file_check(struct cli *cli, const struct config *config)
     struct diags diags = DIAGS_INIT(cli->arena);
 
     warn_of_missing(cli, config);
-    return config_check_code(cli->arena, config, &diags) < 0 ? tell_mistakes(&diags) : 0;
+    return config_check_code(cli->arena, config, &diags) < 0 ? report_mistakes(&diags) : 0;
 }

@@ -28,16 +28,16 @@ struct following {
     struct kepler_client client;
     struct kepler_progress progress;
     struct kepler_lines lines;
-    uint64_t start_id, stop_id; /* 0: not asked for */
-    bool answered;              /* what was asked for is under way */
-    bool ready;                 /* all that were waited for are */
+    uint64_t start_id, stop_id; /* 0: not requested */
+    bool answered;              /* the request is under way */
+    bool ready;                 /* all awaited services are */
     bool ended;
     int status;
-    const char *message;       /* what was started */
+    const char *message;       /* the services that were started */
     struct param_strs started; /* by us */
-    int64_t before;            /* services that were up already */
-    VEC(const char *) failed;  /* services whose failure nobody handles */
-    uint64_t tail_id;          /* of the request for their last lines; 0: not asked for */
+    int64_t before;            /* services that were already up */
+    VEC(const char *) failed;  /* services with an unhandled failure */
+    uint64_t tail_id;          /* id of the request for their last lines; 0: not requested */
     struct timer timeout, late;
 };
 
@@ -50,9 +50,9 @@ static void end_following(struct following *following, int status)
     kepler_client_stop(&following->client);
 }
 
-/* The status so far, when the last thing has happened. In the background nobody has seen what the
- * failed services wrote: ask for that first. */
-static void finish(struct following *following)
+/* End with the current status. In the background nobody has seen the output of failed services:
+ * fetch it first. */
+static void finish_command(struct following *following)
 {
     const struct request_logs tail = { .config = following->follow->start.config,
                                        .services = { following->failed.n, following->failed.p },
@@ -84,7 +84,7 @@ static void stop_services(struct following *following, bool clean, const char *b
               clean, because);
 }
 
-/* What was up before us is somebody else's. */
+/* Services that were up before are not ours to stop. */
 static void stop_own(struct following *following, const char *because)
 {
     bool clean = following->follow->clean;
@@ -94,17 +94,18 @@ static void stop_own(struct following *following, const char *because)
         return;
     }
     if (!following->follow->quiet)
-        (void)fprintf(stderr,
-                      "%lld service%s ran before this command and run%s on: see 'kepler stop'\n",
-                      (long long)following->before, following->before == 1 ? "" : "s",
-                      following->before == 1 ? "s" : "");
+        (void)fprintf(
+            stderr,
+            "%lld service%s started before this command keep%s running: see 'kepler stop'\n",
+            (long long)following->before, following->before == 1 ? "" : "s",
+            following->before == 1 ? "s" : "");
     if (following->started.n > 0)
         stop_some(following, following->started, false, because);
     else
-        finish(following);
+        finish_command(following);
 }
 
-/* --- what the daemon says -------------------------------------------------------------------- */
+/* --- messages of the daemon ------------------------------------------------------------------ */
 
 static void on_failure(struct following *following, const struct value *body)
 {
@@ -113,7 +114,7 @@ static void on_failure(struct following *following, const struct value *body)
     const char *name = v && value_is(v, VALUE_STR) ? v->s.p : "?";
 
     if (following->stop_id)
-        return; /* it was we who stopped it */
+        return; /* we stopped it */
     VEC_PUSH_IN(following->client.arena, &following->failed,
                 arena_strdup(following->client.arena, name));
     kepler_failure_print(body, &text);
@@ -125,11 +126,9 @@ static void on_failure(struct following *following, const struct value *body)
     if (following->follow->abort)
         stop_services(following, false,
                       arena_printf(following->client.arena,
-                                   "the start was given up, since service "
-                                   "'%s' failed",
-                                   name));
+                                   "the start was aborted because service '%s' failed", name));
     else if (following->follow->kind == REQUEST_RESTART && following->follow->detached)
-        finish(following);
+        finish_command(following);
 }
 
 static void on_late(struct timer *timer)
@@ -139,7 +138,7 @@ static void on_late(struct timer *timer)
     if (following->stop_id)
         return;
     following->ready = true;
-    finish(following);
+    finish_command(following);
 }
 
 static void on_ready(struct following *following)
@@ -152,14 +151,14 @@ static void on_ready(struct following *following)
 static void on_quiescent(struct following *following)
 {
     if (following->follow->detached || following->stop_id)
-        return; /* ready, or the end of the stop, is what we wait for */
+        return; /* we wait for ready, or for the end of the stop */
     if (following->follow->clean)
         stop_services(following, true, "the run is over");
     else
-        finish(following);
+        finish_command(following);
 }
 
-static void tell_hook(const struct value *body)
+static void report_hook(const struct value *body)
 {
     const struct value *name = value_get(body, "service"), *hook = value_get(body, "hook");
     const struct value *what = value_get(body, "what");
@@ -176,7 +175,7 @@ static void on_event(struct following *following, const struct message *message)
     else if (strcmp(message->name, "progress") == 0)
         kepler_progress_set(&following->progress, &message->body);
     else if (strcmp(message->name, "hook") == 0 && following->follow->verbose)
-        tell_hook(&message->body);
+        report_hook(&message->body);
     else if (strcmp(message->name, "failure") == 0)
         on_failure(following, &message->body);
     else if (strcmp(message->name, "ready") == 0)
@@ -185,14 +184,14 @@ static void on_event(struct following *following, const struct message *message)
         on_quiescent(following);
 }
 
-/* At once, also where lines follow. */
+/* Print at once, even where lines follow. */
 static void print_now(const char *text)
 {
     puts(text);
     (void)fflush(stdout);
 }
 
-/* Said at the end, once it is true. */
+/* Reported at the end, once it is true. */
 static void keep_words(struct following *following, const struct message *reply)
 {
     if (!following->follow->quiet)
@@ -200,7 +199,7 @@ static void keep_words(struct following *following, const struct message *reply)
             arena_strdup(following->client.arena, message_text(reply, "message", ""));
 }
 
-/* Kept for the time when we are interrupted. */
+/* Kept for an interrupt. */
 static void note_started(struct following *following, const struct message *reply)
 {
     struct arena *arena = following->client.arena;
@@ -218,8 +217,8 @@ static void note_started(struct following *following, const struct message *repl
     following->before = before->i;
 }
 
-/* What was asked for is under way, or done: more is to come. In the foreground lines speak for
- * themselves. */
+/* The request is under way or done, and more messages follow. In the foreground, lines are
+ * report enough. */
 static void on_answer(struct following *following, const struct message *reply)
 {
     const struct value *warnings = value_get(&reply->body, "warnings");
@@ -236,7 +235,7 @@ static void on_answer(struct following *following, const struct message *reply)
         print_now(message_text(reply, "message", ""));
 }
 
-/* Without warnings it is the end: there was nothing to do, or the config was unloaded. */
+/* Without warnings this is the end: there was nothing to do, or the config was unloaded. */
 static void on_reply(struct following *following, const struct message *reply)
 {
     int status = kepler_client_check(reply);
@@ -249,11 +248,11 @@ static void on_reply(struct following *following, const struct message *reply)
     } else if (reply->id == following->stop_id || !following->stop_id) {
         if (ours && !following->answered)
             keep_words(following, reply);
-        finish(following);
+        finish_command(following);
     }
 }
 
-/* Evidence, not what was asked for: it goes where the errors go. */
+/* Diagnostic output, so it goes to stderr. */
 static void on_tail(struct following *following, const struct message *message)
 {
     if (message->kind == MESSAGE_REPLY) {
@@ -277,7 +276,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
         on_reply(following, message);
 }
 
-/* --- signals and time ------------------------------------------------------------------------ */
+/* --- signals and timeouts -------------------------------------------------------------------- */
 
 static void on_timeout(struct timer *timer)
 {
@@ -289,14 +288,14 @@ static void on_timeout(struct timer *timer)
                                           any ? ": " : "", buf_text(&text)));
 }
 
-/* Detached, what was asked for goes on without us. */
+/* Detached, the request continues without us. */
 static void on_signal(void *self, int signo)
 {
     struct following *following = self;
 
     (void)signo;
     if (following->follow->only_look) {
-        finish(following);
+        finish_command(following);
         return;
     }
     if (following->stop_id || following->follow->detached) {
@@ -316,7 +315,7 @@ static int listen_to_signals(struct following *following)
     return 0;
 }
 
-/* A service that was named and never ran is an error. */
+/* A named service that never ran is an error. */
 static void check_named(struct following *following)
 {
     const struct param_strs names = following->follow->start.services;
@@ -331,7 +330,7 @@ static void check_named(struct following *following)
     }
 }
 
-/* Where no terminal showed it happen. */
+/* Where no terminal showed progress. */
 static void print_not_started(const struct following *following)
 {
     AUTO_BUF struct buf text = BUF_INIT(SKIPPED_MAX);
@@ -344,8 +343,8 @@ static void print_not_started(const struct following *following)
     (void)fputs(buf_text(&text), stderr);
 }
 
-/* What the daemon said when it began, of those that came up since. */
-static void tell_end(const struct following *following)
+/* The daemon's message about the start, for services that came up since. */
+static void report_end(const struct following *following)
 {
     size_t up = 0;
 
@@ -374,7 +373,7 @@ static int run_following(struct following *following)
     if (following->ready)
         print_not_started(following);
     if (following->message && (following->ready || following->status == KEPLER_OK))
-        tell_end(following);
+        report_end(following);
     if (following->ended)
         check_named(following);
     if (!following->ended)

@@ -1,9 +1,9 @@
 /*
- * kepler_follow - start, and stay until there is nothing more to wait for.
+ * kepler_follow - starts services, and stays until there is nothing left to wait for.
  *
- * In the foreground: what services write is shown until nothing will ever happen again;
- * Ctrl+C stops what we started, a second one ends us at once. Detached: until all are ready. A
- * failure that no service waits for decides the exit status, and may stop everything.
+ * In the foreground: shows logs until all services have ended for good; Ctrl+C stops what we
+ * started, a second one exits at once. Detached: until all are ready. An unhandled failure decides
+ * the exit status, and may stop everything.
  */
 #ifndef CLI_KEPLER_FOLLOW_H
 #define CLI_KEPLER_FOLLOW_H
@@ -20,11 +20,11 @@ struct kepler_follow {
     enum request_kind kind;
     struct request_start start; /* with `follow`, and `logs` in the foreground */
     bool detached;              /* until ready, without lines */
-    bool abort;                 /* stop all at the first failure that nobody handles */
-    bool clean;                 /* at the end: stop and forget */
+    bool abort;                 /* stop all services at the first unhandled failure */
+    bool clean;                 /* at the end: stop and remove stored data */
     bool only_look;             /* Ctrl+C ends the command, not the services */
     bool quiet;
-    bool verbose;    /* tell of hooks */
+    bool verbose;    /* report hooks */
     int64_t timeout; /* nanoseconds; 0: none */
     enum log_line_form form;
     bool color; /* of lines */

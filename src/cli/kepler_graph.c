@@ -1,4 +1,4 @@
-/* kepler graph: who waits for whom, without a daemon. */
+/* kepler graph: the dependency graph, without a daemon. */
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -20,7 +20,7 @@ struct graph_args {
 
 #define ARGS struct graph_args
 static const struct param options[] = {
-    PARAM("format", CHOICE, ARGS, format, "how it is shown", .choices = "text|dot|svg",
+    PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|dot|svg",
           .default_text = "text", .aliases = "output,o"),
     PARAM("dot", BOOL, ARGS, dot, "the same as --format dot"),
     KEPLER_FLAGS(ARGS, flags),
@@ -56,7 +56,7 @@ static void print_levels(const struct config *config, struct buf *out)
     }
 }
 
-static void draw(const struct config *config, struct drawing *drawing)
+static void draw_graph(const struct config *config, struct drawing *drawing)
 {
     uint32_t *box_of = ARENA_ARRAY(drawing->arena, uint32_t, config->service_count);
 
@@ -75,7 +75,7 @@ static void draw(const struct config *config, struct drawing *drawing)
         }
 }
 
-static int run(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_graph(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct graph_args *args = raw;
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
@@ -86,7 +86,7 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
     (void)operands;
     if (status != 0)
         return status;
-    draw(config, &drawing);
+    draw_graph(config, &drawing);
     if (args->format == FORMAT_SVG)
         drawing_print_svg(&drawing, &out);
     else if (args->format == FORMAT_DOT || args->dot)
@@ -100,11 +100,11 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_graph = {
     .name = "graph",
     .operands = "",
-    .summary = "show who waits for whom; needs no daemon",
+    .summary = "show the dependency graph; needs no daemon",
     .examples = "  kepler graph\n  kepler graph --format svg > services.svg\n",
     .options = options,
     .args_size = sizeof(struct graph_args),
     .least = 0,
     .most = 0,
-    .run = run,
+    .run = run_graph,
 };

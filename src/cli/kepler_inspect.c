@@ -1,4 +1,4 @@
-/* kepler inspect, why, prune: look closely, and tidy up. */
+/* kepler inspect, why, prune: details, explanations, and cleaning up. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +24,11 @@ struct inspect_args {
 #define ARGS struct inspect_args
 
 static const struct param inspect_options[] = {
-    PARAM("services", BOOL, ARGS, services, "what each service is, and its state and outputs",
+    PARAM("services", BOOL, ARGS, services, "definition, state and outputs of each service",
           .aliases = "s"),
-    PARAM("environment", BOOL, ARGS, environment, "the environments of the config and of services",
+    PARAM("environment", BOOL, ARGS, environment, "environments of the config and of services",
           .aliases = "env"),
-    PARAM("flags", BOOL, ARGS, flags, "what was given with -D"),
+    PARAM("flags", BOOL, ARGS, flags, "values given with -D"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -60,10 +60,10 @@ static int run_inspect(struct cli *cli, const void *raw, struct param_strs opera
 const struct command kepler_command_inspect = {
     .name = "inspect",
     .operands = "[SERVICE...]",
-    .summary = "all that is known of a config, as JSON",
+    .summary = "show all details of a config as JSON",
     .details =
-        "Without options all sections are shown; with service names theirs only. Configs that\n"
-        "are not loaded are shown as they were left.\n",
+        "Without options, shows all sections; with service names, only those services. Configs\n"
+        "that are not loaded are shown as last stored.\n",
     .examples = "  kepler inspect | jq .services.web.state\n  kepler inspect web --env\n",
     .options = inspect_options,
     .args_size = sizeof(struct inspect_args),
@@ -80,12 +80,12 @@ struct why_args {
 };
 
 static const struct param why_options[] = {
-    PARAM("json", BOOL, struct why_args, json, "for programs"),
+    PARAM("json", BOOL, struct why_args, json, "print JSON"),
     KEPLER_GLOBALS(struct why_args, globals),
     { 0 },
 };
 
-/* A map by name, as `ps --json` is. */
+/* A map by name, like `ps --json`. */
 static int print_why_json(struct arena *arena, const struct value *services, struct buf *out,
                           struct err *err)
 {
@@ -134,12 +134,13 @@ static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_why = {
     .name = "why",
     .operands = "SERVICE...",
-    .summary = "how a service got where it is, and what it waits for",
+    .summary = "explain the state of a service, and what it waits for",
     .details =
-        "The first line is how it is now. Below, what it waits for, down to those that wait for\n"
-        "nobody; then its last changes, the latest first, each with its cause: who asked, which\n"
-        "dependency met which condition or restarts, which hook failed, how a process ended.\n"
-        "Indented below a change is what led to it in other services, down to the first cause.\n",
+        "The first line is the current state. Below it, what the service waits for, down to\n"
+        "services that wait for nothing; then its last changes, latest first, each with its "
+        "cause:\n"
+        "who requested it, which dependency met which condition or restarts, which hook failed,\n"
+        "how a process ended. Indented below a change is what caused it in other services.\n",
     .examples = "  kepler why web\n  kepler why --json web db\n",
     .options = why_options,
     .args_size = sizeof(struct why_args),
@@ -158,8 +159,8 @@ struct prune_args {
 #define ARGS struct prune_args
 
 static const struct param prune_options[] = {
-    PARAM("force", BOOL, ARGS, force, "stop configs that run, and remove them too"),
-    PARAM("dry-run", BOOL, ARGS, dry_run, "only tell what would be removed"),
+    PARAM("force", BOOL, ARGS, force, "also stop and remove configs that run"),
+    PARAM("dry-run", BOOL, ARGS, dry_run, "only list what would be removed"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -208,10 +209,11 @@ static int run_prune(struct cli *cli, const void *raw, struct param_strs operand
 const struct command kepler_command_prune = {
     .name = "prune",
     .operands = "",
-    .summary = "remove what is stored of configs that do not run",
+    .summary = "remove stored data of configs that do not run",
     .details =
-        "States, lines and outputs of all configs of this daemon of which nothing runs. Those\n"
-        "whose file is gone are called orphaned. For root, or the user whose daemon it is.\n",
+        "Removes state, logs and outputs of all configs of this daemon that have no running\n"
+        "service. Configs whose file is gone are listed as orphaned. Requires root, or the user\n"
+        "who runs the daemon.\n",
     .examples = "  kepler prune --dry-run\n  kepler prune\n",
     .options = prune_options,
     .args_size = sizeof(struct prune_args),

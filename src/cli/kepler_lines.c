@@ -21,7 +21,7 @@ enum {
 };
 enum { FLAG_LOST = 1, FLAG_CONTINUES = 2, FLAG_OPEN = 4 };
 
-/* One that a later daemon has may be anything: it is shown as an error is. */
+/* A stream of a newer daemon may be anything: show it like stderr. */
 static enum segment_stream read_stream(int64_t number)
 {
     return number >= 0 && number < SEGMENT_STREAMS ? (enum segment_stream)number : SEGMENT_STDERR;
@@ -109,5 +109,5 @@ void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
             print_line(lines, &line, &out);
     }
     (void)fwrite(buf_text(&out), 1, out.n, lines->out);
-    (void)fflush(lines->out); /* a failure is told when the command ends */
+    (void)fflush(lines->out); /* a failure is reported when the command ends */
 }

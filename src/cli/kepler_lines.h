@@ -1,8 +1,8 @@
 /*
- * kepler_lines - lines of services, as the daemon sends them, on stdout unless `out` is set.
+ * kepler_lines - prints log lines sent by the daemon, to stdout unless `out` is set.
  *
- * In colour, each service has one of its own, in the order in which they write: the same for
- * all that is shown by one command. Only plain lines are coloured.
+ * Each service has its own colour, assigned in order of first output and kept for the whole
+ * command. Only plain lines are coloured.
  *
  *     kepler_lines_init -> kepler_lines_print... -> kepler_lines_done
  *
@@ -28,7 +28,7 @@ struct kepler_lines {
 };
 
 void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool color);
-/* The body of an event "lines". What is no line is passed over. */
+/* The body of an event "lines". Malformed lines are skipped. */
 void kepler_lines_print(struct kepler_lines *lines, const struct value *body);
 void kepler_lines_done(struct kepler_lines *lines);
 

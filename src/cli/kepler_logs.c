@@ -1,4 +1,4 @@
-/* kepler logs: what services wrote. */
+/* kepler logs: logs of services. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,14 +28,14 @@ struct logs_args {
 
 /* clang-format off */
 static const struct param options[] = {
-    PARAM("follow",  BOOL, ARGS, follow, "go on with what comes"),
+    PARAM("follow",  BOOL, ARGS, follow, "keep showing new lines"),
     PARAM("head",    INT,  ARGS, head, "the first N lines", PARAM_GIVEN(ARGS, has_head), PARAM_RANGE(0, INT64_MAX)),
     PARAM("tail",    INT,  ARGS, tail, "the last N lines", PARAM_GIVEN(ARGS, has_tail), PARAM_RANGE(0, INT64_MAX)),
-    PARAM("level",   CHOICE, ARGS, level, "lines of this level and above", .choices = "trace|debug|info|warn|error|fatal", .kind_text = "LEVEL", PARAM_GIVEN(ARGS, has_level)),
-    PARAM("hook",    CHOICE, ARGS, hook, "lines of this hook only", .choices = HOOK_CHOICES, .kind_text = "HOOK", PARAM_GIVEN(ARGS, has_hook)),
-    PARAM("no-hook", BOOL, ARGS, no_hook, "without lines of hooks"),
-    PARAM("raw",     BOOL, ARGS, raw, "lines as services wrote them"),
-    PARAM("json",    BOOL, ARGS, json, "lines as JSON objects"),
+    PARAM("level",   CHOICE, ARGS, level, "only lines of this level and above", .choices = "trace|debug|info|warn|error|fatal", .kind_text = "LEVEL", PARAM_GIVEN(ARGS, has_level)),
+    PARAM("hook",    CHOICE, ARGS, hook, "only lines of this hook", .choices = HOOK_CHOICES, .kind_text = "HOOK", PARAM_GIVEN(ARGS, has_hook)),
+    PARAM("no-hook", BOOL, ARGS, no_hook, "hide lines of hooks"),
+    PARAM("raw",     BOOL, ARGS, raw, "print lines exactly as services wrote them"),
+    PARAM("json",    BOOL, ARGS, json, "print lines as JSON objects"),
     PARAM("filter",  STR,  ARGS, filter, "not supported", .aliases = "F", .flags = PARAM_HIDDEN),
     PARAM("sql",     BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
     KEPLER_GLOBALS(ARGS, globals),
@@ -59,7 +59,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
         return;
     }
     if (message->kind == MESSAGE_EVENT && strcmp(message->name, "unloaded") == 0 && !showing->quiet)
-        kepler_warn("the config is not loaded: these are its stored lines, and no more will come");
+        kepler_warn("the config is not loaded: showing stored lines only");
     if (message->kind != MESSAGE_REPLY)
         return;
     showing->answered = true;
@@ -73,15 +73,15 @@ static const char *find_clash(const struct logs_args *args)
         return "-F/--filter and --sql are not supported by this version: filter the output of "
                "--json instead";
     if (args->has_head && args->has_tail)
-        return "--head and --tail exclude each other";
+        return "--head and --tail are mutually exclusive";
     if (args->has_hook && args->no_hook)
-        return "--hook and --no-hook exclude each other";
+        return "--hook and --no-hook are mutually exclusive";
     if (args->raw && args->json)
-        return "--raw and --json exclude each other";
+        return "--raw and --json are mutually exclusive";
     return NULL;
 }
 
-static int run(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_logs(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct logs_args *args = raw;
     struct request_logs logs = {
@@ -124,16 +124,16 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_logs = {
     .name = "logs",
     .operands = "[SERVICE...]",
-    .summary = "show what services and their hooks wrote",
+    .summary = "show logs of services and their hooks",
     .details =
         "A line is shown as 'TIME [LEVEL] SERVICE.HOOK | text'. Lines of a config that is not\n"
-        "loaded can be read as well. --head and --tail count what the other options choose.\n"
-        "--follow goes on until Ctrl+C, or until the config is unloaded or the daemon ends.\n",
+        "loaded can be read too. --head and --tail apply after the other filters.\n"
+        "--follow runs until Ctrl+C, or until the config is unloaded or the daemon ends.\n",
     .examples =
         "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n",
     .options = options,
     .args_size = sizeof(struct logs_args),
     .least = 0,
     .most = COMMAND_MANY,
-    .run = run,
+    .run = run_logs,
 };

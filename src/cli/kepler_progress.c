@@ -16,7 +16,7 @@
 #define DRAW_MAX        ((size_t)1 << 20)
 #define ROWS_UNKNOWN    24
 #define COLUMNS_UNKNOWN 80
-/* How long the mark stands still. */
+/* The frame time of the spinner. */
 #define TURN (100 * CLOCK_MS)
 
 static const char *const words[STATUSES] = {
@@ -75,7 +75,7 @@ static void draw_line(const struct kepler_progress *progress, const struct map_e
     print_line(entry, is_moving(entry->value) ? marks[progress->turn % sizeof(marks)] : ' ', out);
 }
 
-/* Rows of the screen that a text of whole lines takes; long lines are wrapped by the terminal. */
+/* Screen rows of a text of whole lines; the terminal wraps long lines. */
 static size_t count_rows(struct str text, size_t columns)
 {
     size_t rows = 0;
@@ -88,8 +88,8 @@ static size_t count_rows(struct str text, size_t columns)
     return rows;
 }
 
-/* Back to the first line, then all of them anew. False when they do not fit. */
-static bool draw(struct kepler_progress *progress)
+/* Move to the first line and redraw all. False when they do not fit. */
+static bool draw_lines(struct kepler_progress *progress)
 {
     AUTO_BUF struct buf lines = BUF_INIT(DRAW_MAX);
     struct winsize size = screen_size();
@@ -111,7 +111,7 @@ static void draw_change(struct kepler_progress *progress, struct str key)
 {
     AUTO_BUF struct buf out = BUF_INIT(DRAW_MAX);
 
-    if (draw(progress))
+    if (draw_lines(progress))
         return;
     progress->shown = 0;
     MAP_EACH (&progress->lines, entry)
@@ -126,7 +126,7 @@ static void on_turn(struct timer *timer)
 
     progress->turn++;
     if (progress->shown > 0)
-        (void)draw(progress);
+        (void)draw_lines(progress);
     timer_set(progress->timers, timer, clock_after(clock_now(), TURN), on_turn);
 }
 
@@ -149,7 +149,7 @@ void kepler_progress_leave(struct kepler_progress *progress)
     progress->shown = 0;
 }
 
-/* --- what is known --------------------------------------------------------------------------- */
+/* --- state ----------------------------------------------------------------------------------- */
 
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body)
 {
@@ -206,7 +206,7 @@ const char *kepler_progress_find_skip(const struct kepler_progress *progress, co
 
     if (!line || line->status != STATUS_SKIPPED)
         return NULL;
-    return line->reason ? line->reason : "for no reason";
+    return line->reason ? line->reason : "without a reason";
 }
 
 void kepler_progress_print_not_started(const struct kepler_progress *progress, struct buf *out)

@@ -1,12 +1,11 @@
 /*
- * kepler_progress - one line for each service on a terminal, while one waits.
+ * kepler_progress - one line for each service on a terminal while waiting.
  *
  *     kepler_progress_init -> kepler_progress_start -> kepler_progress_set...
  *         -> kepler_progress_stop -> kepler_progress_done
  *
- * A mark turns in front of services that are on their way. Nothing at all when stderr is
- * no terminal. When there are more services than lines on the screen, each change is a
- * line of its own.
+ * A spinner marks services that are starting or stopping. Prints nothing when stderr is not a
+ * terminal. With more services than lines on the screen, each change is a separate line.
  *
  * Memory: kepler_progress_done frees. Threads: the loop's.
  */
@@ -35,21 +34,21 @@ struct kepler_progress {
 };
 
 void kepler_progress_init(struct kepler_progress *progress, bool wanted);
-/* Let the mark turn, from here on and as long as the loop runs. */
+/* Start the spinner, which runs as long as the loop. */
 void kepler_progress_start(struct kepler_progress *progress, struct loop *loop);
 void kepler_progress_stop(struct kepler_progress *progress);
-/* Somebody else has written to the terminal: what stands there stays. */
+/* Something else has written to the terminal: leave the old lines there. */
 void kepler_progress_leave(struct kepler_progress *progress);
 /* The body of an event "progress". */
 void kepler_progress_set(struct kepler_progress *progress, const struct value *body);
-/* Those that are on their way, "db is running, web is waiting", also without a terminal: a service
- * whose health is not known yet counts. Returns whether there are any. */
+/* Print services that are not ready, "db is running, web is waiting", even without a terminal:
+ * one with unknown health counts. Returns whether there are any. */
 bool kepler_progress_print_pending(const struct kepler_progress *progress, struct buf *out);
-/* Did it come up, as far as is known? */
+/* Did it come up, as far as known? */
 bool kepler_progress_is_up(const struct kepler_progress *progress, const char *service);
 /* Why a service was skipped; NULL: it was not. */
 const char *kepler_progress_find_skip(const struct kepler_progress *progress, const char *service);
-/* The lines of those that were skipped or still wait, for where nothing is drawn. */
+/* Print the lines of services that were skipped or still wait, where nothing is drawn. */
 void kepler_progress_print_not_started(const struct kepler_progress *progress, struct buf *out);
 void kepler_progress_done(struct kepler_progress *progress);
 

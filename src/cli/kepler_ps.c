@@ -1,4 +1,4 @@
-/* kepler ps: what runs. */
+/* kepler ps: list services. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct ps_args {
 #define ARGS struct ps_args
 
 static const struct param options[] = {
-    PARAM("all", BOOL, ARGS, all, "services of all configs", .aliases = "a"),
-    PARAM("json", BOOL, ARGS, json, "as JSON, times as seconds since 1970"),
+    PARAM("all", BOOL, ARGS, all, "list services of all configs", .aliases = "a"),
+    PARAM("json", BOOL, ARGS, json, "print JSON, with times as seconds since 1970"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -82,7 +82,7 @@ static void add_services(struct table *table, const char *config, const struct v
         add_row(table, config, &services->map->pairs[i]);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
     int order = strcmp(x->cells[COLUMN_CONFIG], y->cells[COLUMN_CONFIG]);
@@ -120,17 +120,17 @@ static void print_table(struct table *table, bool all)
             if (width_of(row->cells[c]) > widths[c])
                 widths[c] = width_of(row->cells[c]);
     if (table->rows.n > 0)
-        qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare);
+        qsort(table->rows.p, table->rows.n, sizeof(table->rows.p[0]), compare_rows);
     print_row(table, &head, first, widths, &out);
     VEC_EACH (&table->rows, row)
         print_row(table, row, first, widths, &out);
     (void)fputs(buf_text(&out), stdout);
 }
 
-/* --- for programs ---------------------------------------------------------------------------- */
+/* --- print JSON ------------------------------------------------------------------------------ */
 
-/* What the format promises, and nothing else. */
-static struct value chosen(struct arena *arena, const struct value *services)
+/* Only the documented keys. */
+static struct value choose_keys(struct arena *arena, const struct value *services)
 {
     static const char *const keys[] = {
         "status",     "pid",    "started_at",  "stopped_at",  "health_check_failures",
@@ -153,7 +153,7 @@ static struct value chosen(struct arena *arena, const struct value *services)
     return value_map(map);
 }
 
-static struct value chosen_list(struct arena *arena, const struct value *configs)
+static struct value choose_lists(struct arena *arena, const struct value *configs)
 {
     struct value_list *list = value_list_new(arena, 0);
 
@@ -162,7 +162,7 @@ static struct value chosen_list(struct arena *arena, const struct value *configs
         struct value copy = value_copy(arena, one);
 
         value_map_set(arena, copy.map, value_text("services"),
-                      chosen(arena, value_get(one, "services")));
+                      choose_keys(arena, value_get(one, "services")));
         value_list_push(arena, list, copy);
     }
     return value_list(list);
@@ -188,7 +188,7 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
     struct value list;
 
     if (args->json) {
-        list = chosen_list(cli->arena, configs);
+        list = choose_lists(cli->arena, configs);
         return print_json(&list);
     }
     for (size_t i = 0; configs && i < configs->list->count; i++) {
@@ -207,7 +207,7 @@ static int show_one(struct cli *cli, const struct ps_args *args, const struct va
     struct value map;
 
     if (args->json) {
-        map = chosen(cli->arena, value_get(body, "services"));
+        map = choose_keys(cli->arena, value_get(body, "services"));
         return print_json(&map);
     }
     add_services(&table, "", value_get(body, "services"));
@@ -235,7 +235,7 @@ static void on_message(void *self, struct kepler_client *client, const struct me
     kepler_client_stop(client);
 }
 
-static int run(struct cli *cli, const void *raw, struct param_strs operands)
+static int run_ps(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct ps_args *args = raw;
     struct request_ask ask = { 0 };
@@ -267,13 +267,13 @@ static int run(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_ps = {
     .name = "ps",
     .operands = "",
-    .summary = "list services and what state they are in",
-    .details =
-        "Skipped and failed services show why. A config that was never started is not an error.\n",
+    .summary = "list services and their states",
+    .details = "Shows the reason for skipped and failed services. A config that was never started "
+               "is\nnot an error.\n",
     .examples = "  kepler ps\n  kepler ps --all\n  kepler -f web.yaml ps --json\n",
     .options = options,
     .args_size = sizeof(struct ps_args),
     .least = 0,
     .most = 0,
-    .run = run,
+    .run = run_ps,
 };

@@ -22,15 +22,15 @@ struct start_args {
 
 /* clang-format off */
 #define START_OPTIONS \
-    PARAM("detach",              BOOL,     ARGS, detach, "return at once, services run on", .aliases = "d"), \
+    PARAM("detach",              BOOL,     ARGS, detach, "return at once, services keep running", .aliases = "d"), \
     PARAM("wait",                BOOL,     ARGS, wait, "with -d: return when all are ready"), \
     PARAM("timeout",             DURATION, ARGS, timeout, "with --wait: give up after this long", PARAM_RANGE(CLOCK_MS, INT64_MAX)), \
     PARAM("no-deps",             BOOL,     ARGS, no_deps, "do not wait for dependencies"), \
     KEPLER_ENVIRONMENT(ARGS, environment, refresh_env), \
     KEPLER_FLAGS(ARGS, flags), \
-    PARAM("raw",                 BOOL,     ARGS, raw, "lines as services wrote them"), \
-    PARAM("json",                BOOL,     ARGS, json, "lines as JSON objects"), \
-    PARAM("abort-on-failure",    BOOL,     ARGS, abort, "stop all at the first failure that nobody handles"), \
+    PARAM("raw",                 BOOL,     ARGS, raw, "print lines exactly as services wrote them"), \
+    PARAM("json",                BOOL,     ARGS, json, "print lines as JSON objects"), \
+    PARAM("abort-on-failure",    BOOL,     ARGS, abort, "stop all services at the first unhandled failure"), \
     PARAM("no-abort-on-failure", BOOL,     ARGS, no_abort, "with --wait: leave the others running after a failure"), \
     PARAM("hardening",           STR,      ARGS, hardening, "not supported", .flags = PARAM_HIDDEN)
 
@@ -42,7 +42,7 @@ static const struct param start_options[] = {
 
 static const struct param run_options[] = {
     START_OPTIONS,
-    PARAM("start-clean", BOOL, ARGS, start_clean, "remove stored lines and outputs first"),
+    PARAM("start-clean", BOOL, ARGS, start_clean, "remove stored logs and outputs first"),
     PARAM("clean",       BOOL, ARGS, clean, "in the foreground: remove all stored data at the end"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -56,7 +56,7 @@ static const struct param recreate_options[] = {
 };
 /* clang-format on */
 
-/* Which options may stand together. NULL: these may. */
+/* A conflict between options. NULL: none. */
 static const char *find_clash(const struct start_args *args, size_t names)
 {
     const struct {
@@ -70,7 +70,7 @@ static const char *find_clash(const struct start_args *args, size_t names)
         { args->detach && (args->raw || args->json || args->abort),
           "--raw, --json and --abort-on-failure cannot be used with -d" },
         { args->detach && args->clean, "--clean cannot be used with -d" },
-        { args->raw && args->json, "--raw and --json exclude each other" },
+        { args->raw && args->json, "--raw and --json are mutually exclusive" },
         { args->no_deps && names == 0, "--no-deps requires at least one service" },
     };
 
@@ -101,8 +101,8 @@ static int make_request(struct cli *cli, const struct start_args *args, struct p
     return 0;
 }
 
-static int start(struct cli *cli, const struct start_args *args, struct param_strs names,
-                 enum request_kind kind)
+static int start_services(struct cli *cli, const struct start_args *args, struct param_strs names,
+                          enum request_kind kind)
 {
     const char *clash = find_clash(args, names.n);
     struct kepler_follow follow = {
@@ -138,12 +138,12 @@ static int start(struct cli *cli, const struct start_args *args, struct param_st
 
 static int run_start(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return start(cli, args, operands, REQUEST_START);
+    return start_services(cli, args, operands, REQUEST_START);
 }
 
 static int run_run(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return start(cli, args, operands, REQUEST_RUN);
+    return start_services(cli, args, operands, REQUEST_RUN);
 }
 
 static int run_recreate(struct cli *cli, const void *raw, struct param_strs operands)
@@ -151,26 +151,26 @@ static int run_recreate(struct cli *cli, const void *raw, struct param_strs oper
     struct start_args args = *(const struct start_args *)raw;
 
     args.detach = true;
-    return start(cli, &args, operands, REQUEST_RECREATE);
+    return start_services(cli, &args, operands, REQUEST_RECREATE);
 }
 
 const struct command kepler_command_start = {
     .name = "start",
     .operands = "[SERVICE...]",
-    .summary = "start services, and follow what they write",
+    .summary = "start services and follow their logs",
     .details =
-        "The config is read when it is first started; later changes of the file have no effect\n"
-        "until 'recreate' or 'run'. Services that run already are left alone; those that have\n"
-        "ended, failed or were skipped are tried again, whatever their restart policy.\n"
+        "The config is read when it is first started; later changes to the file have no effect\n"
+        "until 'recreate' or 'run'. Running services are left alone; those that have ended,\n"
+        "failed or were skipped are started again, whatever their restart policy.\n"
         "\n"
-        "Without -d, lines are shown until nothing will happen any more; Ctrl+C stops the\n"
-        "services that it started, a second one ends the command alone. With -d it returns at\n"
-        "once, or, when services are named, as soon as they run or cannot. Named services do not\n"
-        "pull in what they depend on, but they wait for it, and their 'if' is not asked.\n"
+        "Without -d, logs are shown until all services have ended for good; Ctrl+C stops the\n"
+        "services that this command started, a second one only ends the command. With -d it\n"
+        "returns at once or, if services are named, as soon as they run or cannot. Named services\n"
+        "do not start their dependencies, but wait for them, and their 'if' is not evaluated.\n"
         "\n"
         "A failure that no other service handles (by service_failed or service_stopped) gives\n"
-        "exit status 1 in the foreground and with --wait; with --wait it also stops all, unless\n"
-        "--no-abort-on-failure. So does a named service that was skipped.\n",
+        "exit status 1 in the foreground and with --wait; with --wait it also stops all services,\n"
+        "unless --no-abort-on-failure is given. So does a named service that was skipped.\n",
     .examples = "  kepler start\n"
                 "  kepler start -d --wait --timeout 30s\n"
                 "  kepler -f web.yaml start -d db -e DEBUG=1\n",
@@ -185,8 +185,9 @@ const struct command kepler_command_run = {
     .name = "run",
     .operands = "[SERVICE...]",
     .summary = "stop, reload the config, and start",
-    .details = "Like start, but whatever ran is stopped first and the file is read again. Stored\n"
-               "lines are kept, states are not. A mistake in the file stops nothing.\n",
+    .details =
+        "Like start, but stops running services first and reads the file again. Stored logs\n"
+        "are kept, states are not. With a mistake in the file, nothing is stopped.\n",
     .examples = "  kepler run\n  kepler run --start-clean --clean\n",
     .options = run_options,
     .args_size = sizeof(struct start_args),
@@ -200,8 +201,8 @@ const struct command kepler_command_recreate = {
     .operands = "",
     .summary = "stop, remove all stored data, reload the config, and start",
     .details =
-        "Like 'stop --clean' and 'start -d', with the environment of this command. A mistake\n"
-        "in the file stops nothing.\n",
+        "Like 'stop --clean' and 'start -d', with the environment of this command. With a mistake\n"
+        "in the file, nothing is stopped.\n",
     .examples = "  kepler recreate\n  kepler -f web.yaml recreate -D port=8080\n",
     .options = recreate_options,
     .args_size = sizeof(struct start_args),

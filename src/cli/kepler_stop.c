@@ -19,9 +19,10 @@ struct stop_args {
 #define ARGS struct stop_args
 
 static const struct param stop_options[] = {
-    PARAM("clean", BOOL, ARGS, clean, "run pre_cleanup hooks and forget all that is stored"),
-    PARAM("signal", STR, ARGS, signal, "a name or number, instead of each service's own",
-          .kind_text = "SIGNAL", .aliases = "s"),
+    PARAM("clean", BOOL, ARGS, clean, "run pre_cleanup hooks and remove stored data"),
+    PARAM("signal", STR, ARGS, signal,
+          "a signal name or number, instead of each service's stop_signal", .kind_text = "SIGNAL",
+          .aliases = "s"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -51,12 +52,13 @@ const struct command kepler_command_stop = {
     .name = "stop",
     .operands = "[SERVICE...]",
     .summary = "stop services, dependents first",
-    .details = "Returns when nothing of their process trees is left. Each gets its stop_signal\n"
-               "(SIGTERM), and SIGKILL after its stop_grace_period (10s). Stored lines go as\n"
-               "logs.retention.on_stop says. A stop wins over any restart that is due.\n"
-               "\n"
-               "--clean runs the pre_cleanup hooks of what ever ran; without names the config is\n"
-               "then unloaded, and its state, lines and outputs are removed.\n",
+    .details =
+        "Returns when nothing of their process trees is left. Each service gets its stop_signal\n"
+        "(SIGTERM), and SIGKILL after its stop_grace_period (10s). Stored logs are removed if\n"
+        "logs.retention.on_stop says so. A stop cancels any restart that is due.\n"
+        "\n"
+        "--clean runs the pre_cleanup hooks of services that ever ran; without names, the config\n"
+        "is then unloaded, and its state, logs and outputs are removed.\n",
     .examples = "  kepler stop\n  kepler stop web -s INT\n  kepler stop --clean\n",
     .options = stop_options,
     .args_size = sizeof(struct stop_args),
@@ -79,10 +81,10 @@ struct restart_args {
 /* clang-format off */
 static const struct param restart_options[] = {
     PARAM("wait",        BOOL,     ARGS, wait, "return when all are ready"),
-    PARAM("follow",      BOOL,     ARGS, follow, "then follow what they write"),
+    PARAM("follow",      BOOL,     ARGS, follow, "then follow their logs"),
     PARAM("timeout",     DURATION, ARGS, timeout, "with --wait: give up after this long", PARAM_RANGE(CLOCK_MS, INT64_MAX)),
-    PARAM("raw",         BOOL,     ARGS, raw, "with --follow: lines as services wrote them"),
-    PARAM("no-deps",     BOOL,     ARGS, no_deps, "all at once, in no order among them"),
+    PARAM("raw",         BOOL,     ARGS, raw, "with --follow: print lines exactly as services wrote them"),
+    PARAM("no-deps",     BOOL,     ARGS, no_deps, "restart all at once, without ordering"),
     KEPLER_ENVIRONMENT(ARGS, environment, refresh_env),
     KEPLER_FLAGS(ARGS, flags),
     KEPLER_GLOBALS(ARGS, globals),
@@ -90,7 +92,7 @@ static const struct param restart_options[] = {
 };
 /* clang-format on */
 
-/* One request: what they write and how they fail is heard from the beginning. */
+/* One request, so that logs and failures are seen from the start. */
 static int restart_and_stay(struct cli *cli, const struct restart_args *args,
                             const struct request_start *request)
 {
@@ -128,7 +130,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
     int status;
 
     if (args->wait && args->follow)
-        return cli_usage(cli, "--wait and --follow exclude each other");
+        return cli_usage(cli, "--wait and --follow are mutually exclusive");
     if (args->timeout > 0 && !args->wait)
         return cli_usage(cli, "--timeout requires --wait");
     if (kepler_config_path(cli->arena, &args->globals, &request.config, &err) < 0)
@@ -145,12 +147,12 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
 const struct command kepler_command_restart = {
     .name = "restart",
     .operands = "[SERVICE...]",
-    .summary = "restart services that run",
-    .details = "Dependents go down first and come up last. What does not run is left alone. Each\n"
-               "service is evaluated again, but the file is not reloaded: see 'recreate'. Returns\n"
-               "when they are up again; with --wait when they are ready. With --follow, what they\n"
-               "write from the beginning of the restart on is shown, and Ctrl+C ends the command\n"
-               "alone.\n",
+    .summary = "restart running services",
+    .details =
+        "Dependents stop first and start last. Services that do not run are left alone. Each\n"
+        "service is evaluated again, but the file is not reloaded: see 'recreate'. Returns\n"
+        "when they are up again; with --wait when they are ready. With --follow, logs are shown\n"
+        "from the start of the restart, and Ctrl+C only ends the command.\n",
     .examples = "  kepler restart\n  kepler restart web --wait --timeout 30s -e DEBUG=1\n",
     .options = restart_options,
     .args_size = sizeof(struct restart_args),

@@ -1,5 +1,5 @@
 /*
- * local - `zester --local`: what its functions share.
+ * local - the common parts of `zester --local`.
  *
  * command_local.c has the options and runs; local_words.c reads the words after the
  * function, local_show.c has the functions that only show.
@@ -31,7 +31,7 @@ struct local_args {
     int format;
     bool local, no_color, quiet, force;
     const char *log_level;    /* what log.* shows; NULL: warnings and errors */
-    const char *state_output; /* for users of Salt; without effect */
+    const char *state_output; /* for Salt users; no effect */
     const char *plan;         /* a file with the dry run that the run must match; NULL */
 };
 
@@ -51,13 +51,13 @@ struct local {
 /* Let log.* write to standard error, from a level of Salt or of ours on. */
 int local_open_log(const char *name, struct session_options *options, struct diags *diags);
 
-/* Words and pairs; test= is taken at once. */
+/* Words and pairs; test= is applied at once. */
 int local_read_words(struct local *local, struct param_strs operands);
-/* What a function of states compiles: its words are references, and pairs are options. */
+/* The request of a state function: its words are references, and pairs are options. */
 int local_read_wish(struct local *local);
-/* The function takes no pair: an unknown one is a mistake. */
+/* The function takes no pairs: any pair is a mistake. */
 int local_refuse_pairs(struct local *local);
-/* The first word, which is not a reference; removed from the words. NULL: there is none. */
+/* Remove and return the first word, which is not a reference. NULL: none. */
 const char *local_shift(struct local *local);
 
 /* Compile the wish, and print its warnings. */
@@ -69,7 +69,7 @@ int local_refuse(struct local *local);
 bool local_wants_record(const struct local *local);
 /* As YAML or JSON. */
 int local_print(struct local *local, const struct value *v);
-/* What a function gave: text as it is, anything else as data. */
+/* The result of a function: text as it is, anything else as data. */
 int local_print_answer(struct local *local, const struct value *answer);
 /* Functions that only templates have otherwise. */
 bool local_has_template_function(const char *name);

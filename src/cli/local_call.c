@@ -1,10 +1,10 @@
-/* Functions that only templates have otherwise, from the command line: 'config.get os'. */
+/* Template functions on the command line: 'config.get os'. */
 #include "cli/local.h"
 
 #include "compile/salt.h"
 #include "data/yaml.h"
 
-/* Lists, maps, numbers and truths are written as YAML; a template is text. */
+/* Lists, maps, numbers and booleans are written as YAML; a template is text. */
 static int read_argument(struct local *local, const char *word, struct value *ret)
 {
     if (str_starts(str_from(word), STR("{{")) || str_starts(str_from(word), STR("{%"))) {

@@ -6,7 +6,7 @@
 #include "base/diag.h"
 #include "base/log.h"
 
-/* What templates and states say by log.*; their secrets are masked already. */
+/* Messages of log.*, in which secrets are already masked. */
 static void write_log(enum log_level level, struct str text)
 {
     static void (*const write[LOG_LEVELS])(const char *fmt, ...) = {

@@ -1,4 +1,4 @@
-/* Functions of `zester --local` that show states and run none. */
+/* Functions of `zester --local` that only show states. */
 #include "cli/local.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static struct value show_retry(struct arena *arena, const struct plan_retry *ret
     return map;
 }
 
-/* What every state may have besides arguments; only what it has. */
+/* Attributes besides arguments; only those that are set. */
 static void show_attributes(struct arena *arena, struct value_map *map,
                             const struct plan_state *state)
 {
@@ -71,7 +71,7 @@ static void show_attributes(struct arena *arena, struct value_map *map,
         value_map_set(arena, map, value_text("failhard"), value_bool(true));
 }
 
-/* As they were written, without what is shown beside them. */
+/* As they were written, without what is shown separately. */
 static struct value show_arguments(struct arena *arena, const struct plan_state *state)
 {
     struct value_map *map = value_map_new(arena, 4);
@@ -173,7 +173,7 @@ int local_check(struct local *local)
 int local_show_highstate(struct local *local)
 {
     if (local->wish.refs.n > 0)
-        return cli_usage(local->cli, "%s takes no reference: the top file decides",
+        return cli_usage(local->cli, "%s takes no arguments: it uses the top file",
                          local->function);
     return local_show(local);
 }
@@ -186,7 +186,7 @@ int local_show_top(struct local *local)
     struct err err;
 
     if (local->wish.refs.n > 0)
-        return cli_usage(local->cli, "state.show_top takes no reference");
+        return cli_usage(local->cli, "state.show_top takes no arguments");
     if (compile_top_refs(&local->session.arena, &local->session.host, &refs, &local->diags) < 0)
         return local_refuse(local);
     if (local->args->format == FORMAT_JSON)

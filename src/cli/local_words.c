@@ -23,7 +23,7 @@ static bool is_pair(const char *word)
     return true;
 }
 
-/* Lists and maps are written as YAML, and !secret means there what it means in a file. */
+/* Lists and maps are written as YAML, where !secret works as in a file. */
 static int read_yaml(struct local *local, const char *key, struct str text, struct value *ret)
 {
     struct arena *arena = &local->session.arena;
@@ -44,7 +44,7 @@ static bool is_container(const char *text)
     return text[0] == '[' || (text[0] == '{' && text[1] != '{' && text[1] != '%');
 }
 
-/* What is neither a list nor a map is text, which the tables coerce. */
+/* Anything else is text, which the tables coerce. */
 static int read_pair(struct local *local, const char *word)
 {
     struct arena *arena = &local->session.arena;

@@ -1,5 +1,5 @@
 /*
- * nats_auth - what `zester nats-auth init` does, for other commands too.
+ * nats_auth - creates keys and configuration, for `zester nats-auth init` and other commands.
  */
 #ifndef CLI_NATS_AUTH_H
 #define CLI_NATS_AUTH_H

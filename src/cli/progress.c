@@ -10,8 +10,7 @@
 #include "cli/color.h"
 #include "sys/clock.h"
 
-/* A line is drawn at most this often: a thousand quick states must not write a thousand
- * lines. */
+/* The minimum time between two updates: a thousand quick states must not draw a thousand lines. */
 #define DRAW_INTERVAL (50 * CLOCK_MS)
 #define COLUMNS       80
 #define LINE_MAX_SIZE 4096
@@ -42,7 +41,7 @@ static void draw_line(struct progress *progress)
     progress->drawn = clock_now();
 }
 
-static void forget(struct progress *progress, const char *name)
+static void forget_state(struct progress *progress, const char *name)
 {
     for (size_t i = 0; i < progress->running.n; i++)
         if (strcmp(progress->running.p[i], name) == 0) {
@@ -51,7 +50,7 @@ static void forget(struct progress *progress, const char *name)
         }
 }
 
-static void emit(void *self, const struct run_event *event)
+static void emit_event(void *self, const struct run_event *event)
 {
     struct progress *progress = self;
 
@@ -65,7 +64,7 @@ static void emit(void *self, const struct run_event *event)
     case RUN_STATE_STARTED: VEC_PUSH(&progress->running, event->name); break;
     case RUN_STATE_FINISHED:
         progress->done++;
-        forget(progress, event->name);
+        forget_state(progress, event->name);
         break;
     case RUN_FINISHED: return;
     }
@@ -80,7 +79,7 @@ void progress_init(struct progress *progress, bool wanted)
         .start = clock_now(),
     };
     progress->drawn = progress->start;
-    progress->sink = (struct run_sink){ emit, progress, .brief = !progress->on };
+    progress->sink = (struct run_sink){ emit_event, progress, .brief = !progress->on };
 }
 
 const struct run_sink *progress_sink(struct progress *progress)

@@ -1,8 +1,8 @@
 /*
- * progress - what a run does now, on the last line of a terminal.
+ * progress - shows the progress of a run on the last line of a terminal.
  *
- * The level, how many states are done, which ones run, and for how long. Nothing
- * at all when stderr is not a terminal: pipes get the report only.
+ * The level, how many states are done, which ones run, and for how long. Prints nothing when stderr
+ * is not a terminal: pipes get the report only.
  *
  *     progress_init -> run with progress_sink -> progress_done (the line is gone)
  */

@@ -9,11 +9,11 @@
 #include "data/value.h"
 #include "state/outcome.h"
 
-/* States that are named as the slowest, and what is too quick to be named. */
+/* How many of the slowest states are listed, and the shortest duration to list. */
 #define SLOWEST_SHOWN    3
 #define SLOWEST_LEAST    (100 * NUMBER_NS_PER_MS)
 #define DETAIL_SHOWN_MAX 4000
-/* Characters of a line that are shown; the records of --format json have all of it. */
+/* Characters shown of a line; the records of --format json have all of it. */
 #define LINE_SHOWN_MAX 240
 
 struct printer {
@@ -60,7 +60,7 @@ static void print_head(struct printer *printer, const char *word, enum color col
     buf_add_char(printer->out, '\n');
 }
 
-/* What a command printed. */
+/* The output of a command. */
 static void print_streams(struct printer *printer, const struct state_result *state)
 {
     static const char *const streams[] = { "stdout", "stderr" };
@@ -161,7 +161,7 @@ static void print_slowest(struct printer *printer, const struct run_result *resu
     free(sorted);
 }
 
-/* The id by which the run can be reverted, or the runs that were. */
+/* The ID for reverting the run, or the reverted runs. */
 static void print_runs(struct printer *printer, const struct run_result *result)
 {
     const size_t n = result->reverted.n;

@@ -1,8 +1,8 @@
 /*
  * report_text - the result of a run, for people.
  *
- * Failures in full, changes with their differences, what was skipped and why, and
- * a summary with the slowest states. Colour only when the caller says so.
+ * Failures in full, changes with their diffs, skipped states with reasons, and a summary with the
+ * slowest states. In colour only if the caller says so.
  */
 #ifndef CLI_REPORT_TEXT_H
 #define CLI_REPORT_TEXT_H

@@ -42,7 +42,7 @@ int supervisor_write(struct arena *arena, const struct supervisor *supervisor, b
                      struct err *err);
 /* Start what does not run. */
 int supervisor_start(struct arena *arena, const struct supervisor *supervisor, struct err *err);
-/* Where to look when it does not work: a command for people. */
+/* A command that shows the logs, for messages. */
 const char *supervisor_hint(struct arena *arena, const struct supervisor *supervisor);
 
 #endif

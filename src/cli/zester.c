@@ -1,7 +1,7 @@
 #include "cli/zester.h"
 
 const char zester_details[] =
-    "Declare what a machine should be in YAML and Jinja; zester checks what differs,\n"
+    "Declare the state of a machine in YAML and Jinja; zester checks what differs,\n"
     "changes only that, and can revert it.\n"
     "\n"
     "on the peels of a fleet:\n"
@@ -10,9 +10,7 @@ const char zester_details[] =
     "  zester 'G@os.family:debian' cmd.run 'uptime'\n"
     "  zester '*' test.ping --help              all options\n"
     "\n"
-    "on this machine:\n"
-    "  zester --local state.apply REF --test    what would change\n"
-    "  zester --local state.apply REF           change it\n"
-    "  zester --local state.revert REF          revert it\n"
-    "  zester --local cmd.run 'uptime'          any module by hand\n"
-    "  zester --local --help                    all options\n";
+    "on this machine:\nzester --local state.apply REF --test    show what would change\nzester "
+    "--local state.apply REF           apply it\n"
+    "  zester --local state.revert REF          revert it\nzester --local cmd.run 'uptime'         "
+    " call any module\nzester --local --help                    show all options\n";

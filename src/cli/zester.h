@@ -1,6 +1,6 @@
 /*
- * zester - what the two programs called zester have in common: name, help, statuses, and
- * the mode that works on this machine.
+ * zester - the common parts of the two programs called zester: name, help, exit statuses, and local
+ * mode.
  */
 #ifndef CLI_ZESTER_H
 #define CLI_ZESTER_H

@@ -13,7 +13,7 @@
 #include "compile/plan.h"
 #include "compile/written.h"
 
-/* So many cycles are told, and of each so many members. */
+/* How many cycles are reported, and how many members of each. */
 #define CYCLES_MAX  10
 #define MEMBERS_MAX 20
 
@@ -23,7 +23,7 @@ static struct dag *make_dag(struct arena *arena, const struct plan *plan)
 
     for (uint32_t i = 0; i < plan->count; i++)
         for (unsigned kind = 0; kind < REQUISITES; kind++) {
-            /* Targets that come later require the state, which is the edge. */
+            /* Targets that come later require the state, and that is the edge. */
             if (plan->states[i].requisites[kind].n == 0 ||
                 requisite_rule((enum requisite)kind)->later ||
                 requisite_rule((enum requisite)kind)->apart)
@@ -48,8 +48,8 @@ static void print_types(const struct dag *dag, uint32_t before, uint32_t after, 
         }
 }
 
-static void tell_cycle(const struct plan *plan, const struct dag *dag, const struct cycle *cycle,
-                       uint32_t resolved, struct diags *diags)
+static void report_cycle(const struct plan *plan, const struct dag *dag, const struct cycle *cycle,
+                         uint32_t resolved, struct diags *diags)
 {
     const struct plan_state *states = plan->states, *first = &states[cycle->nodes[0]];
     AUTO_BUF struct buf members = BUF_INIT(BUF_NO_LIMIT);
@@ -61,7 +61,7 @@ static void tell_cycle(const struct plan *plan, const struct dag *dag, const str
         buf_printf(&members, "(%u more) -> ", cycle->n - shown);
     (void)diag_add(diags, first->at, "dag: cycle detected, resolved %u of %u states: %s%s",
                    resolved, plan->count, buf_text(&members), first->name);
-    diag_hint(diags, "each of them must come before the next; take one of these requisites away");
+    diag_hint(diags, "each of them must come before the next; remove one of these requisites");
     for (uint32_t i = 0; i < shown; i++) {
         const uint32_t before = cycle->nodes[i], after = cycle->nodes[(i + 1) % cycle->n];
         AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
@@ -72,18 +72,18 @@ static void tell_cycle(const struct plan *plan, const struct dag *dag, const str
     }
 }
 
-static int tell_cycles(struct arena *arena, const struct plan *plan, const struct dag *dag,
-                       uint32_t resolved, struct diags *diags)
+static int report_cycles(struct arena *arena, const struct plan *plan, const struct dag *dag,
+                         uint32_t resolved, struct diags *diags)
 {
     struct cycle cycles[CYCLES_MAX];
     const size_t n = cycle_find(arena, dag, CYCLES_MAX, cycles);
 
     for (size_t i = 0; i < n; i++)
-        tell_cycle(plan, dag, &cycles[i], resolved, diags);
+        report_cycle(plan, dag, &cycles[i], resolved, diags);
     return -1;
 }
 
-/* For qsort_r: by level, then order, then name; of those with a written order by that. */
+/* For qsort_r: by level, then order, then name; states with a written order by that. */
 static int compare_states(const void *a, const void *b, void *plan)
 {
     const struct plan_state *states = ((const struct plan *)plan)->states;
@@ -100,7 +100,7 @@ static int compare_states(const void *a, const void *b, void *plan)
     return strcmp(x->name, y->name);
 }
 
-/* Listeners run when everything else is done. */
+/* Listeners run after everything else. */
 static void move_listeners(struct plan *plan)
 {
     bool found = false;
@@ -129,7 +129,7 @@ static void find_starts(struct arena *arena, struct plan *plan)
     plan->level_start = starts;
 }
 
-/* The graph with what is implied, less what requisites speak against. */
+/* The graph with implied requisites, except those that contradict explicit ones. */
 static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struct levels *levels)
 {
     struct dag *dag = make_dag(arena, plan);
@@ -153,7 +153,7 @@ int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
 
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
-        return tell_cycles(arena, plan, dag, levels.resolved, diags);
+        return report_cycles(arena, plan, dag, levels.resolved, diags);
     if (implied_add(arena, plan))
         dag = resolve_implied(arena, plan, &levels);
     if (written_is_needed(plan)) {

@@ -10,8 +10,8 @@ struct arena;
 struct diags;
 struct plan;
 
-/* Fill in the graph, the levels and the order of a plan whose states and requisites are there.
- * A cycle is a mistake, told with its members in order. */
+/* Fill in the graph, the levels and the order of a plan that has its states and requisites. A
+ * cycle is a mistake, reported with its members in order. */
 int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags);
 
 #endif

@@ -24,7 +24,7 @@
 
 /* Groups of one user that user_info shows. */
 #define USER_GROUPS_MAX 1024
-/* What the account databases may say about one name. */
+/* Limit on what the account databases return for one name. */
 #define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
 
 static struct builtin_context *context_of(const struct bound *bound)
@@ -71,8 +71,9 @@ struct value builtin_opts(struct arena *arena, const struct state_host *host)
 
 /* --- facts and settings ------------------------------------------------------- */
 
-/* Follow a path with either separator: a key that has it inside wins, then ':', then '.'. */
-static const struct value *follow(const struct value *tree, struct str path, const char *separators)
+/* Follow a path with either separator: a key that contains it wins, then ':', then '.'. */
+static const struct value *follow_path(const struct value *tree, struct str path,
+                                       const char *separators)
 {
     const struct value *found = NULL;
 
@@ -81,7 +82,7 @@ static const struct value *follow(const struct value *tree, struct str path, con
     return found;
 }
 
-/* The separator that a template asks for at `i`; else `usual`. */
+/* The separator argument at `i`, or `usual`. */
 static int pick_separators(struct render *render, const struct bound *bound, size_t i,
                            const char *usual, const char **ret)
 {
@@ -108,7 +109,7 @@ static int get_path(struct render *render, const struct bound *bound, const stru
 
     if (argument_text(render, &bound->args[0], &path) < 0)
         return -1;
-    found = follow(tree, path, separators);
+    found = follow_path(tree, path, separators);
     if (found)
         *ret = *found;
     else
@@ -126,7 +127,7 @@ static int call_pillar_get(struct render *render, const struct bound *bound, str
     return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
 }
 
-/* Salt's form of a fact first: `os` is a text there and a map here. */
+/* Salt's form of a fact first: there, `os` is text, here a map. */
 static int call_grains_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
@@ -137,13 +138,13 @@ static int call_grains_get(struct render *render, const struct bound *bound, str
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
     return get_path(render, bound,
-                    host->grains && follow(host->grains, path, separators) ? host->grains
-                                                                           : host->facts,
+                    host->grains && follow_path(host->grains, path, separators) ? host->grains
+                                                                                : host->facts,
                     separators, value_text(""), ret);
 }
 
-/* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with `merge`
- * what is found lies on top of the default, when both are maps or both are lists. */
+/* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with
+ * `merge`, the value found is merged over the default, if both are maps or both are lists. */
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *fallback = &bound->args[1];
@@ -188,12 +189,12 @@ static int call_settings_items(struct render *render, const struct bound *bound,
     return 0;
 }
 
-/* Where config.get looks, in this order; later ones lie below when they are merged. */
+/* Where config.get searches, in this order; earlier ones override later ones in a merge. */
 #define CONFIG_PLACES 3
 
 /* config.get(key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false,
- * omit_master=true, omit_grains=false): what the configuration, the grains or the settings say.
- * With `merge` all of them, the first on top. */
+ * omit_master=true, omit_grains=false): a value from the configuration, the grains or the
+ * settings. With `merge`, all of them, the first on top. */
 static int call_config_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
@@ -213,7 +214,7 @@ static int call_config_get(struct render *render, const struct bound *bound, str
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
     for (size_t i = CONFIG_PLACES; i-- > 0;) {
-        const struct value *found = places[i] ? follow(places[i], path, separators) : NULL;
+        const struct value *found = places[i] ? follow_path(places[i], path, separators) : NULL;
 
         if (found && value_is_true(&bound->args[3]) && merged.kind == VALUE_MAP &&
             found->kind == VALUE_MAP) {
@@ -241,14 +242,15 @@ static int want_map(struct render *render, const struct bound *bound, const stru
                        value_describe(v));
 }
 
-/* A grain that a lookup is by: Salt's form first, where `os` is a text. */
+/* The grain of a lookup: Salt's form first, where `os` is text. */
 static const struct value *find_grain(const struct state_host *host, struct str path)
 {
-    const struct value *found = host->grains ? follow(host->grains, path, ":.") : NULL;
+    const struct value *found = host->grains ? follow_path(host->grains, path, ":.") : NULL;
 
     if (!found)
-        found = follow(host->facts, path, ":.");
-    return found || !str_is(path, "os_family") ? found : follow(host->facts, STR("os.family"), ".");
+        found = follow_path(host->facts, path, ":.");
+    return found || !str_is(path, "os_family") ? found
+                                               : follow_path(host->facts, STR("os.family"), ".");
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
@@ -269,7 +271,8 @@ static int call_pillar_filter_by(struct render *render, const struct bound *boun
 
     if (argument_text(render, &bound->args[1], &path) < 0)
         return -1;
-    return filter_by(render, bound, follow(context_of(bound)->host->settings, path, ":."), ret);
+    return filter_by(render, bound, follow_path(context_of(bound)->host->settings, path, ":."),
+                     ret);
 }
 
 /* defaults.merge(dest, upd, merge_lists=false, in_place=true, convert_none=true) */
@@ -360,7 +363,7 @@ static int call_has_exec(struct render *render, const struct bound *bound, struc
         const struct str folder = str_cut(&rest, ':');
         const char *whole = arena_printf(render->arena, "%.*s/%s", STR_ARG(folder), name);
         struct fs_info info;
-        struct err ignored; /* a folder of PATH that cannot be read holds no program for us */
+        struct err ignored; /* skip folders of PATH that cannot be read */
 
         if (folder.n > 0 && fs_stat(whole, &info, &ignored) == 0 && info.kind == FS_FILE &&
             access(whole, X_OK) == 0) {
@@ -417,9 +420,9 @@ static int call_directory_exists(struct render *render, const struct bound *boun
     return path_has_kind(render, bound, FS_FOLDER, ret);
 }
 
-/* --- what a later state will know ---------------------------------------------------- */
+/* --- outputs ------------------------------------------------------------------------- */
 
-/* outputs('cmd.run:build'), and what was taken from it so far. Printing it makes the mark. */
+/* outputs('cmd.run:build'), with the attributes applied so far. Printing it creates the mark. */
 struct output_object {
     struct object object;
     struct output_list *outputs;
@@ -436,8 +439,8 @@ static int output_step(struct render *render, const struct output_object *from, 
     struct output_object *next = ARENA_NEW(render->arena, struct output_object);
 
     if (from->steps >= OUTPUT_STEPS_MAX)
-        return render_fail(render, RENDER_LIMIT, "outputs(): more than %d names behind it",
-                           OUTPUT_STEPS_MAX);
+        return render_fail(render, RENDER_LIMIT,
+                           "outputs(): more than the limit of %d names after it", OUTPUT_STEPS_MAX);
     *next = *from;
     next->steps++;
     next->path = from->path.n == 0 ? arena_str(render->arena, name)
@@ -471,7 +474,7 @@ static int output_print(struct render *render, struct object *object, struct buf
         output_mark(output->outputs, output->target, output->path, render_place(render));
 
     if (!mark.p)
-        return render_fail(render, RENDER_LIMIT, "outputs(): used more than %d times",
+        return render_fail(render, RENDER_LIMIT, "outputs(): used more than the limit of %d times",
                            OUTPUT_MARKS_MAX);
     buf_add_str(out, mark);
     return 0;
@@ -513,43 +516,43 @@ static int call_raise(struct render *render, const struct bound *bound, struct v
 /* clang-format off */
 const struct function builtin_salt_functions[] = {
     { "config.get", "key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false, omit_master=true, omit_grains=false",
-      call_config_get, "what the configuration, the facts or the settings say" },
-    { "cmd.has_exec", "cmd", call_has_exec, "whether a program is on the path" },
+      call_config_get, "a value from the configuration, the facts or the settings" },
+    { "cmd.has_exec", "cmd", call_has_exec, "whether a program is in PATH" },
     { "defaults.merge", "dest, upd, merge_lists=false, in_place=true, convert_none=true",
-      call_defaults_merge, "both maps, the second on top" },
+      call_defaults_merge, "merge two maps, the second on top" },
     { "file.basename", "path", call_basename, "the last part of a path" },
-    { "file.directory_exists", "path", call_directory_exists, "whether a folder is there" },
+    { "file.directory_exists", "path", call_directory_exists, "whether a folder exists" },
     { "file.dirname", "path", call_dirname, "all but the last part of a path" },
-    { "file.file_exists", "path", call_file_exists, "whether a file is there" },
+    { "file.file_exists", "path", call_file_exists, "whether a file exists" },
     { "facts.get", "key, default?", call_facts_get, "a fact by path" },
     { "facts.items", "", call_facts_items, "all facts" },
     { "grains.filter_by", "lookup_dict, grain='os_family', merge=none, default='default', base=none",
-      call_filter_by, "the entry of a map that fits this machine" },
+      call_filter_by, "the entry of a map that matches this machine" },
     { "grains.get", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
     { "grains.item", "key, default?", call_grains_get, "a fact by path" },
     { "grains.items", "", call_grains_items, "all facts" },
     { "pillar.filter_by", "lookup_dict, pillar, merge=none, default='default', base=none",
-      call_pillar_filter_by, "the entry of a map that fits a setting" },
+      call_pillar_filter_by, "the entry of a map that matches a setting" },
     { "pillar.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
       call_settings_get, "a setting by path" },
     { "pillar.items", "", call_settings_items, "all settings" },
     { "settings.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
       call_settings_get, "a setting by path" },
     { "settings.items", "", call_settings_items, "all settings" },
-    { "user.info", "name", call_user_info, "what the machine knows of an account" },
+    { "user.info", "name", call_user_info, "information about a user account" },
     { 0 },
 };
 
 const struct function builtin_globals[] = {
-    { "cmd_has_exec", "name", call_has_exec, "whether a program is on the path" },
+    { "cmd_has_exec", "name", call_has_exec, "whether a program is in PATH" },
     { "facts_get", "key, default?", call_facts_get, "a fact by dotted path" },
     { "file_dirname", "path", call_dirname, "all but the last part of a path" },
     { "grains_filter_by", "lookup, grain='os.family', merge=none, default='default', base=none",
-      call_filter_by, "the entry of a map that fits this machine" },
-    { "outputs", "state", call_outputs, "what an earlier state will have said" },
+      call_filter_by, "the entry of a map that matches this machine" },
+    { "outputs", "state", call_outputs, "the output of an earlier state" },
     { "pillar_get", "key, default?", call_pillar_get, "a setting by path with colons" },
-    { "raise", "message", call_raise, "stop with this message" },
-    { "user_info", "name", call_user_info, "what the machine knows of an account" },
+    { "raise", "message", call_raise, "fail with this message" },
+    { "user_info", "name", call_user_info, "information about a user account" },
     { 0 },
 };
 /* clang-format on */

@@ -24,11 +24,11 @@
 #include "compile/slot.h"
 #include "compile/use.h"
 
-/* Where a state of the plan came from. */
+/* The origin of a state of the plan. */
 struct origin {
     const struct decl *decl;
     const struct value_map *args; /* all of them, requisites too */
-    bool broken;                  /* a mistake was told: not to be decoded */
+    bool broken;                  /* a mistake was reported: do not decode it */
 };
 
 struct compiling {
@@ -42,7 +42,7 @@ struct compiling {
     VEC(struct plan_state) states;
     VEC(struct origin) origins;
     struct requisites requisites;
-    const char *id; /* only these states are wanted, and what they need; NULL: all */
+    const char *id; /* only these states and their requisites; NULL: all */
 };
 
 /* --- states --------------------------------------------------------------------------- */
@@ -58,8 +58,8 @@ static bool has_secret(const struct module *module, const struct value_map *body
     return false;
 }
 
-/* Where mistakes in a state are told: what is `own` will be its own failure, where its dialect has
- * it so. */
+/* Where mistakes in a state are reported: in dialects that allow it, an `own` mistake only
+ * fails that state. */
 static struct diags *diags_for(struct compiling *c, const struct plan_state *state,
                                struct diags *own)
 {
@@ -67,7 +67,7 @@ static struct diags *diags_for(struct compiling *c, const struct plan_state *sta
     return state->dialect->fails_late ? own : c->diags;
 }
 
-static bool excuse(struct compiling *c, struct plan_state *state, const struct diags *own)
+static bool defer_mistakes(struct compiling *c, struct plan_state *state, const struct diags *own)
 {
     if (own->list.n == 0)
         return false;
@@ -78,7 +78,7 @@ static bool excuse(struct compiling *c, struct plan_state *state, const struct d
     return true;
 }
 
-/* An empty text under the primary parameter counts as not given: the ID takes its place. */
+/* An empty primary parameter counts as not given: the ID is used. */
 static void drop_empty_primary(const struct module *module, struct value_map *body)
 {
     const struct param *primary = params_find_primary(module->params);
@@ -117,7 +117,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         state.shown = from->args;
     }
     (void)generic_read(c->arena, origin.args, &state, body, c->warnings, diags);
-    if (excuse(c, &state, &own)) {
+    if (defer_mistakes(c, &state, &own)) {
         origin.broken = true;
         state.onlyif = state.unless = state.check_cmd = (struct plan_guards){ 0 };
     }
@@ -157,7 +157,7 @@ static void build_states(struct compiling *c)
     }
 }
 
-/* By full name, while nothing moves; of two that share one, the first. */
+/* By full name, once the states are final; if two share a name, the first. */
 static void name_states(struct compiling *c)
 {
     c->names = ARENA_NEW(c->arena, struct map);
@@ -203,18 +203,18 @@ static void read_requisites(struct compiling *c, uint32_t number)
             continue;
         lookup_index(&c->lookup);
         c->requisites.diags = diags_for(c, &c->states.p[number], &own);
-        if (form->inverse) /* somebody else would be changed by it */
+        if (form->inverse) /* it would change other states */
             c->requisites.diags = c->diags;
         if (c->outputs->list.n > 0 && output_has_mark(&args->pairs[i].value))
             (void)value_diag(c->diags, &args->pairs[i].value,
                              "outputs() cannot be used in requisites");
         else
             (void)requisite_read(&c->requisites, number, form, &args->pairs[i].value);
-        (void)excuse(c, &c->states.p[number], &own);
+        (void)defer_mistakes(c, &c->states.p[number], &own);
     }
 }
 
-/* Whose output is whose input: both numbers, for output_each. */
+/* The states that produce and consume an output, for output_each. */
 struct output_user {
     struct compiling *c;
     uint32_t state;
@@ -240,17 +240,17 @@ static void wait_for_output(void *user, struct output *output)
         if (near.p)
             diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(near));
     } else if (found.n > 1) {
-        (void)diag_add(c->diags, output->at, "outputs('%s') could be of %zu states: \"%s\", \"%s\"",
-                       output->target, found.n, c->states.p[found.p[0]].name,
-                       c->states.p[found.p[1]].name);
-        diag_hint(c->diags, "name one of them in full");
+        (void)diag_add(
+            c->diags, output->at, "outputs('%s') is ambiguous: %zu states match: \"%s\", \"%s\"",
+            output->target, found.n, c->states.p[found.p[0]].name, c->states.p[found.p[1]].name);
+        diag_hint(c->diags, "use the full name of one of them");
     } else {
         output->state = found.p[0];
         (void)requisite_add(&c->requisites, by->state, REQUISITE_REQUIRE, found.p[0]);
     }
 }
 
-static void resolve(struct compiling *c)
+static void resolve_requisites(struct compiling *c)
 {
     const uint32_t count = (uint32_t)c->states.n;
 
@@ -274,7 +274,7 @@ static void resolve(struct compiling *c)
 
 /* --- arguments -------------------------------------------------------------------------- */
 
-static void decode(struct compiling *c)
+static void decode_states(struct compiling *c)
 {
     for (size_t i = 0; i < c->states.n; i++) {
         struct plan_state *state = &c->states.p[i];
@@ -287,12 +287,12 @@ static void decode(struct compiling *c)
             (void)plan_check_given(c->arena, state, unknown, diags);
         else
             (void)plan_decode(c->arena, state, &state->body, unknown, &state->args, diags);
-        if (excuse(c, state, &own))
+        if (defer_mistakes(c, state, &own))
             state->args = NULL;
     }
 }
 
-/* A warning that says what another one says is told once: a formula has its habits. */
+/* Report identical warnings once: formulas repeat themselves. */
 static void drop_repeated(struct diags *warnings)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -309,7 +309,7 @@ static void drop_repeated(struct diags *warnings)
     warnings->list.n = kept;
 }
 
-/* Arguments that are wrong whatever the file that is missing would have added. */
+/* Check arguments that are wrong regardless of what a missing file would have added. */
 static void check_given(struct compiling *c)
 {
     for (size_t i = 0; i < c->states.n; i++) {
@@ -321,7 +321,7 @@ static void check_given(struct compiling *c)
     }
 }
 
-/* Only who cleans a folder asks for the paths of all. */
+/* Only states that clean a folder need the paths of all states. */
 static const struct managed *list_managed(const struct compiling *c)
 {
     struct managed *managed = NULL;
@@ -338,9 +338,9 @@ static const struct managed *list_managed(const struct compiling *c)
     return managed;
 }
 
-/* --- a part of it ------------------------------------------------------------------------ */
+/* --- selection --------------------------------------------------------------------------- */
 
-static void pick(struct compiling *c)
+static void pick_selected(struct compiling *c)
 {
     struct plan_targets wanted;
     struct str near;
@@ -361,7 +361,7 @@ static void pick(struct compiling *c)
         diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(near));
 }
 
-/* States that react at the end; the array moves, and with it what the names stand for. */
+/* States that react at the end; the array may move, so names are indexed again. */
 static void add_listeners(struct compiling *c)
 {
     const uint32_t count = (uint32_t)c->states.n, more = listen_count(c->states.p, count);
@@ -374,10 +374,10 @@ static void add_listeners(struct compiling *c)
     name_states(c);
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- compiling --------------------------------------------------------------------------- */
 
-static void begin(struct compiling *c, struct arena *arena, struct state_host *host,
-                  struct renderer **ret_renderer, struct diags *diags)
+static void begin_compile(struct compiling *c, struct arena *arena, struct state_host *host,
+                          struct renderer **ret_renderer, struct diags *diags)
 {
     *c = (struct compiling){ .arena = arena, .host = host, .diags = diags };
     c->warnings = ARENA_NEW(arena, struct diags);
@@ -389,14 +389,14 @@ static void begin(struct compiling *c, struct arena *arena, struct state_host *h
     load_init(&c->load, arena, host, *ret_renderer, c->warnings, diags);
 }
 
-/* From declarations to the plan. `before` is how many mistakes there were at the beginning. */
-static int finish(struct compiling *c, struct param_strs refs, size_t before,
-                  const struct plan **ret)
+/* From declarations to the plan. `before` is the number of mistakes at the start. */
+static int finish_compile(struct compiling *c, struct param_strs refs, size_t before,
+                          const struct plan **ret)
 {
     struct plan *plan = ARENA_NEW(c->arena, struct plan);
     uint32_t shown;
 
-    /* With a file missing, most of what is said of requisites would be because of that. */
+    /* With a missing file, most mistakes about requisites would be consequences of that. */
     if (c->load.broken) {
         build_states(c);
         check_given(c);
@@ -406,9 +406,9 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     (void)use_apply(c->arena, &c->load.decls, c->diags);
     build_states(c);
     index_states(c);
-    resolve(c);
-    decode(c);
-    pick(c);
+    resolve_requisites(c);
+    decode_states(c);
+    pick_selected(c);
     shown = (uint32_t)c->states.n;
     add_listeners(c);
     if (c->states.n == 0 && diags_count(c->diags) == before)
@@ -432,8 +432,8 @@ static int finish(struct compiling *c, struct param_strs refs, size_t before,
     return 0;
 }
 
-/* "a,b" is Salt's way to name two, "a.*" to name many: each is loaded, and the run can be taken
- * back by each. */
+/* "a,b" is Salt's way to name two, "a.*" to name many: each is loaded, and the run can be
+ * reverted by each. */
 static struct param_strs load_each(struct compiling *c, struct param_strs refs,
                                    const struct value *const *where)
 {
@@ -468,17 +468,17 @@ static int compile_files(struct arena *arena, struct state_host *host,
     struct compiling c;
     int result;
 
-    begin(&c, arena, host, &renderer, diags);
+    begin_compile(&c, arena, host, &renderer, diags);
     c.id = wish->id;
     refs = load_each(&c, wish->refs, where);
     if (wish->exclude)
         load_exclude(&c.load, wish->exclude);
-    result = finish(&c, refs, before, ret);
+    result = finish_compile(&c, refs, before, ret);
     renderer_free(renderer);
     return result;
 }
 
-/* Such a run can be taken back by the name 'highstate' too. */
+/* Such a run can also be reverted by the name 'highstate'. */
 static const struct plan *call_highstate(struct arena *arena, const struct plan *plan)
 {
     struct plan *called = ARENA_NEW(arena, struct plan);
@@ -538,9 +538,9 @@ int compile_single(struct arena *arena, struct state_host *host, const char *mod
 
     if (!found)
         return -1;
-    begin(&c, arena, host, &renderer, diags);
+    begin_compile(&c, arena, host, &renderer, diags);
     if (decl_add(&c.load.decls, &file, &id_value, found, body, diags) == 0)
-        result = finish(&c, (struct param_strs){ 0 }, before, ret);
+        result = finish_compile(&c, (struct param_strs){ 0 }, before, ret);
     renderer_free(renderer);
     return result;
 }

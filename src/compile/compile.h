@@ -4,8 +4,8 @@
  *     load -> render -> parse -> merge equal IDs -> extend, exclude -> rewrite
  *     requisites -> expand names -> decode arguments -> graph -> levels
  *
- * Every mistake of every file is told at once, with its place and what to try;
- * nothing runs when there is one.
+ * All mistakes in all files are reported at once, with places and hints; if there is one, nothing
+ * runs.
  *
  * Threads: one at a time.
  */
@@ -23,11 +23,11 @@ struct value;
 #define COMPILE_STATES_MAX 1000000
 #define COMPILE_FILES_MAX  100000
 
-/* What is asked for. */
+/* The request. */
 struct compile_wish {
-    struct param_strs refs;      /* each "a.b" or a comma list; none: as the top file says */
-    const char *id;              /* only states of this ID, and what they need; NULL: all */
-    const struct value *exclude; /* what is left out, as a file would say it; NULL */
+    struct param_strs refs;      /* each "a.b" or a comma-separated list; none: use the top file */
+    const char *id;              /* only states of this ID and their requisites; NULL: all */
+    const struct value *exclude; /* what to leave out, as in an 'exclude'; NULL */
 };
 int compile_wish(struct arena *arena, struct state_host *host, const struct compile_wish *wish,
                  const struct plan **ret, struct diags *diags);
@@ -38,10 +38,10 @@ int compile_refs(struct arena *arena, struct state_host *host, struct param_strs
 /* What the top file assigns to this machine. */
 int compile_top(struct arena *arena, struct state_host *host, const struct plan **ret,
                 struct diags *diags);
-/* Which references that is: a map of environments to lists. */
+/* The references of the top file: a map of environments to lists. */
 int compile_top_refs(struct arena *arena, struct state_host *host, struct value *ret,
                      struct diags *diags);
-/* One state by hand: `zester --local file.managed /etc/motd contents=hi`. */
+/* A single state: `zester --local file.managed /etc/motd contents=hi`. */
 int compile_single(struct arena *arena, struct state_host *host, const char *module, const char *id,
                    const struct value *body, const struct plan **ret, struct diags *diags);
 

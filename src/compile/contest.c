@@ -8,15 +8,15 @@
 #include "state/module.h"
 #include "sys/path.h"
 
-/* So many are told: a loop in a template may make thousands. */
+/* How many are reported: a loop in a template may create thousands. */
 #define TOLD_MAX 20
 
-/* The states that were seen with a path, of the level that is looked at. */
+/* States of the current level that have this path. */
 struct rivals {
     const struct plan_state *whole, *other; /* the first of each kind; NULL */
 };
 
-/* The normalised path that a state of the family `file` is about; NULL: none, or not known yet. */
+/* The normalised path of a state of the family `file`; NULL: none, or not known yet. */
 static const char *path_of(struct arena *arena, const struct plan_state *state)
 {
     const struct param *primary = params_find_primary(state->module->params);
@@ -29,7 +29,7 @@ static const char *path_of(struct arena *arena, const struct plan_state *state)
     return path && path[0] == '/' ? path_normalise(arena, path) : NULL;
 }
 
-/* Without content, file.managed leaves what is in the file to others. */
+/* Without content, file.managed leaves the content to others. */
 static bool is_whole(const struct plan_state *state)
 {
     static const char *const contents[] = { "content",         "contents",
@@ -47,26 +47,24 @@ static bool is_whole(const struct plan_state *state)
     return false;
 }
 
-static void tell(const struct plan_state *one, const struct plan_state *other, const char *path,
-                 struct diags *warnings)
+static void report_contest(const struct plan_state *one, const struct plan_state *other,
+                           const char *path, struct diags *warnings)
 {
-    (void)diag_add(
-        warnings, other->at,
-        "warning: \"%s\" and \"%s\" change %s at the same time: nothing says which comes "
-        "first",
-        other->name, one->name, path);
+    (void)diag_add(warnings, other->at,
+                   "warning: \"%s\" and \"%s\" change %s at the same time, in no defined order",
+                   other->name, one->name, path);
     diag_note(warnings, one->at, "\"%s\" is here", one->name);
-    diag_hint(warnings, "let one of them require the other");
+    diag_hint(warnings, "make one of them require the other");
 }
 
-/* Two that say the same do no harm. */
-static bool agree(const struct plan_state *one, const struct plan_state *other)
+/* Two identical declarations do no harm. */
+static bool is_same_wish(const struct plan_state *one, const struct plan_state *other)
 {
     return one->module == other->module && value_equal(&one->body, &other->body);
 }
 
-static void meet(struct arena *arena, struct map *paths, const struct plan_state *state,
-                 struct diags *warnings)
+static void compare_states(struct arena *arena, struct map *paths, const struct plan_state *state,
+                           struct diags *warnings)
 {
     const char *path = path_of(arena, state);
     const bool whole = path && is_whole(state);
@@ -81,8 +79,8 @@ static void meet(struct arena *arena, struct map *paths, const struct plan_state
         *place = ARENA_NEW(arena, struct rivals);
     rivals = *place;
     rival = rivals->whole ? rivals->whole : whole ? rivals->other : NULL;
-    if (rival && !agree(rival, state) && diags_count(warnings) < TOLD_MAX)
-        tell(rival, state, path, warnings);
+    if (rival && !is_same_wish(rival, state) && diags_count(warnings) < TOLD_MAX)
+        report_contest(rival, state, path, warnings);
     if (whole && !rivals->whole)
         rivals->whole = state;
     if (!whole && !rivals->other)
@@ -96,6 +94,6 @@ void contest_tell(const struct plan *plan, struct diags *warnings)
         struct map paths = MAP_INIT_IN(&scratch);
 
         for (uint32_t i = plan->level_start[level]; i < plan->level_start[level + 1]; i++)
-            meet(&scratch, &paths, &plan->states[plan->order[i]], warnings);
+            compare_states(&scratch, &paths, &plan->states[plan->order[i]], warnings);
     }
 }

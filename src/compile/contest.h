@@ -1,10 +1,9 @@
 /*
  * contest - states that change one file at the same time.
  *
- * States of a level run at once. Two that write lines into a file get along; when one of
- * them decides about the whole file (MODULE_WHOLE), what is in it afterwards is luck, and
- * each run changes it again. Salt keeps the order of the file there; here nothing does,
- * so it is told as a warning.
+ * States of a level run concurrently. Two that edit lines of a file are compatible; if one of them
+ * manages the whole file (MODULE_WHOLE), the result is random, and each run changes it again. Salt
+ * runs them in file order; here there is no order, so this is a warning.
  *
  * Threads: one at a time.
  */
@@ -14,7 +13,7 @@
 struct diags;
 struct plan;
 
-/* Of an arranged plan. */
+/* Check an arranged plan. */
 void contest_tell(const struct plan *plan, struct diags *warnings);
 
 #endif

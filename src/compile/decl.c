@@ -14,7 +14,7 @@
 
 /* Numbers and times as text are shorter. */
 #define SCALAR_TEXT_MAX 1000
-/* Of a module whose arguments are no list. */
+/* For a module whose arguments are not a list. */
 #define EXPECTED_ARGUMENTS 4
 
 /* One body being read. */
@@ -36,13 +36,13 @@ void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late
     };
 }
 
-/* A number as its document writes it, also before the colon of a key: 1.10 is not 1.1. */
+/* A number as written in its document, even as a key: 1.10 is not 1.1. */
 static struct str written_number(const struct value *v)
 {
     struct words_cursor cursor = { 0 };
     struct str words = words_own(v, &cursor);
     struct value again;
-    struct err ignored; /* then it is not the same number */
+    struct err ignored; /* it would not be the same number */
 
     if (words.p || (v->kind != VALUE_INT && v->kind != VALUE_DOUBLE))
         return words;
@@ -95,12 +95,12 @@ static int add_argument(const struct reader *reader, struct value_map *args,
     const struct value *old;
 
     if (pair->key.kind != VALUE_STR || pair->key.s.n == 0)
-        return value_diag(reader->diags, &pair->key, "state '%s': the name of an argument is text",
+        return value_diag(reader->diags, &pair->key, "state '%s': argument names must be text",
                           reader->id_text);
     if (pair->key.s.p[0] == '-') {
-        (void)value_diag(reader->diags, &pair->key, "state '%s': no argument is called '%s'",
+        (void)value_diag(reader->diags, &pair->key, "state '%s': '%s' is not an argument",
                          reader->id_text, pair->key.s.p);
-        diag_hint(reader->diags, "a blank is missing after the dash: '- %s'", pair->key.s.p + 1);
+        diag_hint(reader->diags, "missing space after the dash: '- %s'", pair->key.s.p + 1);
         return -1;
     }
     old = value_map_find(args, &pair->key);
@@ -128,14 +128,14 @@ static int refuse_item(const struct reader *reader, const struct value *item, si
     (void)value_diag(reader->diags, item, "state '%s': %s: argument %zu: expected map, got %s",
                      reader->id_text, module, number, value_describe(item));
     if (item->kind == VALUE_STR && str_find_char(item->s, ':', 0) != STR_NONE)
-        diag_hint(reader->diags, "a blank is missing after the colon");
+        diag_hint(reader->diags, "missing space after the colon");
     else
         diag_hint(reader->diags, "write '- name: value'");
     return -1;
 }
 
-/* The arguments of a module: nothing, a list of maps, or a map. Texts of the list, the function of
- * the split form, are passed over when `texts` allows them. */
+/* The arguments of a module: nothing, a list of maps, or a map. Texts in the list, such as the
+ * function of the split form, are skipped if `texts` is set. */
 static int read_arguments(const struct reader *reader, const char *module, const struct value *body,
                           bool texts, struct value_map **ret)
 {
@@ -176,9 +176,10 @@ static int merge_argument(const struct reader *reader, struct decl *decl,
     }
     if (old && !reader->file->extend && !value_equal(old, &pair->value)) {
         (void)value_diag(reader->diags, &pair->key,
-                         "state \"%s\" is declared twice, and '%s' differs", decl->name,
+                         "state \"%s\" is declared twice with different values of '%s'", decl->name,
                          pair->key.s.p);
-        diag_hint(reader->diags, "give one of them another ID, or change the value with 'extend'");
+        diag_hint(reader->diags,
+                  "use another ID for one of them, or change the value with 'extend'");
         diag_note(reader->diags, value_place(old), "the other value");
         return -1;
     }
@@ -186,7 +187,7 @@ static int merge_argument(const struct reader *reader, struct decl *decl,
     return 0;
 }
 
-static int merge(const struct reader *reader, struct decl *decl, const struct value_map *args)
+static int merge_decl(const struct reader *reader, struct decl *decl, const struct value_map *args)
 {
     int result = 0;
 
@@ -228,7 +229,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
     return decl;
 }
 
-/* "module:id"; printf would be a tenth of the cost of a declaration. */
+/* "module:id"; printf would take a tenth of the time of a declaration. */
 static const char *full_name(struct arena *arena, const char *module, const char *id)
 {
     const size_t length = strlen(module), rest = strlen(id);
@@ -274,14 +275,15 @@ static const char *explain_unknown(struct arena *arena, const char *name)
                   : arena_printf(arena, "unknown module \"%s\"", name);
 }
 
-static int add(const struct reader *reader, const struct module *module, struct value_map *args)
+static int add_decl(const struct reader *reader, const struct module *module,
+                    struct value_map *args)
 {
     const char *name = full_name(reader->set->arena, module->name, reader->id_text);
     void **place = map_place(&reader->set->names, str_from(name));
     struct decl *decl = *place;
 
     if (decl)
-        return merge(reader, decl, args);
+        return merge_decl(reader, decl, args);
     *place = decl = new_decl(reader, module, name, args);
     decl->broken = decl_is_broken(module);
     if (decl->broken && decl->dialect->fails_late)
@@ -311,7 +313,7 @@ const struct module *decl_module(struct str name, const struct value *where, str
     if (module_suggest(name))
         diag_hint(diags, "did you mean '%s'?", module_suggest(name));
     else if (module_has_family(family))
-        diag_hint(diags, "see 'zester doc %.*s' for what there is", STR_ARG(family));
+        diag_hint(diags, "see 'zester doc %.*s'", STR_ARG(family));
     return NULL;
 }
 
@@ -324,7 +326,7 @@ bool decl_is_broken(const struct module *module)
     return module->params == no_params;
 }
 
-/* The module, or a stand-in for one that is not known and was told of. */
+/* The module, or a stand-in for an unknown one, which has been reported. */
 static const struct module *module_or_stand_in(const struct reader *reader, struct str name,
                                                const struct value *where)
 {
@@ -362,7 +364,7 @@ static int split_function(const struct reader *reader, const struct value *key,
     return 0;
 }
 
-/* In an extend, `service: [...]` without a function is whatever state of that family the ID has. */
+/* In an extend, `service: [...]` without a function refers to the ID's state of that family. */
 static int extend_family(const struct reader *reader, const struct value *key,
                          struct value_map *args)
 {
@@ -377,7 +379,7 @@ static int extend_family(const struct reader *reader, const struct value *key,
         if (strncmp(decl->module->name, key->s.p, n) != 0 || decl->module->name[n] != '.')
             continue;
         found = true;
-        result |= merge(reader, decl, args);
+        result |= merge_decl(reader, decl, args);
     }
     if (!found)
         return value_diag(reader->diags, key, "compiler: extend: state \"%s\" has no '%s'",
@@ -412,7 +414,7 @@ static int read_split(const struct reader *reader, const struct value *key,
         args = value_map_new(reader->set->arena, 0);
     else if (read_arguments(reader, name, body, true, &args) < 0)
         return -1;
-    return add(reader, module, args);
+    return add_decl(reader, module, args);
 }
 
 static int read_module(const struct reader *reader, const struct value *key,
@@ -422,14 +424,14 @@ static int read_module(const struct reader *reader, const struct value *key,
     struct value_map *args;
 
     if (key->kind != VALUE_STR)
-        return value_diag(reader->diags, key, "state '%s': the name of a module is text",
+        return value_diag(reader->diags, key, "state '%s': module names must be text",
                           reader->id_text);
     if (str_find_char(key->s, '.', 0) == STR_NONE)
         return read_split(reader, key, body);
     module = module_or_stand_in(reader, key->s, key);
     if (read_arguments(reader, module->name, body, false, &args) < 0)
         return -1;
-    return add(reader, module, args);
+    return add_decl(reader, module, args);
 }
 
 /* --- bodies ---------------------------------------------------------------------------- */
@@ -488,11 +490,11 @@ static int open_reader(struct reader *reader)
     const struct str text = decl_text(reader->set->arena, reader->id);
 
     if (!text.p || text.n == 0)
-        return value_diag(reader->diags, reader->id, "the ID of a state is a text, not %s",
+        return value_diag(reader->diags, reader->id, "a state ID must be text, not %s",
                           text.p ? "an empty one" : value_describe(reader->id));
     if (memchr(text.p, '\0', text.n) || output_has_mark(reader->id))
         return value_diag(reader->diags, reader->id,
-                          "the ID of a state must be known before anything runs");
+                          "a state ID must be known before anything runs");
     reader->id_text = text.p;
     return 0;
 }
@@ -526,5 +528,5 @@ int decl_add(struct decl_set *set, const struct decl_file *file, const struct va
 
     if (open_reader(&reader) < 0 || read_arguments(&reader, module->name, args, false, &map) < 0)
         return -1;
-    return add(&reader, module, map);
+    return add_decl(&reader, module, map);
 }

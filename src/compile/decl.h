@@ -1,17 +1,16 @@
 /*
  * decl - what state files declare: an ID, a module, and arguments.
  *
- * A body may be written in these forms, all of which mean the same:
+ * These forms of a body are equivalent:
  *
  *     nginx: {pkg.installed: [{refresh: true}]}     list of maps, of one key or several
  *     nginx: {pkg.installed: {refresh: true}}       map
  *     nginx: {pkg: [installed, {refresh: true}]}    module and function apart
- *     nginx: pkg.installed                          no arguments; also [] or nothing
+ *     nginx: pkg.installed                          no arguments; also [] or empty
  *     nginx: [pkg.installed, service.running]       several modules without arguments
  *
- * One ID and module declared by two files is one state: requisites add up, other
- * arguments are joined, and a value that differs is a mistake. `extend` may change
- * values.
+ * The same ID and module in two files is one state: requisites and other arguments are merged, and
+ * conflicting values are a mistake. `extend` may change values.
  *
  * Memory: the arena of the set. Threads: one at a time.
  */
@@ -34,13 +33,13 @@ struct decl {
     const struct module *module;
     const char *ref;               /* the file that declared it first */
     const struct dialect *dialect; /* of that file */
-    uint32_t sequence;             /* its place among all declarations, as they are written */
+    uint32_t sequence;             /* its position among all declarations, as written */
     struct value where;            /* the ID, with its place */
     struct value_map *args;        /* names to values, requisites included */
-    const void *file;              /* the newest file that declared it */
+    const void *file;              /* the last file that declared it */
     bool excluded;
-    bool broken; /* a mistake was told; kept so that those who name it are not told off too */
-    const char *mistake; /* which one, when only this state fails by it; NULL */
+    bool broken; /* a mistake was reported; kept so that references to it are not reported too */
+    const char *mistake; /* the mistake, if it only fails this state; NULL */
 };
 
 struct decl_ids {
@@ -52,36 +51,36 @@ struct decl_set {
     VEC(struct decl *) list; /* in the order of declaration */
     struct map names;        /* struct decl by full name */
     struct map ids;          /* struct decl_ids by ID */
-    struct diags *late;      /* mistakes by which only their state fails */
+    struct diags *late;      /* mistakes that only fail their state */
 };
 
 void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late);
 
-/* Who declares: a file, by any pointer that is its own, and its reference. */
+/* The declaring file: a unique pointer, and its reference. */
 struct decl_file {
     const void *file;
     const char *ref;
     const struct dialect *dialect;
-    bool extend; /* the body changes what is there */
+    bool extend; /* the body changes existing declarations */
 };
 
-/* Add what the body of an ID declares. */
+/* Add the declarations in the body of an ID. */
 int decl_read(struct decl_set *set, const struct decl_file *file, const struct value *id,
               const struct value *body, struct diags *diags);
 
-/* Add one state by hand. */
+/* Add a single state. */
 int decl_add(struct decl_set *set, const struct decl_file *file, const struct value *id,
              const struct module *module, const struct value *args, struct diags *diags);
 
-/* A scalar as the text of an ID or a name; a NULL view when it is none. */
+/* A scalar as the text of an ID or name; a NULL view for other values. */
 struct str decl_text(struct arena *arena, const struct value *v);
 
-/* The module of this name that can be a state; NULL after telling what is wrong. */
+/* The state module of this name; NULL after reporting a mistake. */
 const struct module *decl_module(struct str name, const struct value *where, struct diags *diags);
-/* Is it the stand-in for a module that is not known? */
+/* Is it the stand-in for an unknown module? */
 bool decl_is_broken(const struct module *module);
 
-/* `more` behind `list`; either may be a single value that stands for a list of itself. */
+/* `Append `more` to `list`; either may be a single value, treated as a list of one. */
 struct value decl_join(struct arena *arena, const struct value *list, const struct value *more);
 
 #endif

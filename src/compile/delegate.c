@@ -22,7 +22,7 @@ static bool is_generic(struct str key)
     return generic_has(key) && !str_is(key, "name");
 }
 
-/* What stands under the name of a module: a map, or Salt's list of maps and of arguments by place.
+/* The value under a module name: a map, or Salt's list of maps and positional arguments.
  */
 static int add_all(struct arena *arena, const struct module *module, struct value_map *to,
                    const struct value *from, struct diags *diags)
@@ -42,17 +42,17 @@ static int add_all(struct arena *arena, const struct module *module, struct valu
             continue;
         }
         if (!module)
-            return 0; /* which is told when it is looked for */
+            return 0; /* reported when it is looked up */
         param = params_at(module->params, place++);
         if (!param)
-            return value_diag(diags, item, "%s takes %zu arguments by place at most", module->name,
-                              place - 1);
+            return value_diag(diags, item, "%s takes at most %zu positional arguments",
+                              module->name, place - 1);
         value_map_set(arena, to, value_at(value_text(param->name), item), *item);
     }
     return 0;
 }
 
-/* Beside `name`, an argument of that very name is written `m_name`. */
+/* If `name` is the module, its own argument `name` is written `m_name`. */
 static struct value plain_key(const struct module *module, const struct value *key)
 {
     if (!module || !str_starts(key->s, STR("m_")) || params_find(module->params, key->s) ||
@@ -61,14 +61,14 @@ static struct value plain_key(const struct module *module, const struct value *k
     return value_at(value_str(str_from_offset(key->s, 2)), key);
 }
 
-static int refuse(const struct decl *decl, const struct value *where, struct diags *diags)
+static int refuse_target(const struct decl *decl, const struct value *where, struct diags *diags)
 {
     (void)value_diag(diags, where, "state \"%s\" has no target module", decl->name);
     diag_hint(diags, "set 'name:' or a '<module.function>:' key");
     return -1;
 }
 
-/* Which module, and where its arguments are: under its own name, or beside `name`. */
+/* Find the module, and its arguments: under its own name, or beside `name`. */
 static int find_target(const struct decl *decl, const struct value_map *args,
                        const struct value_pair **ret_dotted, struct str *ret_name,
                        struct diags *diags)
@@ -93,14 +93,14 @@ static int find_target(const struct decl *decl, const struct value_map *args,
     else if (!name && module_find(str_from(decl->id)))
         *ret_name = str_from(decl->id);
     else
-        return refuse(decl, name ? name : &decl->where, diags);
+        return refuse_target(decl, name ? name : &decl->where, diags);
     return 0;
 }
 
-/* Split into what stays with the state and what is for the target. */
-static int split(struct arena *arena, const struct module *module, const struct value_map *args,
-                 const struct value_pair *dotted, struct value_map *own, struct value_map *target,
-                 struct diags *diags)
+/* Split into attributes of the state and arguments of the target. */
+static int split_arguments(struct arena *arena, const struct module *module,
+                           const struct value_map *args, const struct value_pair *dotted,
+                           struct value_map *own, struct value_map *target, struct diags *diags)
 {
     for (size_t i = 0; i < args->count; i++) {
         const struct value_pair *pair = &args->pairs[i];
@@ -117,9 +117,9 @@ static int split(struct arena *arena, const struct module *module, const struct 
     return 0;
 }
 
-/* --- as Salt has it ----------------------------------------------------------------------- */
+/* --- Salt's form -------------------------------------------------------------------------- */
 
-/* Arguments beside `name`, or of the function whose name is the ID: plain, and under args and
+/* Arguments beside `name`, or of the function whose name is the ID: direct, and under args and
  * kwargs. */
 static int gather_beside(struct arena *arena, const struct module *function,
                          const struct value_map *args, struct value_map *to, struct diags *diags)
@@ -149,7 +149,7 @@ static int add_call(struct arena *arena, struct str name, const struct value *wh
     if (!function || !function->call) {
         (void)value_diag(diags, where, "no function '%.*s'", STR_ARG(name));
         if (function)
-            diag_hint(diags, "it is a state: declare it as one");
+            diag_hint(diags, "it is a state: declare it as a state");
         return -1;
     }
     value_map_set(arena, call, value_text("function"), value_text(function->name));
@@ -158,7 +158,7 @@ static int add_call(struct arena *arena, struct str name, const struct value *wh
     return 0;
 }
 
-/* Every key with a dot is a function, called in turn. */
+/* Every key with a dot is a function; they are called in order. */
 static int add_dotted(struct arena *arena, const struct value_map *args, struct value_list *calls,
                       struct diags *diags)
 {
@@ -185,8 +185,8 @@ static bool has_dotted(const struct value_map *args)
     return false;
 }
 
-/* The functions that a state of a Salt file calls: under their names, or the one that `name` or the
- * ID names. */
+/* The functions that a state of a Salt file calls: under their names, or given by `name` or the
+ * ID. */
 static int find_calls(struct arena *arena, const struct decl *decl, const struct value_map *args,
                       struct value_list *calls, struct diags *diags)
 {
@@ -220,7 +220,7 @@ static int read_calls(struct arena *arena, const struct decl *decl, const struct
     return 0;
 }
 
-/* A target that only is a state stands in its place, as it does in our own files. */
+/* A target that is only a state replaces module.run, as in .zy files. */
 static bool is_state(const struct decl *decl, const struct value_map *args)
 {
     const struct value key = value_text("name");
@@ -255,7 +255,7 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
     own = value_map_new(arena, 8);
     target = value_map_new(arena, 8);
     found = module_find(name);
-    if (split(arena, found, *args, dotted, own, target, diags) < 0)
+    if (split_arguments(arena, found, *args, dotted, own, target, diags) < 0)
         return -1;
     if (found && !found->apply) {
         value_map_set(arena, own, value_at(value_text("function"), &decl->where),

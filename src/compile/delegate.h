@@ -1,12 +1,12 @@
 /*
- * delegate - module.run: a state that is another module in disguise.
+ * delegate - module.run: a state that runs another module.
  *
  *     refresh: {module.run: [{name: cmd.run}, {command: apt-get update}]}
  *     touch:   {module.run: [{file.touch: {path: /run/flag}}]}
  *
- * A target that is a state is put in its place, so that it is checked, applied and
- * reverted like any other; only the name of the state stays module.run. A target that
- * is a function is called by the module module.run, with its arguments in a map.
+ * A target that is a state replaces it, so it is checked, applied and reverted like any other; only
+ * the name of the state stays module.run. A target that is a function is called by the module
+ * module.run, with its arguments in a map.
  *
  * Memory: the arena. Threads: any.
  */
@@ -26,7 +26,7 @@ struct value_map;
 /* The one whose states call functions, in both languages, when a watched state changed. */
 #define DELEGATE_WAITING "module.wait"
 
-/* The module that really runs, and its arguments; both stay as they are for other modules than
+/* The module that really runs, and its arguments; both are unchanged for modules other than
  * module.run. Returns -1 when it added to `diags`. */
 int delegate_read(struct arena *arena, const struct decl *decl, const struct module **module,
                   const struct value_map **args, struct diags *diags);

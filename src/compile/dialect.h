@@ -1,9 +1,9 @@
 /*
- * dialect - what a state file means where Salt and the language of .zy files differ.
+ * dialect - the differences between Salt's state files and .zy files.
  *
- * The suffix of a file chooses its dialect, and every state keeps the one of the file that
- * declared it first; files of both may include each other, and requisites work across. All
- * differences of meaning are members here, asked at one place each:
+ * The suffix of a file determines its dialect, and a state has that of the file that declared it
+ * first; files of both dialects may include each other, and requisites work across. Each difference
+ * is a member here, used in one place:
  *
  *                      .zy                             .sls
  *     order            levels; all of a level at       as written: requisites are moved ahead,
@@ -12,7 +12,7 @@
  *     unset `order`    0                               counts on, behind small numbers
  *     listen           watch                           reacts at the end of the run
  *     unless: [a, b]   one yes holds the state back    only if all say yes
- *     retry: attempts  tries after the first, 10 s     tries in all, 30 s
+ *     retry: attempts  number of retries, 10 s     tries in all, 30 s
  *     unknown          a mistake                       a warning, once for each name
  *     parameters
  *     an unknown       a mistake: nothing runs         a warning, and the state fails in its turn
@@ -22,7 +22,7 @@
  *     attributes       a mistake when they would do    a warning, and ignored
  *                      nothing
  *
- * What YAML means is told by the same suffix (yaml_dialect_of). Modules see only whether their
+ * The YAML dialect depends on the same suffix (yaml_dialect_of). Modules see only whether their
  * state comes from Salt (state_run.salt).
  */
 #ifndef COMPILE_DIALECT_H
@@ -35,8 +35,8 @@ struct dialect {
     const char *name;        /* "zy", "sls" */
     bool written_order;      /* states run in the order of their files */
     bool listen_at_end;      /* listen does not watch */
-    bool unless_all;         /* a list under `unless` holds back only as a whole */
-    bool attempts_total;     /* the first try is one of them */
+    bool unless_all;         /* unless` holds back the state only if all say yes */
+    bool attempts_total;     /* the first try counts */
     int64_t retry_interval;  /* seconds, when not given */
     bool ignores_parameters; /* unknown ones are warnings */
     bool ignores_cycles;     /* of includes */

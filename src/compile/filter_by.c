@@ -31,7 +31,7 @@ static struct str text_of(struct arena *arena, const struct value *v)
     return words_print(&out, v) ? buf_copy(&out, arena) : (struct str){ NULL, 0 };
 }
 
-/* The key as it is, as a pattern, and last whatever its case: our own facts are in lower case. */
+/* Match the key exactly, as a pattern, and last ignoring case: our own facts are in lower case. */
 static const struct value *find_entry(struct render *render, const struct value_map *map,
                                       const struct value *fact)
 {
@@ -49,8 +49,8 @@ static const struct value *find_entry(struct render *render, const struct value_
     return found ? found : other;
 }
 
-static const struct value *pick(struct render *render, const struct value *lookup,
-                                const struct value *fact, const struct value *fallback)
+static const struct value *pick_entry(struct render *render, const struct value *lookup,
+                                      const struct value *fact, const struct value *fallback)
 {
     const struct value_map *map = container_map(render, lookup);
     const struct value *found = NULL;
@@ -93,11 +93,11 @@ int filter_by(struct render *render, const struct bound *bound, const struct val
         return -1;
     if (bound->args[1].kind == VALUE_MAP && argument_is_none(merge))
         merge = &bound->args[1];
-    found = pick(render, lookup, fact, &bound->args[3]);
+    found = pick_entry(render, lookup, fact, &bound->args[3]);
     result = found ? *found : value_null();
     if (!argument_is_none(base) && lay_on_base(render, lookup, base, &result) < 0)
         return -1;
-    if (!value_is_true(merge)) { /* pillar.get gives an empty text for what is not there */
+    if (!value_is_true(merge)) { /* pillar.get returns an empty text for a missing key */
         *ret = result;
         return 0;
     }

@@ -1,9 +1,9 @@
 /*
- * filter_by - the entry of a map that fits this machine: grains.filter_by and its kin.
+ * filter_by - the entry of a map that matches this machine: grains.filter_by and related functions.
  *
- * The keys of the lookup are compared with a value, as they are and then as patterns
- * ("CentOS*"); of a list the first item that has an entry counts. Without one it is the
- * entry called `default`. What is found lies on top of `base`, and `merge` on top of that.
+ * The keys of the lookup are compared with a value, exactly and then as patterns ("CentOS*"); for a
+ * list, the first item with an entry is used. Without a match, the entry is `default`. It is merged
+ * over `base`, and `merge` over the result.
  *
  * Threads: as the rendering that calls it.
  */
@@ -14,8 +14,8 @@ struct bound;
 struct render;
 struct value;
 
-/* The arguments are (lookup, what, merge, default, base); `fact` is the value of what is named by
- * the second, NULL when there is none. A map as second argument is taken for `merge`. */
+/* The arguments are (lookup, what, merge, default, base); `fact` is the value that the second
+ * one names, NULL when there is none. A map as second argument means `merge`. */
 int filter_by(struct render *render, const struct bound *bound, const struct value *fact,
               struct value *ret);
 

@@ -36,20 +36,20 @@ struct generic_args {
 
 /* clang-format off */
 static const struct param generic_params[] = {
-    PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits 0, every function says yes"),
-    PARAM("unless", ANY, ARGS, unless, "run only if every command exits with another status, every function says no"),
+    PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits with 0 and every function returns true"),
+    PARAM("unless", ANY, ARGS, unless, "skip if a command exits with 0 or a function returns true"),
     PARAM("check_cmd", ANY, ARGS, check_cmd, "commands that must succeed afterwards"),
-    PARAM("creates", STRS, ARGS, creates, "paths; when all are there, nothing is to be done"),
-    PARAM("order", ANY, ARGS, order, "the place in its level: a number, first or last"),
-    PARAM("retry", ANY, ARGS, retry, "tries after the first: N, or attempts and interval"),
-    PARAM("failhard", BOOL, ARGS, failhard, "when it fails, end the run"),
-    PARAM("runas", STR, ARGS, runas, "the user of its guards"),
-    PARAM("umask", MODE, ARGS, umask, "what new files and folders, and commands, do not allow", PARAM_GIVEN(ARGS, has_umask)),
-    PARAM("test", TRISTATE, ARGS, test, "true: only say what would change"),
+    PARAM("creates", STRS, ARGS, creates, "paths; if all exist, nothing is done"),
+    PARAM("order", ANY, ARGS, order, "position in the level: a number, first or last"),
+    PARAM("retry", ANY, ARGS, retry, "retries after a failure: N, or attempts and interval"),
+    PARAM("failhard", BOOL, ARGS, failhard, "end the run if it fails"),
+    PARAM("runas", STR, ARGS, runas, "the user that runs onlyif, unless and check_cmd"),
+    PARAM("umask", MODE, ARGS, umask, "umask of new files and folders, and of commands", PARAM_GIVEN(ARGS, has_umask)),
+    PARAM("test", TRISTATE, ARGS, test, "true: only report what would change"),
     PARAM("parallel", TRISTATE, ARGS, parallel, "false: no other state of the level runs at the same time"),
-    PARAM("implied_order", TRISTATE, ARGS, implied_order, "false: it waits for nothing but its requisites"),
-    PARAM("reload_modules", BOOL, ARGS, reload_modules, "modules never have to be loaded again"),
-    PARAM("name", ANY, ARGS, name, "what the state is about, when that is not its ID"),
+    PARAM("implied_order", TRISTATE, ARGS, implied_order, "false: no implied requisites"),
+    PARAM("reload_modules", BOOL, ARGS, reload_modules, "ignored: modules need not be reloaded"),
+    PARAM("name", ANY, ARGS, name, "the primary parameter, if it is not the ID"),
     { 0 },
 };
 
@@ -58,24 +58,24 @@ struct retry_args {
 };
 
 static const struct param retry_params[] = {
-    PARAM("attempts", INT, struct retry_args, attempts, "tries after the first",
+    PARAM("attempts", INT, struct retry_args, attempts, "number of retries",
           .default_text = "1", PARAM_RANGE(0, RETRY_ATTEMPTS_MAX)),
     PARAM("interval", DURATION, struct retry_args, interval, "seconds between them",
           PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
-    PARAM("splay", DURATION, struct retry_args, splay, "up to so many seconds more, by chance",
+    PARAM("splay", DURATION, struct retry_args, splay, "random extra delay, up to this many seconds",
           PARAM_RANGE(0, RETRY_INTERVAL_MAX)),
     { 0 },
 };
 
-/* What Salt has and has no effect here: a mistake in .zy files, a warning in .sls files. */
+/* Salt attributes without effect here: a mistake in .zy files, a warning in .sls files. */
 static const struct { const char *key, *hint; } refused[] = {
-    { "aggregate", "only package states work together, and they do so anyway" },
-    { "fire_event", "there is no fleet to send it to" },
+    { "aggregate", "package states are always combined; others cannot be" },
+    { "fire_event", "there is no master to send it to" },
     { "reload_grains", "facts are read before a run" },
     { "reload_pillar", "settings are read before a run" },
     { "require_sls", "write 'require: [{sls: ...}]'" },
     { "onfail_stop", "failures are always reported" },
-    { "saltenv", "there is one tree" },
+    { "saltenv", "there is only one tree" },
 };
 
 /* clang-format on */
@@ -97,7 +97,7 @@ void generic_offer(struct suggest *suggest)
 
 /* --- order and retry ------------------------------------------------------------------- */
 
-/* On the command line every number is a text. */
+/* On the command line, every number is text. */
 static bool is_number(const struct value *v)
 {
     struct err ignored;
@@ -129,7 +129,7 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
     return 0;
 }
 
-/* Salt's way to say what is done anyway; any other value would do nothing. */
+/* Salt's spelling of the default; any other value would do nothing. */
 static int check_until(const struct value *v, struct diags *diags)
 {
     const struct value *until = value_get(v, "until");
@@ -154,7 +154,7 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
     if (v->kind == VALUE_MAP) {
         map = *v;
     } else if (v->kind == VALUE_BOOL) {
-        map = value_at(value_map(value_map_new(arena, 1)), v); /* once more, as Salt has it */
+        map = value_at(value_map(value_map_new(arena, 1)), v); /* once more, as in Salt */
     } else if (v->kind == VALUE_INT || v->kind == VALUE_STR) {
         map = value_at(value_map(value_map_new(arena, 1)), v);
         value_map_set(arena, map.map, value_at(value_text("attempts"), v), *v);
@@ -174,7 +174,7 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
 
 /* --- splitting ------------------------------------------------------------------------- */
 
-/* The hint for an attribute of Salt that we have no use for; NULL: it is none. */
+/* The hint for a Salt attribute without effect; NULL: not one of them. */
 static const char *find_refused(struct str key)
 {
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
@@ -183,7 +183,7 @@ static const char *find_refused(struct str key)
     return NULL;
 }
 
-/* Where what would do nothing is told, and whether that is a mistake. */
+/* Where attributes without effect are reported, and whether as a mistake. */
 struct idle {
     struct diags *diags;
     int result;
@@ -219,14 +219,14 @@ static int check_slots(struct arena *arena, const struct plan_state *state, cons
     if (state->dialect->salt_attributes)
         return slot_check(arena, v, diags);
     (void)value_diag(diags, slot, "slots are for .sls files");
-    diag_hint(diags, "outputs('cmd.run:id').stdout hands on what an earlier state found out, "
-                     "and {{ salt['mod.fun'](...) }} asks before the run");
+    diag_hint(diags, "use outputs('cmd.run:id').stdout for the output of an earlier state, or {{ "
+                     "salt['mod.fun'](...) }} for a call before the run");
     return -1;
 }
 
-static int split(struct arena *arena, const struct value_map *args, const struct plan_state *state,
-                 struct value_map *generic, struct value_map *body, struct idle idle,
-                 struct diags *diags)
+static int split_key(struct arena *arena, const struct value_map *args,
+                     const struct plan_state *state, struct value_map *generic,
+                     struct value_map *body, struct idle idle, struct diags *diags)
 {
     const struct module *module = state->module;
     int result = 0;
@@ -255,13 +255,13 @@ static int split(struct arena *arena, const struct value_map *args, const struct
     return result;
 }
 
-/* A module that has no `name` takes it for its primary parameter. */
+/* For a module without a parameter `name`, it is the primary parameter. */
 static void place_name(struct arena *arena, const struct module *module, const struct value *name,
                        struct value_map *body)
 {
     const struct param *primary = params_find_primary(module->params);
 
-    if (name && !primary) /* nobody reads it, but it is shown as it was written */
+    if (name && !primary) /* unused, but shown as it was written */
         value_map_set(arena, body, value_at(value_text("name"), name), *name);
     if (!name || !primary || name->kind == VALUE_NULL)
         return;
@@ -271,7 +271,7 @@ static void place_name(struct arena *arena, const struct module *module, const s
     value_map_set(arena, body, value_at(value_text(primary->name), name), *name);
 }
 
-/* Guards of a module with a `runas` of its own run as that user too. */
+/* Guards of a module with its own `runas` run as that user too. */
 static const char *module_user(const struct module *module, const struct value_map *body)
 {
     const struct value key = value_text("runas");
@@ -311,7 +311,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     struct value_map *map = value_map_new(arena, 0); /* most have none */
     const struct value generic = value_map(map);
     struct generic_args got = { 0 };
-    int result = split(arena, args, state, map, ret_body, idle, diags);
+    int result = split_key(arena, args, state, map, ret_body, idle, diags);
 
     result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
     result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);

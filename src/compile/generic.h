@@ -9,7 +9,7 @@
  *     failhard         its failure ends the run
  *     runas            whose commands onlyif, unless and check_cmd are
  *
- * A parameter of the module with the same name goes to the module instead.
+ * A parameter of the module with the same name takes precedence.
  *
  * Threads: any.
  */
@@ -27,15 +27,15 @@ struct plan_state;
 struct suggest;
 struct value_map;
 
-/* Split the arguments of a state: its attributes are read into `state`, what is left for the module
- * is put into `ret_body`. Requisites and `names` are passed over. Attributes of Salt that have no
- * effect are mistakes in .zy files and go to `warnings` for .sls files. */
+/* Split the arguments of a state: attributes go to `state`, the rest for the module to
+ * `ret_body`. Requisites and `names` are skipped. Attributes of Salt that have no effect are
+ * mistakes in .zy files and go to `warnings` for .sls files. */
 int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
                  struct value_map *ret_body, struct diags *warnings, struct diags *diags);
 
-/* Is it a key that is not for a module: an attribute, or a requisite? */
+/* Is the key an attribute or a requisite, rather than an argument of the module? */
 bool generic_has(struct str key);
-/* All of them, as what may have been meant. */
+/* Offer all of them as suggestions. */
 void generic_offer(struct suggest *suggest);
 
 #endif

@@ -12,10 +12,10 @@ struct reading {
     struct arena *arena;
     const char *key; /* "unless" */
     struct diags *diags;
-    bool functions; /* they will do as well */
+    bool functions; /* functions are allowed too */
 };
 
-static const char *wanted(const struct reading *r)
+static const char *describe_wanted(const struct reading *r)
 {
     return r->functions ? "a command or a function" : "a command";
 }
@@ -25,7 +25,7 @@ static int read_command(const struct reading *r, const struct value *v, struct p
     const struct str text = decl_text(r->arena, v);
 
     if (!text.p || str_trim(text).n == 0)
-        return value_diag(r->diags, v, "'%s' must be %s, not %s", r->key, wanted(r),
+        return value_diag(r->diags, v, "'%s' must be %s, not %s", r->key, describe_wanted(r),
                           text.p ? "an empty text" : value_describe(v));
     *ret = (struct plan_guard){ .command = text.p, .at = value_place(v) };
     return 0;
@@ -33,7 +33,7 @@ static int read_command(const struct reading *r, const struct value *v, struct p
 
 /* --- functions ------------------------------------------------------------------------ */
 
-/* A command asks, whether the shell runs it or a function does. */
+/* cmd.run and the like are allowed: a command can be a guard, directly or as a function. */
 static bool is_action(const struct module *function)
 {
     return (function->flags & MODULE_ACTS) && !str_starts(str_from(function->name), STR("cmd."));
@@ -61,8 +61,8 @@ static const struct module *find_function(const struct reading *r, const struct 
     const struct module *found;
 
     if (!value_is(name, VALUE_STR)) {
-        (void)value_diag(r->diags, v, "'%s' must be %s, not a map", r->key, wanted(r));
-        diag_hint(r->diags, "a function is named by 'fun'");
+        (void)value_diag(r->diags, v, "'%s' must be %s, not a map", r->key, describe_wanted(r));
+        diag_hint(r->diags, "name a function with 'fun'");
         return NULL;
     }
     found = module_find(name->s);
@@ -71,16 +71,17 @@ static const struct module *find_function(const struct reading *r, const struct 
         return NULL;
     }
     if (is_action(found)) {
-        (void)value_diag(r->diags, name, "'%s' cannot ask '%s': it acts, and a dry run asks too",
+        (void)value_diag(r->diags, name,
+                         "'%s' cannot use '%s': it makes changes, and guards also run in a dry run",
                          r->key, found->name);
         return NULL;
     }
     return found;
 }
 
-/* `args` by place, then the names beside `fun`. */
-static int gather(const struct reading *r, const struct module *function, const struct value *v,
-                  struct value_map *ret)
+/* `Positional `args`, then the names beside `fun`. */
+static int gather_arguments(const struct reading *r, const struct module *function,
+                            const struct value *v, struct value_map *ret)
 {
     const struct value *args = value_get(v, "args");
     const struct value *items = args;
@@ -94,7 +95,7 @@ static int gather(const struct reading *r, const struct module *function, const 
         const struct param *param = params_at(function->params, i);
 
         if (!param)
-            return value_diag(r->diags, &items[i], "%s takes %zu arguments by place at most",
+            return value_diag(r->diags, &items[i], "%s takes at most %zu positional arguments",
                               function->name, i);
         value_map_set(r->arena, ret, value_at(value_text(param->name), &items[i]), items[i]);
     }
@@ -114,7 +115,7 @@ static int read_function(const struct reading *r, const struct value *v, struct 
     const struct value *path = value_get(v, "get_return");
     const struct value given = value_at(value_map(value_map_new(r->arena, v->map->count)), v);
 
-    if (!function || gather(r, function, v, given.map) < 0)
+    if (!function || gather_arguments(r, function, v, given.map) < 0)
         return -1;
     if (path && path->kind != VALUE_STR)
         return value_diag(r->diags, path, "'get_return' must be a path, not %s",

@@ -1,5 +1,5 @@
 /*
- * guards - what decides whether a state may run, read from its attributes.
+ * guards - the conditions of a state, read from its attributes.
  *
  * A guard is a command for the shell, or a function in Salt's form:
  *
@@ -8,9 +8,8 @@
  *       - fun: file.file_exists
  *         path: /etc/flag
  *
- * Beside `fun` stand its arguments by name; `args` is a list of those by place, and
- * `get_return` a path into what it gives. Functions that act cannot be guards: a dry
- * run asks them too.
+ * Beside `fun` are its arguments by name; `args` is a list of positional ones, and `get_return` a
+ * path into the result. Functions that make changes cannot be guards: guards also run in a dry run.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -25,7 +24,7 @@ struct value;
 /* One guard or a list of them, under this key; none when `v` is NULL. */
 int guards_read(struct arena *arena, const struct value *v, const char *key,
                 struct plan_guards *ret, struct diags *diags);
-/* The same, but only commands will do. */
+/* The same, but only commands are allowed. */
 int guards_read_commands(struct arena *arena, const struct value *v, const char *key,
                          struct plan_guards *ret, struct diags *diags);
 

@@ -22,7 +22,7 @@
 #include "sys/program.h"
 
 #define FILE_MAX      ((size_t)64 << 20)
-#define LOOK_BYTES    512 /* by which text is told from other bytes */
+#define LOOK_BYTES    512 /* bytes checked to tell text from binary */
 #define FILES_MAX     100000
 #define DEPTH_MAX     64
 #define BODY_MAX      ((size_t)16 << 20)
@@ -45,7 +45,7 @@ static int fail_err(struct render *render, const struct bound *bound, const stru
 
 /* --- files --------------------------------------------------------------------------------- */
 
-/* The bytes of a file; a NULL view when it is none. */
+/* The bytes of a file; a NULL view when it does not exist. */
 static int read_file(struct render *render, const struct bound *bound, struct str *ret)
 {
     struct fs_info info;
@@ -64,7 +64,7 @@ static int read_file(struct render *render, const struct bound *bound, struct st
     return 0;
 }
 
-/* A file that begins with text, as far as one can see. */
+/* Does the file look like text? */
 static bool looks_like_text(struct str bytes)
 {
     struct str first = str_slice(bytes, 0, bytes.n < LOOK_BYTES ? bytes.n : LOOK_BYTES);
@@ -133,7 +133,7 @@ static int add_files(struct render *render, const char *folder, unsigned depth,
     struct fs_names names = { .list = VEC_INIT };
 
     if (depth > DEPTH_MAX || list->count > FILES_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d paths, or %d folders inside one another",
+        return err_set(err, ERR_LIMIT, "more than %d paths, or folders deeper than %d levels",
                        FILES_MAX, DEPTH_MAX);
     value_list_push(render->arena, list, value_text(folder));
     if (fs_list(render->arena, folder, &names, err) < 0)

@@ -17,13 +17,13 @@ struct numbers {
     VEC(uint32_t) list;
 };
 
-/* What the states of a run provide, by its name. */
+/* What the states of a run provide, by name. */
 struct implying {
     struct arena *arena;
     struct plan *plan;
     struct map folders, users, groups; /* struct numbers */
     struct numbers repositories;
-    struct numbers needed; /* of the state that is looked at */
+    struct numbers needed; /* of the current state */
 };
 
 static bool is_called(const struct plan_state *state, const char *module)
@@ -31,7 +31,7 @@ static bool is_called(const struct plan_state *state, const char *module)
     return strcmp(state->module->name, module) == 0;
 }
 
-static void provide(struct implying *w, struct map *map, struct str name, uint32_t state)
+static void add_provider(struct implying *w, struct map *map, struct str name, uint32_t state)
 {
     void **place = map_place(map, arena_str(w->arena, name));
     struct numbers *numbers;
@@ -42,8 +42,8 @@ static void provide(struct implying *w, struct map *map, struct str name, uint32
     VEC_PUSH_IN(w->arena, &numbers->list, state);
 }
 
-/* What the state is about: its primary parameter, as it is given, or its ID. */
-static struct str subject(const struct plan_state *state)
+/* The subject of a state: its primary parameter, as given, or its ID. */
+static struct str find_subject(const struct plan_state *state)
 {
     const struct param *primary = params_find_primary(state->module->params);
 
@@ -62,20 +62,20 @@ static bool is_folder(const struct plan_state *state)
            is_called(state, "file.recurse") || is_called(state, "mount.mounted");
 }
 
-static void collect(struct implying *w)
+static void collect_providers(struct implying *w)
 {
     for (uint32_t i = 0; i < w->plan->count; i++) {
         const struct plan_state *state = &w->plan->states[i];
-        const struct str name = subject(state);
+        const struct str name = find_subject(state);
 
         if (!name.p || name.n == 0 || state->listener)
             continue;
         if (is_folder(state) && name.p[0] == '/')
-            provide(w, &w->folders, str_from(path_normalise(w->arena, name.p)), i);
+            add_provider(w, &w->folders, str_from(path_normalise(w->arena, name.p)), i);
         else if (is_called(state, "user.present"))
-            provide(w, &w->users, name, i);
+            add_provider(w, &w->users, name, i);
         else if (is_called(state, "group.present"))
-            provide(w, &w->groups, name, i);
+            add_provider(w, &w->groups, name, i);
         else if (is_called(state, "pkgrepo.managed"))
             VEC_PUSH_IN(w->arena, &w->repositories.list, i);
     }
@@ -98,7 +98,7 @@ static void need_named(struct implying *w, const struct map *map, const struct v
             need_all(w, map_find(map, name->list->items[i].s), state);
 }
 
-/* All folders above a path that the run makes; a mount is one of them. */
+/* All parent folders of a path that the run creates, including mounts. */
 static void need_folders(struct implying *w, struct str path, uint32_t state)
 {
     const char *up;
@@ -110,8 +110,8 @@ static void need_folders(struct implying *w, struct str path, uint32_t state)
         need_all(w, map_find(&w->folders, str_from(up)), state);
 }
 
-/* A state that takes something away needs nothing of it first. */
-static bool removes(const struct plan_state *state)
+/* A state that removes something does not need it first. */
+static bool is_removal(const struct plan_state *state)
 {
     return (state->module->flags & MODULE_REMOVES) ||
            str_ends(str_from(state->module->name), STR(".absent")) ||
@@ -119,7 +119,7 @@ static bool removes(const struct plan_state *state)
            str_ends(str_from(state->module->name), STR(".purged"));
 }
 
-static void look_at(struct implying *w, uint32_t number)
+static void find_needs(struct implying *w, uint32_t number)
 {
     static const char *const users[] = { "user", "owner", "runas" };
     static const char *const groups[] = { "group", "groups", "gid", "optional_groups" };
@@ -135,7 +135,7 @@ static void look_at(struct implying *w, uint32_t number)
 
         need_named(w, &w->users, &user, number);
     }
-    need_folders(w, subject(state), number);
+    need_folders(w, find_subject(state), number);
     if (str_starts(family, STR("pkg.")))
         need_all(w, &w->repositories, number);
 }
@@ -171,16 +171,16 @@ bool implied_add(struct arena *arena, struct plan *plan)
     };
     bool found = false;
 
-    collect(&w);
+    collect_providers(&w);
     if (map_count(&w.folders) + map_count(&w.users) + map_count(&w.groups) +
             w.repositories.list.n ==
         0)
         return false;
     for (uint32_t i = 0; i < plan->count; i++) {
-        if (plan->states[i].no_implied || plan->states[i].listener || removes(&plan->states[i]))
+        if (plan->states[i].no_implied || plan->states[i].listener || is_removal(&plan->states[i]))
             continue;
         w.needed.list.n = 0;
-        look_at(&w, i);
+        find_needs(&w, i);
         if (w.needed.list.n > 0)
             keep_needed(&w, i);
         found |= w.needed.list.n > 0;
@@ -188,11 +188,11 @@ bool implied_add(struct arena *arena, struct plan *plan)
     return found;
 }
 
-/* The first state no longer waits for the second by implication; false when it did not. */
+/* Drop the implied requisite of the first state on the second; false when there is none. */
 static bool drop_edge(struct plan *plan, uint32_t before, uint32_t after)
 {
     struct plan_targets *targets = &plan->states[after].requisites[REQUISITE_IMPLIED];
-    uint32_t *p = (uint32_t *)(uintptr_t)targets->p; /* which keep_needed made */
+    uint32_t *p = (uint32_t *)(uintptr_t)targets->p; /* made by keep_needed */
 
     for (size_t i = 0; i < targets->n; i++)
         if (p[i] == before) {

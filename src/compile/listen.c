@@ -15,7 +15,7 @@ uint32_t listen_count(const struct plan_state *states, uint32_t count)
     return found;
 }
 
-/* A change of one is needed, and forces; a failure of others is no hindrance. */
+/* A change of one is required, and forces apply; failures of others do not matter. */
 static struct plan_state new_listener(struct arena *arena, const struct plan_state *state)
 {
     struct plan_state listener = *state;

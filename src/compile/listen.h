@@ -1,9 +1,9 @@
 /*
- * listen - reactions at the end of a run, as Salt has them.
+ * listen - reactions at the end of a run, as in Salt.
  *
- * A state of a Salt file that listens to others runs in its own place, whatever became of them.
- * For each such state there is another one, its listener, in a level behind all others: it is
- * applied by force when one of those listened to has changed, and is otherwise not even shown.
+ * A state of a Salt file that listens to others runs in its normal position, whatever their
+ * outcome. Each such state has a second one, its listener, in a level after all others: it is
+ * forced to apply if one of the targets has changed, and is otherwise not even shown.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -18,7 +18,7 @@ struct plan_state;
 /* How many states listen. */
 uint32_t listen_count(const struct plan_state *states, uint32_t count);
 
-/* Put the listeners of `count` states behind them, where there is room for listen_count. */
+/* Append the listeners of `count` states, where there is room for listen_count. */
 void listen_add(struct arena *arena, struct plan_state *states, uint32_t count);
 
 #endif

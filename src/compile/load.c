@@ -43,7 +43,7 @@ static int read_text(struct load *load, const char *path, struct str *ret)
     return 0;
 }
 
-/* Most state files of data have nothing to render, and are read where they are. */
+/* Files without template syntax are parsed in place. */
 static int parse_plain(struct load *load, const char *path, struct str text, struct value *ret)
 {
     const struct yaml_options options = { .dialect = yaml_dialect_of(path), .lasting = true };
@@ -80,7 +80,7 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
 
 /* --- includes ------------------------------------------------------------------------- */
 
-/* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
+/* ".x" is relative to the file's folder, "..x" to its parent; an init file counts as its folder. */
 static int absolute_ref(struct load *load, const struct load_file *from, struct str ref,
                         const struct value *where, struct str *ret)
 {
@@ -97,7 +97,7 @@ static int absolute_ref(struct load *load, const struct load_file *from, struct 
 
         if (base.n == 0)
             return value_diag(load->diags, where,
-                              "compiler: include '%.*s' leads out of the tree of states",
+                              "compiler: include '%.*s' leads outside the state tree",
                               STR_ARG(ref));
         while (last > 0 && base.p[last - 1] != '.')
             last--;
@@ -121,7 +121,7 @@ static bool is_on_stack(const struct load *load, const struct load_file *file)
     return false;
 }
 
-/* All files that a pattern names, but those that are being read: a file may include its folder. */
+/* All files that match a pattern, except those being read: a file may include its own folder. */
 static int include_matching(struct load *load, struct str pattern, const struct value *where)
 {
     struct tree_names refs;
@@ -206,7 +206,7 @@ void load_exclude(struct load *load, const struct value *v)
 
 typedef int section_fn(struct load *load, const struct load_file *file, const struct value *v);
 
-/* Keys that are no ID. */
+/* Top-level keys that are not IDs. */
 static const struct {
     const char *key;
     section_fn *read;
@@ -224,7 +224,7 @@ static section_fn *find_section(const struct value *key)
     return NULL;
 }
 
-/* As they are written; what a file includes has its numbers already. */
+/* In written order; included files are already numbered. */
 static void number_decls(struct load *load, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++)
@@ -243,7 +243,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
     if (doc->kind != VALUE_MAP)
         return value_diag(load->diags, doc, "compiler: parse %s: expected a map of states, got %s",
                           file->path, value_describe(doc));
-    /* The file first, then what it includes: places of mistakes come in reading order. */
+    /* The file first, then its includes, so that mistakes are in reading order. */
     for (size_t i = 0; i < doc->map->count; i++) {
         const struct value_pair *pair = &doc->map->pairs[i];
 
@@ -266,8 +266,8 @@ static int read_document(struct load *load, const struct load_file *file, const 
 
 /* --- references ------------------------------------------------------------------------- */
 
-/* At the reference that was written, or at nothing when it came from the command line. */
-static int refuse(struct load *load, const struct value *where, const char *text)
+/* At the reference, or without a place if it came from the command line. */
+static int refuse_ref(struct load *load, const struct value *where, const char *text)
 {
     load->broken = true;
     if (where)
@@ -284,16 +284,16 @@ static void hint_paths(struct load *load, struct str ref)
     for (char *p = path; *p; p++)
         if (*p == '.')
             *p = '/';
-    diag_hint(load->diags, "wanted %s.zy, %s/init.zy, %s.sls or %s/init.sls%s%s", path, path, path,
-              path, root ? " in " : "", root ? root : "");
+    diag_hint(load->diags, "expected %s.zy, %s/init.zy, %s.sls or %s/init.sls%s%s", path, path,
+              path, path, root ? " in " : "", root ? root : "");
 }
 
 static int refuse_missing(struct load *load, struct str ref, const struct value *where)
 {
     const char *near = tree_suggest(load->host->tree, load->arena, ref);
 
-    (void)refuse(load, where,
-                 arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
+    (void)refuse_ref(load, where,
+                     arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
     if (near)
         diag_hint(load->diags, "did you mean '%s'?", near);
     else if (glob_is_plain(ref))
@@ -311,9 +311,9 @@ static int refuse_cycle(struct load *load, const struct load_file *file, const s
         if (inside)
             buf_printf(&members, "%s ", (*item)->ref);
     }
-    return refuse(load, where,
-                  arena_printf(load->arena, "compiler: include cycle detected: [%s%s]",
-                               buf_text(&members), file->ref));
+    return refuse_ref(load, where,
+                      arena_printf(load->arena, "compiler: include cycle detected: [%s%s]",
+                                   buf_text(&members), file->ref));
 }
 
 static struct load_file *new_file(struct load *load, struct str ref, const char *path)
@@ -337,12 +337,14 @@ static int read_file(struct load *load, struct load_file *file, const struct val
     int result;
 
     if (load->stack.n >= LOAD_DEPTH_MAX)
-        return refuse(
-            load, where,
-            arena_printf(load->arena, "compiler: includes are more than %d deep", LOAD_DEPTH_MAX));
+        return refuse_ref(load, where,
+                          arena_printf(load->arena,
+                                       "compiler: includes exceed the limit of %d levels",
+                                       LOAD_DEPTH_MAX));
     if (map_count(&load->files) > COMPILE_FILES_MAX)
-        return refuse(load, where,
-                      arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
+        return refuse_ref(
+            load, where,
+            arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
     if (load_document(load, file->ref, file->path, doc) < 0) {
         load->broken = true;
         return -1;
@@ -362,14 +364,14 @@ int load_match(struct load *load, struct str ref, const struct value *where,
     if (glob_is_plain(ref))
         VEC_PUSH_IN(load->arena, &found.list, arena_str(load->arena, ref).p);
     else if (tree_match(load->host->tree, load->arena, ref, &found, &err) < 0)
-        return refuse(load, where, err.text);
+        return refuse_ref(load, where, err.text);
     if (found.list.n == 0)
         return refuse_missing(load, ref, where);
     *ret_refs = found;
     return 0;
 }
 
-/* Who closes the cycle is on top of the stack. */
+/* The file that closes the cycle is on top of the stack. */
 static bool is_cycle_fine(const struct load *load)
 {
     return load->stack.n > 0 && load->stack.p[load->stack.n - 1]->dialect->ignores_cycles;
@@ -383,7 +385,7 @@ int load_ref(struct load *load, struct str ref, const struct value *where)
 
     if (!file) {
         if (tree_find(load->host->tree, load->arena, ref, &path, &err) < 0)
-            return refuse(load, where, err.text);
+            return refuse_ref(load, where, err.text);
         if (!path)
             return refuse_missing(load, ref, where);
         file = map_find(&load->files, str_from(path));
@@ -428,7 +430,7 @@ static int exclude_file(struct load *load, const struct load_exclude *exclude,
             (*decl)->excluded = true;
             found++;
         }
-    /* A file of the tree that this run does not load is excluded already. */
+    /* A file of the tree that this run does not load is already excluded. */
     if (found > 0 || file || !glob_is_plain(ref) ||
         (tree_find(load->host->tree, load->arena, ref, &path, &ignored) == 0 && path))
         return 0;
@@ -449,7 +451,7 @@ static int exclude_id(struct load *load, const struct value *item, struct str id
     return 0;
 }
 
-/* A text alone is a file, as in Salt. */
+/* A plain text is a file, as in Salt. */
 static int apply_exclude(struct load *load, const struct load_exclude *exclude)
 {
     const struct value *item = exclude->item, *name = item;

@@ -3,12 +3,12 @@
  *
  *     load_init -> { load_ref | load_top }... -> load_finish
  *
- * A file is loaded once, however often it is included. An include cycle is a
- * mistake, except between Salt files; a diamond is none. `extend` and `exclude` of all files are
- * applied at the end, when everything is known.
+ * A file is loaded once, however often it is included. An include cycle is a mistake, except
+ * between Salt files; a diamond is fine. `extend` and `exclude` of all files are applied at the
+ * end, when everything is loaded.
  *
- * Places in messages are those of the file that a person edits, also when a mistake
- * is in what its template made (jinja/relocate.h).
+ * Places in messages refer to the source file, even for mistakes in rendered text
+ * (jinja/relocate.h).
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -28,7 +28,7 @@ struct diags;
 struct renderer;
 struct state_host;
 
-/* What a template may make of one file; files inside one another. */
+/* Limits: the rendered size of one file, and the depth of includes. */
 #define LOAD_RENDERED_MAX ((size_t)64 << 20)
 #define LOAD_DEPTH_MAX    100
 
@@ -53,27 +53,27 @@ struct load {
     struct map refs;  /* struct load_file by every reference to it */
     VEC(struct load_extend) extends;
     VEC(struct load_exclude) excludes;
-    uint32_t numbered;                   /* declarations that have their place */
+    uint32_t numbered;                   /* declarations that are already numbered */
     bool broken;                         /* a file is missing or cannot be read */
-    VEC(const struct load_file *) stack; /* what includes what, right now */
+    VEC(const struct load_file *) stack; /* the current chain of includes */
 };
 
 /* A file of the run. */
 struct load_file {
-    const char *ref; /* the first by which it was named */
+    const char *ref; /* its first reference */
     const char *path;
     const struct dialect *dialect;
-    bool is_init; /* its reference is its folder */
+    bool is_init; /* it is an init file */
 };
 
-/* `late` gets the mistakes by which only their state fails. */
+/* `late` gets the mistakes that only fail their state. */
 void load_init(struct load *load, struct arena *arena, struct state_host *host,
                struct renderer *renderer, struct diags *late, struct diags *diags);
 
-/* Load a file and all that it includes. `where` is what named it, or NULL. */
+/* Load a file and its includes. `where` is the place of the reference, or NULL. */
 int load_ref(struct load *load, struct str ref, const struct value *where);
 
-/* The references that a pattern stands for ("web.*"); a plain one stands for itself. None is a
+/* The references that match a pattern ("web.*"); a plain one matches itself. No match is a
  * mistake. */
 int load_match(struct load *load, struct str ref, const struct value *where,
                struct tree_names *ret_refs);
@@ -81,7 +81,7 @@ int load_match(struct load *load, struct str ref, const struct value *where,
 /* Read, render and parse one file of the tree; null when it is empty. */
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret);
 
-/* Leave out what this says, in the words of an `exclude`. */
+/* Leave out what this value says, in the form of an `exclude`. */
 void load_exclude(struct load *load, const struct value *v);
 
 /* Apply extends and excludes. */

@@ -7,7 +7,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 
-/* The first character of a key in the table says what the rest is. */
+/* The first character of a key in the table is the kind of the rest. */
 enum key_kind {
     KEY_FULL = 'f', /* module.function:id */
     KEY_FULL_NAME = 'F',
@@ -18,7 +18,7 @@ enum key_kind {
     KEY_REF = 'r',
 };
 
-/* Of a state without a name of its own: by its ID. */
+/* For a state without its own name: by ID. */
 #define KEYS_OF_MOST 3
 /* Enough for most keys. */
 #define FEW_BYTES 256
@@ -59,8 +59,8 @@ static struct str make_key(char *key, enum key_kind kind, struct str module, str
     return (struct str){ key, n };
 }
 
-static void add(struct lookup *lookup, enum key_kind kind, struct str module, const char *id,
-                uint32_t number)
+static void add_key(struct lookup *lookup, enum key_kind kind, struct str module, const char *id,
+                    uint32_t number)
 {
     char *room = arena_alloc(lookup->arena, key_size(module, str_from(id)));
     const struct str key = make_key(room, kind, module, str_from(id));
@@ -90,16 +90,16 @@ static void index_state(struct lookup *lookup, uint32_t number)
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         if (!ids[i])
             continue;
-        add(lookup, KEY_FULL, module, ids[i], number);
-        add(lookup, KEY_FAMILY, family, ids[i], number);
-        add(lookup, KEY_ID, none, ids[i], number);
+        add_key(lookup, KEY_FULL, module, ids[i], number);
+        add_key(lookup, KEY_FAMILY, family, ids[i], number);
+        add_key(lookup, KEY_ID, none, ids[i], number);
     }
     if (names->name) {
-        add(lookup, KEY_FULL_NAME, module, names->name, number);
-        add(lookup, KEY_FAMILY_NAME, family, names->name, number);
-        add(lookup, KEY_NAME, none, names->name, number);
+        add_key(lookup, KEY_FULL_NAME, module, names->name, number);
+        add_key(lookup, KEY_FAMILY_NAME, family, names->name, number);
+        add_key(lookup, KEY_NAME, none, names->name, number);
     }
-    add(lookup, KEY_REF, none, names->ref, number);
+    add_key(lookup, KEY_REF, none, names->ref, number);
 }
 
 void lookup_add(struct lookup *lookup, const struct lookup_names *names)
@@ -119,10 +119,10 @@ void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first)
     (void)map_set(&lookup->refs, str_from(ref), arena_strdup(lookup->arena, first));
 }
 
-static struct plan_targets find(const struct lookup *lookup, enum key_kind kind, struct str module,
-                                struct str id)
+static struct plan_targets find_key(const struct lookup *lookup, enum key_kind kind,
+                                    struct str module, struct str id)
 {
-    AUTO_ARENA struct arena scratch = ARENA_INIT; /* seldom used: memory would cost most of it */
+    AUTO_ARENA struct arena scratch = ARENA_INIT; /* rarely used: not worth the memory */
     const size_t size = key_size(module, id);
     char few[FEW_BYTES];
     char *room = size <= sizeof(few) ? few : arena_alloc(&scratch, size);
@@ -136,9 +136,9 @@ static struct plan_targets find(const struct lookup *lookup, enum key_kind kind,
 static struct plan_targets find_either(const struct lookup *lookup, enum key_kind by_id,
                                        enum key_kind by_name, struct str module, struct str id)
 {
-    const struct plan_targets found = find(lookup, by_id, module, id);
+    const struct plan_targets found = find_key(lookup, by_id, module, id);
 
-    return found.n > 0 ? found : find(lookup, by_name, module, id);
+    return found.n > 0 ? found : find_key(lookup, by_name, module, id);
 }
 
 struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id)
@@ -148,7 +148,7 @@ struct plan_targets lookup_full(const struct lookup *lookup, struct str module, 
 
 struct plan_targets lookup_exact(const struct lookup *lookup, struct str text)
 {
-    return find(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
+    return find_key(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
 }
 
 struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id)
@@ -167,11 +167,11 @@ bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets
 
     if (!first)
         return false;
-    *ret = find(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
+    *ret = find_key(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
     return true;
 }
 
-static bool matches(const struct lookup_names *names, struct str module, struct str pattern)
+static bool matches_state(const struct lookup_names *names, struct str module, struct str pattern)
 {
     if (module.p && !str_is(module, names->module) && !str_eq(module, family_of(names->module)))
         return false;
@@ -186,7 +186,7 @@ struct plan_targets lookup_glob(const struct lookup *lookup, struct arena *arena
     struct numbers found = { .list = VEC_INIT };
 
     for (uint32_t i = 0; i < lookup->states.n; i++)
-        if (matches(&lookup->states.p[i], module, pattern))
+        if (matches_state(&lookup->states.p[i], module, pattern))
             VEC_PUSH_IN(arena, &found.list, i);
     return (struct plan_targets){ found.list.p, found.list.n };
 }

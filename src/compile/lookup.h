@@ -1,9 +1,9 @@
 /*
- * lookup - finding states by what people call them.
+ * lookup - finds states by any of their names.
  *
- * Each state is known by its full name, by family and ID ("pkg", "nginx"), by ID
- * alone, by the same three with the value of its `name`, and by its file. All are
- * one look into a hash table; patterns walk over all states.
+ * Each state is known by its full name, by family and ID ("pkg", "nginx"), by ID alone, by the same
+ * three with the value of its `name`, and by its file. Each is one hash lookup; patterns scan all
+ * states.
  *
  *     lookup_init -> lookup_add... -> lookup_index -> find
  *
@@ -21,12 +21,12 @@
 
 struct arena;
 
-/* What one state is called. Texts are kept. */
+/* The names of one state. Texts are borrowed. */
 struct lookup_names {
     const char *module; /* "pkg.installed" */
     const char *id;
     const char *alias; /* the ID of the declaration, when `names` gave the state another; or NULL */
-    const char *name;  /* what it is about: the value of its primary parameter; or NULL */
+    const char *name;  /* the value of its primary parameter; or NULL */
     const char *ref;
 };
 
@@ -40,17 +40,17 @@ struct lookup {
 };
 
 void lookup_init(struct lookup *lookup, struct arena *arena);
-/* The next state; its number is how many there were before. */
+/* Add the next state; numbers count from 0. */
 void lookup_add(struct lookup *lookup, const struct lookup_names *names);
-/* Make the table; only plans with requisites pay for it. Again is fine. Patterns and suggestions do
- * without. */
+/* Build the table; only needed for plans with requisites. May be repeated. Patterns and
+ * suggestions do not need it. */
 void lookup_index(struct lookup *lookup);
 /* A file that is part of the run, under one of its references. */
 void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first);
 
 /* "module.function" and ID, or else name. */
 struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id);
-/* The whole text is a full name. */
+/* By a text that is a full name. */
 struct plan_targets lookup_exact(const struct lookup *lookup, struct str text);
 /* "module" and ID, or else name. */
 struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id);
@@ -62,7 +62,7 @@ bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets
 struct plan_targets lookup_glob(const struct lookup *lookup, struct arena *arena, struct str module,
                                 struct str pattern);
 
-/* The nearest full name; a NULL view when none is near. */
+/* The nearest full name; a NULL view when none is close. */
 struct str lookup_suggest(const struct lookup *lookup, struct arena *arena, struct str text);
 /* The nearest ID. */
 struct str lookup_suggest_id(const struct lookup *lookup, struct str text);

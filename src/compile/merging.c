@@ -8,11 +8,12 @@ static int check_depth(struct render *render, unsigned depth)
 {
     if (depth <= MERGING_DEPTH_MAX)
         return 0;
-    return render_fail(render, RENDER_LIMIT, "more than %d values inside one another to merge",
+    return render_fail(render, RENDER_LIMIT, "values to merge exceed the limit of %d levels",
                        MERGING_DEPTH_MAX);
 }
 
-static int copy(struct render *render, const struct value *v, unsigned depth, struct value *ret)
+static int copy_value(struct render *render, const struct value *v, unsigned depth,
+                      struct value *ret)
 {
     struct value made = *v, item;
 
@@ -23,7 +24,7 @@ static int copy(struct render *render, const struct value *v, unsigned depth, st
 
         made.list = container_new_list(render, list->count);
         for (size_t i = 0; i < list->count; i++) {
-            if (copy(render, &list->items[i], depth + 1, &item) < 0)
+            if (copy_value(render, &list->items[i], depth + 1, &item) < 0)
                 return -1;
             value_list_push(render->arena, made.list, item);
         }
@@ -32,7 +33,7 @@ static int copy(struct render *render, const struct value *v, unsigned depth, st
 
         made.map = container_new_map(render, map->count);
         for (size_t i = 0; i < map->count; i++) {
-            if (copy(render, &map->pairs[i].value, depth + 1, &item) < 0)
+            if (copy_value(render, &map->pairs[i].value, depth + 1, &item) < 0)
                 return -1;
             value_map_set(render->arena, made.map, map->pairs[i].key, item);
         }
@@ -49,15 +50,15 @@ static bool list_has(const struct value_list *list, const struct value *item)
     return false;
 }
 
-static int join(struct render *render, const struct value *base, const struct value *over,
-                unsigned depth)
+static int join_lists(struct render *render, const struct value *base, const struct value *over,
+                      unsigned depth)
 {
     const struct value_list *more = container_list(render, over);
     struct value_list *list = container_change_list(render, base);
     struct value item;
 
     for (size_t i = 0; i < more->count; i++) {
-        if (copy(render, &more->items[i], depth + 1, &item) < 0)
+        if (copy_value(render, &more->items[i], depth + 1, &item) < 0)
             return -1;
         if (!list_has(list, &item))
             value_list_push(render->arena, list, item);
@@ -65,8 +66,8 @@ static int join(struct render *render, const struct value *base, const struct va
     return 0;
 }
 
-static int update(struct render *render, const struct value *base, const struct value *over,
-                  enum merging_lists lists, unsigned depth)
+static int update_map(struct render *render, const struct value *base, const struct value *over,
+                      enum merging_lists lists, unsigned depth)
 {
     const struct value_map *more = container_map(render, over);
     struct value_map *map = container_change_map(render, base);
@@ -79,11 +80,11 @@ static int update(struct render *render, const struct value *base, const struct 
         struct value item;
 
         if (both == VALUE_MAP) {
-            result = update(render, below, &pair->value, lists, depth + 1);
+            result = update_map(render, below, &pair->value, lists, depth + 1);
         } else if (both == VALUE_LIST && lists == MERGING_JOIN) {
-            result = join(render, below, &pair->value, depth);
+            result = join_lists(render, below, &pair->value, depth);
         } else {
-            result = copy(render, &pair->value, depth + 1, &item);
+            result = copy_value(render, &pair->value, depth + 1, &item);
             if (result == 0)
                 value_map_set(render->arena, map, pair->key, item);
         }
@@ -94,7 +95,7 @@ static int update(struct render *render, const struct value *base, const struct 
 int merging_update(struct render *render, const struct value *base, const struct value *over,
                    enum merging_lists lists)
 {
-    return update(render, base, over, lists, 0);
+    return update_map(render, base, over, lists, 0);
 }
 
 int merging_make(struct render *render, const struct value *base, const struct value *over,
@@ -104,11 +105,12 @@ int merging_make(struct render *render, const struct value *base, const struct v
     const bool is_list = base->kind == VALUE_LIST && over->kind == VALUE_LIST;
     struct value made;
 
-    if (copy(render, is_map || (is_list && lists == MERGING_JOIN) ? base : over, 0, &made) < 0)
+    if (copy_value(render, is_map || (is_list && lists == MERGING_JOIN) ? base : over, 0, &made) <
+        0)
         return -1;
-    if (is_map && update(render, &made, over, lists, 0) < 0)
+    if (is_map && update_map(render, &made, over, lists, 0) < 0)
         return -1;
-    if (is_list && lists == MERGING_JOIN && join(render, &made, over, 0) < 0)
+    if (is_list && lists == MERGING_JOIN && join_lists(render, &made, over, 0) < 0)
         return -1;
     *ret = made;
     return 0;

@@ -1,9 +1,8 @@
 /*
- * merging - maps of templates laid over one another, as Salt's functions do it.
+ * merging - merges maps of templates like Salt's functions.
  *
- * Maps merge key by key, deeply; everything else is replaced. With MERGING_JOIN lists
- * are joined, without what is in both. A result shares nothing with what it was made
- * from, so that a template may change it.
+ * Maps merge key by key, deeply; everything else is replaced. With MERGING_JOIN, lists are joined
+ * without duplicates. The result shares nothing with its sources, so a template may change it.
  *
  * Threads: as the rendering.
  */
@@ -13,7 +12,7 @@
 struct render;
 struct value;
 
-/* Maps inside one another. */
+/* Maximum depth of maps. */
 #define MERGING_DEPTH_MAX 128
 
 enum merging_lists {
@@ -24,7 +23,7 @@ enum merging_lists {
 /* `over` on top of `base`. */
 int merging_make(struct render *render, const struct value *base, const struct value *over,
                  enum merging_lists lists, struct value *ret);
-/* The same, in place: both are maps, and `base` changes for everybody who sees it. */
+/* The same, in place: both are maps, and `base` itself changes. */
 int merging_update(struct render *render, const struct value *base, const struct value *over,
                    enum merging_lists lists);
 

@@ -22,9 +22,9 @@ static bool is_primary(const struct module *module, struct str key)
     return str_is(key, "name") || (primary && param_is_called(primary, key));
 }
 
-/* What the state is about, as far as it says so itself. */
-static const char *about(struct arena *arena, const struct module *module,
-                         const struct value_map *args)
+/* The subject of the state, if it is given. */
+static const char *find_subject(struct arena *arena, const struct module *module,
+                                const struct value_map *args)
 {
     for (size_t i = 0; i < args->count; i++) {
         const struct str text = is_primary(module, args->pairs[i].key.s)
@@ -37,7 +37,7 @@ static const char *about(struct arena *arena, const struct module *module,
     return NULL;
 }
 
-static void override(struct arena *arena, struct value_map *args, const struct value *map)
+static void override_argument(struct arena *arena, struct value_map *args, const struct value *map)
 {
     for (size_t i = 0; i < map->map->count; i++) {
         const struct value_pair *pair = &map->map->pairs[i];
@@ -50,7 +50,7 @@ static void override(struct arena *arena, struct value_map *args, const struct v
     }
 }
 
-/* The arguments of one of the states: those of the declaration, about this name. */
+/* The arguments of one of the states: those of the declaration, for this name. */
 static struct value_map *entry_args(struct arena *arena, const struct decl *decl,
                                     const struct entry *entry)
 {
@@ -67,9 +67,9 @@ static struct value_map *entry_args(struct arena *arena, const struct decl *decl
     value_map_set(arena, args, value_at(value_text(primary ? primary->name : "name"), &entry->name),
                   entry->name);
     if (more && more->kind == VALUE_MAP)
-        override(arena, args, more);
+        override_argument(arena, args, more);
     for (size_t i = 0; more && more->kind == VALUE_LIST && i < more->list->count; i++)
-        override(arena, args, &more->list->items[i]);
+        override_argument(arena, args, &more->list->items[i]);
     return args;
 }
 
@@ -94,9 +94,9 @@ static int add_entry(struct arena *arena, const struct decl *decl, const struct 
     }
     const struct str id = decl_text(arena, &entry.name);
     if (!id.p || id.n == 0 || (entry.overrides && !are_overrides(entry.overrides))) {
-        (void)value_diag(diags, item, "state \"%s\": names must be texts, not %s", decl->name,
+        (void)value_diag(diags, item, "state \"%s\": names must be text, not %s", decl->name,
                          id.p && id.n == 0 ? "an empty one" : value_describe(item));
-        diag_hint(diags, "arguments for one name alone: '- name: {argument: value}'");
+        diag_hint(diags, "arguments for one name: '- name: {argument: value}'");
         return -1;
     }
     if (output_has_mark(&entry.name))
@@ -124,7 +124,7 @@ int names_expand(struct arena *arena, const struct decl *decl, struct names *ret
         const struct names_state state = {
             .id = decl->id,
             .args = decl->args,
-            .about = about(arena, decl->module, decl->args),
+            .about = find_subject(arena, decl->module, decl->args),
         };
 
         VEC_RESERVE_IN(arena, &ret->list, 1);

@@ -1,9 +1,9 @@
 /*
  * names - one declaration, several states.
  *
- * `names: [curl, git]` makes a state of each entry, with the entry as its ID and as
- * the value of the module's primary parameter. An entry may carry arguments of its
- * own: `names: [curl, {git: {version: 2}}]`. A declaration without names is one state.
+ * `names: [curl, git]` creates a state for each entry, with the entry as its ID and primary
+ * parameter. An entry may have its own arguments: `names: [curl, {git: {version: 2}}]`. A
+ * declaration without names is one state.
  *
  * Memory: the arena. Threads: any.
  */
@@ -21,8 +21,8 @@ struct value_map;
 struct names_state {
     const char *id;
     const struct value_map *args;
-    const char *alias; /* the ID of the declaration when that is another; or NULL */
-    const char *about; /* the text of its primary parameter when that is given; or NULL */
+    const char *alias; /* the ID of the declaration if it differs; or NULL */
+    const char *about; /* the text of its primary parameter if given; or NULL */
 };
 
 struct names {

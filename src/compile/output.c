@@ -5,11 +5,11 @@
 #include "base/number.h"
 #include "data/words.h"
 
-/* The longest text that one argument may become. */
+/* Maximum size of one argument. */
 #define OUTPUT_TEXT_MAX ((size_t)16 << 20)
 /* Of the number in a mark. */
 #define MARK_DIGITS_MAX 10
-/* Deeper values are not looked into; YAML does not make them. */
+/* Deeper values are not searched; YAML does not create them. */
 #define OUTPUT_DEPTH_MAX 200
 
 struct str output_mark(struct output_list *outputs, const char *target, struct str path,
@@ -53,7 +53,7 @@ static bool find_mark(struct str text, size_t from, size_t *ret_begin, size_t *r
 }
 
 struct search {
-    struct output_list *outputs; /* NULL: any mark will do */
+    struct output_list *outputs; /* NULL: any mark */
     output_found_fn *found;
     void *user;
     size_t count;
@@ -112,7 +112,7 @@ struct filling {
     struct err *err;
 };
 
-/* What a mark stands for now. */
+/* The current value of a mark. */
 static int look_up(const struct filling *filling, const struct output *output,
                    const struct value **ret)
 {
@@ -142,7 +142,7 @@ static int fill_text(const struct filling *filling, const struct value *v, struc
         const struct value *now;
 
         if (number >= filling->outputs->list.n)
-            continue; /* somebody's own use of these characters */
+            continue; /* other use of these characters */
         if (look_up(filling, &filling->outputs->list.p[number], &now) < 0)
             return -1;
         if (begin == 0 && end == v->s.n) {
@@ -158,8 +158,8 @@ static int fill_text(const struct filling *filling, const struct value *v, struc
     }
     buf_add_str(&out, str_from_offset(v->s, at));
     if (out.full)
-        return err_set(filling->err, ERR_LIMIT, "an argument with outputs is over %zu bytes",
-                       OUTPUT_TEXT_MAX);
+        return err_set(filling->err, ERR_LIMIT,
+                       "an argument with outputs exceeds the limit of %zu bytes", OUTPUT_TEXT_MAX);
     *ret = value_at(value_str(buf_copy(&out, filling->arena)), v);
     ret->flags = flags;
     return 0;

@@ -7,7 +7,7 @@
 #include "graph/dag.h"
 #include "graph/reach.h"
 
-/* Each state behind all that it needs: what its requisites name, and who looks ahead to it. */
+/* Each state after those it needs: its requisites, and states with a prereq on it. */
 static struct dag *make_dag(struct arena *arena, const struct plan_state *states, uint32_t count)
 {
     struct dag *dag = dag_new(arena, count);
@@ -34,8 +34,8 @@ static struct reach *find_needed(struct arena *arena, const struct plan_state *s
     return needed;
 }
 
-static struct plan_targets renumber(struct arena *arena, const struct plan_targets *targets,
-                                    const uint32_t *numbers)
+static struct plan_targets renumber_states(struct arena *arena, const struct plan_targets *targets,
+                                           const uint32_t *numbers)
 {
     uint32_t *p = ARENA_ARRAY(arena, uint32_t, targets->n);
 
@@ -57,7 +57,8 @@ uint32_t pick_states(struct arena *arena, struct plan_state *states, uint32_t co
     }
     for (uint32_t i = 0; i < kept; i++)
         for (size_t kind = 0; kind < REQUISITES; kind++)
-            states[i].requisites[kind] = renumber(arena, &states[i].requisites[kind], numbers);
+            states[i].requisites[kind] =
+                renumber_states(arena, &states[i].requisites[kind], numbers);
     VEC_EACH (&outputs->list, output)
         output->state = numbers[output->state];
     return kept;

@@ -1,9 +1,8 @@
 /*
- * pick - a part of a run: some states, and all that they need.
+ * pick - selects states of a run with their requisites.
  *
- * A state needs those that its requisites name, and those that look ahead to it
- * (`prereq`), which have to come before. What is left out is as if nobody had
- * declared it.
+ * A state needs its requisites, and states that have a `prereq` on it, which come before it. The
+ * rest is treated as not declared.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -17,8 +16,8 @@ struct output_list;
 struct plan_state;
 struct plan_targets;
 
-/* Keep these and what they need, in the order they had, with the numbers that they have then; the
- * outputs follow. Returns how many there are. */
+/* Keep these and what they need, in order, and renumber them and their outputs. Returns how
+ * many there are. */
 uint32_t pick_states(struct arena *arena, struct plan_state *states, uint32_t count,
                      const struct plan_targets *wanted, struct output_list *outputs);
 

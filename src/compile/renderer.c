@@ -24,20 +24,21 @@ struct renderer {
     const struct builtins *builtins;
     struct jinja *jinja;
     struct arena arena; /* of the environment: globals */
-    const char *folder; /* of the file that is rendered, for "./x" */
-    const char *ref;    /* and its reference and path, when it is a state file; NULL */
+    const char *folder; /* of the rendered file, for "./x" */
+    const char *ref;    /* its reference and path, if it is a state file; NULL */
     const char *path;
-    bool relative_names; /* templates known to the environment by a relative name */
+    bool relative_names; /* templates that the environment knows by a relative name */
 };
 
-/* --- what a template sees ---------------------------------------------------------- */
+/* --- variables --------------------------------------------------------------------- */
 
-static void set(struct arena *arena, struct value_map *map, const char *key, struct value value)
+static void set_variable(struct arena *arena, struct value_map *map, const char *key,
+                         struct value value)
 {
     value_map_set(arena, map, value_text(key), value);
 }
 
-static const char *replaced(struct arena *arena, const char *text, char from, char to)
+static const char *replace_variable(struct arena *arena, const char *text, char from, char to)
 {
     char *copy = arena_strdup(arena, text);
 
@@ -46,7 +47,7 @@ static const char *replaced(struct arena *arena, const char *text, char from, ch
     return copy;
 }
 
-/* Where the template is, in the words of Salt: tplfile a/b/init.zy, tpldir a/b, tplroot a. */
+/* The location of the template, with Salt's names: tplfile a/b/init.zy, tpldir a/b, tplroot a. */
 static void set_template_place(struct arena *arena, struct value_map *map, const char *path)
 {
     const char *folder = path_dirname(arena, path);
@@ -54,10 +55,11 @@ static void set_template_place(struct arena *arena, struct value_map *map, const
     const struct str root = str_cut(&rest, '/');
     const bool at_root = strcmp(folder, ".") == 0;
 
-    set(arena, map, "tplfile", value_text(path));
-    set(arena, map, "tpldir", value_text(folder));
-    set(arena, map, "tpldot", value_text(at_root ? "" : replaced(arena, folder, '/', '.')));
-    set(arena, map, "tplroot", value_str(arena_str(arena, root)));
+    set_variable(arena, map, "tplfile", value_text(path));
+    set_variable(arena, map, "tpldir", value_text(folder));
+    set_variable(arena, map, "tpldot",
+                 value_text(at_root ? "" : replace_variable(arena, folder, '/', '.')));
+    set_variable(arena, map, "tplroot", value_str(arena_str(arena, root)));
 }
 
 /* The same for a state file: sls a.b, slspath a/b when that is the folder of its init file. */
@@ -67,11 +69,12 @@ static void set_state_place(struct arena *arena, struct value_map *map, const ch
     const char *folder = path_dirname(arena, path);
     const char *slspath = strcmp(folder, ".") == 0 ? "" : folder;
 
-    set(arena, map, "sls", value_text(ref));
-    set(arena, map, "slspath", value_text(slspath));
-    set(arena, map, "sls_path", value_text(replaced(arena, slspath, '/', '_')));
-    set(arena, map, "slsdotpath", value_text(replaced(arena, slspath, '/', '.')));
-    set(arena, map, "slscolonpath", value_text(replaced(arena, slspath, '/', ':')));
+    set_variable(arena, map, "sls", value_text(ref));
+    set_variable(arena, map, "slspath", value_text(slspath));
+    set_variable(arena, map, "sls_path", value_text(replace_variable(arena, slspath, '/', '_')));
+    set_variable(arena, map, "slsdotpath", value_text(replace_variable(arena, slspath, '/', '.')));
+    set_variable(arena, map, "slscolonpath",
+                 value_text(replace_variable(arena, slspath, '/', ':')));
 }
 
 static struct value_map *new_context(struct arena *arena, const struct state_host *host,
@@ -79,21 +82,21 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
 {
     struct value_map *map = value_map_new(arena, 16);
 
-    set(arena, map, "facts", *host->facts);
-    set(arena, map, "grains", host->grains ? *host->grains : *host->facts);
-    set(arena, map, "settings", *host->settings);
-    set(arena, map, "pillar", *host->settings);
-    set(arena, map, "opts", builtin_opts(arena, host));
-    set(arena, map, "saltenv", value_text("base"));
+    set_variable(arena, map, "facts", *host->facts);
+    set_variable(arena, map, "grains", host->grains ? *host->grains : *host->facts);
+    set_variable(arena, map, "settings", *host->settings);
+    set_variable(arena, map, "pillar", *host->settings);
+    set_variable(arena, map, "opts", builtin_opts(arena, host));
+    set_variable(arena, map, "saltenv", value_text("base"));
     set_template_place(arena, map, path);
     return map;
 }
 
-/* --- what the environment asks for ---------------------------------------------- */
+/* --- callbacks ------------------------------------------------------------------ */
 
-/* "./x" and "../x" begin at the folder of the file that is rendered; the rest at the root. */
-static int load(void *user, struct str name, struct arena *arena, struct str *ret_text,
-                struct err *err)
+/* "./x" and "../x" are relative to the folder of the rendered file; the rest to the root. */
+static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
+                         struct err *err)
 {
     struct renderer *renderer = user;
     const char *path = arena_strndup(arena, name.p, name.n);
@@ -105,7 +108,7 @@ static int load(void *user, struct str name, struct arena *arena, struct str *re
     return tree_read(renderer->host->tree, arena, path, ret_text, err);
 }
 
-static int64_t now(void *user)
+static int64_t read_clock(void *user)
 {
     (void)user;
     return clock_now();
@@ -127,7 +130,7 @@ static uint64_t random_number(void *user)
     return number;
 }
 
-static const struct value *about(void *user, const char *template, struct arena *arena)
+static const struct value *describe_template(void *user, const char *template, struct arena *arena)
 {
     const struct renderer *renderer = user;
     struct value *all = ARENA_NEW(arena, struct value);
@@ -144,10 +147,10 @@ static void make_environment(struct renderer *renderer)
     const struct jinja_options options = {
         .lenient = !host->strict_templates,
         .builtins = renderer->builtins,
-        .load = host->tree ? load : NULL,
-        .about = about,
+        .load = host->tree ? load_template : NULL,
+        .about = describe_template,
         .is_stopped = is_stopped,
-        .now = now,
+        .now = read_clock,
         .random = random_number,
         .user = renderer,
     };
@@ -192,13 +195,14 @@ void renderer_free(struct renderer *renderer)
 
 /* --- rendering --------------------------------------------------------------------- */
 
-static int run(struct renderer *renderer, struct arena *arena, const char *path, struct str text,
-               struct value_map *context, struct buf *out, struct trace *trace, struct diags *diags)
+static int run_render(struct renderer *renderer, struct arena *arena, const char *path,
+                      struct str text, struct value_map *context, struct buf *out,
+                      struct trace *trace, struct diags *diags)
 {
     const struct value value = value_map(context);
 
     if (renderer->relative_names)
-        make_environment(renderer); /* "./x" meant something else in the file before */
+        make_environment(renderer); /* "./x" had another meaning in the previous file */
     renderer->folder = path_dirname(arena, path);
     return jinja_render_traced(renderer->jinja, path, text, &value, out, trace, diags);
 }
@@ -213,7 +217,7 @@ int renderer_run_state(struct renderer *renderer, const char *ref, const char *p
     set_state_place(&arena, context, ref, path);
     renderer->ref = ref;
     renderer->path = path;
-    result = run(renderer, &arena, path, text, context, out, trace, diags);
+    result = run_render(renderer, &arena, path, text, context, out, trace, diags);
     renderer->ref = renderer->path = NULL;
     return result;
 }
@@ -227,5 +231,5 @@ int renderer_run(struct renderer *renderer, const char *path, struct str text,
     if (extra && extra->kind == VALUE_MAP)
         for (size_t i = 0; i < extra->map->count; i++)
             value_map_set(&arena, context, extra->map->pairs[i].key, extra->map->pairs[i].value);
-    return run(renderer, &arena, path, text, context, out, NULL, diags);
+    return run_render(renderer, &arena, path, text, context, out, NULL, diags);
 }

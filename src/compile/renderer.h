@@ -1,5 +1,5 @@
 /*
- * renderer - Jinja as state files and their templates see it.
+ * renderer - Jinja for state files and their templates.
  *
  * Every template has facts and settings (also as grains and pillar), where it is
  * (sls, slspath, tplfile, tpldir...), opts, saltenv, the functions facts_get,
@@ -7,11 +7,11 @@
  * outputs and raise, and `salt`, by which every module with a function can be called:
  * salt['disk.usage']('/') or salt.disk.usage('/').
  *
- * A template sees others by their path in the tree; "./x" and "../x" are relative to
- * the file that was rendered, salt:// and zester:// are allowed.
+ * Templates refer to others by path in the tree; "./x" and "../x" are relative to the rendered
+ * file, salt:// and zester:// are allowed.
  *
- * outputs('cmd.run:build').stdout prints a mark, since the state has not run yet; what
- * the marks stand for is kept in the list of `outputs`, see compile/output.h.
+ * outputs('cmd.run:build').stdout prints a mark, since the state has not run yet; the marks are
+ * kept in the list `outputs`, see compile/output.h.
  *
  * Memory: heap. Threads: one at a time; each thread makes its own.
  */
@@ -36,8 +36,8 @@ struct renderer *renderer_new(struct state_host *host, struct output_list *outpu
 struct renderer *renderer_new_inside(const struct builtin_context *outer);
 void renderer_free(struct renderer *renderer);
 
-/* Render a state file: `ref` is its reference, `path` its place in the tree. `trace` learns where
- * the output comes from, and may be NULL. */
+/* Render a state file: `ref` is its reference, `path` its place in the tree. `trace` records
+ * where the output comes from, and may be NULL. */
 int renderer_run_state(struct renderer *renderer, const char *ref, const char *path,
                        struct str text, struct buf *out, struct trace *trace, struct diags *diags);
 

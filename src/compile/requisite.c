@@ -10,16 +10,16 @@
 #include "compile/dialect.h"
 #include "compile/lookup.h"
 
-/* So many unknown targets get a suggestion: each looks at every state. */
+/* How many unknown targets get a suggestion: each one scans all states. */
 #define SUGGESTIONS_MAX       20
 #define SUGGESTION_LENGTH_MIN 3
 
 /* clang-format off */
-/* The word, and the same from the other side. */
+/* The name, and its inverse. */
 #define BOTH(word, ...) { .name = word, __VA_ARGS__ }, { .name = word "_in", .inverse = true, __VA_ARGS__ }
 #define KIND(word, ...) .kind = REQUISITE_##word, .rule = { __VA_ARGS__ }
 
-/* First the kinds, in the order of enum requisite; then other words for them. */
+/* First the kinds, in the order of enum requisite; then aliases. */
 const struct requisite_form requisite_forms[] = {
     BOTH("require",       KIND(REQUIRE,       .success = true)),
     BOTH("require_any",   KIND(REQUIRE_ANY,   .success = true, .one = true)),
@@ -38,7 +38,7 @@ const struct requisite_form requisite_forms[] = {
     { 0 },
 };
 
-/* The module that a word alone stands for. */
+/* The module that a plain name refers to. */
 static const struct { const char *word, *module; } shorthands[] = {
     { "pkg",     "pkg.installed" },
     { "file",    "file.managed" },
@@ -77,7 +77,7 @@ const struct requisite_form *requisite_form_find(struct str key)
 
 /* --- finding ------------------------------------------------------------------------ */
 
-static struct str unfold(struct str module)
+static struct str unfold_item(struct str module)
 {
     for (size_t i = 0; i < ARRAY_LEN(shorthands); i++)
         if (str_is(module, shorthands[i].word))
@@ -119,7 +119,7 @@ static bool find_keyed(struct arena *arena, const struct lookup *lookup, struct 
         *ret = lookup_id(lookup, id);
         return ret->n > 0;
     }
-    *ret = lookup_full(lookup, unfold(module), id);
+    *ret = lookup_full(lookup, unfold_item(module), id);
     if (ret->n == 0)
         *ret = lookup_family(lookup, module, id);
     if (ret->n == 0 && !glob_is_plain(id))
@@ -127,7 +127,7 @@ static bool find_keyed(struct arena *arena, const struct lookup *lookup, struct 
     return ret->n > 0;
 }
 
-/* A text alone: a full name, an ID, "module:id" with a shorthand, or a pattern over IDs. */
+/* A plain text: a full name, an ID, "module:id" with a shorthand, or a pattern over IDs. */
 static bool find_text(struct arena *arena, const struct lookup *lookup, struct str text,
                       struct plan_targets *ret)
 {
@@ -153,7 +153,7 @@ int requisite_find(struct arena *arena, const struct lookup *lookup, const struc
 
     if (key ? find_keyed(arena, lookup, module, id, ret) : find_text(arena, lookup, id, ret))
         return 0;
-    *reterr_text = key ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold(module)), STR_ARG(id))
+    *reterr_text = key ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold_item(module)), STR_ARG(id))
                        : arena_strndup(arena, id.p, id.n);
     return -1;
 }
@@ -171,13 +171,13 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
     if (requisites->count > REQUISITES_MAX)
         return -1;
     VEC_PUSH_IN(requisites->arena, &requisites->sets[state].targets[kind], target);
-    /* What a prereq looks at comes later, and not at all when the prereq fails. */
+    /* The target of a prereq runs later, and not at all if the prereq fails. */
     if (requisite_rule(kind)->later)
         VEC_PUSH_IN(requisites->arena, &requisites->sets[target].targets[REQUISITE_REQUIRE], state);
     return 0;
 }
 
-/* What might have been meant. */
+/* Suggest what might have been meant. */
 static void suggest_target(struct requisites *requisites, bool is_file, struct str id)
 {
     const struct lookup *lookup = requisites->lookup;
@@ -189,10 +189,10 @@ static void suggest_target(struct requisites *requisites, bool is_file, struct s
         return;
     }
     if (found.n > 0) {
-        diag_hint(requisites->diags, "there is '%s'", requisites->states[found.p[0]].name);
+        diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
         return;
     }
-    /* Of very short names everything is near. */
+    /* Very short names are close to everything. */
     if (id.n < SUGGESTION_LENGTH_MIN || diags_count(requisites->diags) > SUGGESTIONS_MAX)
         return;
     near = lookup_suggest_id(lookup, id);
@@ -201,9 +201,9 @@ static void suggest_target(struct requisites *requisites, bool is_file, struct s
         diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
 }
 
-static int tell_unknown(struct requisites *requisites, uint32_t state,
-                        const struct requisite_form *form, const struct value *where,
-                        const char *text)
+static int report_unknown(struct requisites *requisites, uint32_t state,
+                          const struct requisite_form *form, const struct value *where,
+                          const char *text)
 {
     const char *name = requisites->states[state].name;
 
@@ -216,7 +216,7 @@ static int tell_unknown(struct requisites *requisites, uint32_t state,
                       name, text);
 }
 
-/* One target that was written: `key` is NULL for a text alone. */
+/* One target: `key` is NULL for a plain text. */
 static int read_target(struct requisites *requisites, uint32_t state,
                        const struct requisite_form *form, const struct value *key,
                        const struct value *id)
@@ -232,19 +232,19 @@ static int read_target(struct requisites *requisites, uint32_t state,
                          requisites->states[state].name, form->name,
                          text.p && text.n == 0 ? "an empty text" : value_describe(id));
         if (key && key->kind == VALUE_STR && requisite_form_find(key->s))
-            diag_hint(requisites->diags, "'%s' is a separate requisite: it belongs beside '%s'",
+            diag_hint(requisites->diags, "'%s' is a separate requisite: put it next to '%s'",
                       key->s.p, form->name);
         else if (value_is(id, VALUE_LIST))
-            diag_hint(requisites->diags, "give each ID its own item");
+            diag_hint(requisites->diags, "use a separate item for each ID");
         return -1;
     }
     if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
-        (void)tell_unknown(requisites, state, form, key ? key : id, unknown);
+        (void)report_unknown(requisites, state, form, key ? key : id, unknown);
         suggest_target(requisites, key && str_is(key->s, "sls"), text);
         return -1;
     }
 
-    /* Who names a group that it belongs to means the others. */
+    /* A state that names its own group means the others. */
     many = found.n > 1 || !glob_is_plain(text) || (key && str_is(key->s, "sls"));
     VEC_EACH (&found, target) {
         if (*target == state && many)
@@ -304,13 +304,13 @@ static size_t sort_unique(uint32_t *p, size_t n)
     return kept;
 }
 
-static bool has(const struct plan_targets *targets, uint32_t number)
+static bool has_number(const struct plan_targets *targets, uint32_t number)
 {
     return targets->n > 0 &&
            bsearch(&number, targets->p, targets->n, sizeof(number), compare_numbers);
 }
 
-/* The kind of requisite by which the state needs `target` to succeed; REQUISITES when it does not.
+/* The kind of requisite that needs `target` to succeed; REQUISITES when there is none.
  */
 static enum requisite needs_success(const struct plan_state *state, uint32_t target)
 {
@@ -320,7 +320,7 @@ static enum requisite needs_success(const struct plan_state *state, uint32_t tar
         const struct requisite_rule *rule = requisite_rule(kind);
         const struct plan_targets *targets = &state->requisites[kind];
 
-        if (rule->success && (!rule->one || targets->n == 1) && has(targets, target))
+        if (rule->success && (!rule->one || targets->n == 1) && has_number(targets, target))
             break;
     }
     return kind;

@@ -1,9 +1,8 @@
 /*
- * requisite - how states wait for each other, from words to numbers.
+ * requisite - resolves requisites, from names to numbers.
  *
- * Every form that users write is rewritten to one of the kinds of
- * compile/plan.h: `listen` is watch, `onchanges_any` is onchanges, `x_in` is x from the
- * other side, `prereq` also makes its target require the state.
+ * Every form is rewritten to one of the kinds of compile/plan.h: `listen` is watch, `onchanges_any`
+ * is onchanges, `x_in` is x from the other side, `prereq` also makes its target require the state.
  *
  * A target is "module.function:id", a map {module: id}, or an ID alone:
  *
@@ -14,8 +13,8 @@
  *     {sls: web.config}       every state of that file
  *     {pkg: nginx*}           every state whose ID or name matches
  *
- * Targets are found by hash (state/lookup.h). A target that is not there is a
- * mistake, told with the nearest name.
+ * Targets are found by hash (state/lookup.h). An unknown target is a mistake, reported with the
+ * nearest name.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -33,13 +32,13 @@ struct lookup;
 struct requisite_form {
     const char *name;
     enum requisite kind;
-    bool inverse;  /* the target gets it, on this state */
+    bool inverse;  /* inverse: the target gets it, on this state */
     bool use;      /* `use`: the target's arguments, no order */
-    bool internal; /* the compiler adds it; nobody writes it */
+    bool internal; /* internal: added by the compiler */
     struct requisite_rule rule;
 };
 
-/* NULL when `key` is no requisite. */
+/* NULL when `key` is not a requisite. */
 const struct requisite_form *requisite_form_find(struct str key);
 /* All of them; ends in a NULL name. */
 extern const struct requisite_form requisite_forms[];
@@ -58,24 +57,23 @@ struct requisites {
     struct diags *diags;
 };
 
-/* More than this in one plan is a mistake. */
+/* Limit for one plan. */
 #define REQUISITES_MAX 20000000
 
-/* Add what `value`, written under `form`, demands for a state. */
+/* Add the requisites in `value`, written under `form`, of a state. */
 int requisite_read(struct requisites *requisites, uint32_t state, const struct requisite_form *form,
                    const struct value *value);
 
-/* `state` demands `kind` of `target`. */
+/* `state` has a requisite `kind` on `target`. */
 int requisite_add(struct requisites *requisites, uint32_t state, enum requisite kind,
                   uint32_t target);
 
-/* All targets that one item names. Returns -1, and adds nothing to `diags`, when it names none;
- * `reterr_text` is then what was looked for ("cmd.run:Z"). */
+/* All targets that one item names. Returns -1, and adds nothing to `diags`, when there are
+ * none; `reterr_text` is then the name that was not found ("cmd.run:Z"). */
 int requisite_find(struct arena *arena, const struct lookup *lookup, const struct value *key,
                    struct str id, struct plan_targets *ret, const char **reterr_text);
 
-/* Sort, drop what is said twice, tell of requisites that exclude each other, and put the result
- * into the states. */
+/* Sort, drop duplicates, report contradicting requisites, and store the result in the states. */
 int requisite_seal(struct requisites *requisites, struct plan_state *states, uint32_t count);
 
 #endif

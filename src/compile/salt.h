@@ -2,8 +2,8 @@
  * salt - functions by name: salt['a.b'](...), salt.a.b(...), salt_call('a.b', ...).
  *
  * A name is one of builtin_salt_functions and slsutil_functions, or a module of the table that has
- * a function. Arguments by place go to the primary parameter of a module first, then to the others
- * in the order of its table.
+ * a function. Positional arguments go to the primary parameter of a module first, then to the
+ * others in the order of its table.
  *
  * Threads: as the rendering that calls them.
  */
@@ -38,7 +38,7 @@ struct value salt_value(struct arena *arena, struct builtin_context *context);
 int salt_dispatch(struct render *render, void *user, struct str name, const struct call *call,
                   struct value *ret);
 
-/* salt_call, whose `user` is a struct builtin_context; ends with a line without name. */
+/* salt_call, whose `user` is a struct builtin_context; ends with a row without a name. */
 extern const struct function salt_globals[];
 
 #endif

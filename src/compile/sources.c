@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "sys/fs.h"
 
-/* Does the folder hold anything? A folder that is not there does not. */
-static int look(const char *folder, bool *ret_filled, struct err *err)
+/* Does the folder contain anything? A missing folder does not. */
+static int check_folder(const char *folder, bool *ret_filled, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fs_names names = { .list = VEC_INIT };
@@ -19,7 +19,7 @@ static int look(const char *folder, bool *ret_filled, struct err *err)
     if (info.kind != FS_FOLDER)
         return 0;
     if (fs_list(&arena, folder, &names, err) < 0)
-        return err->errnum == ENOENT ? 0 : -1; /* swapped away between the two looks */
+        return err->errnum == ENOENT ? 0 : -1; /* swapped between the two checks */
     *ret_filled = names.list.n > 0;
     return 0;
 }
@@ -29,7 +29,7 @@ static int cache_has_files(const struct sources *sources, bool *ret_filled, stru
     for (int i = 0; i < SOURCES_LOOKS; i++) {
         if (i > 0)
             sources->sleep(sources->user, SOURCES_WAIT_NS);
-        if (look(sources->cache, ret_filled, err) < 0)
+        if (check_folder(sources->cache, ret_filled, err) < 0)
             return -1;
         if (*ret_filled)
             return 0;

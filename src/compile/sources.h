@@ -1,10 +1,10 @@
 /*
- * sources - which folder the states of an agent are read from.
+ * sources - chooses the folder from which an agent reads states.
  *
- * Before every execution the agent asks again: the cache, the local mirror of the
- * published files, when it holds files; else the baked-in folder. The cache is
- * replaced by a swap of folders, so for a moment it may not be there: an empty or
- * missing cache is looked at SOURCES_LOOKS times before that is believed.
+ * Before every execution the agent chooses again: the cache, the local mirror of the published
+ * files, if it has files; else the baked-in folder. The cache is replaced by a swap of folders, so
+ * it may be missing for a moment: an empty or missing cache is checked SOURCES_LOOKS times before
+ * the fallback.
  *
  * Threads: any.
  */
@@ -19,21 +19,21 @@ struct err;
 #define SOURCES_LOOKS   5
 #define SOURCES_WAIT_NS (25 * INT64_C(1000000))
 
-/* Logged by the caller when sources_pick says that it fell back. */
+/* Logged by the caller when sources_pick fell back. */
 #define SOURCES_WARNING                                                                            \
     "state-file cache dir empty or missing after retries, falling back to baked states dir"
 /* The error when there is neither. */
 #define SOURCES_UNAVAILABLE                                                                        \
     "states engine unavailable: no states directory exists yet (state files not yet synced from "  \
     "KV and no baked states dir); retry after state files are published"
-/* Logged by the caller when that is so at its start. */
+/* Logged by the caller when that happens at startup. */
 #define SOURCES_UNAVAILABLE_AT_BOOT                                                                \
     "states engine unavailable at boot; will build when state files appear"
 
 struct sources {
     const char *cache; /* NULL: none is configured */
     const char *baked;
-    /* Waits between two looks; a test turns its clock instead. */
+    /* Waits between two checks; tests advance their clock instead. */
     void (*sleep)(void *user, int64_t ns);
     void *user;
 };

@@ -1,4 +1,4 @@
-/* The top file of states: which of them belong to this machine. target/top.h reads it. */
+/* The top file of states: the states of this machine. target/top.h reads it. */
 #include "compile/top.h"
 
 #include "base/arena.h"
@@ -28,7 +28,7 @@ static int find_file(struct load *load, const char **ret)
     }
     (void)diag_add(load->diags, (struct place){ 0 }, "compiler: read state top file: no %s",
                    top_files[0]);
-    diag_hint(load->diags, "write one, or name what to apply: state.apply REF");
+    diag_hint(load->diags, "write one, or use state.apply REF");
     return -1;
 }
 

@@ -1,5 +1,5 @@
 /*
- * top - the top file of states: which references belong to this machine.
+ * top - the top file of states: the references of this machine.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -18,7 +18,7 @@ struct top_list {
     const struct value **where; /* of each */
 };
 
-/* In the order in which they are first named; none is a mistake. */
+/* In the order of first mention; none is a mistake. */
 int top_list(struct arena *arena, struct state_host *host, struct top_list *ret,
              struct diags *diags);
 

@@ -13,7 +13,7 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-/* Parameters by which a local state touches nothing but its path. */
+/* Parameters with which a local state touches only its path. */
 static const char *const local_params[] = {
     "name",
     "path",
@@ -72,7 +72,7 @@ static const char *const local_params[] = {
     "warnings",
 };
 
-/* What the folders that a state makes look like. */
+/* Attributes of folders that a state creates. */
 static const char *const folder_params[] = {
     "user", "owner", "group", "dir_mode", "mode", "umask"
 };
@@ -92,7 +92,7 @@ static bool is_one_of(struct str key, const char *const *names, size_t count)
     return false;
 }
 
-/* Has it anything about it that may look at, or do, more than its module says? */
+/* Does it have anything that may read or change more than its module declares? */
 static bool is_plain(const struct plan_state *state)
 {
     return !state->deferred && !state->alone && !state->failhard && state->onlyif.n == 0 &&
@@ -136,7 +136,7 @@ static const char *primary_path(const struct plan_state *state)
     return *(const char *const *)(const void *)((const char *)state->args + primary->offset);
 }
 
-static enum touched classify(const struct plan_state *state)
+static enum touched classify_state(const struct plan_state *state)
 {
     if (!(state->module->flags & MODULE_LOCAL) || !is_plain(state))
         return TOUCHED_ANYTHING;
@@ -149,7 +149,7 @@ static enum touched classify(const struct plan_state *state)
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-/* The real path of a folder; NULL when it is not there. */
+/* The real path of a folder; NULL when it does not exist. */
 static const char *real_folder(struct touch_window *window, const char *folder)
 {
     void **place = map_place(&window->folders, arena_str(&window->folder_arena, str_from(folder)));
@@ -163,8 +163,8 @@ static const char *real_folder(struct touch_window *window, const char *folder)
     return *(char *)*place ? *place : NULL;
 }
 
-/* Where the path really is. Sets `ret_new` when its folder is not there yet. False: it is a link,
- * or cannot be looked at. */
+/* Resolve the path. Sets `ret_new` when its folder does not exist yet. False: it is a link, or
+ * cannot be read. */
 static bool real_path(struct touch_window *window, const char *path, const char **ret,
                       bool *ret_new)
 {
@@ -207,7 +207,7 @@ static bool is_given_alike(const struct plan_state *one, const struct plan_state
     return a && b ? value_equal(a, b) : a == b;
 }
 
-/* Do both make missing folders in the same way? */
+/* Do both create missing folders with the same attributes? */
 static bool make_alike(const struct plan_state *one, const struct plan_state *other)
 {
     for (size_t i = 0; i < ARRAY_LEN(folder_params); i++)
@@ -240,7 +240,7 @@ static bool joins_paths(struct touch_window *window, const struct plan_state *st
 
 /* --- packages ------------------------------------------------------------------------------ */
 
-/* Takes a package for the window; false when it has it already, or when it is no plain name. */
+/* Adds a package to the window; false when it is already there, or not a plain name. */
 static bool take_package(struct touch_window *window, const struct value *name)
 {
     void **place;
@@ -300,9 +300,9 @@ void touch_clear(struct touch_window *window)
     window->count = window->parallel = window->packages = 0;
 }
 
-static bool joins(struct touch_window *window, const struct plan_state *state)
+static bool join_window(struct touch_window *window, const struct plan_state *state)
 {
-    switch (classify(state)) {
+    switch (classify_state(state)) {
     case TOUCHED_NOTHING: return !window->any;
     case TOUCHED_PATH: return !window->any && joins_paths(window, state);
     case TOUCHED_PACKAGES: return !window->any && joins_packages(window, state);
@@ -320,7 +320,7 @@ bool touch_joins(struct touch_window *window, const struct plan_state *state)
         window->count++;
         return true;
     }
-    if (!joins(window, state)) {
+    if (!join_window(window, state)) {
         if (!first)
             return false;
         window->any = true;

@@ -1,12 +1,11 @@
 /*
- * touch - what a state touches, so far as it can be known before it runs.
+ * touch - what a state touches, as far as known before it runs.
  *
- * States of Salt files run one after the other. Neighbours may run together when the result
- * cannot differ: when each touches nothing but its own path (MODULE_LOCAL), and the paths are
- * neither equal nor one below the other; or when each installs packages of its own, which the
- * package manager then gets in one run. Everything else touches anything: commands, services,
- * guards, templates (which may call functions), sources and folders that are not there yet, paths
- * that are links.
+ * States of Salt files run one after the other. Neighbours may run together if the result cannot
+ * differ: if each touches only its own path (MODULE_LOCAL), and the paths are neither equal nor
+ * nested; or if each installs different packages, which the package manager then gets in one run.
+ * Everything else may touch anything: commands, services, guards, templates (which may call
+ * functions), missing sources and folders, and paths that are links.
  *
  *     touch_init -> { touch_joins... touch_clear }... -> touch_done
  *
@@ -29,8 +28,8 @@ struct touch_window {
     struct map above;   /* folders above such paths */
     struct map folders; /* folder to its real path; outlives touch_clear */
     struct arena folder_arena;
-    const char *new_folder; /* that does not exist yet: all others are to be made below it */
-    const struct plan_state *makes; /* the first that makes folders; NULL */
+    const char *new_folder;         /* a folder that does not exist yet: all others are below it */
+    const struct plan_state *makes; /* the first that creates folders; NULL */
     bool any;                       /* one of them touches anything */
     unsigned count, parallel, packages;
 };
@@ -38,11 +37,11 @@ struct touch_window {
 void touch_init(struct touch_window *window);
 void touch_done(struct touch_window *window);
 
-/* May the state run together with all of the window? Then it becomes one of them. The first one of
- * an empty window always does. */
+/* May the state run together with all of the window? If so, it joins. The first state of an
+ * empty window always joins. */
 bool touch_joins(struct touch_window *window, const struct plan_state *state);
 
-/* Begin a new window. */
+/* Start a new window. */
 void touch_clear(struct touch_window *window);
 
 #endif

@@ -15,7 +15,7 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-/* What has been read, or was put there by tree_add: path to text. */
+/* Files that were read or added by tree_add: path to text. */
 struct tree_cache {
     pthread_mutex_t lock;
     struct arena arena;
@@ -51,13 +51,13 @@ struct tree *tree_new(const char *root, struct err *err)
     struct fs_info info;
 
     if (!real) {
-        (void)err_sys(err, errno, "open the tree of states '%s'", root);
+        (void)err_sys(err, errno, "open the state tree '%s'", root);
         return NULL;
     }
     if (fs_stat(real, &info, err) == 0) {
         if (info.kind == FS_FOLDER)
             return new_tree(real);
-        (void)err_set(err, ERR_INVALID, "the tree of states '%s' is not a folder", root);
+        (void)err_set(err, ERR_INVALID, "the state tree '%s' is not a folder", root);
     }
     free(real);
     return NULL;
@@ -131,7 +131,7 @@ bool tree_is_source(const char *source)
     return source[0] != '/' && !strstr(source, "://");
 }
 
-/* The path inside the tree that a source stands for. */
+/* The path of a source inside the tree. */
 static int source_path(struct arena *arena, const char *source, const char **ret_path,
                        struct err *err)
 {
@@ -151,14 +151,14 @@ static int source_path(struct arena *arena, const char *source, const char **ret
     }
     const char *text = arena_strndup(arena, path.p, path.n);
     if (path_escapes(text))
-        return err_set(err, ERR_INVALID, "'%s' leads out of the tree of states", source);
+        return err_set(err, ERR_INVALID, "'%s' is outside the state tree", source);
     *ret_path = path_normalise(arena, text);
     return 0;
 }
 
-/* The real path on disk; NULL when nothing is there. */
-static int resolve(const struct tree *tree, struct arena *arena, const char *path, const char **ret,
-                   struct err *err)
+/* The real path on disk; NULL when it does not exist. */
+static int resolve_path(const struct tree *tree, struct arena *arena, const char *path,
+                        const char **ret, struct err *err)
 {
     char *real = realpath(path_join(arena, tree->root, path), NULL);
 
@@ -166,14 +166,13 @@ static int resolve(const struct tree *tree, struct arena *arena, const char *pat
     if (!real) {
         if (errno == ENOENT || errno == ENOTDIR)
             return 0;
-        return err_sys(err, errno, "find '%s' in the tree of states", path);
+        return err_sys(err, errno, "find '%s' in the state tree", path);
     }
     if (path_is_below(real, tree->root))
         *ret = arena_strdup(arena, real);
     free(real);
     if (!*ret)
-        return err_set(err, ERR_INVALID, "'%s' is a link that leads out of the tree of states",
-                       path);
+        return err_set(err, ERR_INVALID, "'%s' is a link that leads outside the state tree", path);
     return 0;
 }
 
@@ -185,7 +184,7 @@ int tree_locate(const struct tree *tree, struct arena *arena, const char *source
     *ret = NULL;
     if (source_path(arena, source, &path, err) < 0)
         return -1;
-    return tree->root ? resolve(tree, arena, path, ret, err) : 0;
+    return tree->root ? resolve_path(tree, arena, path, ret, err) : 0;
 }
 
 /* --- reading ------------------------------------------------------------------- */
@@ -200,7 +199,7 @@ static int has_file(const struct tree *tree, struct arena *arena, const char *pa
     *ret = cache_find(tree, path, &text);
     if (*ret || !tree->root)
         return 0;
-    if (resolve(tree, arena, path, &real, err) < 0 || (real && fs_stat(real, &info, err) < 0))
+    if (resolve_path(tree, arena, path, &real, err) < 0 || (real && fs_stat(real, &info, err) < 0))
         return -1;
     *ret = info.kind == FS_FILE;
     return 0;
@@ -216,7 +215,7 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
     for (size_t i = 0; i < ref.n; i++) {
         if (stem[i] == '/' || stem[i] == '\0' || (stem[i] == '.' && part_is_empty))
             return err_set(err, ERR_INVALID,
-                           "'%.*s' is not a reference: wanted names with dots between them, "
+                           "'%.*s' is not a valid reference: expected names separated by dots, "
                            "such as a.b for a/b.zy",
                            STR_ARG(ref));
         part_is_empty = stem[i] == '.';
@@ -224,7 +223,7 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
             stem[i] = '/';
     }
     if (part_is_empty)
-        return err_set(err, ERR_INVALID, "'%.*s' is not a reference: a name is missing",
+        return err_set(err, ERR_INVALID, "'%.*s' is not a valid reference: empty name",
                        STR_ARG(ref));
     for (size_t i = 0; i < ARRAY_LEN(ref_ends); i++) {
         const char *path = arena_printf(arena, "%s%s", stem, ref_ends[i]);
@@ -251,7 +250,7 @@ int tree_read(const struct tree *tree, struct arena *arena, const char *source, 
         return -1;
     if (cache_find(tree, path, ret) || !tree->root)
         return 0;
-    if (resolve(tree, arena, path, &real, err) < 0)
+    if (resolve_path(tree, arena, path, &real, err) < 0)
         return -1;
     if (!real)
         return 0;
@@ -278,7 +277,7 @@ static int list_memory(const struct tree *tree, struct arena *arena, const char 
     return 0;
 }
 
-/* Folders that are still to be read, with the path that their files get. */
+/* Folders still to be read, with the path prefix of their files. */
 struct pending {
     const char *real, *prefix;
     unsigned depth;
@@ -304,10 +303,10 @@ static int list_entry(struct listing *listing, const struct pending *in, const c
     if (info.kind == FS_LINK) {
         const char *inside = real + strlen(listing->tree->root) + 1;
 
-        if (resolve(listing->tree, arena, inside, &real, err) < 0)
+        if (resolve_path(listing->tree, arena, inside, &real, err) < 0)
             return -1;
         if (!real)
-            return 0; /* a link to nothing is no file */
+            return 0; /* skip dangling links */
         if (fs_stat(real, &info, err) < 0)
             return -1;
     }
@@ -317,7 +316,8 @@ static int list_entry(struct listing *listing, const struct pending *in, const c
         VEC_PUSH_IN(arena, &listing->folders,
                     (struct pending){ real, arena_printf(arena, "%s/", path), in->depth + 1 });
     if (listing->names->list.n > TREE_LIST_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d files below '%s'", TREE_LIST_MAX, in->real);
+        return err_set(err, ERR_LIMIT, "more than the limit of %d files below '%s'", TREE_LIST_MAX,
+                       in->real);
     return 0;
 }
 
@@ -326,8 +326,8 @@ static int list_folder(struct listing *listing, const struct pending *in, struct
     struct fs_names names = { .list = VEC_INIT };
 
     if (in->depth > TREE_DEPTH_MAX)
-        return err_set(err, ERR_LIMIT, "folders are more than %d deep at '%s'", TREE_DEPTH_MAX,
-                       in->real);
+        return err_set(err, ERR_LIMIT, "folders exceed the limit of %d levels at '%s'",
+                       TREE_DEPTH_MAX, in->real);
     if (fs_list(listing->arena, in->real, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
@@ -343,7 +343,7 @@ static int list_disk(const struct tree *tree, struct arena *arena, const char *f
     struct fs_info info;
     const char *real;
 
-    if (resolve(tree, arena, folder, &real, err) < 0)
+    if (resolve_path(tree, arena, folder, &real, err) < 0)
         return -1;
     if (!real)
         return err_set(err, ERR_NOT_FOUND, "no folder '%s' in the state tree", folder);
@@ -354,7 +354,7 @@ static int list_disk(const struct tree *tree, struct arena *arena, const char *f
                        fs_kind_name(info.kind));
     VEC_PUSH_IN(arena, &listing.folders, (struct pending){ real, "", 0 });
     for (size_t i = 0; i < listing.folders.n; i++) {
-        const struct pending next = listing.folders.p[i]; /* the vector grows meanwhile */
+        const struct pending next = listing.folders.p[i]; /* the vector grows in the loop */
 
         if (list_folder(&listing, &next, err) < 0)
             return -1;
@@ -385,10 +385,10 @@ int tree_list(const struct tree *tree, struct arena *arena, const char *source,
 
 /* --- did you mean ---------------------------------------------------------------- */
 
-/* The reference that leads to a file; NULL when none does. */
+/* The reference of a file; NULL: none. */
 static const char *ref_of(struct arena *arena, const char *path)
 {
-    /* The longer endings first: a/init.zy is 'a', not 'a.init'. */
+    /* Longer suffixes first: a/init.zy is 'a', not 'a.init'. */
     for (size_t i = ARRAY_LEN(ref_ends); i-- > 0;) {
         const struct str end = str_from(ref_ends[i]), whole = str_from(path);
 
@@ -423,7 +423,7 @@ const char *tree_suggest(const struct tree *tree, struct arena *arena, struct st
 {
     struct tree_names names;
     struct suggest best;
-    struct err ignored; /* a suggestion is not worth an error of its own */
+    struct err ignored; /* a missing suggestion is not an error */
 
     suggest_init(&best, ref);
     if (tree_list(tree, arena, ".", &names, &ignored) < 0)

@@ -99,7 +99,7 @@ static int read_decl(struct using *using, uint32_t number)
     return result;
 }
 
-/* Is there an argument of this name already, under any of its names? */
+/* Is this argument already given, under any of its names? */
 static bool has_argument(const struct decl *decl, struct str key)
 {
     const struct param *param = params_find(decl->module->params, key);
@@ -113,7 +113,7 @@ static bool has_argument(const struct decl *decl, struct str key)
     return false;
 }
 
-/* What the state is about stays its own. */
+/* The primary parameter is never taken over. */
 static bool is_primary(const struct decl *decl, struct str key)
 {
     const struct param *primary = params_find_primary(decl->module->params);
@@ -133,7 +133,7 @@ static void copy_arguments(struct arena *arena, const struct decl *from, struct 
     }
 }
 
-static int apply(struct using *using)
+static int apply_uses(struct using *using)
 {
     struct dag *dag = dag_new(using->arena, (uint32_t) using->set->list.n);
     struct levels levels;
@@ -146,7 +146,7 @@ static int apply(struct using *using)
         const struct decl *decl = using->set->list.p[cycle.nodes[0]];
 
         return value_diag(using->diags, &decl->where,
-                          "state \"%s\" uses its own arguments, by way of \"%s\"", decl->name,
+                          "state \"%s\" uses its own arguments, through \"%s\"", decl->name,
                           using->set->list.p[cycle.nodes[cycle.n - 1]]->name);
     }
     for (uint32_t i = 0; i < levels.resolved; i++) {
@@ -183,5 +183,5 @@ int use_apply(struct arena *arena, struct decl_set *set, struct diags *diags)
     index_decls(&using);
     for (uint32_t i = 0; i < set->list.n; i++)
         result |= read_decl(&using, i);
-    return result < 0 ? -1 : apply(&using);
+    return result < 0 ? -1 : apply_uses(&using);
 }

@@ -1,8 +1,8 @@
 /*
- * use - `use: [{file: base}]`: the arguments of another declaration, unless one's own
- * says otherwise. Requisites and names stay where they are.
+ * use - `use: [{file: base}]`: takes over the arguments of another declaration, unless they are
+ * given. Requisites and names are not taken over.
  *
- * Chains are followed from their end; a circle is a mistake. Threads: one at a time.
+ * Chains are followed from their end; a cycle is a mistake. Threads: one at a time.
  */
 #ifndef COMPILE_USE_H
 #define COMPILE_USE_H

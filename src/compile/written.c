@@ -11,7 +11,7 @@
 #include "graph/dag.h"
 #include "state/module.h"
 
-/* Where Salt begins to number, and how it places the words and negative numbers. */
+/* Where Salt starts numbering, and where it places 'first', 'last' and negative numbers. */
 #define FIRST_NUMBER  10000
 #define NUMBER_MARGIN 100
 #define LAST_MARGIN   1000000
@@ -23,7 +23,7 @@ struct writing {
     double *rank; /* of each state */
     VEC(uint32_t) line;
     VEC(uint32_t) stack;
-    uint8_t *seen; /* 0: not yet, 1: waits for those before it, 2: in the line */
+    uint8_t *seen; /* 0: not yet, 1: waits for requisites, 2: in the line */
 };
 
 static bool is_written(const struct plan_state *state)
@@ -41,7 +41,7 @@ bool written_is_needed(const struct plan *plan)
 
 /* --- order --------------------------------------------------------------------------------- */
 
-/* The number behind all numbers. */
+/* A number greater than all others. */
 static double find_cap(const struct plan *plan)
 {
     double cap = 1;
@@ -70,7 +70,7 @@ static double rank_of(const struct plan_state *state, double cap)
     return state->order < 0 ? cap + LAST_MARGIN + (double)state->order : (double)state->order;
 }
 
-/* For qsort_r: by number; of equal ones by module and ID, as Salt does it, then as written. */
+/* For qsort_r: by number; equal ones by module and ID, like Salt, then as written. */
 static int compare_ranks(const void *a, const void *b, void *user)
 {
     const struct writing *w = user;
@@ -117,7 +117,7 @@ static void push_requisites(struct writing *w, uint32_t state)
     }
 }
 
-/* A state, behind those that it requires and that are not in the line yet. */
+/* Place a state after those it requires that are not in the line yet. */
 static void place_state(struct writing *w, uint32_t state)
 {
     VEC_PUSH_IN(w->arena, &w->stack, state);
@@ -138,7 +138,7 @@ static void place_state(struct writing *w, uint32_t state)
 
 /* --- windows -------------------------------------------------------------------------------- */
 
-/* Does it wait for a state of the other dialect? Then its level is not that of its neighbours. */
+/* Does it wait for a state of the other dialect? Then its level differs from its neighbours'. */
 static bool waits_for_others(const struct writing *w, uint32_t state)
 {
     const struct dag_links before = dag_before(w->dag, state);

@@ -39,7 +39,7 @@ struct deed {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-static void fail(struct deed *deed, const char *text)
+static void set_failure(struct deed *deed, const char *text)
 {
     struct secrets *secrets = deed->session->host.secrets;
 
@@ -53,7 +53,7 @@ static void fail_diags(struct deed *deed)
 
     session_open_paths(deed->session, &deed->diags);
     diags_print(&deed->diags, &text);
-    fail(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
+    set_failure(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
 }
 
 /* A function has one result, whose details hold what it said. */
@@ -75,7 +75,7 @@ static void run_plan_now(struct deed *deed, const struct plan *plan)
 
     if (run_plan(deed->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, deed->sink,
                  &deed->answer->result, &err) < 0) {
-        fail(deed, err.text);
+        set_failure(deed, err.text);
         return;
     }
     deed->answer->success = run_result_is_success(&deed->answer->result);
@@ -137,7 +137,7 @@ static void state_sls_id(struct deed *deed)
     if (deed->request->id[0] && has_given(deed, "mods"))
         compile_and_run(deed, (struct param_strs){ 0 }, deed->request->id);
     else
-        fail(deed, "state.sls_id requires an ID, and mods=REF");
+        set_failure(deed, "state.sls_id requires an ID, and mods=REF");
 }
 
 static void apply_single(struct deed *deed, const struct module *module, const char *name)
@@ -187,12 +187,12 @@ static void state_revert(struct deed *deed)
                     ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
                     : false;
     if (!how.target[0]) {
-        fail(deed, "state.revert requires a reference or the id of a run");
+        set_failure(deed, "state.revert requires a reference or the id of a run");
     } else if (deed->session->host.test) {
-        fail(deed, "a revert has no dry run; nothing was reverted");
+        set_failure(deed, "a revert has no dry run; nothing was reverted");
     } else if (revert_run(deed->arena, &deed->session->host, &how, deed->sink,
                           &deed->answer->result, &err) < 0) {
-        fail(deed, err.text);
+        set_failure(deed, err.text);
     } else {
         deed->answer->success = run_result_is_success(&deed->answer->result);
     }
@@ -228,7 +228,7 @@ static void state_owed(struct deed *deed)
     struct err err;
 
     if (owed_list(deed->arena, deed->session->host.data_dir, &debts, &err) < 0) {
-        fail(deed, err.text);
+        set_failure(deed, err.text);
         return;
     }
     VEC_EACH (&debts.list, debt)
@@ -309,7 +309,8 @@ static void call_module(struct deed *deed, const struct module *module)
     struct value said;
 
     if (deed->session->host.test && (module->flags & MODULE_ACTS)) {
-        fail(deed, arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
+        set_failure(deed,
+                    arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
         return;
     }
     if (call_function(deed->arena, &deed->session->host, module, &deed->given,
@@ -349,7 +350,7 @@ static void dispatch(struct deed *deed)
     if (function)
         function->run(deed);
     else if (!module)
-        fail(deed, perform_unknown(deed->arena, name));
+        set_failure(deed, perform_unknown(deed->arena, name));
     else if (is_answer(module))
         call_module(deed, module);
     else

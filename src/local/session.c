@@ -41,8 +41,8 @@ static const char *find_home(struct arena *arena)
     return account->home;
 }
 
-/* Root keeps its data where system programs do, anybody else at home; never where others could
- * put before-images that a revert would then restore. */
+/* Root keeps its data in the system folder, other users in their home; never where others could
+ * plant before-images that a revert would restore. */
 static int find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = find_home(arena);
@@ -54,14 +54,14 @@ static int find_data_dir(struct arena *arena, const char **ret_folder, struct di
     } else if (home) {
         *ret_folder = path_join(arena, home, ".local/state/zester");
     } else {
-        (void)diag_add(diags, (struct place){ 0 }, "no folder for undo data: no home folder");
-        diag_hint(diags, "name a folder with --data-dir, or set HOME");
+        (void)diag_add(diags, (struct place){ 0 }, "no folder for undo data: no home folder found");
+        diag_hint(diags, "use --data-dir DIR, or set HOME");
         return -1;
     }
     return 0;
 }
 
-/* Files are named from the root of their tree; users need a path that can be opened. */
+/* File names are relative to the root of their tree; users need a path that can be opened. */
 static const char *open_path(struct arena *arena, const char *root, const char *file)
 {
     const char *path;
@@ -91,7 +91,7 @@ void session_open_paths(const struct session *session, struct diags *diags)
 
 /* --- secrets in mistakes --------------------------------------------------------------- */
 
-static const char *masked(struct secrets *secrets, struct arena *arena, const char *text)
+static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
 {
     return text ? arena_str(arena, secrets_masked(secrets, arena, str_from(text))).p : NULL;
 }
@@ -99,11 +99,11 @@ static const char *masked(struct secrets *secrets, struct arena *arena, const ch
 static void mask_diags(struct secrets *secrets, struct diags *diags)
 {
     VEC_EACH (&diags->list, diag) {
-        diag->text = masked(secrets, diags->arena, diag->text);
-        diag->hint = masked(secrets, diags->arena, diag->hint);
+        diag->text = mask_text(secrets, diags->arena, diag->text);
+        diag->hint = mask_text(secrets, diags->arena, diag->hint);
         diag->source = secrets_masked(secrets, diags->arena, diag->source);
         VEC_EACH (&diag->notes, note)
-            note->text = masked(secrets, diags->arena, note->text);
+            note->text = mask_text(secrets, diags->arena, note->text);
     }
 }
 
@@ -147,7 +147,7 @@ static int open_tree(struct session *session, const struct session_options *opti
     if (!(need & SESSION_TREE) && !options->states_dir)
         return 0;
     (void)diag_add(diags, (struct place){ 0 }, "the folder of states '%s' does not exist", root);
-    diag_hint(diags, "name it with --states-dir");
+    diag_hint(diags, "use --states-dir DIR");
     return -1;
 }
 

@@ -24,7 +24,7 @@ struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
     const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
     const struct value *facts, *settings; /* NULL: collected, and read from the folder */
-    struct cancel *cancel;                /* ends what runs; may be NULL */
+    struct cancel *cancel;                /* ends list services; may be NULL */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t parallel;
     bool test, lenient, loose;
@@ -37,7 +37,7 @@ struct session {
     bool salt_tree;    /* the folder is Salt's, used because ours is missing */
 };
 
-/* What a function needs of the machine. */
+/* What a function needs from the machine. */
 enum session_need {
     SESSION_NOTHING = 0,
     SESSION_TREE = 1,     /* the folder of states must exist */
@@ -50,9 +50,9 @@ void session_done(struct session *session);
 
 /* Mistakes in state files: name each file by a path that can be opened. */
 void session_open_paths(const struct session *session, struct diags *diags);
-/* Mistakes quote what they are about: hide what is secret in it. */
+/* Diagnostics quote their input: mask secrets in it. */
 void session_mask_diags(const struct session *session, struct diags *diags);
-/* What is marked !secret in the value is hidden from now on. */
+/* Hide what is marked !secret in the value from now on. */
 void session_hide_secrets(const struct session *session, const struct value *v);
 
 #endif

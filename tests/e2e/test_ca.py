@@ -1,4 +1,4 @@
-"""zester ca: the fleet's own certificate authority, from the command line."""
+"""zester ca: the certificate authority of the fleet, from the command line."""
 import os
 import re
 import socket
@@ -94,7 +94,7 @@ def test_private_keys_are_for_their_owner_only(folder):
 
 
 @pytest.mark.parametrize("words, said", [
-    (("issue", "nats-server"), "say which server it is for"),
+    (("issue", "nats-server"), "missing server name"),
     (("issue", "web", "--dns", "a"), "cannot issue 'web': expected nats-server or enroll"),
     (("issue", "nats-server", "--dns", "a b"), "'a b' is not a valid DNS name"),
     (("issue", "nats-server", "--ip", "localhost"), "'localhost' is not a valid IP address"),

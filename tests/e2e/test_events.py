@@ -26,7 +26,7 @@ class Watch:
         self.process = subprocess.Popen(
             [f"{BUILD}/zester", "event", "watch", *words, "--config", str(fleet.write_cli_conf())], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert self.process.stderr.readline() == "Watching events; Ctrl-C ends\n"
+        assert self.process.stderr.readline() == "Watching events; press Ctrl-C to stop\n"
 
     def line(self):
         return self.process.stdout.readline()

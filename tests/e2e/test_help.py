@@ -71,7 +71,7 @@ def test_the_version_is_told_in_both_spellings(program):
     ([ZESTER, "--local", "file.manged"], "did you mean 'file.managed'?"),
     ([ZESTER, "--local"], "missing FUNCTION\n"),
     ([ZESTER, "--local", "--format", "jsn", "state.owed"], "'--format' must be one of"),
-    ([ZESTER, "doc", "file.managed", "--format", "markdown"], "without a NAME"),
+    ([ZESTER, "doc", "file.managed", "--format", "markdown"], "takes no NAME"),
     ([ZESTER, "doc", "jinja", "--json"], "as text only"),
     ([KEPLER, "strat"], "did you mean 'start'?"),
     ([KEPLER, "up"], "did you mean 'start -d'?"),
@@ -80,7 +80,7 @@ def test_the_version_is_told_in_both_spellings(program):
     ([KEPLER, "start", "--timeout", "soon"], "'--timeout' must be a duration such as \"10s\""),
     ([KEPLER, "why"], "missing SERVICE\n"),
     ([KEPLER, "-f", "web.yaml"], "missing command\n"),
-    ([KEPLER, "doc", "hooks", "--format", "markdown"], "without a CHAPTER"),
+    ([KEPLER, "doc", "hooks", "--format", "markdown"], "takes no CHAPTER"),
     ([DAEMON, "web"], "unknown argument 'web'"),
 ])
 def test_a_mistake_on_the_line_tells_what_was_meant_and_where_help_is(words, said):

@@ -135,8 +135,8 @@ def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path)
     assert jid in fleet.zester("job", "active").stdout
     assert fleet.zester("job", "kill", jid).stdout == f"Cancel signal sent for job {jid}\n"
     assert final_job(fleet, jid)["job"]["status"] in ("canceled", "failed")
-    assert "has ended already" in fleet.zester("job", "kill", jid, status=1).stderr
-    assert "there is no job" in fleet.zester("job", "kill", "nonsense", status=1).stderr
+    assert "has already ended" in fleet.zester("job", "kill", jid, status=1).stderr
+    assert "no such job" in fleet.zester("job", "kill", "nonsense", status=1).stderr
 
 
 def test_retry_runs_only_where_it_did_not_succeed(fleet, tmp_path):

@@ -185,11 +185,11 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
         home.start_daemon()
         run = subprocess.run([alone, "daemon", "restart", "-d"], env=env, capture_output=True, text=True, timeout=PATIENCE)
         assert run.returncode == 1
-        assert run.stderr == "Error: no program 'kepler-daemon' beside kepler or in PATH\n"
+        assert run.stderr == "Error: program 'kepler-daemon' not found next to kepler or in PATH\n"
         assert home.is_up()
         home.stop_daemon()
         run = subprocess.run([alone, "daemon", "start", "-d"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-        assert run.returncode == 1 and "no program 'kepler-daemon'" in run.stderr
+        assert run.returncode == 1 and "program 'kepler-daemon'" in run.stderr
     finally:
         home.close()
 
@@ -204,10 +204,10 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
     (["start", "--no-deps"], "--no-deps requires at least one service"),
     (["start", "-d", "--hardening", "strict"], "--hardening is not supported"),
     (["run", "-d", "--clean"], "--clean cannot be used with -d"),
-    (["restart", "--wait", "--follow"], "exclude each other"),
+    (["restart", "--wait", "--follow"], "are mutually exclusive"),
     (["logs", "-F", "x"], "not supported"),
     (["logs", "--sql"], "not supported"),
-    (["logs", "--head", "1", "--tail", "1"], "exclude each other"),
+    (["logs", "--head", "1", "--tail", "1"], "are mutually exclusive"),
     (["top"], "not supported"),
     (["-f", "kepler.yaml", "top", "web", "--history", "5m", "--json"], "not supported"),
     (["-f", "kepler.yaml"], "missing command"),
@@ -265,7 +265,7 @@ def test_a_start_of_an_unknown_service_does_not_load_the_file_that_lacks_it(home
 
 def test_an_empty_name_of_a_config_is_no_config():
     run = subprocess.run([KEPLER, "-f", "", "ps"], capture_output=True, text=True, timeout=PATIENCE)
-    assert (run.returncode, run.stderr) == (1, "Error: the name of the config after -f is empty\n")
+    assert (run.returncode, run.stderr) == (1, "Error: option '-f' requires a file name\n")
 
 
 def test_the_foreground_shows_lines_until_nothing_will_happen(home):
@@ -389,7 +389,7 @@ def test_ctrl_c_leaves_alone_what_ran_before_the_command(home):
         err = command.communicate(timeout=PATIENCE)[1]
         assert command.returncode == 0
         assert [name for name, found in home.services().items() if found["status"] != "stopped"] == up
-    assert err == "1 service ran before this command and runs on: see 'kepler stop'\n"
+    assert err == "1 service started before this command keeps running: see 'kepler stop'\n"
     command = home.begin("start", "a", "--raw")
     assert command.stdout.readline() == "a\n"
     command.send_signal(signal.SIGINT)
@@ -628,7 +628,7 @@ def test_overrides_stay_and_flags_are_for_expressions_only(home):
         """)
     run = home.run("start", "--raw", "-e", "COLOR=red", "-e", "nonsense", "-D", "mode=fast")
     assert run.stdout == "red/fast\n"
-    assert "Warning: -e 'nonsense' is not KEY=VALUE and is ignored" in run.stderr
+    assert "Warning: ignoring -e 'nonsense': not KEY=VALUE" in run.stderr
     assert home.run("start", "--raw").stdout == "red/fast\n"
     assert home.run("start", "--raw", "-r", env={"COLOR": "blue"}).stdout == "blue/fast\n"
 
@@ -894,7 +894,7 @@ def test_why_names_the_failure_for_which_a_start_was_given_up(home):
         """)
     assert home.start("--wait", check=False).returncode == 1
     text = home.run("why", "web", "bad").stdout
-    assert "the start was given up, since service 'bad' failed" in text
+    assert "the start was aborted because service 'bad' failed" in text
     assert "running -> exited: process ended: exit status 7" in text
     before = home.run("why", "web").stdout
     home.stop_daemon()

@@ -711,8 +711,8 @@ def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
 def test_what_is_no_pair_is_told_and_left_out(home):
     home.write("services:\n  a: {run: 'echo $A-$B'}\n")
     run = home.start("-e", "A=1=2", "-e", "nix", "-e", "=x", "-D", "flag", "-D", "k=v")
-    assert run.stderr == ("Warning: -e 'nix' is not KEY=VALUE and is ignored\nWarning: -e '=x' is not KEY=VALUE and is ignored\n"
-                          "Warning: -D 'flag' is not KEY=VALUE and is ignored\n")
+    assert run.stderr == ("Warning: ignoring -e 'nix': not KEY=VALUE\nWarning: ignoring -e '=x': not KEY=VALUE\n"
+                          "Warning: ignoring -D 'flag': not KEY=VALUE\n")
     wait_until(lambda: home.lines() == [("a", "1=2-")], "it ran")
     assert json.loads(home.run("inspect", "--flags").stdout)["flags"] == {"k": "v"}
 

@@ -479,9 +479,9 @@ def test_levels_hooks_and_services_are_filters(home):
 @pytest.mark.parametrize("words, text", [
     (["--level", "loud"], "trace"),
     (["--hook", "pre_stat"], "pre_start"),
-    (["--hook", "pre_start", "--no-hook"], "exclude each other"),
-    (["--head", "1", "--tail", "1"], "exclude each other"),
-    (["--raw", "--json"], "exclude each other"),
+    (["--hook", "pre_start", "--no-hook"], "are mutually exclusive"),
+    (["--head", "1", "--tail", "1"], "are mutually exclusive"),
+    (["--raw", "--json"], "are mutually exclusive"),
     (["-F", "x"], "not supported by this version"),
     (["--filter", "x"], "not supported by this version"),
     (["--sql"], "not supported by this version"),

@@ -110,7 +110,7 @@ def test_relative_paths_become_absolute_in_the_configuration(tmp_path):
 
 
 @pytest.mark.parametrize("words, said", [
-    (("--nats-cert", "a.crt"), "--nats-cert and --nats-key go together"),
+    (("--nats-cert", "a.crt"), "--nats-cert and --nats-key must be used together"),
     (("--dns", "a b"), "'a b' is not a valid DNS name"),
     (("--port", "0"), "port"),
     (("--name", 'a"b'), "has a quote"),

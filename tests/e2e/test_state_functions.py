@@ -89,7 +89,7 @@ def test_the_top_file_is_shown_by_environment(machine):
     by_top = json.loads(machine.run("state.show_highstate", "--format", "json", status=0).stdout)
     named = json.loads(machine.run("state.show_sls", "web,db", "--format", "json", status=0).stdout)
     assert by_top == named and len(named) == 7
-    assert "the top file decides" in machine.run("state.show_lowstate", "web", status=1).stderr
+    assert "it uses the top file" in machine.run("state.show_lowstate", "web", status=1).stderr
 
 
 def test_a_dry_run_by_salts_other_word(machine):

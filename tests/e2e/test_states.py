@@ -892,7 +892,7 @@ def test_the_manual_page_names_every_option():
 
 
 def test_what_is_owed_can_be_listed_and_waived(machine):
-    assert machine.run("state.owed", status=0).stdout == "nothing is owed\n"
+    assert machine.run("state.owed", status=0).stdout == "no reactions are owed\n"
     machine.state("web", MOTD + """
 reload:
   cmd.run: [{name: 'false'}, {onchanges: [{file: motd}]}]
@@ -902,7 +902,7 @@ reload:
     assert owed.startswith("cmd.run:reload  since run ") and owed.endswith(": file.managed:motd had changed\n")
     debts = json.loads(machine.run("state.owed", "--format", "json", status=0).stdout)
     assert [debt["state"] for debt in debts] == ["cmd.run:reload"]
-    assert "owes nothing" in machine.run("state.waive", "cmd.run:other", status=1).stderr
+    assert "owes no reaction" in machine.run("state.waive", "cmd.run:other", status=1).stderr
     machine.run("state.waive", "cmd.run:reload", status=0)
     assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
 
@@ -921,7 +921,7 @@ reload:
     machine.run("state.apply", "web", status=2)  # the state knows its debt by the name of the file
     assert [file.name for file in debt.parent.iterdir()] == [debt.name]
     machine.run("state.waive", debt.name, status=0)
-    assert machine.run("state.owed", status=0).stdout == "nothing is owed\n"
+    assert machine.run("state.owed", status=0).stdout == "no reactions are owed\n"
 
 
 def test_a_data_folder_that_cannot_be_made_is_named(machine):

@@ -68,10 +68,10 @@ TEST(a_reference_leads_to_the_first_file_that_is_there)
     CHECK_STR(find(&arena, tree, "e.f"), "e/f/init.sls");
     CHECK_STR(find(&arena, tree, "e"), "nothing");
     CHECK_STR(find(&arena, tree, "g"), "nothing");
-    CHECK_STR(find(&arena, tree, ""), "'' is not a reference: a name is missing");
-    CHECK_STR(find(&arena, tree, "a."), "'a.' is not a reference: a name is missing");
-    CHECK_HAS(find(&arena, tree, "..a"), "wanted names with dots between them");
-    CHECK_HAS(find(&arena, tree, "a/b"), "wanted names with dots between them");
+    CHECK_STR(find(&arena, tree, ""), "'' is not a valid reference: empty name");
+    CHECK_STR(find(&arena, tree, "a."), "'a.' is not a valid reference: empty name");
+    CHECK_HAS(find(&arena, tree, "..a"), "expected names separated by dots");
+    CHECK_HAS(find(&arena, tree, "a/b"), "expected names separated by dots");
     tree_free(tree);
 }
 
@@ -115,13 +115,13 @@ TEST(nothing_outside_of_the_tree_is_read)
     tree = tree_new(root, &err);
     CHECK_STR(read_file(&arena, tree, "in"), "inside");
     CHECK_STR(read_file(&arena, tree, "gone"), "nothing");
-    CHECK_HAS(read_file(&arena, tree, "../secret"), "leads out of the tree of states");
-    CHECK_HAS(read_file(&arena, tree, "salt://../secret"), "leads out of the tree of states");
-    CHECK_HAS(read_file(&arena, tree, "/etc/passwd"), "leads out of the tree of states");
-    CHECK_HAS(read_file(&arena, tree, "out"), "is a link that leads out of the tree of states");
+    CHECK_HAS(read_file(&arena, tree, "../secret"), "is outside the state tree");
+    CHECK_HAS(read_file(&arena, tree, "salt://../secret"), "is outside the state tree");
+    CHECK_HAS(read_file(&arena, tree, "/etc/passwd"), "is outside the state tree");
+    CHECK_HAS(read_file(&arena, tree, "out"), "is a link that leads outside the state tree");
     CHECK_HAS(read_file(&arena, tree, "etc/passwd"), "is a link that leads out");
     CHECK(tree_list(tree, &arena, ".", &names, &err) == -1);
-    CHECK_HAS(err.text, "is a link that leads out of the tree of states");
+    CHECK_HAS(err.text, "is a link that leads outside the state tree");
     tree_free(tree);
 }
 
@@ -181,7 +181,7 @@ TEST(folders_that_lead_in_a_circle_end_at_the_limit)
     CHECK(symlink(".", in(&arena, root, "a/again")) == 0);
     tree = tree_new(root, &err);
     CHECK(tree_list(tree, &arena, "a", &names, &err) == -1);
-    CHECK_HAS(err.text, "folders are more than 64 deep");
+    CHECK_HAS(err.text, "folders exceed the limit of 64 levels");
     tree_free(tree);
 }
 

@@ -68,14 +68,14 @@ struct doctor {
     VEC(struct finding) findings;
 };
 
-static void add(struct doctor *doctor, struct finding finding)
+static void add_finding(struct doctor *doctor, struct finding finding)
 {
     VEC_PUSH_IN(doctor->arena, &doctor->findings, finding);
 }
 
 static void add_ok(struct doctor *doctor, const char *check, const char *text)
 {
-    add(doctor, (struct finding){ check, VERDICT_OK, text, NULL });
+    add_finding(doctor, (struct finding){ check, VERDICT_OK, text, NULL });
 }
 
 /* --- before there is a connection --------------------------------------------------- */
@@ -85,7 +85,8 @@ static bool check_conf(struct doctor *doctor)
     struct err err;
 
     if (fleet_find(doctor->arena, &doctor->want->fleet, &doctor->target, &err) < 0) {
-        add(doctor, (struct finding){ "config", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
+        add_finding(doctor,
+                    (struct finding){ "config", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
                                       "correct the file, or name another with --config" });
         return false;
     }
@@ -121,7 +122,8 @@ static void check_port(struct doctor *doctor, const struct nats_server *server,
                    arena_printf(doctor->arena, "%s:%u is open", server->host, server->port));
             return;
         }
-    add(doctor, (struct finding){ "port", VERDICT_FAIL,
+    add_finding(doctor,
+                (struct finding){ "port", VERDICT_FAIL,
                                   arena_printf(doctor->arena, "%s:%u cannot be reached",
                                                server->host, server->port),
                                   "start nats-server there, or open the port in the firewall" });
@@ -137,7 +139,8 @@ static void check_server(struct doctor *doctor, const struct nats_server *server
     (void)snprintf(port, sizeof(port), "%u", server->port);
     status = getaddrinfo(server->host, port, &hints, &list);
     if (status != 0) {
-        add(doctor, (struct finding){
+        add_finding(doctor,
+                    (struct finding){
                         "name", VERDICT_FAIL,
                         arena_printf(doctor->arena, "%s: %s", server->host, gai_strerror(status)),
                         "add it to the DNS or to /etc/hosts, or use its address" });
@@ -157,9 +160,9 @@ static void check_servers(struct doctor *doctor)
     nats_servers_init(&servers);
     while (rest.p)
         if (nats_servers_add(&servers, str_trim(str_cut(&rest, ',')), &err) < 0)
-            add(doctor,
-                (struct finding){ "name", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
-                                  "an address looks like tls://host:4222" });
+            add_finding(doctor, (struct finding){ "name", VERDICT_FAIL,
+                                                  arena_strdup(doctor->arena, err.text),
+                                                  "an address looks like tls://host:4222" });
     VEC_EACH (&servers.list, server)
         check_server(doctor, server);
     nats_servers_done(&servers);
@@ -175,13 +178,14 @@ static void add_end(struct doctor *doctor, const char *check, const char *what, 
     if (ends == 0)
         add_ok(doctor, check, arena_printf(doctor->arena, "%s: without an end", what));
     else if (left <= 0)
-        add(doctor, (struct finding){ check, verdict,
+        add_finding(doctor,
+                    (struct finding){ check, verdict,
                                       arena_printf(doctor->arena, "%s: expired", what), advice });
     else
-        add(doctor, (struct finding){ check, verdict,
-                                      arena_printf(doctor->arena, "%s: good for %lld days", what,
-                                                   (long long)(left / DAY)),
-                                      verdict == VERDICT_OK ? NULL : advice });
+        add_finding(doctor, (struct finding){ check, verdict,
+                                              arena_printf(doctor->arena, "%s: good for %lld days",
+                                                           what, (long long)(left / DAY)),
+                                              verdict == VERDICT_OK ? NULL : advice });
 }
 
 static int read_creds(struct doctor *doctor, struct claims_user *ret, struct err *err)
@@ -211,16 +215,17 @@ static void check_creds(struct doctor *doctor)
     struct err err;
 
     if (read_creds(doctor, &claims, &err) < 0) {
-        add(doctor,
-            (struct finding){ "credentials", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
-                              "name the file with --creds; a master has it in "
-                              "<auth_dir>/admin.creds, readable by root" });
+        add_finding(doctor, (struct finding){ "credentials", VERDICT_FAIL,
+                                              arena_strdup(doctor->arena, err.text),
+                                              "name the file with --creds; a master has it in "
+                                              "<auth_dir>/admin.creds, readable by root" });
         return;
     }
     add_end(doctor, "credentials", arena_printf(doctor->arena, "%s (%s)", path, claims.head.name),
             claims.head.exp, "issue them again");
     if (fs_stat(path, &info, &err) == 0 && (info.mode & OTHERS_MODE) != 0)
-        add(doctor, (struct finding){ "credentials", VERDICT_WARN,
+        add_finding(doctor,
+                    (struct finding){ "credentials", VERDICT_WARN,
                                       arena_printf(doctor->arena, "%s: others can read it", path),
                                       arena_printf(doctor->arena, "chmod 600 %s", path) });
 }
@@ -241,9 +246,9 @@ static void check_ca(struct doctor *doctor)
     }
     if (!text.p || certificate_parse(text, &certificate, &err) < 0 ||
         certificate_look(&certificate, doctor->arena, &facts, &err) < 0) {
-        add(doctor, (struct finding){ "certificate", VERDICT_FAIL,
-                                      arena_printf(doctor->arena, "%s: %s", path, err.text),
-                                      "copy nats-ca.crt from <auth_dir> of a master" });
+        add_finding(doctor, (struct finding){ "certificate", VERDICT_FAIL,
+                                              arena_printf(doctor->arena, "%s: %s", path, err.text),
+                                              "copy nats-ca.crt from <auth_dir> of a master" });
         return;
     }
     add_end(doctor, "certificate", path, facts.ends, "make a new authority: 'zester ca init'");
@@ -258,7 +263,8 @@ static bool check_login(struct doctor *doctor)
     int version;
 
     if (fleet_open(doctor->arena, &doctor->want->fleet, &doctor->fleet, &err) < 0) {
-        add(doctor, (struct finding){ "login", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
+        add_finding(doctor,
+                    (struct finding){ "login", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
                                       "see the checks above; the log of nats-server says why it "
                                       "refused" });
         return false;
@@ -267,11 +273,11 @@ static bool check_login(struct doctor *doctor)
            arena_printf(doctor->arena, "server '%s' accepts TLS and credentials",
                         nats_conn_server(doctor->fleet->js.conn)));
     version = nats_conn_version(doctor->fleet->js.conn);
-    add(doctor,
-        (struct finding){ "server", version < VERSION_LEAST ? VERDICT_FAIL : VERDICT_OK,
-                          arena_printf(doctor->arena, "nats-server %d.%d.%d", version / 1000000,
-                                       version / 1000 % 1000, version % 1000),
-                          version < VERSION_LEAST ? "install version 2.9 or newer" : NULL });
+    add_finding(doctor, (struct finding){
+                            "server", version < VERSION_LEAST ? VERDICT_FAIL : VERDICT_OK,
+                            arena_printf(doctor->arena, "nats-server %d.%d.%d", version / 1000000,
+                                         version / 1000 % 1000, version % 1000),
+                            version < VERSION_LEAST ? "install version 2.9 or newer" : NULL });
     return true;
 }
 
@@ -336,11 +342,13 @@ static void check_clock(struct doctor *doctor)
     struct err err;
 
     if (read_server_clock(doctor, &skew, &err) < 0) {
-        add(doctor, (struct finding){ "clock", VERDICT_WARN, arena_strdup(doctor->arena, err.text),
+        add_finding(doctor,
+                    (struct finding){ "clock", VERDICT_WARN, arena_strdup(doctor->arena, err.text),
                                       "start a master, which makes what is missing" });
         return;
     }
-    add(doctor, (struct finding){
+    add_finding(doctor,
+                (struct finding){
                     "clock",
                     skew > SKEW_FAIL   ? VERDICT_FAIL
                     : skew > SKEW_WARN ? VERDICT_WARN
@@ -380,9 +388,9 @@ static void check_streams(struct doctor *doctor)
         if (has_stream(doctor, name, &err))
             continue;
         missing++;
-        add(doctor, (struct finding){ "streams", VERDICT_FAIL,
-                                      arena_printf(doctor->arena, "%s: %s", name, err.text),
-                                      "start a master, which makes what is missing" });
+        add_finding(doctor, (struct finding){ "streams", VERDICT_FAIL,
+                                              arena_printf(doctor->arena, "%s: %s", name, err.text),
+                                              "start a master, which makes what is missing" });
     }
     if (missing == 0)
         add_ok(doctor, "streams", arena_printf(doctor->arena, "all %zu are there", count));
@@ -449,7 +457,8 @@ static void check_masters(struct doctor *doctor)
     if (count_bucket(doctor, STORE_MASTER_HEARTBEAT, on_master, &roll, &err) == 0 && roll.count > 0)
         add_ok(doctor, "masters", arena_printf(doctor->arena, "%zu running", roll.count));
     else
-        add(doctor, (struct finding){ "masters", VERDICT_FAIL, "no master runs",
+        add_finding(doctor,
+                    (struct finding){ "masters", VERDICT_FAIL, "no master runs",
                                       "start zester-master; its log says why it does not start" });
 }
 
@@ -461,16 +470,17 @@ static void check_peels(struct doctor *doctor)
     if (count_bucket(doctor, STORE_PEEL_HEARTBEAT, on_peel, &roll, &err) < 0)
         return; /* reported by the streams */
     if (roll.count == 0)
-        add(doctor, (struct finding){ "peels", VERDICT_WARN, "no peel is connected",
+        add_finding(doctor,
+                    (struct finding){ "peels", VERDICT_WARN, "no peel is connected",
                                       "join machines with what 'zester-master token' prints" });
     else
-        add(doctor,
-            (struct finding){ "peels", roll.others > 0 ? VERDICT_WARN : VERDICT_OK,
-                              arena_printf(doctor->arena,
-                                           "%zu connected, %zu of another version than "
-                                           "this one (" ZESTER_VERSION ")",
-                                           roll.count, roll.others),
-                              roll.others > 0 ? "install the same version everywhere" : NULL });
+        add_finding(doctor, (struct finding){
+                                "peels", roll.others > 0 ? VERDICT_WARN : VERDICT_OK,
+                                arena_printf(doctor->arena,
+                                             "%zu connected, %zu of another version than "
+                                             "this one (" ZESTER_VERSION ")",
+                                             roll.count, roll.others),
+                                roll.others > 0 ? "install the same version everywhere" : NULL });
 }
 
 /* --- the report --------------------------------------------------------------------- */

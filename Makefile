@@ -169,7 +169,7 @@ bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=na
 	@if pkg-config --exists libuv; then $(SUBMAKE) $(B)/bench/driver_uv; fi
 	@$(PY) bench/run --build $(B) $(BENCH)
 
-docs: all ## write again what is generated in docs: packages, modules, kepler-file
+docs: all ## write again what is generated in docs: packages, modules, kepler-file, fleet-keys
 	@$(PY) tools/gen-docs --build $(B)
 
 INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)

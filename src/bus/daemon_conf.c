@@ -17,7 +17,7 @@
 /* The flags that every daemon has, in front of those of its rows. */
 struct common {
     const char *config;
-    bool help, version;
+    bool help, version, keys;
 };
 
 #define ARGS struct common
@@ -26,6 +26,7 @@ static const struct param common_flags[] = {
     PARAM("config",  STR,  ARGS, config,  "the configuration", .kind_text = "FILE", .aliases = "c"),
     PARAM("help",    BOOL, ARGS, help,    "show this text", .aliases = "h"),
     PARAM("version", BOOL, ARGS, version, "show the version", .aliases = "V"),
+    PARAM("keys",    BOOL, ARGS, keys,    "show all keys as a table of Markdown", .flags = PARAM_HIDDEN),
 };
 /* clang-format on */
 
@@ -128,6 +129,7 @@ int daemon_conf_parse(const struct daemon_conf *conf, struct arena *arena, int a
     line.file = common->config;
     line.help = common->help;
     line.version = common->version;
+    line.keys = common->keys;
     line.given = keep_rows(conf, arena, &given);
     *ret_line = line;
     return 0;
@@ -273,6 +275,8 @@ static bool answer(const struct daemon_conf *conf, const struct daemon_line *lin
 
     if (line->help)
         daemon_conf_print_usage(conf, &out);
+    else if (line->keys)
+        daemon_conf_print_markdown(conf, &out);
     else if (line->version)
         buf_printf(&out, "%s " ZESTER_VERSION "\n", conf->program);
     else

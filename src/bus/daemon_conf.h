@@ -52,7 +52,7 @@ struct daemon_conf {
 /* A command line. */
 struct daemon_line {
     const char *file; /* of --config; NULL: not given */
-    bool help, version;
+    bool help, version, keys;
     struct value given; /* rows that were given as flags, by name */
     struct param_strs operands;
 };

@@ -14,8 +14,8 @@ SIGNATURES = {
     "alternatives.install": "name link path priority",
     "alternatives.remove": "name path",
     "alternatives.set": "name path",
-    "archive.extracted": "name source source_hash source_hash_name skip_verify password "
-                         "options list_options force overwrite clean user group if_missing trim_output use_cmd_unzip "
+    "archive.extracted": "name source source_hash source_hash_name source_hash_update skip_files_list_verify skip_verify password "
+                         "options list_options force overwrite clean clean_parent user group if_missing trim_output use_cmd_unzip "
                          f"extract_perms enforce_toplevel enforce_ownership_on archive_format use_etag keep_source keep {_TRUST}",
     "cmd.run": "name cwd root runas shell env prepend_path stateful output_loglevel hide_output timeout ignore_timeout use_vt "
                f"creates umask bg stdin python_shell windows_codepage {_SUCCESS}",

@@ -203,7 +203,7 @@ def test_a_revert_that_is_stopped_still_knows_what_was_extracted(machine, tmp_pa
         failed = machine.revert()["archive.extracted:x"]
     finally:
         subprocess.run(["chattr", "-i", folder / "README"], check=True)
-    assert failed["failed"] and list((machine.root / "to").glob(".zester-archive-*"))
+    assert failed["failed"] and (machine.root / "to").exists()
     machine.revert()
     assert not (machine.root / "to").exists()
 

@@ -1,7 +1,9 @@
 """States of Salt and their parameters, in files of Salt. docs/salt.md names what differs."""
 import functools
+import hashlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 
@@ -325,3 +327,71 @@ def test_recurse_takes_the_first_source_that_is_there(machine):
     machine.record("state.apply", "web", status=0)
     assert (machine.root / "x" / "file").read_text() == "b"
     assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]
+
+
+# --- archives ----------------------------------------------------------------------------------------------------------
+
+def pack(machine, **files):
+    """a.tar with these files below app/, and its hash."""
+    source = machine.root / "source" / "app"
+    shutil.rmtree(source, ignore_errors=True)
+    source.mkdir(parents=True)
+    for name, text in files.items():
+        (source / name).write_text(text)
+    subprocess.run(["tar", "-C", source.parent, "-cf", machine.root / "a.tar", "app"], check=True)
+    return "sha256=" + hashlib.sha256((machine.root / "a.tar").read_bytes()).hexdigest()
+
+
+def extract(machine, digest, *more):
+    machine.sls("web", "ROOT/to:\n  archive.extracted:\n    - source: ROOT/a.tar\n    - source_hash: %s\n%s" %
+                (digest, "".join("    - %s\n" % line for line in more)))
+    return machine.record("state.apply", "web", status=0)["results"][0]
+
+
+def test_an_archive_leaves_nothing_of_ours_in_the_folder(machine):
+    digest = pack(machine, one="1")
+    assert extract(machine, digest)["changed"] and not extract(machine, digest)["changed"]
+    assert tree(machine.root / "to") == ["app", "app/one"]
+    machine.record("state.revert", "web", status=0)
+    assert not (machine.root / "to").exists()
+
+
+def test_what_another_program_has_extracted_is_not_extracted_again(machine):
+    digest = pack(machine, one="1")
+    (machine.root / "to").mkdir()
+    subprocess.run(["tar", "-C", machine.root / "to", "-xf", machine.root / "a.tar"], check=True)
+    (machine.root / "to" / "app" / "one").write_text("mine")
+    assert not extract(machine, digest)["changed"] and not extract(machine, digest)["changed"]
+    assert (machine.root / "to" / "app" / "one").read_text() == "mine"
+    (machine.root / "to" / "app" / "one").unlink()
+    assert extract(machine, digest)["changed"]
+
+
+def test_another_hash_extracts_again_only_when_told_or_when_a_file_is_missing(machine):
+    extract(machine, pack(machine, one="1"))
+    digest = pack(machine, one="2")
+    assert not extract(machine, digest)["changed"]
+    assert extract(machine, pack(machine, one="3"), "source_hash_update: true")["changed"]
+    assert (machine.root / "to" / "app" / "one").read_text() == "3"
+    assert extract(machine, pack(machine, one="4", two="2"))["changed"]
+
+
+def test_clean_removes_what_the_archive_has_at_its_top_and_clean_parent_all(machine):
+    for name in ("to/app/old", "to/other/old"):
+        (machine.root / name).parent.mkdir(parents=True)
+        (machine.root / name).write_text("")
+    digest = pack(machine, one="1")
+    extract(machine, digest, "clean: true")
+    assert tree(machine.root / "to") == ["app", "app/one", "other", "other/old"]
+    machine.record("state.revert", "web", status=0)
+    assert tree(machine.root / "to") == ["app", "app/old", "other", "other/old"]
+    extract(machine, digest, "clean_parent: true")
+    assert tree(machine.root / "to") == ["app", "app/one"]
+
+
+def test_the_list_of_files_can_be_trusted(machine):
+    digest = pack(machine, one="1")
+    extract(machine, digest, "skip_files_list_verify: true")
+    (machine.root / "to" / "app" / "one").unlink()
+    assert not extract(machine, digest, "skip_files_list_verify: true")["changed"]
+    assert extract(machine, digest)["changed"]

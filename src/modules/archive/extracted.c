@@ -24,7 +24,8 @@ struct extracted_args {
     int format;
     int64_t strip;
     struct source_trust trust;
-    bool makedirs, clean, enforce_toplevel, overwrite;
+    bool makedirs, clean, clean_parent, enforce_toplevel, overwrite, skip_list;
+    enum param_tristate source_hash_update;
 };
 
 /* clang-format off */
@@ -42,7 +43,10 @@ static const struct param extracted_params[] = {
     PARAM("user", STR, ARGS, user, "owner of what is extracted"),
     PARAM("group", STR, ARGS, group, "group of what is extracted"),
     PARAM("password", STR, ARGS, password, "password of an encrypted zip", .flags = PARAM_SECRET),
-    PARAM("clean", BOOL, ARGS, clean, "remove everything else in the folder, except what other states of the run manage"),
+    PARAM("clean", BOOL, ARGS, clean, "in a Salt file: first remove what the archive has at its top; else the same as clean_parent"),
+    PARAM("clean_parent", BOOL, ARGS, clean_parent, "remove what else is in the folder, but not what other states of the run manage"),
+    PARAM("source_hash_update", TRISTATE, ARGS, source_hash_update, "another source_hash extracts again (default: true, and false in a Salt file)"),
+    PARAM("skip_files_list_verify", BOOL, ARGS, skip_list, "while the source_hash is the same, do not look for the files"),
     PARAM("overwrite", BOOL, ARGS, overwrite, "extract on every run"),
     PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one top-level entry"),
     PARAM_IDLE("list_options", "archives are read without tar and unzip"),
@@ -165,11 +169,52 @@ static int find_mark(struct state_run *run, const struct extracted_args *want, c
     return 0;
 }
 
+static bool follows_hash(const struct state_run *run, const struct extracted_args *want)
+{
+    return want->source_hash_update == PARAM_IS_UNSET ? !run->salt
+                                                      : want->source_hash_update == PARAM_IS_TRUE;
+}
+
+static int find_wish(struct state_run *run, const struct extracted_args *want,
+                     struct unpacked_wish *ret, struct err *err)
+{
+    *ret = (struct unpacked_wish){
+        .folder = want->name,
+        .source = want->source,
+        .clean = want->clean_parent || (want->clean && !run->salt),
+        .cleans_tops = want->clean && run->salt,
+        .makedirs = want->makedirs,
+        .one_top = want->enforce_toplevel,
+        .follows_hash = follows_hash(run, want),
+        .trusts_list = want->skip_list,
+    };
+    if (find_options(run, want, &ret->options, err) < 0)
+        return -1;
+    return find_mark(run, want, &ret->mark, &ret->bytes, err);
+}
+
+static int get_bytes(struct state_run *run, const struct extracted_args *want,
+                     struct unpacked_wish *wish, struct err *err)
+{
+    return wish->bytes.p ? 0
+                         : state_source_trusted(run, want->source, &want->trust, &wish->bytes, err);
+}
+
+/* Nothing remembers it, but others may have extracted it: the archive itself tells. */
+static int check_unknown(struct state_run *run, const struct extracted_args *want,
+                         struct unpacked_wish *wish, struct err *err)
+{
+    if (get_bytes(run, want, wish, err) < 0)
+        return -1;
+    return unpacked_compare(run, wish, err);
+}
+
 static int extracted_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct extracted_args *want = args;
-    struct unpacked_wish wish = { .folder = want->name, .source = want->source };
+    struct unpacked_wish wish;
     struct fs_info info;
+    bool known;
 
     if (want->overwrite) {
         state_differs(run, "%s is extracted every time (overwrite)", want->source);
@@ -184,22 +229,23 @@ static int extracted_check(struct state_run *run, const void *args, struct err *
             state_say(run, "if_missing path %s exists; already extracted", want->if_missing);
         return 0;
     }
-    if (find_options(run, want, &wish.options, err) < 0 ||
-        find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
+    if (find_wish(run, want, &wish, err) < 0 || unpacked_check(run, &wish, &known, err) < 0)
         return -1;
-    return unpacked_check(run, &wish, err);
+    return known ? 0 : check_unknown(run, want, &wish, err);
 }
 
+/* `ret_acts`: it is there, and nothing remembers it yet. */
 static int is_done(struct state_run *run, const struct extracted_args *want, bool *ret,
-                   struct err *err)
+                   bool *ret_acts, struct err *err)
 {
     struct state_run look = *run;
     int result;
 
-    look.differs = false;
+    look.differs = look.acts = false;
     look.text = (struct buf)BUF_INIT(run->text.max);
     result = extracted_check(&look, want, err);
     *ret = !look.differs;
+    *ret_acts = look.acts;
     buf_done(&look.text);
     return result;
 }
@@ -207,25 +253,21 @@ static int is_done(struct state_run *run, const struct extracted_args *want, boo
 static int extracted_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct extracted_args *want = args;
-    struct unpacked_wish wish = { .folder = want->name,
-                                  .source = want->source,
-                                  .clean = want->clean,
-                                  .makedirs = want->makedirs,
-                                  .one_top = want->enforce_toplevel };
-    bool done;
+    struct unpacked_wish wish;
+    bool done, acts;
 
-    if (is_done(run, want, &done, err) < 0)
+    if (is_done(run, want, &done, &acts, err) < 0)
         return -1;
-    if (done) {
+    if (done && !acts) {
         state_unchanged(run);
         return 0;
     }
-    if (find_options(run, want, &wish.options, err) < 0 ||
-        find_mark(run, want, &wish.mark, &wish.bytes, err) < 0)
+    if (find_wish(run, want, &wish, err) < 0 || get_bytes(run, want, &wish, err) < 0)
         return -1;
-    if (!wish.bytes.p &&
-        state_source_trusted(run, want->source, &want->trust, &wish.bytes, err) < 0)
-        return -1;
+    if (done) {
+        state_unchanged(run);
+        return unpacked_remember(run, &wish, err);
+    }
     if (unpacked_apply(run, &wish, err) < 0)
         return -1;
     state_detail(run, "source", "%s", want->source);
@@ -243,10 +285,11 @@ static int extracted_revert(struct state_run *run, const void *args, struct err 
 const struct module module_archive_extracted = {
     .name = "archive.extracted",
     .summary = "extract an archive into a folder",
-    .details =
-        "Reads tar, zip, 7z, cpio and rar with any compression. A file in the folder records what "
-        "was extracted: a different archive or hash, or a missing path, extracts it again. A "
-        "revert removes only what was extracted, and restores what it replaced.",
+    .details = "Reads tar, zip, 7z, cpio and rar with any compression. What was extracted is "
+               "remembered in the data folder: a path that has gone extracts it again, and so does "
+               "another hash with `source_hash_update`. What others have extracted is not "
+               "extracted again. A revert removes what was extracted, and restores what it "
+               "replaced.",
     .example = "name: /opt/app\nsource: https://example.org/app-1.2.tar.gz\nsource_hash: "
                "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
     .params = extracted_params,

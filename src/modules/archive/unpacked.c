@@ -25,17 +25,25 @@
 #include "sys/site.h"
 #include "sys/tree.h"
 
-#define MARK_MODE     0644
-#define MARK_FILE_MAX ((size_t)256 << 20)
-#define MARK_DIGITS   16
+#define LIST_FILE_MAX ((size_t)256 << 20)
+#define LIST_FOLDER   "archives"
+/* Of a list that is written before its archive is in place; no archive is known by this. */
+#define UNFINISHED "-"
 
-/* .zester-archive-<16 hex>.hash, by source, since two archives may share a folder. */
-static const char *mark_name(struct state_run *run, const struct unpacked_wish *wish)
+/* By folder and source, since two archives may share a folder. */
+static const char *list_name(struct state_run *run, const struct unpacked_wish *wish)
 {
+    const char *key =
+        arena_printf(run->arena, "%s\n%s", path_normalise(run->arena, wish->folder), wish->source);
     char hex[SHA256_HEX_SIZE];
 
-    sha256_hex(wish->source, strlen(wish->source), hex);
-    return arena_printf(run->arena, ".zester-archive-%.*s.hash", MARK_DIGITS, hex);
+    sha256_hex(key, strlen(key), hex);
+    return arena_printf(run->arena, "%s.list", hex);
+}
+
+static const char *list_path(struct state_run *run, const char *name)
+{
+    return path_join(run->arena, path_join(run->arena, run->host->data_dir, LIST_FOLDER), name);
 }
 
 /* --- checking ------------------------------------------------------------------------------- */
@@ -59,16 +67,11 @@ static int check_paths(struct state_run *run, const struct unpacked_wish *wish, 
     return 0;
 }
 
-/* There is no record: a local archive counts as extracted when all of its paths exist. */
-static int check_unmarked(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+int unpacked_compare(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
     struct unpack_entries entries;
     struct fs_info info;
 
-    if (!wish->bytes.p) {
-        state_differs(run, "no record that %s was extracted into %s", wish->source, wish->folder);
-        return 0;
-    }
     if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
         return -1;
     VEC_EACH (&entries.list, entry) {
@@ -81,30 +84,35 @@ static int check_unmarked(struct state_run *run, const struct unpacked_wish *wis
             return 0;
         }
     }
+    state_acts(run); /* to remember it */
+    state_say(run, "%s is extracted in %s", wish->source, wish->folder);
     return 0;
 }
 
-int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, bool *ret_known,
+                   struct err *err)
 {
     struct fs_info info;
     struct str text, mark;
 
+    *ret_known = true;
     if (fs_stat(wish->folder, &info, err) < 0)
         return -1;
     if (info.kind != FS_FOLDER) {
         state_differs(run, "target %s does not exist", wish->folder);
         return 0;
     }
-    if (fs_read(run->arena, path_join(run->arena, wish->folder, mark_name(run, wish)),
-                MARK_FILE_MAX, &text, err) < 0)
+    if (fs_read(run->arena, list_path(run, list_name(run, wish)), LIST_FILE_MAX, &text, err) < 0)
         return -1;
-    if (!text.p)
-        return check_unmarked(run, wish, err);
-    mark = str_cut(&text, '\n');
+    mark = text.p ? str_cut(&text, '\n') : STR(UNFINISHED);
+    if (str_is(mark, UNFINISHED) || (!str_is(mark, wish->mark) && !wish->follows_hash)) {
+        *ret_known = false;
+        return 0;
+    }
     if (!str_is(mark, wish->mark))
         state_differs(run, "source_hash changed (recorded \"%.*s\", declared \"%s\")",
                       STR_ARG(mark), wish->mark);
-    else if (text.p && check_paths(run, wish, text, err) < 0)
+    else if (text.p && !wish->trusts_list && check_paths(run, wish, text, err) < 0)
         return -1;
     if (!run->differs)
         state_say(run, "%s is extracted in %s", wish->source, wish->folder);
@@ -127,16 +135,44 @@ static int check_top(struct state_run *run, const struct unpacked_wish *wish,
                    wish->source, map_count(&tops));
 }
 
-static struct str mark_text(struct state_run *run, const struct unpacked_wish *wish,
-                            const struct unpack_entries *entries)
+static int make_list_folder(struct state_run *run, struct err *err)
 {
-    AUTO_BUF struct buf out = BUF_INIT(MARK_FILE_MAX);
+    const struct change_attr private = { 0700, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+    const char *folder = path_join(run->arena, run->host->data_dir, LIST_FOLDER);
+    struct fs_info info;
 
-    buf_printf(&out, "%s\n", wish->mark);
+    if (fs_stat(folder, &info, err) < 0)
+        return -1;
+    return info.kind == FS_FOLDER ? 0 : change_mkdir(run, folder, &private, err);
+}
+
+/* Remember what is extracted; or with UNFINISHED what is about to be, for a revert. */
+static int write_list(struct state_run *run, const struct unpacked_wish *wish, const char *mark,
+                      const struct unpack_entries *entries, struct err *err)
+{
+    const struct change_attr attr = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
+    AUTO_BUF struct buf out = BUF_INIT(LIST_FILE_MAX);
+
+    buf_printf(&out, "%s\n", mark);
     VEC_EACH (&entries->list, entry)
         if (!strchr(entry->path, '\n')) /* could not be read back */
             buf_printf(&out, "%s\n", entry->path);
-    return buf_copy(&out, run->arena);
+    if (out.full)
+        return err_set(err, ERR_LIMIT, "the list of '%s' has more than %zu bytes", wish->source,
+                       LIST_FILE_MAX);
+    if (make_list_folder(run, err) < 0)
+        return -1;
+    return change_write(run, list_path(run, list_name(run, wish)),
+                        (struct str){ buf_text(&out), out.n }, &attr, err);
+}
+
+int unpacked_remember(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
+{
+    struct unpack_entries entries;
+
+    if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
+        return -1;
+    return write_list(run, wish, wish->mark, &entries, err);
 }
 
 static int walk_stage(struct state_run *run, const char *folder, struct site *ret, struct err *err)
@@ -183,25 +219,13 @@ static int sync_stage(struct site *stage, struct err *err)
     return rc < 0 ? err_sys(err, errno, "sync '%s'", stage->path) : 0;
 }
 
-static int write_mark(struct state_run *run, const struct unpacked_wish *wish,
-                      const struct site *stage, struct str mark, struct err *err)
-{
-    AUTO_SITE struct site site = SITE_INIT;
-    AUTO_FD int fd = -1;
-
-    if (site_walk(&site, path_join(run->arena, stage->path, mark_name(run, wish)), 0, err) < 0 ||
-        site_create(&site, &fd, err) < 0 || fd_write(fd, mark.p, mark.n, err) < 0)
-        return err_wrap(err, "list what was extracted");
-    return fchmod(fd, MARK_MODE) < 0 ? err_sys(err, errno, "set the mode of '%s'", site.path) : 0;
-}
-
 static int move_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *stage,
-                      struct site *target, struct str mark, struct err *err)
+                      struct site *target, struct err *err)
 {
     const struct fs_attr attr = { 0755, wish->options.uid, wish->options.gid };
 
-    if (state_note(run, "made", value_text(mark_name(run, wish)), err) < 0 ||
-        write_mark(run, wish, stage, mark, err) < 0 || site_set(stage, &attr, err) < 0)
+    if (state_note(run, "made", value_text(list_name(run, wish)), err) < 0 ||
+        site_set(stage, &attr, err) < 0)
         return -1;
     if (sync_stage(stage, err) < 0 || site_rename(stage, target, err) < 0)
         return -1;
@@ -320,15 +344,36 @@ static int remove_others(struct state_run *run, const struct unpacked_wish *wish
     return 0;
 }
 
+/* What the archive has at its top goes, with all that is in it. */
+static int remove_tops(struct state_run *run, const struct unpacked_wish *wish,
+                       const struct unpack_entries *entries, struct err *err)
+{
+    struct map tops = MAP_INIT_IN(run->arena);
+
+    if (!wish->cleans_tops)
+        return 0;
+    VEC_EACH (&entries->list, entry) {
+        const struct str top = str_slice(str_from(entry->path), 0, strcspn(entry->path, "/"));
+
+        if (map_has(&tops, top))
+            continue;
+        map_set(&tops, top, &tops);
+        if (change_remove(run, path_join(run->arena, wish->folder, arena_str(run->arena, top).p),
+                          err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
-                       const struct site *stage, struct str mark, struct err *err)
+                       const struct site *stage, const struct unpack_entries *entries,
+                       struct err *err)
 {
     struct merge merge = { run, stage->path, wish->folder, MAP_INIT_IN(run->arena) };
 
-    if (remove_others(run, wish, err) < 0 || tree_walk_at(stage, on_entry, &merge, err) < 0)
+    if (remove_others(run, wish, err) < 0 || remove_tops(run, wish, entries, err) < 0)
         return -1;
-    return change_write(run, path_join(run->arena, wish->folder, mark_name(run, wish)), mark, NULL,
-                        err);
+    return tree_walk_at(stage, on_entry, &merge, err);
 }
 
 /* --- read-only folders ------------------------------------------------------------------- */
@@ -373,7 +418,7 @@ static void remove_stage(struct site *stage)
 
 /* With one rename where possible, else file by file. */
 static int publish_stage(struct state_run *run, const struct unpacked_wish *wish,
-                         struct site *stage, struct str mark, struct err *err)
+                         struct site *stage, const struct unpack_entries *entries, struct err *err)
 {
     const struct change_attr attr = { 0755, wish->options.uid, wish->options.gid };
     AUTO_SITE struct site target = SITE_INIT;
@@ -381,13 +426,13 @@ static int publish_stage(struct state_run *run, const struct unpacked_wish *wish
     if (site_walk(&target, wish->folder, SITE_FOLLOW, err) < 0)
         return -1;
     if (target.info.kind == FS_NONE && target.above.device == stage->info.device)
-        return move_stage(run, wish, stage, &target, mark, err);
+        return move_stage(run, wish, stage, &target, err);
     if (target.info.kind == FS_NONE && change_mkdir(run, wish->folder, &attr, err) < 0)
         return -1;
     if (target.info.kind != FS_FOLDER && target.info.kind != FS_NONE)
         return err_set(err, ERR_INVALID, "'%s' is a %s, not a folder", wish->folder,
                        fs_kind_name(target.info.kind));
-    return merge_stage(run, wish, stage, mark, err);
+    return merge_stage(run, wish, stage, entries, err);
 }
 
 static int extract_archive(struct state_run *run, const struct unpacked_wish *wish,
@@ -398,9 +443,10 @@ static int extract_archive(struct state_run *run, const struct unpacked_wish *wi
     options.folder = stage->path;
     options.cancel = run->host->cancel;
     if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
-        check_top(run, wish, ret, err) < 0)
+        check_top(run, wish, ret, err) < 0 || write_list(run, wish, UNFINISHED, ret, err) < 0 ||
+        publish_stage(run, wish, stage, ret, err) < 0)
         return -1;
-    return publish_stage(run, wish, stage, mark_text(run, wish, ret), err);
+    return write_list(run, wish, wish->mark, ret, err);
 }
 
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
@@ -426,26 +472,20 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
 
 struct removal {
     const char *folder;
-    const char *mark; /* the list of what was extracted; removed last */
-    struct map ours;  /* the extracted paths and their parent folders */
-    bool left;        /* the folder also contains something else */
+    struct map ours; /* the extracted paths and their parent folders */
+    bool left;       /* the folder also contains something else */
 };
 
-/* Remove the list once all else is gone and synced: an interrupted revert finds it again. */
-static int remove_mark(const struct removal *removal, struct site *folder, struct err *err)
+/* All else is gone, and known to be, before the list goes: an interrupted revert finds it again. */
+static int sync_folder(struct site *folder, struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct fs_info unknown = { .kind = FS_FILE };
-    AUTO_SITE struct site mark = SITE_INIT;
     AUTO_FD int fd = -1;
 
     if (site_open(folder, &fd, err) < 0)
         return -1;
-    if (fd < 0 || fsync(fd) < 0)
-        return err_sys(err, fd < 0 ? ENOENT : errno, "sync '%s'", folder->path);
-    site_enter(&mark, fd, &folder->info, removal->mark,
-               path_join(&arena, folder->path, removal->mark), &unknown);
-    return site_unlink(&mark, err);
+    return fd < 0 || fsync(fd) < 0
+               ? err_sys(err, fd < 0 ? ENOENT : errno, "sync '%s'", folder->path)
+               : 0;
 }
 
 static int remove_ours(struct removal *removal, enum tree_step step, const struct tree_entry *entry,
@@ -454,7 +494,7 @@ static int remove_ours(struct removal *removal, enum tree_step step, const struc
     AUTO_SITE struct site site = SITE_INIT;
 
     tree_site(entry, &site);
-    if (step == TREE_LEAVE && entry->depth == 0 && remove_mark(removal, &site, err) < 0)
+    if (step == TREE_LEAVE && entry->depth == 0 && sync_folder(&site, err) < 0)
         return -1;
     if ((step == TREE_LEAVE ? site_rmdir : site_unlink)(&site, err) == 0)
         return 0;
@@ -473,8 +513,7 @@ static int remove_entry(void *self, enum tree_step step, const struct tree_entry
     struct removal *removal = self;
     const char *below = entry->depth == 0 ? "" : entry->path + strlen(removal->folder) + 1;
 
-    if (strcmp(below, removal->mark) == 0 ||
-        (entry->depth > 0 && !map_has(&removal->ours, str_from(below))))
+    if (entry->depth > 0 && !map_has(&removal->ours, str_from(below)))
         return 0;
     if (step != TREE_ENTER)
         return remove_ours(removal, step, entry, err);
@@ -487,16 +526,6 @@ static void add_ours(struct removal *removal, struct str path)
     for (size_t n = path.n; n > 0; n--)
         if (n == path.n || path.p[n] == '/')
             map_set(&removal->ours, str_slice(path, 0, n), removal);
-}
-
-static int read_mark(struct state_run *run, const char *folder, const char *name, struct str *ret,
-                     struct err *err)
-{
-    AUTO_SITE struct site site = SITE_INIT;
-
-    if (site_walk(&site, path_join(run->arena, folder, name), SITE_RETURN, err) < 0)
-        return -1;
-    return site_read(run->arena, &site, MARK_FILE_MAX, ret, err);
 }
 
 /* A revert that was interrupted after removing the list leaves an empty folder at most. */
@@ -514,7 +543,7 @@ static int remove_empty(struct state_run *run, struct site *folder, struct err *
     return 0;
 }
 
-/* Remove only what the archive brought, according to the mark in the folder. */
+/* Remove only what the archive brought, according to the list. */
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
 {
     const struct value *made = state_noted(run, "made");
@@ -528,7 +557,7 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
         state_unchanged(run); /* files in an existing folder have before-images */
         return 0;
     }
-    if (read_mark(run, removal.folder, made->s.p, &text, err) < 0 ||
+    if (fs_read(run->arena, list_path(run, made->s.p), LIST_FILE_MAX, &text, err) < 0 ||
         site_walk(&site, removal.folder, SITE_RETURN, err) < 0)
         return -1;
     if (!text.p)
@@ -536,8 +565,8 @@ int unpacked_revert(struct state_run *run, const char *folder, struct err *err)
     (void)str_cut(&text, '\n');
     while (text.p && lines_next(&text, &line))
         add_ours(&removal, line.text);
-    removal.mark = made->s.p;
-    if (tree_walk_at(&site, remove_entry, &removal, err) < 0)
+    if (site.info.kind == FS_FOLDER &&
+        (tree_walk_at(&site, remove_entry, &removal, err) < 0 || site_sync(&site, err) < 0))
         return -1;
     state_say(run,
               removal.left ? "removed what was extracted into %s; kept the rest"

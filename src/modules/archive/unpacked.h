@@ -1,9 +1,11 @@
 /*
- * unpacked - a folder into which an archive was extracted, and the file in it that records this.
+ * unpacked - a folder into which an archive was extracted, and the list that remembers so.
  *
- * The file holds the identity of the archive and every path extracted from it, one per line. A new
- * folder is built beside its destination and renamed once it is on disk; in an existing folder,
- * each path is a change by itself, so a revert restores all of them.
+ * The list is among our own data, not in the folder. It holds what the archive is known by, and
+ * every path that came from it, one a line. A new folder is made beside its place and moved there
+ * when all of it is on disk; into an existing one each path goes by itself, so that all come back.
+ *
+ *     unpacked_check -> (not known: unpacked_compare) -> unpacked_apply or unpacked_remember
  *
  * Memory: the arena of the run. Threads: any.
  */
@@ -20,13 +22,21 @@ struct state_run;
 
 struct unpacked_wish {
     const char *folder, *source;
-    const char *mark; /* identity of the archive */
-    struct str bytes; /* bytes of the archive; a NULL view: not available in a check */
+    const char *mark; /* what the archive is known by */
+    struct str bytes; /* of the archive; a NULL view: not at hand */
     struct unpack_options options;
-    bool clean, makedirs, one_top;
+    bool clean, cleans_tops, makedirs, one_top;
+    bool follows_hash; /* another mark is another archive, also when all of its paths are there */
+    bool trusts_list;  /* with the same mark, whether the paths are there does not matter */
 };
 
-int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
+/* Say what differs, by the list alone; not `ret_known`: the list does not tell. */
+int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, bool *ret_known,
+                   struct err *err);
+/* Say what differs from the archive, whose bytes are at hand: others may have extracted it. */
+int unpacked_compare(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
+/* Write the list of what others have extracted. */
+int unpacked_remember(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
 int unpacked_revert(struct state_run *run, const char *folder, struct err *err);
 

@@ -246,7 +246,7 @@ static void deliver(struct job *job)
         strcmp(job->request.module, "grains.set") == 0)
         desk->options.facts_changed(desk->options.self);
     if (job->fn)
-        job->fn(job->self, &job->answer, job->duration);
+        job->fn(job->self, &job->answer, job->message, job->duration);
     job_free(job);
 }
 
@@ -393,7 +393,7 @@ static void on_command(void *self, const struct nats_msg *msg)
 int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
 {
     const struct exec_request request = {
-        .jid = "", .module = task->function, .id = task->id, .args = task->args
+        .jid = task->jid, .module = task->function, .id = task->id, .args = task->args
     };
     struct job *job = job_new(desk, &desk->options, &request);
 

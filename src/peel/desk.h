@@ -69,8 +69,11 @@ void desk_free(struct desk *desk);
 int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err);
 
 /* Work of our own: schedule and start. `fn` is called from the loop, once. */
-typedef void desk_fn(void *self, const struct perform_answer *answer, int64_t duration);
+/* `answer` has no results; they are in `response`, an ExecResponse as bytes. */
+typedef void desk_fn(void *self, const struct perform_answer *answer, struct str response,
+                     int64_t duration);
 struct desk_task {
+    const char *jid; /* for those who watch; "": none */
     const char *function, *id;
     struct value args;
     desk_fn *fn;

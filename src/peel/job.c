@@ -89,7 +89,7 @@ static void make_message(struct job *job)
 
     if (job->is_job)
         job->message = reply_return(&job->arena, &head, &job->answer, job->duration, clock_wall());
-    else if (job->reply)
+    else if (job->reply || job->fn)
         job->message = reply_response(&job->arena, &head, &job->answer);
 }
 

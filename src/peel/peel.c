@@ -16,6 +16,7 @@
 #include "nats/xkey.h"
 #include "peel/dossier.h"
 #include "peel/enlist.h"
+#include "peel/agenda.h"
 #include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
@@ -28,6 +29,7 @@
 #include "peel/pillar.h"
 #include "peel/snapshot.h"
 #include "peel/source.h"
+#include "peel/startup.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/lock.h"
@@ -63,6 +65,8 @@ struct peel {
     struct desk *desk;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
+    struct agenda *agenda;
+    struct startup startup;
     struct heart heart;
     struct metrics *metrics;
     struct health *health;
@@ -410,10 +414,50 @@ static void on_facts_replaced(void *self)
         pillar_refresh(peel->pillar);
 }
 
+/* What is to be done when, by configuration and settings. */
+static void read_agenda(struct peel *peel)
+{
+    struct snapshot *settings = pillar_hold(peel->pillar);
+
+    agenda_read(peel->agenda, peel->conf->schedule,
+                settings ? value_get(&settings->value, "schedule") : NULL);
+    snapshot_drop(settings);
+}
+
 static void on_settings_changed(void *self)
 {
-    (void)self;
+    struct peel *peel = self;
+
     log_info("settings changed");
+    read_agenda(peel);
+}
+
+static bool has_states(void *self)
+{
+    const struct peel *peel = self;
+
+    return mirror_has_synced(peel->states);
+}
+
+static bool has_bus(void *self)
+{
+    return peel_is_connected(self);
+}
+
+static void begin_own_work(struct peel *peel)
+{
+    peel->agenda = agenda_new(&(struct agenda_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .desk = peel->desk,
+                                                        .outbox = peel->outbox });
+    read_agenda(peel);
+    peel->startup = (struct startup){ .loop = peel->options.loop,
+                                      .desk = peel->desk,
+                                      .conf = peel->conf,
+                                      .is_synced = has_states,
+                                      .is_connected = has_bus,
+                                      .self = peel };
+    startup_begin(&peel->startup);
 }
 
 static int open_dossier(struct peel *peel, struct err *err)
@@ -531,6 +575,7 @@ static int open_all(struct peel *peel, struct err *err)
         open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
         open_health(peel, err) < 0)
         return -1;
+    begin_own_work(peel);
     try_link(peel);
     return 0;
 }
@@ -565,6 +610,8 @@ void peel_stop(struct peel *peel)
     if (peel->is_stopping)
         return;
     peel->is_stopping = true;
+    agenda_stop(peel->agenda);
+    startup_stop(&peel->startup);
     desk_stop(peel->desk);
     on_stopping(&peel->stopping);
 }
@@ -575,7 +622,9 @@ void peel_free(struct peel *peel)
         return;
     enlist_free(peel->enlist);
     health_free(peel->health);
+    startup_stop(&peel->startup);
     desk_free(peel->desk);
+    agenda_free(peel->agenda);
     heart_done(&peel->heart);
     timer_clear(loop_timers(peel->options.loop), &peel->retry);
     timer_clear(loop_timers(peel->options.loop), &peel->stopping);
@@ -620,4 +669,5 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
         disconnect(peel);
         try_link(peel);
     }
+    read_agenda(peel);
 }

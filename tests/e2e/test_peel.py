@@ -136,6 +136,55 @@ def test_trees_of_a_master_reach_the_machine_with_large_and_odd_files(fleet):
     assert result_of(fleet.zester_json("web-01", "state.apply", "web"))["stdout"] == "changed"
 
 
+def test_the_schedule_works_without_a_bus_and_follows_the_configuration(fleet):
+    fleet.server.kill()
+    ticks = fleet.folder / "ticks"
+    entry = {"module": "cmd.run", "args": {"command": f"echo x >> {ticks}"}, "interval": "50ms"}
+    bad = {"module": "test.ping", "cron": "61 * * * *"}
+    off = {"module": "cmd.run", "args": {"command": f"touch {fleet.folder}/off"}, "interval": "10ms", "enabled": False}
+    peel = fleet.start_peel("web-01", schedule={"tick": entry, "bad": bad, "off": off}, master_urls=[f"https://127.0.0.1:{free_port()}"])
+    fleet.wait(lambda: ticks.exists() and ticks.read_text().count("x") >= 3, "it runs again and again")
+    assert peel.has_logged("schedule entry left out entry=bad error=cron: '61' is not a valid minute")
+    assert not (fleet.folder / "off").exists()
+    peel.conf.pop("schedule")
+    peel.conf_path.write_text(json.dumps(peel.conf))
+    peel.send(signal.SIGHUP)
+    fleet.wait(lambda: peel.has_logged("configuration read again"), "it was read again")
+    begun, ended = (lambda: peel.log().count("schedule begins")), (lambda: peel.log().count("schedule ended"))
+    fleet.wait(lambda: begun() == ended(), "the last run has ended")
+    count = begun()
+    assert peel.stop(seconds=STOP_SECONDS) == 0
+    assert peel.log().count("schedule begins") == count
+
+
+def test_results_of_the_schedule_reach_the_stream(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_ready_peel("web-01", schedule={"once": {"module": "test.ping", "interval": "1h", "run_on_start": True,
+                                                               "return_job": True}})
+    fleet.wait(lambda: peel.has_logged("schedule ended entry=once"), "it ran at the start")
+    fleet.wait(lambda: peel.metric("zester_peel_outbox_messages") == 0, "the stream has its result")
+    assert not peel.has_logged("return lost")
+
+
+def test_states_of_the_start_are_applied_once_also_without_a_bus(fleet):
+    fleet.server.kill()
+    baked = fleet.folder / "web-01/data/states"
+    baked.mkdir(parents=True)
+    for name in ("one", "two"):
+        (baked / f"{name}.zy").write_text(f"{name}:\n  cmd.run:\n    - name: echo {name} >> {fleet.folder}/applied\n")
+    snapshot_needed = fleet.start_peel("web-01", startup_states="sls", startup_sls_list=["one", "two"],
+                                       master_urls=[f"https://127.0.0.1:{free_port()}"])
+    fleet.wait(lambda: snapshot_needed.has_logged("startup states cannot be applied yet"), "without settings it waits, and says so")
+    snapshot_needed.kill()
+    fleet.server.start()
+    fleet.wait(lambda: fleet.listens(fleet.port), "the server is back")
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web-01", startup_states="sls", startup_sls_list=["one", "two"])
+    fleet.approve_peel(peel)
+    fleet.wait(lambda: peel.log().count("startup states applied") == 2, "both were applied")
+    assert (fleet.folder / "applied").read_text() == "one\ntwo\n"
+
+
 def test_dotted_names_come_back_as_they_were(fleet):
     fleet.start_ready_master()
     peel = fleet.start_peel("web", id="web-01.example.com")

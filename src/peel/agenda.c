@@ -1,0 +1,408 @@
+#include "peel/agenda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "data/params.h"
+#include "data/record.h"
+#include "data/value.h"
+#include "local/perform.h"
+#include "peel/cron.h"
+#include "peel/desk.h"
+#include "peel/outbox.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+#include "wire/exec.h"
+#include "wire/job.h"
+#include "wire/subject.h"
+
+/* The clock on the wall may jump: it is looked at this often. */
+#define LOOK_NS (INT64_C(30) * 1000000000)
+/* A ScheduledResult. */
+#define RESULT_MAX OUTBOX_LETTER_MAX
+
+struct entry_args {
+    const char *module, *id, *cron;
+    const struct value *args;
+    int64_t interval, splay, maxrunning;
+    bool run_on_start, return_job, enabled;
+};
+
+#define ARGS struct entry_args
+/* clang-format off */
+static const struct param entry_params[] = {
+    PARAM("module",       STR,      ARGS, module, "the function", .flags = PARAM_REQUIRED, .aliases = "function"),
+    PARAM("id",           STR,      ARGS, id, "its positional argument", .default_text = ""),
+    PARAM("args",         MAP,      ARGS, args, "its arguments"),
+    PARAM("interval",     DURATION, ARGS, interval, "from the end of a run to the next", PARAM_RANGE(1, INT64_MAX)),
+    PARAM("cron",         STR,      ARGS, cron, "minute hour day month weekday"),
+    PARAM("splay",        DURATION, ARGS, splay, "each time up to this much later, by chance"),
+    PARAM("maxrunning",   INT,      ARGS, maxrunning, "at once", .default_text = "1", PARAM_RANGE(1, 100)),
+    PARAM("run_on_start", BOOL,     ARGS, run_on_start, "also when the agent starts"),
+    PARAM("return_job",   BOOL,     ARGS, return_job, "send the result to the masters"),
+    PARAM("enabled",      BOOL,     ARGS, enabled, "whether it counts", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+struct entry {
+    struct agenda *agenda;
+    struct entry *next;
+    struct arena arena;
+    const char *name;
+    struct value source; /* as it was written */
+    struct entry_args args;
+    struct cron cron;
+    struct timer timer;
+    int64_t due; /* wall time; 0: by the timer alone */
+    uint64_t turn;
+    int64_t running;
+    bool is_seen, is_gone; /* gone: freed with its last run */
+};
+
+struct agenda {
+    struct agenda_options options;
+    struct entry *entries;
+    bool is_stopped;
+};
+
+/* --- when ------------------------------------------------------------------------- */
+
+static void on_timer(struct timer *timer);
+
+/* Different for each machine and entry, and for each turn. */
+static int64_t find_splay(struct entry *entry)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (entry->args.splay <= 0)
+        return 0;
+    buf_printf(&text, "%s/%s/%llu", entry->agenda->options.peel_id, entry->name,
+               (unsigned long long)entry->turn++);
+    return (int64_t)((uint64_t)map_hash(text.p, text.n) * (uint64_t)(entry->args.splay / CLOCK_MS) /
+                     UINT32_MAX) *
+           CLOCK_MS;
+}
+
+static void set_timer(struct entry *entry, int64_t ns)
+{
+    timer_set(loop_timers(entry->agenda->options.loop), &entry->timer, clock_after(clock_now(), ns),
+              on_timer);
+}
+
+/* A cron is looked at in steps, since the clock may be set meanwhile. */
+static void approach(struct entry *entry)
+{
+    const int64_t left = entry->due - clock_wall();
+
+    set_timer(entry, left > LOOK_NS ? LOOK_NS : left > 0 ? left : 0);
+}
+
+static void plan_next(struct entry *entry)
+{
+    if (entry->is_gone || entry->agenda->is_stopped)
+        return;
+    if (entry->args.cron) {
+        const time_t next = cron_next(&entry->cron, (time_t)(clock_wall() / CLOCK_SECOND));
+
+        if (next == (time_t)-1)
+            return;
+        entry->due = (int64_t)next * CLOCK_SECOND + find_splay(entry);
+        approach(entry);
+    } else {
+        entry->due = 0;
+        set_timer(entry, entry->args.interval + find_splay(entry));
+    }
+}
+
+/* --- runs ------------------------------------------------------------------------- */
+
+/* One run; it may outlive the entry's place in the list. */
+struct run {
+    struct entry *entry;
+    char jid[KSUID_SIZE];
+};
+
+static void free_entry(struct entry *entry)
+{
+    timer_clear(loop_timers(entry->agenda->options.loop), &entry->timer);
+    arena_done(&entry->arena);
+    free(entry);
+}
+
+static void send_result(const struct run *run, const struct perform_answer *answer,
+                        struct str response, int64_t duration)
+{
+    const struct entry *entry = run->entry;
+    const struct agenda_options *options = &entry->agenda->options;
+    const struct subject_names names = { .jid = str_from(run->jid),
+                                         .peel = str_from(options->peel_id) };
+    const int64_t now = clock_wall();
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(RESULT_MAX);
+    struct job_scheduled result = {
+        .jid = run->jid,
+        .entry = entry->name,
+        .module = entry->args.module,
+        .args = entry->args.args ? *entry->args.args : value_null(),
+        .success = answer->success && !answer->error,
+        .error = answer->error ? answer->error : "",
+        .duration = duration,
+        .timestamp = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+    };
+    struct exec_response whole = { 0 };
+    struct outbox_letter letter;
+    uint64_t number;
+    struct err err;
+
+    if (record_decode(&arena, &exec_response_type, 0, response, &whole, &err) == 0)
+        result.return_data = record_value(&arena, &exec_response_type, &whole);
+    if (subject_print(&subject, SUBJECT_JOB_SCHEDULE, &names, &err) < 0 ||
+        record_encode(&bytes, &job_scheduled_type, &result, &err) < 0) {
+        log_error("result of the schedule is lost entry=%s error=%s", entry->name, err.text);
+        return;
+    }
+    letter = (struct outbox_letter){ .subject = buf_text(&subject),
+                                     .id = arena_printf(&arena, "%s.schedule", run->jid),
+                                     .about = run->jid,
+                                     .payload = buf_view(&bytes) };
+    if (outbox_keep(options->outbox, &letter, false, &number, &err) < 0)
+        log_error("result of the schedule is lost entry=%s error=%s", entry->name, err.text);
+    else
+        outbox_send(options->outbox, number);
+}
+
+static void on_ended(void *self, const struct perform_answer *answer, struct str response,
+                     int64_t duration)
+{
+    struct run *run = self;
+    struct entry *entry = run->entry;
+
+    log_info("schedule ended entry=%s jid=%s success=%s error=%s", entry->name, run->jid,
+             answer->success && !answer->error ? "true" : "false",
+             answer->error ? answer->error : "");
+    if (entry->args.return_job)
+        send_result(run, answer, response, duration);
+    free(run);
+    entry->running--;
+    if (entry->is_gone && entry->running == 0)
+        free_entry(entry);
+    else if (!entry->args.cron)
+        plan_next(entry);
+}
+
+static void fire(struct entry *entry)
+{
+    struct run *run;
+    struct err err;
+
+    if (entry->running >= entry->args.maxrunning) {
+        log_warning("schedule skipped: it still runs entry=%s", entry->name);
+        return;
+    }
+    run = mem_zalloc(sizeof(*run));
+    run->entry = entry;
+    ksuid_new(clock_wall() / CLOCK_SECOND, run->jid);
+    entry->running++;
+    log_info("schedule begins entry=%s jid=%s function=%s", entry->name, run->jid,
+             entry->args.module);
+    if (desk_run(entry->agenda->options.desk,
+                 &(struct desk_task){ .jid = run->jid,
+                                      .function = entry->args.module,
+                                      .id = entry->args.id,
+                                      .args = entry->args.args ? *entry->args.args : value_null(),
+                                      .fn = on_ended,
+                                      .self = run },
+                 &err) == 0)
+        return;
+    log_warning("schedule skipped entry=%s error=%s", entry->name, err.text);
+    entry->running--;
+    free(run);
+    if (!entry->args.cron)
+        plan_next(entry);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct entry *entry = container_of(timer, struct entry, timer);
+
+    if (entry->due > 0 && clock_wall() < entry->due) {
+        approach(entry);
+        return;
+    }
+    if (entry->args.cron)
+        plan_next(entry);
+    fire(entry);
+}
+
+/* --- entries ---------------------------------------------------------------------- */
+
+static struct entry *find_entry(const struct agenda *agenda, struct str name)
+{
+    for (struct entry *entry = agenda->entries; entry; entry = entry->next)
+        if (str_eq_text(name, entry->name))
+            return entry;
+    return NULL;
+}
+
+static int read_entry(struct entry *entry, struct diags *diags)
+{
+    const struct params_policy policy = { .noun = "key" };
+    struct err err;
+
+    if (params_decode(&entry->arena, entry_params, &policy, &entry->source, &entry->args, diags) <
+        0)
+        return -1;
+    if (!entry->args.cron == !entry->args.interval)
+        return diag_add(diags, (struct place){ 0 }, "either 'interval' or 'cron' is needed");
+    if (entry->args.cron && cron_parse(entry->args.cron, &entry->cron, &err) < 0)
+        return diag_err(diags, (struct place){ 0 }, &err);
+    return 0;
+}
+
+static void add_entry(struct agenda *agenda, struct str name, const struct value *source)
+{
+    struct entry *entry = mem_zalloc(sizeof(*entry));
+    struct diags diags = DIAGS_INIT(&entry->arena);
+
+    entry->agenda = agenda;
+    entry->name = arena_str(&entry->arena, name).p;
+    entry->source = value_copy(&entry->arena, source);
+    entry->is_seen = true;
+    if (read_entry(entry, &diags) < 0) {
+        log_error("schedule entry left out entry=%s error=%s", entry->name, diags.list.p[0].text);
+        free_entry(entry);
+        return;
+    }
+    entry->next = agenda->entries;
+    agenda->entries = entry;
+    if (!entry->args.enabled)
+        return;
+    if (!entry->args.run_on_start) {
+        plan_next(entry);
+        return;
+    }
+    entry->due = clock_wall() + find_splay(entry);
+    approach(entry);
+}
+
+static void forget_entry(struct entry *entry)
+{
+    entry->is_gone = true;
+    timer_clear(loop_timers(entry->agenda->options.loop), &entry->timer);
+    if (entry->running == 0)
+        free_entry(entry);
+}
+
+static void remove_entry(struct agenda *agenda, struct entry *entry)
+{
+    struct entry **at = &agenda->entries;
+
+    while (*at != entry)
+        at = &(*at)->next;
+    *at = entry->next;
+    forget_entry(entry);
+}
+
+static bool is_disabled(const struct value *source)
+{
+    const struct value *enabled = value_get(source, "enabled");
+
+    return value_is(enabled, VALUE_BOOL) && !enabled->b;
+}
+
+static void take_entry(struct agenda *agenda, struct str name, const struct value *source)
+{
+    struct entry *known = find_entry(agenda, name);
+
+    if (known && value_equal(&known->source, source)) {
+        known->is_seen = true;
+        return;
+    }
+    if (known)
+        remove_entry(agenda, known);
+    add_entry(agenda, name, source);
+}
+
+static void take_entries(struct agenda *agenda, const struct value *map, const struct value *over)
+{
+    for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map->count; i++) {
+        const struct value_pair *pair = &map->map->pairs[i];
+        const struct value *other =
+            pair->key.kind == VALUE_STR ? value_get_str(over, pair->key.s) : NULL;
+
+        if (i >= AGENDA_ENTRIES_MAX) {
+            log_error("schedule has more than %d entries, the rest is left out",
+                      AGENDA_ENTRIES_MAX);
+            return;
+        }
+        if (pair->key.kind == VALUE_STR && (!other || is_disabled(other)))
+            take_entry(agenda, pair->key.s, &pair->value);
+    }
+}
+
+void agenda_read(struct agenda *agenda, const struct value *local, const struct value *settings)
+{
+    struct entry *next;
+
+    for (struct entry *entry = agenda->entries; entry; entry = entry->next)
+        entry->is_seen = false;
+    take_entries(agenda, local, settings);
+    for (size_t i = 0; value_is(settings, VALUE_MAP) && i < settings->map->count; i++) {
+        const struct value_pair *pair = &settings->map->pairs[i];
+
+        if (pair->key.kind == VALUE_STR && i < AGENDA_ENTRIES_MAX && !is_disabled(&pair->value))
+            take_entry(agenda, pair->key.s, &pair->value);
+    }
+    for (struct entry *entry = agenda->entries; entry; entry = next) {
+        next = entry->next;
+        if (!entry->is_seen)
+            remove_entry(agenda, entry);
+    }
+}
+
+size_t agenda_count(const struct agenda *agenda)
+{
+    size_t count = 0;
+
+    for (const struct entry *entry = agenda->entries; entry; entry = entry->next)
+        count += entry->args.enabled;
+    return count;
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+struct agenda *agenda_new(const struct agenda_options *options)
+{
+    struct agenda *agenda = mem_zalloc(sizeof(*agenda));
+
+    agenda->options = *options;
+    return agenda;
+}
+
+void agenda_stop(struct agenda *agenda)
+{
+    agenda->is_stopped = true;
+    for (struct entry *entry = agenda->entries; entry; entry = entry->next)
+        timer_clear(loop_timers(agenda->options.loop), &entry->timer);
+}
+
+void agenda_free(struct agenda *agenda)
+{
+    struct entry *next;
+
+    if (!agenda)
+        return;
+    for (struct entry *entry = agenda->entries; entry; entry = next) {
+        next = entry->next;
+        free_entry(entry);
+    }
+    free(agenda);
+}

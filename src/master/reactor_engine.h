@@ -56,7 +56,8 @@ struct reactor_engine {
     bool has_rules;
     char problem[HEALTH_TEXT_MAX]; /* why the newest rules were not loaded; "": they were */
     atomic_bool is_stopping;
-    size_t trials; /* tests of rules under way */
+    bool is_parting; /* it stops, and the bus still takes what is said */
+    size_t trials;   /* tests of rules under way */
 };
 
 /* A message that is being worked on. */

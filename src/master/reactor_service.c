@@ -243,7 +243,9 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     struct err err;
 
     mission->flight = NULL;
-    if (engine->is_stopping) { /* another master gets it, after ack_wait */
+    if (engine->is_stopping) {
+        if (engine->is_parting) /* another master gets it at once, else after ack_wait */
+            (void)nats_nak(engine->master->js.conn, mission->reply, 0, &err);
         free_mission(mission);
         return;
     }
@@ -563,11 +565,12 @@ static void stop_engine(void *self)
 
     if (!engine->is_on)
         return;
-    engine->is_stopping = true;
+    engine->is_stopping = engine->is_parting = true;
     end_parts(engine);
     end_renderings(engine);
     nats_publisher_free(engine->publisher); /* what is under way is answered */
     engine->publisher = NULL;
+    engine->is_parting = false;
 }
 
 static int start_engine(void *self, struct err *err)

@@ -353,3 +353,14 @@ def test_a_slow_template_holds_up_neither_others_nor_the_end_of_a_master(fleet):
     fleet.wait(lambda: master.has_logged("quick rule=reactor.quick"), "the quick one", seconds=25)
     assert master.get("/healthz")[0] == 200
     assert master.stop(seconds=STOP_SECONDS) == 0
+
+
+def test_a_master_that_stops_hands_its_events_to_another_at_once(fleet):
+    first = start(fleet, rules=SLOW)
+    send(fleet, "slow")
+    fleet.wait(lambda: first.metric('zester_reactor_events_total{origin_type="admin"}') == 1, "it is being rendered")
+    second = fleet.start_ready_master("second", reactor={"dir": str(fleet.folder / "rules")})
+    assert first.stop(seconds=STOP_SECONDS) == 0
+    # A machine that is slow to start the second master has reached a limit of the template before: then it is done.
+    fleet.wait(lambda: second.metric('zester_reactor_events_total{origin_type="admin"}') == 1 or
+               first.has_logged("render_error: reactor.slow"), "it comes again, long before the 60 seconds of ack_wait", seconds=40)

@@ -161,6 +161,7 @@ static const struct record_field request_fields[] = {
     RECORD("metadata",         MAP,  ARGS, metadata, 0),
     RECORD("trusted_ca_spki",  TEXT, ARGS, trusted_ca_spki, 0, .fallback_text = ""),
     RECORD("trust_signature",  TEXT, ARGS, trust_signature, 0, .fallback_text = ""),
+    RECORD("renew",            BOOL, ARGS, renew, 0),
     { 0 },
 };
 /* clang-format on */
@@ -357,7 +358,9 @@ static void create_record(struct arena *arena, const struct answered *answered,
 {
     begin_answer(arena, ADMISSION_CREATED, ret);
     describe_record(arena, record, ret);
-    add_text(arena, ret, "message", "enrollment is pending approval");
+    add_text(arena, ret, "message",
+             record->state == ENROLLMENT_APPROVED ? "the credentials may be renewed"
+                                                  : "enrollment is pending approval");
     if (use_challenge(arena, answered, ret) < 0 ||
         add_record(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, record, 0) < 0)
         return;
@@ -395,6 +398,50 @@ static const char *check_answer(struct arena *arena, struct answered *answered, 
     return NULL;
 }
 
+static int check_trust(const struct enrollment *record, const struct admission_policy *policy,
+                       struct err *err)
+{
+    if (record->trust_mismatch)
+        return err_set(err, ERR_INVALID,
+                       "'%s': trust mismatch: the machine trusts another certificate authority, "
+                       "somebody may stand between; approve with --force to accept that",
+                       record->id);
+    if (policy->ca_pin && !record->trusted_ca_spki[0])
+        return err_set(err, ERR_INVALID,
+                       "'%s': the machine did not say which certificate authority it trusts; "
+                       "approve with --force to accept that",
+                       record->id);
+    return 0;
+}
+
+/* Who holds the key, and was let in with it, is let in again. */
+static bool may_renew(const struct admission_request *request, const struct enrollment *current,
+                      const struct enrollment *record, const struct admission_policy *policy,
+                      int64_t now)
+{
+    struct err err;
+
+    return request->renew &&
+           (current->state == ENROLLMENT_ISSUED || current->state == ENROLLMENT_ACTIVE) &&
+           current->expires_at.seconds > now / NUMBER_NS_PER_S &&
+           strcmp(current->curve_public_key, request->curve_public_key) == 0 &&
+           check_trust(record, policy, &err) == 0;
+}
+
+static void replace_record(struct arena *arena, const struct answered *answered,
+                           const struct enrollment *current, const struct admission_policy *policy,
+                           const struct admission_moment *moment, struct admission_answer *ret)
+{
+    struct enrollment *record = new_record(arena, answered, policy, moment);
+
+    if (current && may_renew(answered->request, current, record, policy, moment->now)) {
+        record->state = ENROLLMENT_APPROVED;
+        record->decided_by = ADMISSION_RENEWAL;
+        record->decided_at = record->updated_at;
+    }
+    create_record(arena, answered, record, ret);
+}
+
 void admission_submit(struct arena *arena, const struct admission_request *request,
                       const struct admission_stored *stored, const struct admission_policy *policy,
                       const struct admission_moment *moment, struct admission_answer *ret)
@@ -414,7 +461,7 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
     else if (is_held && current.state == ENROLLMENT_PENDING)
         repeat_record(arena, &answered, &current, ret);
     else
-        create_record(arena, &answered, new_record(arena, &answered, policy, moment), ret);
+        replace_record(arena, &answered, is_held ? &current : NULL, policy, moment, ret);
 }
 
 /* --- status ------------------------------------------------------------------------- */
@@ -550,22 +597,6 @@ static const struct {
     [ADMISSION_REVOKE] = { ENROLLMENT_REVOKED, "revoked" },
     [ADMISSION_ACTIVATE] = { ENROLLMENT_ACTIVE, "active" },
 };
-
-static int check_trust(const struct enrollment *record, const struct admission_policy *policy,
-                       struct err *err)
-{
-    if (record->trust_mismatch)
-        return err_set(err, ERR_INVALID,
-                       "'%s': trust mismatch: the machine trusts another certificate authority, "
-                       "somebody may stand between; approve with --force to accept that",
-                       record->id);
-    if (policy->ca_pin && !record->trusted_ca_spki[0])
-        return err_set(err, ERR_INVALID,
-                       "'%s': the machine did not say which certificate authority it trusts; "
-                       "approve with --force to accept that",
-                       record->id);
-    return 0;
-}
 
 int admission_decide(enum admission_decision decision, const struct enrollment *record,
                      const struct enrollment_request *request,

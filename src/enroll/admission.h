@@ -16,6 +16,8 @@
  *     no record, or a final one        a new record takes its place
  *     pending, same key                the answer is that record (200)
  *     approved or later, same key      a new record takes its place: credentials were lost
+ *     the same, `renew`, while its     the same, and it is approved: nothing is new but the end
+ *     credentials are good
  *     not final, another key           409, also for a pending one: nobody takes a name by being
  *                                      second
  *
@@ -48,6 +50,8 @@ struct nats_nkey;
 #define ADMISSION_ID           "enr-"
 #define ADMISSION_CHALLENGE_ID "chl-"
 #define ADMISSION_INDEX        "peel."
+/* Who has decided, when a key that was let in before asked in time. */
+#define ADMISSION_RENEWAL "renewal"
 
 enum admission_status {
     ADMISSION_OK = 200,
@@ -109,6 +113,7 @@ struct admission_request {
     const char *peel_id, *public_key, *curve_public_key, *hostname, *challenge_id;
     const char *signature, *trusted_ca_spki, *trust_signature;
     struct value metadata;
+    bool renew; /* the credentials of this key will end */
 };
 /* False: `ret` is the answer (400). */
 bool admission_read(struct arena *arena, struct str body, struct admission_request *ret_request,

@@ -171,12 +171,15 @@ static void on_answer(void *self, const struct admission_answer *answer)
     struct call *call = self;
 
     if (answer->created) {
-        audit_log(&(struct audit){ .action = "enroll.request",
+        bool is_new = answer->created->state == ENROLLMENT_PENDING;
+
+        audit_log(&(struct audit){ .action = is_new ? "enroll.request" : "enroll.renew",
                                    .by = answer->created->remote_addr,
                                    .id = answer->created->id,
                                    .peel = answer->created->peel_id });
-        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1, "pending", NULL);
-        if (!call->sponsor)
+        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1,
+                    enrollment_state_name(answer->created->state), NULL);
+        if (is_new && !call->sponsor)
             announce_pending(call->office, answer->created);
     }
     if (call->sponsor && is_pending(answer)) {

@@ -341,3 +341,19 @@ def test_a_token_that_has_expired_is_worth_nothing(fleet, master):
     fleet.wait(lambda: time.time() > token["expires"], "it has expired")
     status, body = joining.submit(fleet.pin(), token=token["token"])
     assert (status, body["state"]) == (201, "pending")
+
+
+def test_credentials_are_renewed_for_the_same_key_without_an_operator(fleet, master):
+    joining, enrollment = enroll(fleet, master)
+    assert joining.submit(fleet.pin(), renew=True)[1]["state"] == "pending"  # there is nothing to renew
+    fleet.zester("enroll", "approve", enrollment)
+    assert joining.creds(enrollment)[0] == 200
+    status, body = joining.submit(fleet.pin(), renew=True)
+    assert (status, body["state"]) == (201, "approved") and body["id"] != enrollment
+    assert joining.creds(body["id"])[0] == 200
+    assert fleet.zester_json("enroll", "show", "web-01")["decided_by"] == "renewal"
+    assert re.search(r"audit action=enroll.renew result=ok .*" + body["id"], master.log())
+    assert joining.submit("sha256:" + "0" * 64, renew=True)[1]["state"] == "pending"
+    fleet.zester("enroll", "reject", "--peel", "web-01")
+    assert joining.submit(fleet.pin(), renew=True)[1]["state"] == "pending"
+    assert machine(fleet, master).submit(fleet.pin(), renew=True)[0] == 409

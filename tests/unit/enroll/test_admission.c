@@ -134,15 +134,21 @@ static struct enrollment read_stored(struct desk *desk)
 }
 
 /* A record of my key in some state. */
-static void store_state(struct desk *desk, enum enrollment_state state)
+static void store_until(struct desk *desk, enum enrollment_state state, int64_t expires)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(4096);
     struct enrollment record = read_stored(desk);
     struct err err;
 
     record.state = state;
+    record.expires_at.seconds = expires;
     CHECK_INT(record_encode(&bytes, &enrollment_type, &record, &err), 0);
     desk->stored.record.value = buf_copy(&bytes, &desk->arena);
+}
+
+static void store_state(struct desk *desk, enum enrollment_state state)
+{
+    store_until(desk, state, 0);
 }
 
 static void enroll(struct desk *desk)
@@ -526,6 +532,53 @@ TEST(a_wrong_trust_binding_is_pending_and_shown_as_a_mismatch)
         CHECK_INT(admission_decide(ADMISSION_APPROVE, &record, &decision, &desk.policy, NOW,
                                    &approved, &err),
                   0);
+        arena_done(&desk.arena);
+    }
+}
+
+TEST(credentials_that_are_good_are_renewed_for_their_own_key_alone)
+{
+    const int64_t soon = NOW / NUMBER_NS_PER_S + 1;
+    const struct {
+        enum enrollment_state state;
+        int64_t expires;
+        bool renew, other_curve;
+        const char *then;
+    } cases[] = {
+        { ENROLLMENT_ACTIVE, soon, true, false, "approved" },
+        { ENROLLMENT_ISSUED, soon, true, false, "approved" },
+        { ENROLLMENT_ACTIVE, soon, false, false, "pending" },
+        { ENROLLMENT_ACTIVE, soon, true, true, "pending" },
+        { ENROLLMENT_ACTIVE, soon - 1, true, false, "pending" },
+        { ENROLLMENT_APPROVED, soon, true, false, "pending" },
+        { ENROLLMENT_REVOKED, soon, true, false, "pending" },
+        { ENROLLMENT_REJECTED, soon, true, false, "pending" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct admission_request request;
+        struct admission_answer answer;
+        struct desk desk;
+
+        desk_begin(&desk);
+        enroll(&desk);
+        store_until(&desk, cases[i].state, cases[i].expires);
+        if (cases[i].other_curve) {
+            AUTO_BUF struct buf bytes = BUF_INIT(4096);
+            struct enrollment record = read_stored(&desk);
+            struct err err;
+
+            record.curve_public_key = "XOTHER";
+            CHECK_INT(record_encode(&bytes, &enrollment_type, &record, &err), 0);
+            desk.stored.record.value = buf_copy(&bytes, &desk.arena);
+        }
+        get_nonce(&desk, desk.mine_public);
+        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
+        request = good_request(&desk, &desk.mine);
+        request.renew = cases[i].renew;
+        submit(&desk, &request, &answer);
+        CHECK_INT(answer.status, 201);
+        CHECK_STR(text_of(&answer, "state"), cases[i].then);
         arena_done(&desk.arena);
     }
 }

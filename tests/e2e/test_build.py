@@ -298,7 +298,7 @@ def test_a_package_manager_is_one_file(grown):
     assert result.returncode == 0, result.stdout + result.stderr
     assert (grown / "installed").read_text() == "bash 5.2\ntree 2.1\n"
     (grown / "settings/all.zy").write_text("providers:\n  pkg: brew\n")
-    assert "(apt, dnf, yum, zypper, apk, pacman, madeup)" in ask_grown(grown, "pkg.version", "bash").stderr
+    assert "apt, dnf, yum, zypper, apk, pacman, madeup)" in ask_grown(grown, "pkg.version", "bash").stderr
     (grown / "settings/all.zy").write_text("providers:\n  pkg: madeup\n")
 
 

@@ -108,6 +108,7 @@ SIGNATURES = {
     "pkg.purged": "name version pkgs normalize ignore_epoch",
     "pkg.removed": "name version pkgs normalize ignore_epoch",
     "pkg.unheld": "name version pkgs all",
+    "pkg.uptodate": "name refresh pkgs",
     "pkgrepo.absent": "name ppa ppa_auth copr keyid keyid_ppa keyserver",
     "pkgrepo.managed": "name ppa copr aptkey humanname baseurl mirrorlist comments gpgautoimport gpgcheck gpgkey enabled disabled "
                        "dist file comps architectures keyid keyserver key_url key_text consolidate clean_file refresh refresh_db "

@@ -129,6 +129,7 @@ PACKAGES = {
     "pkg.purged": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
     "pkg.removed": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
     "pkg.unheld": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0; apt-mark hold zt-app"),
+    "pkg.uptodate": Case("[{name: all}]", "apt-get -q -y install zt-app=1.0"),
     "pkgrepo.absent": Case("[{name: zt}, {refresh: false}]", "echo 'deb [trusted=yes] copy:REPO ./' > /etc/apt/sources.list.d/zt.list"),
     "pkgrepo.managed": Case("[{name: zt}, {baseurl: 'copy:REPO'}, {dist: ./}, {gpgcheck: false}]"),
 }

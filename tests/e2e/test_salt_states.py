@@ -395,3 +395,14 @@ def test_the_list_of_files_can_be_trusted(machine):
     (machine.root / "to" / "app" / "one").unlink()
     assert not extract(machine, digest, "skip_files_list_verify: true")["changed"]
     assert extract(machine, digest)["changed"]
+
+
+def test_sources_of_edits_are_templates_and_blocks_have_the_markers_of_salt(machine):
+    machine.file("a", "{{ 1 + 1 }}\n")
+    (machine.root / "x").write_text("top\n")
+    (machine.root / "y").write_text("top\n")
+    machine.sls("web", "ROOT/x:\n  file.append: [{source: 'salt://a'}, {sources: ['salt://a']}]\n"
+                       "ROOT/y:\n  file.blockreplace: [{source: 'salt://a'}, {append_if_not_found: true}]\n")
+    machine.record("state.apply", "web", status=0)
+    assert (machine.root / "x").read_text() == "top\n2\n"
+    assert (machine.root / "y").read_text() == "top\n#-- start managed zone --\n2\n#-- end managed zone --\n"

@@ -34,8 +34,8 @@ static const struct param blockreplace_params[] = {
     PARAM("template", ANY, ARGS, content.template, "render the lines: true or 'jinja'"),
     PARAM("context", MAP, ARGS, content.context, "variables for the template"),
     PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
-    PARAM("marker_start", TEXT, ARGS, start, "the line before the block", .default_text = "# START managed zone", .flags = PARAM_FILLED),
-    PARAM("marker_end", TEXT, ARGS, end, "the line after the block", .default_text = "# END managed zone", .flags = PARAM_FILLED),
+    PARAM("marker_start", TEXT, ARGS, start, "the line before the block (default: '# START managed zone'; in a Salt file '#-- start managed zone --')", .flags = PARAM_FILLED),
+    PARAM("marker_end", TEXT, ARGS, end, "the line after it (default: '# END managed zone'; in a Salt file '#-- end managed zone --')", .flags = PARAM_FILLED),
     PARAM("append_if_not_found", BOOL, ARGS, append, "append a missing block to the file"),
     PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "prepend a missing block to the file"),
     PARAM("insert_before_match", TEXT, ARGS, before, "insert a missing block before the first line that matches this pattern"),
@@ -66,7 +66,7 @@ static int blockreplace_validate(const void *args, const struct value *where, st
     if (compile_patterns(diags->arena, want->before, &matcher, &err) < 0 ||
         compile_patterns(diags->arena, want->after, &matcher, &err) < 0)
         result = value_diag(diags, where, "invalid %s", err.text);
-    if (str_eq(str_trim_right(want->start), str_trim_right(want->end)))
+    if (want->start.n > 0 && str_eq(str_trim_right(want->start), str_trim_right(want->end)))
         result = value_diag(diags, value_point(where, "marker_start"),
                             "'marker_start' and 'marker_end' are the same");
     return result;
@@ -105,6 +105,12 @@ static void describe_change(struct state_run *run, const struct block_args *want
     }
 }
 
+static struct str choose_marker(const struct state_run *run, struct str given, struct str ours,
+                                struct str salts)
+{
+    return given.n > 0 ? given : run->salt ? salts : ours;
+}
+
 /* What several sources hold, one after another. */
 static int join_sources(struct state_run *run, const struct block_args *want, struct str *ret,
                         struct err *err)
@@ -117,7 +123,7 @@ static int join_sources(struct state_run *run, const struct block_args *want, st
         const char *hash = i < want->source_hashes.n ? want->source_hashes.p[i] : NULL;
 
         if (state_source(run, source, hash, &text, err) < 0 ||
-            (content_is_template(want->content.template) &&
+            (content_is_template(content_choose_template(run, want->content.template)) &&
              content_render(run, &want->content, source, text, &text, err) < 0))
             return -1;
         buf_add_str(&all, text);
@@ -160,8 +166,10 @@ static int blockreplace_plan(struct state_run *run, const void *args,
     const struct block_args *want = args;
     struct content_args content_args = want->content;
     struct edit_block edit = {
-        .start = want->start,
-        .end = want->end,
+        .start = choose_marker(run, want->start, STR("# START managed zone"),
+                               STR("#-- start managed zone --")),
+        .end = choose_marker(run, want->end, STR("# END managed zone"),
+                             STR("#-- end managed zone --")),
         .append = want->append,
         .prepend = want->prepend,
         .append_newline = want->append_newline,
@@ -170,6 +178,8 @@ static int blockreplace_plan(struct state_run *run, const void *args,
     struct content content;
 
     content_args.path = want->name;
+    if (content_args.source)
+        content_args.template = content_choose_template(run, content_args.template);
     if (content_get(run, &content_args, &content, err) < 0 ||
         compile_patterns(run->arena, want->before, &edit.before, err) < 0 ||
         compile_patterns(run->arena, want->after, &edit.after, err) < 0)

@@ -63,7 +63,7 @@ static int add_source(struct collection *c, const char *source, const char *hash
 
     if (state_source(c->run, source, hash, &text, err) < 0)
         return -1;
-    if (content_is_template(c->args->content.template) &&
+    if (content_is_template(content_choose_template(c->run, c->args->content.template)) &&
         content_render(c->run, &c->args->content, source, text, &text, err) < 0)
         return -1;
     VEC_PUSH_IN(c->run->arena, &c->list, text);
@@ -72,11 +72,13 @@ static int add_source(struct collection *c, const char *source, const char *hash
 
 static int add_given(struct collection *c, struct err *err)
 {
+    struct content_args args = c->args->content;
     struct content content;
 
-    if (!c->args->content.source)
+    if (!args.source)
         return 0;
-    if (content_get(c->run, &c->args->content, &content, err) < 0)
+    args.template = content_choose_template(c->run, args.template);
+    if (content_get(c->run, &args, &content, err) < 0)
         return -1;
     VEC_PUSH_IN(c->run->arena, &c->list, content.text);
     return 0;

@@ -52,6 +52,14 @@ bool content_is_template(const struct value *template)
     return read_template(template, &wanted) && wanted;
 }
 
+const struct value *content_choose_template(const struct state_run *run,
+                                            const struct value *template)
+{
+    static const struct value rendered = { .kind = VALUE_BOOL, .b = true };
+
+    return template || !run->salt ? template : &rendered;
+}
+
 static void add_all(struct arena *arena, struct value_map *to, const struct value *from)
 {
     for (size_t i = 0; from && i < from->map->count; i++)

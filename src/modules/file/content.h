@@ -52,6 +52,9 @@ int content_get(struct state_run *run, const struct content_args *args, struct c
 
 /* Should it be rendered? For callers that render by themselves. */
 bool content_is_template(const struct value *template);
+/* For texts that Salt renders unless told otherwise: what was given, else true in a Salt file. */
+const struct value *content_choose_template(const struct state_run *run,
+                                            const struct value *template);
 /* Render with `extra`, `defaults` and `context` on top. */
 int content_render(struct state_run *run, const struct content_args *args, const char *name,
                    struct str text, struct str *ret, struct err *err);

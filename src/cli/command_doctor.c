@@ -375,7 +375,7 @@ static bool has_stream(struct doctor *doctor, const char *name, struct err *err)
 
 static void check_streams(struct doctor *doctor)
 {
-    static const char *const streams[] = { STORE_EVENTS, STORE_JOB_EVENTS, "OBJ_" STORE_FILES };
+    static const char *const streams[] = { STORE_EVENTS, STORE_JOB_EVENTS, ("OBJ_" STORE_FILES) };
     const size_t count = STORE_BUCKETS + ARRAY_LEN(streams);
     size_t missing = 0;
     struct err err;

@@ -167,17 +167,19 @@ static void decide(struct verdict *verdict, const struct enrollment *record)
     struct enrollment after;
     struct err err;
 
-    if (admit_judge(verdict->action, record, &answer) == ADMIT_ANSWERED) {
+    if (admit_judge(verdict->action, record, &answer) == ADMIT_ANSWERED || !record) {
         log_verdict(verdict, record ? record->peel_id : NULL, answer.message);
         end_verdict(verdict, &answer);
-    } else if (admission_decide(decision, record, &verdict->request, &authority->registry.policy,
-                                clock_wall(), &after, &err) < 0) {
+        return;
+    }
+    if (admission_decide(decision, record, &verdict->request, &authority->registry.policy,
+                         clock_wall(), &after, &err) < 0) {
         answer.message = err.text; /* the trust of the machine does not allow it */
         log_verdict(verdict, record->peel_id, err.text);
         end_verdict(verdict, &answer);
-    } else {
-        registry_decide(&authority->registry, decision, &verdict->request, on_decided, verdict);
+        return;
     }
+    registry_decide(&authority->registry, decision, &verdict->request, on_decided, verdict);
 }
 
 static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)

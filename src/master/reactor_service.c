@@ -604,10 +604,11 @@ static void free_engine(void *self)
 {
     struct reactor_engine *engine = self;
 
-    while (engine->first) {
-        if (engine->first->flight)
-            flight_cancel(engine->first->flight);
-        free_mission(engine->first);
+    for (struct reactor_mission *mission = engine->first, *next; mission; mission = next) {
+        next = mission->next;
+        if (mission->flight)
+            flight_cancel(mission->flight);
+        free(mission);
     }
     if (engine->is_on && engine->benches) {
         free_benches(engine);

@@ -459,21 +459,23 @@ static int find_pair(struct arena *arena, const struct value *body,
     return 0;
 }
 
-/* Its verb and its fields. */
-static const struct verb *open_block(struct arena *arena, const struct value *body,
-                                     const struct value_pair **ret_pair, struct value *ret_fields,
-                                     struct diags *diags)
-{
+/* A block: its verb, where that stands, and the fields. */
+struct block {
     const struct verb *verb;
+    const struct value_pair *pair;
+    struct value fields;
+};
 
-    if (find_pair(arena, body, ret_pair, diags) < 0)
-        return NULL;
-    verb = find_verb((*ret_pair)->key.s);
-    if (!verb) {
-        refuse_verb(diags, &(*ret_pair)->key);
-        return NULL;
-    }
-    return read_body(arena, verb, &(*ret_pair)->value, ret_fields, diags) < 0 ? NULL : verb;
+static int open_block(struct arena *arena, const struct value *body, struct block *ret,
+                      struct diags *diags)
+{
+    *ret = (struct block){ 0 };
+    if (find_pair(arena, body, &ret->pair, diags) < 0 || !ret->pair)
+        return -1;
+    ret->verb = find_verb(ret->pair->key.s);
+    if (!ret->verb)
+        return refuse_verb(diags, &ret->pair->key);
+    return read_body(arena, ret->verb, &ret->pair->value, &ret->fields, diags);
 }
 
 static const char *print_id(struct arena *arena, const struct value *id)
@@ -487,49 +489,43 @@ static const char *print_id(struct arena *arena, const struct value *id)
 int action_read(struct arena *arena, const struct value *id, const struct value *body,
                 const struct value *groups, struct action *ret_action, struct diags *diags)
 {
-    const struct value_pair *pair;
-    struct value fields;
-    const struct verb *verb;
+    struct block block;
 
     if (!value_is_textual(id) && id->kind != VALUE_INT)
         return value_diag(diags, id, "expected the name of a block, found %s", value_describe(id));
-    verb = open_block(arena, body, &pair, &fields, diags);
-    if (!verb)
+    if (open_block(arena, body, &block, diags) < 0)
         return -1;
     *ret_action = (struct action){
         .block = print_id(arena, id),
-        .name = arena_strndup(arena, pair->key.s.p, pair->key.s.n),
-        .key = &pair->key,
+        .name = arena_strndup(arena, block.pair->key.s.p, block.pair->key.s.n),
+        .key = &block.pair->key,
     };
     const struct reader reader = {
         .arena = arena,
         .name = ret_action->name,
-        .body = &fields,
+        .body = &block.fields,
         .where = ret_action->key,
         .groups = groups,
         .diags = diags,
     };
-    return verb->read(&reader, ret_action);
+    return block.verb->read(&reader, ret_action);
 }
 
 int action_check(struct arena *arena, const struct value *body, struct diags *diags)
 {
     const size_t before = diags_count(diags);
     struct diags rest = DIAGS_INIT(arena);
-    const struct value_pair *pair;
-    const struct verb *verb;
-    struct value fields;
+    struct block block;
 
-    verb = open_block(arena, body, &pair, &fields, diags);
-    if (verb) {
+    if (open_block(arena, body, &block, diags) == 0) {
         const struct params_policy policy = {
-            .owner = pair->key.s.p,
+            .owner = block.pair->key.s.p,
             .noun = "field",
             .unknown = diags,
         };
 
-        (void)params_decode(arena, verb->params, &policy, &fields,
-                            arena_zalloc(arena, verb->fields_size), &rest);
+        (void)params_decode(arena, block.verb->params, &policy, &block.fields,
+                            arena_zalloc(arena, block.verb->fields_size), &rest);
     }
     return diags_count(diags) > before ? -1 : 0;
 }

@@ -58,7 +58,9 @@ static void set(struct arena *arena, struct value_map *map, const char *key, str
 
 static struct value map_or_empty(struct arena *arena, const struct value *v)
 {
-    return value_is(v, VALUE_MAP) ? *v : value_map(value_map_new(arena, 0));
+    if (!v || v->kind != VALUE_MAP)
+        return value_map(value_map_new(arena, 0));
+    return *v;
 }
 
 static struct value print_ts(struct arena *arena, struct value_time ts)

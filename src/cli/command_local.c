@@ -42,7 +42,8 @@ static const struct param options[] = {
     PARAM("id",           STR,      ARGS, session.id, "the name of this machine (default: its host name)", .kind_text = "NAME"),
     PARAM("test",         BOOL,     ARGS, session.test, "dry run: report what would change, change nothing"),
     PARAM("plan",         STR,      ARGS, plan, "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
-    PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,out,o"),
+    PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
+    PARAM("out",          CHOICE,   ARGS, out, "the same in the words of Salt", .choices = LOCAL_OUT_WORDS, PARAM_GIVEN(ARGS, has_out), .kind_text = "FORM", .flags = PARAM_HIDDEN),
     PARAM("timeout",      DURATION, ARGS, timeout, "end the run and everything it started after this time"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
@@ -51,7 +52,7 @@ static const struct param options[] = {
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
     PARAM("log-level",    STR,      ARGS, log_level, "what templates may say by log.*: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
-    PARAM("state-output", STR,      ARGS, state_output, "accepted for Salt users, no effect: only changes and failures are shown in full", .kind_text = "MODE", .flags = PARAM_HIDDEN),
+    PARAM("state-output", CHOICE,   ARGS, state_output, "how much of each state is shown: changes, full, terse or mixed", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
     { 0 },
 };
 /* clang-format on */
@@ -138,7 +139,7 @@ static int print_result(struct local *local, const struct run_result *result)
 
         return printed == CLI_OK ? status : printed;
     }
-    report_text(result, local->cli->color && !local->args->no_color, &out);
+    report_text(result, local_detail(local), local->cli->color && !local->args->no_color, &out);
     secrets_mask(local->session.host.secrets, &out);
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
     return status;
@@ -208,6 +209,13 @@ static int state_test(struct local *local)
 {
     local->session.host.test = true;
     return state_apply(local);
+}
+
+/* Salt's watch over the events of a master. */
+static int state_event(struct local *local)
+{
+    return cli_error(local->cli,
+                     "one machine has no events; 'zester event watch' shows those of a fleet");
 }
 
 /* One ID of the references that follow, with its requisites. */
@@ -505,6 +513,7 @@ static const struct function_entry functions[] = {
     { "state.sls_id",         state_sls_id,         SESSION_TREE,    READ_LATER },
     { "state.single",         state_single,         SESSION_NOTHING, READ_LATER },
     { "state.test",           state_test,           SESSION_TREE,    READ_WISH },
+    { "state.event",          state_event,          SESSION_NOTHING, READ_LATER },
     { "state.revert",         state_revert,         SESSION_NOTHING, READ_WORDS },
     { "state.show",           local_show,           SESSION_TREE,    READ_WISH },
     { "state.show_sls",       local_show,           SESSION_TREE,    READ_WISH },
@@ -609,7 +618,7 @@ static int dispatch_function(struct local *local, struct param_strs operands)
                          local->function);
     if (entry)
         return call_entry(local, entry);
-    if (!module && local_has_template_function(local->function))
+    if (local_has_template_function(local, module))
         return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
@@ -618,14 +627,17 @@ static int dispatch_function(struct local *local, struct param_strs operands)
 
 static int run_local(struct cli *cli, const void *args, struct param_strs operands)
 {
+    struct local_args own = *(const struct local_args *)args;
     struct local local = {
         .cli = cli,
-        .args = args,
+        .args = &own,
         .diags = DIAGS_INIT(cli->arena),
         .function = operands.p[0],
     };
-    int status = dispatch_function(&local, operands);
+    int status;
 
+    local_choose_format(&own);
+    status = dispatch_function(&local, operands);
     interrupt_forget();
     session_done(&local.session);
     cancel_done(&local.cancel);

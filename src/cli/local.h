@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/diag.h"
+#include "cli/report_text.h"
 #include "compile/compile.h"
 #include "data/params.h"
 #include "data/value.h"
@@ -19,7 +20,15 @@
 
 struct bound;
 struct cli;
+struct module;
 struct plan;
+
+/* Salt's forms of output and of reports; local_format.c says which of ours they are. */
+#define LOCAL_OUT_WORDS                                                                            \
+    "text|json|yaml|dot|svg|nested|highstate|txt|pprint|raw|quiet|no_out|no_return|"               \
+    "newline_values_only|overstatestage|progress|table|json_out|yaml_out|dson|key|virt_query"
+#define LOCAL_STATE_OUTPUT_WORDS                                                                   \
+    "changes|full|terse|mixed|filter|full_id|terse_id|mixed_id|changes_id|filter_id"
 
 #define LOCAL_OUTPUT_MAX ((size_t)1 << 30)
 
@@ -30,9 +39,10 @@ struct local_args {
     int64_t timeout; /* nanoseconds; 0: none */
     int format;
     bool local, no_color, quiet, force;
-    const char *log_level;    /* what log.* shows; NULL: warnings and errors */
-    const char *state_output; /* for Salt users; no effect */
-    const char *plan;         /* a file with the dry run that the run must match; NULL */
+    const char *log_level; /* what log.* shows; NULL: warnings and errors */
+    int out, state_output; /* of LOCAL_OUT_WORDS and LOCAL_STATE_OUTPUT_WORDS */
+    bool has_out;
+    const char *plan; /* a file with the dry run that the run must match; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -47,6 +57,11 @@ struct local {
     struct value given;       /* the key=value words as a map */
     struct compile_wish wish; /* of functions of states: what to compile */
 };
+
+/* Let --out choose the format; a quiet one lets nothing reach standard output. */
+void local_choose_format(struct local_args *args);
+/* How much of each state a report shows. */
+enum report_detail local_detail(const struct local *local);
 
 /* Let log.* write to standard error, from a level of Salt or of ours on. */
 int local_open_log(const char *name, struct session_options *options, struct diags *diags);
@@ -72,7 +87,7 @@ int local_print(struct local *local, const struct value *v);
 /* The result of a function: text as it is, anything else as data. */
 int local_print_answer(struct local *local, const struct value *answer);
 /* Functions that only templates have otherwise. */
-bool local_has_template_function(const char *name);
+bool local_has_template_function(const struct local *local, const struct module *module);
 int local_call_template_function(struct local *local);
 
 int local_show(struct local *local);

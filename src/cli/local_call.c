@@ -15,9 +15,12 @@ static int read_argument(struct local *local, const char *word, struct value *re
                       &local->diags);
 }
 
-bool local_has_template_function(const char *name)
+/* A module of the same name answers one word; `grains.item a b` is for those that take many. */
+bool local_has_template_function(const struct local *local, const struct module *module)
 {
-    return salt_has(str_from(name));
+    const struct str name = str_from(local->function);
+
+    return salt_has(name) && (!module || (local->words.n > 1 && salt_takes_many(name)));
 }
 
 int local_call_template_function(struct local *local)

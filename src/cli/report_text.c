@@ -18,6 +18,7 @@
 
 struct printer {
     struct buf *out;
+    enum report_detail detail;
     bool color, test, revert;
 };
 
@@ -79,9 +80,17 @@ static void print_streams(struct printer *printer, const struct state_result *st
     }
 }
 
+/* Is a line for the state all that is wanted? */
+static bool is_short(const struct printer *printer)
+{
+    return printer->detail == REPORT_TERSE || printer->detail == REPORT_MIXED;
+}
+
 static void print_failed(struct printer *printer, const struct state_result *state)
 {
     print_head(printer, "failed", COLOR_RED, state);
+    if (printer->detail == REPORT_TERSE)
+        return;
     if (state->error)
         print_indented(printer, str_from(state->error), false);
     print_streams(printer, state);
@@ -95,6 +104,8 @@ static void print_changed(struct printer *printer, const struct state_result *st
                                                             : "changed";
 
     print_head(printer, word, COLOR_GREEN, state);
+    if (is_short(printer))
+        return;
     if (state->cause)
         buf_printf(printer->out, "    because %s\n", state->cause);
     print_indented(printer, state->diff, true);
@@ -114,6 +125,15 @@ static void print_remark(struct printer *printer, const struct state_result *sta
         return;
     print_head(printer, "unchanged", COLOR_NONE, state);
     print_indented(printer, state->diff, false);
+}
+
+static void print_unchanged(struct printer *printer, const struct state_result *state)
+{
+    if (state->would_change)
+        return;
+    print_head(printer, "unchanged", COLOR_NONE, state);
+    if (!is_short(printer))
+        print_indented(printer, state->diff, false);
 }
 
 static void print_skipped(struct printer *printer, const struct state_result *state)
@@ -202,15 +222,18 @@ static void print_summary(struct printer *printer, const struct run_result *resu
     print_runs(printer, result);
 }
 
-void report_text(const struct run_result *result, bool color, struct buf *out)
+void report_text(const struct run_result *result, enum report_detail detail, bool color,
+                 struct buf *out)
 {
-    struct printer printer = { out, color, result->test, result->revert };
+    struct printer printer = { out, detail, color, result->test, result->revert };
 
     print_all(&printer, result, OUTCOME_FAILED, print_failed);
     print_all(&printer, result, OUTCOME_CHANGED, print_changed);
     print_all(&printer, result, OUTCOME_UNCHANGED, print_would_change);
     print_all(&printer, result, OUTCOME_SKIPPED, print_skipped);
-    if (result->states.n == 1)
+    if (detail != REPORT_CHANGES)
+        print_all(&printer, result, OUTCOME_UNCHANGED, print_unchanged);
+    else if (result->states.n == 1)
         print_all(&printer, result, OUTCOME_UNCHANGED, print_remark);
     if (out->n > 0)
         buf_add_char(out, '\n');

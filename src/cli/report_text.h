@@ -9,9 +9,18 @@
 
 #include <stdbool.h>
 
+/* How much of each state is shown. */
+enum report_detail {
+    REPORT_CHANGES, /* failures and changes in full, nothing of what is unchanged */
+    REPORT_FULL,    /* all states in full */
+    REPORT_TERSE,   /* a line for each state */
+    REPORT_MIXED,   /* failures in full, a line for each other state */
+};
+
 struct buf;
 struct run_result;
 
-void report_text(const struct run_result *result, bool color, struct buf *out);
+void report_text(const struct run_result *result, enum report_detail detail, bool color,
+                 struct buf *out);
 
 #endif

@@ -143,6 +143,42 @@ static int call_grains_get(struct render *render, const struct bound *bound, str
                     separators, value_text(""), ret);
 }
 
+static int get_grain(struct render *render, const struct bound *bound, const struct value *key,
+                     const struct value *otherwise, struct value *ret)
+{
+    const struct value args[] = { *key, *otherwise, value_null() };
+    const struct bound one = {
+        .args = args, .count = ARRAY_LEN(args), .name = bound->name, .user = bound->user
+    };
+
+    return call_grains_get(render, &one, ret);
+}
+
+/* In Salt files a map of all that are asked for; in ours one fact, and what it is when there is
+ * none. */
+static int call_grains_item(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *keys = container_list(render, &bound->args[0]);
+    const struct value empty = value_text("");
+    struct value_map *found = container_new_map(render, keys->count);
+
+    if (keys->count == 0 || (render->yaml != YAML_DIALECT_SALT && keys->count > 2))
+        return render_fail(render, RENDER_TYPE, "%s() expects %s", bound->name,
+                           keys->count == 0 ? "a path" : "a path and a default");
+    if (render->yaml != YAML_DIALECT_SALT)
+        return get_grain(render, bound, &keys->items[0], keys->count > 1 ? &keys->items[1] : &empty,
+                         ret);
+    for (size_t i = 0; i < keys->count; i++) {
+        struct value value;
+
+        if (get_grain(render, bound, &keys->items[i], &empty, &value) < 0)
+            return -1;
+        value_map_set(render->arena, found, keys->items[i], value);
+    }
+    *ret = value_map(found);
+    return 0;
+}
+
 /* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with
  * `merge`, the value found is merged over the default, if both are maps or both are lists. */
 static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
@@ -529,7 +565,7 @@ const struct function builtin_salt_functions[] = {
     { "grains.filter_by", "lookup_dict, grain='os_family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that matches this machine" },
     { "grains.get", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
-    { "grains.item", "key, default?", call_grains_get, "a fact by path" },
+    { "grains.item", "*keys", call_grains_item, "facts by their paths: in Salt files a map of them; else a fact, or a default" },
     { "grains.items", "", call_grains_items, "all facts" },
     { "pillar.filter_by", "lookup_dict, pillar, merge=none, default='default', base=none",
       call_pillar_filter_by, "the entry of a map that matches a setting" },

@@ -79,6 +79,8 @@ int plan_check_given(struct arena *arena, const struct plan_state *state, struct
         const struct value_pair *pair = &body->pairs[i];
         const struct param *param = params_find(state->module->params, pair->key.s);
 
+        if (!param && unknown && params_find_rest(state->module->params, &state->body))
+            continue;
         if (!param && unknown)
             (void)refuse_unknown(state->module, &pair->key, unknown);
         else if (!param)

@@ -35,6 +35,13 @@ bool salt_has(struct str name)
     return find_salt(name);
 }
 
+bool salt_takes_many(struct str name)
+{
+    const struct function *function = find_salt(name);
+
+    return function && function->signature[0] == '*';
+}
+
 static struct str suggest_salt(struct str name)
 {
     struct suggest best;
@@ -140,7 +147,7 @@ int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *
     value_map_set(arena, context.map, value_text("name"), value_text(name));
     value_map_set(arena, context.map, value_text("words"), *words);
     value_map_set(arena, context.map, value_text("pairs"), *pairs);
-    result = renderer_run(renderer, name, text, &context, &out, diags);
+    result = renderer_run(renderer, "command.sls", text, &context, &out, diags);
     renderer_free(renderer);
     if (result == 0 && json_decode(arena, buf_view(&out), ret, &err) < 0)
         result = diag_err(diags, (struct place){ 0 }, &err);

@@ -22,6 +22,8 @@ struct state_host;
 
 /* Is it one of those that only templates have? */
 bool salt_has(struct str name);
+/* Does it take any number of arguments? */
+bool salt_takes_many(struct str name);
 
 /* Call one of those from a command line: `words` is a list, `pairs` a map. */
 int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *name,

@@ -211,22 +211,24 @@ int params_refuse(const struct param *param, const struct params_policy *policy,
     return warns ? 0 : -1;
 }
 
-static const struct param *find_rest(const struct param *table)
+const struct param *params_find_rest(const struct param *table, const struct value *map)
 {
     for (const struct param *p = table; p->name; p++)
-        if (p->flags & PARAM_REST)
-            return p;
+        if (p->flags & PARAM_REST) {
+            const struct value *when = value_get(map, p->when);
+
+            return when && !is_no_wish(p, when) ? p : NULL;
+        }
     return NULL;
 }
 
 /* Keep an unknown key for the module. True when the module uses it. */
 static bool keep_unknown(struct decoding *d, const struct value_pair *pair)
 {
-    const struct param *rest = d->policy->unknown ? find_rest(d->table) : NULL;
-    const struct value *when = rest ? value_get(d->map, rest->when) : NULL;
+    const struct param *rest = d->policy->unknown ? params_find_rest(d->table, d->map) : NULL;
     const struct value **field;
 
-    if (!when || is_no_wish(rest, when))
+    if (!rest)
         return false;
     field = (const struct value **)(void *)(d->args + rest->offset);
     if (!*field) {

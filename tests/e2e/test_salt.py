@@ -464,7 +464,7 @@ def test_other_arguments_of_a_managed_template_are_its_variables(machine):
     machine.sls("web", """
 x:
   file.managed:
-    - {name: ROOT/x, source: 'salt://t.jinja', template: jinja, user: %d, mode: 600, who: me, port: 1}
+    - {name: '__slot__:salt:test.echo(ROOT/x)', source: 'salt://t.jinja', template: jinja, user: %d, mode: 600, who: me, port: 1}
     - context: {port: 2}
 y: {file.managed: [{name: ROOT/y, contents: y, whom: me}]}
 """ % os.geteuid())
@@ -517,4 +517,37 @@ def test_options_and_words_of_salt_call_are_understood(machine):
     assert json.loads(told.stdout)[0]["success"]
     assert "unknown environment 'dev'" in machine.run("state.apply", "web", "saltenv=dev", status=1).stderr
     wrong = machine.run("state.event", status=1).stderr
-    assert "state.revert" not in wrong and "unknown function" in wrong
+    assert "state.revert" not in wrong and "has no events" in wrong
+
+
+def test_facts_are_listed_as_salt_does_it(machine):
+    assert json.loads(machine.run("grains.item", "os", "os_family", "--out", "json", status=0).stdout)[0]["results"][0][
+        "details"]["result"] == {"os": "Debian", "os_family": "Debian"}
+    assert machine.run("grains.item", "os", status=0).stdout == "Debian\n"
+    for write, answer in (("sls", "{'os': 'Debian'} {'os': 'Debian', 'no': ''}"), ("state", "Debian Debian")):
+        getattr(machine, write)(write, "x: {file.managed: [{name: ROOT/x, contents: \"{{ salt['grains.item']('os') }} "
+                                       "{{ salt['grains.item']('os', 'no') }}\"}]}")
+        machine.run("state.apply", write, status=0)
+        assert machine.read("x") == answer + "\n"
+
+
+@pytest.mark.parametrize("form, shows", [("nested", "changed"), ("highstate", "changed"), ("txt", "changed"), ("raw", '"status"'),
+                                         ("pprint", "status:"), ("yaml_out", "status:"), ("quiet", ""), ("no_out", "")])
+def test_forms_of_output_are_understood_in_the_words_of_salt(machine, form, shows):
+    machine.sls("web", "x: {test.succeed_with_changes: []}")
+    told = machine.run("--out", form, "state.apply", "web", status=0).stdout
+    assert shows in told and (shows or not told)
+    assert "must be" in machine.run("--out", "colorful", "state.apply", "web", status=1).stderr
+
+
+@pytest.mark.parametrize("mode", ["full", "terse", "mixed", "changes", "filter", "full_id", "terse_id"])
+def test_a_report_has_the_length_that_is_asked_for(machine, mode):
+    machine.sls("web", """
+bad: {cmd.run: [{name: 'exit 3'}]}
+good: {test.succeed_with_changes: []}
+same: {test.nop: []}
+""")
+    told = machine.run("--state-output", mode, "state.apply", "web", status=2).stdout.split("run ")[0]
+    short = mode.startswith("terse")
+    assert ("exit status 3" in told) != short, told
+    assert ("unchanged     test.nop:same" in told) == (mode.partition("_")[0] in ("full", "terse", "mixed")), told

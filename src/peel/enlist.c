@@ -157,6 +157,8 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
     }
     if (options->token)
         put(attempt, &body, TOKEN_FIELD, options->token);
+    if (options->renew)
+        value_map_set(attempt->arena, body.map, value_text("renew"), value_bool(true));
     return json_print(out, &body, JSON_STYLE_COMPACT, err);
 }
 
@@ -343,8 +345,8 @@ static enum step try_master(struct enlist *enlist, const char *url, struct err *
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct attempt attempt = { .enlist = enlist, .arena = &arena };
 
-    if (bootstrap_ask(&arena, enlist->options.conf, url, false, &enlist->cancel, &attempt.bootstrap,
-                      err) < 0)
+    if (bootstrap_ask(&arena, enlist->options.conf, url, enlist->options.renew, &enlist->cancel,
+                      &attempt.bootstrap, err) < 0)
         return err->code == ERR_UNSAFE ? STEP_AGAIN : STEP_NEXT_MASTER;
     if (bootstrap_keep(enlist->options.conf, &attempt.bootstrap, err) < 0)
         return STEP_AGAIN;
@@ -404,6 +406,11 @@ struct enlist *enlist_begin(const struct enlist_options *options, struct err *er
     }
     chore_begin(&enlist->chores, &enlist->chore, work, on_done);
     return enlist;
+}
+
+bool enlist_is_done(const struct enlist *enlist)
+{
+    return enlist->is_done;
 }
 
 void enlist_free(struct enlist *enlist)

@@ -28,12 +28,15 @@ struct enlist_options {
     const struct peel_identity *identity;
     const char *hostname;
     const char *token; /* of zester-peel join; NULL: none */
+    bool renew;        /* there are credentials, which will end */
     /* There are credentials, or `problem` says why there will be none. */
     void (*done)(void *self, const char *problem);
     void *self;
 };
 
 struct enlist *enlist_begin(const struct enlist_options *options, struct err *err);
+/* `done` was called: it may be freed, but not in there. */
+bool enlist_is_done(const struct enlist *enlist);
 /* Ends it; waits for the worker. NULL is fine. */
 void enlist_free(struct enlist *enlist);
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "facts/facts.h"
+#include "bus/claims.h"
 #include "nats/creds.h"
 #include "sys/chance.h"
 #include "sys/fs.h"
@@ -17,6 +18,8 @@
 #define AUTH_MODE   0700
 #define SEED_MODE   0600
 #define PIN_MODE    0644
+/* Of their life: what is left when credentials are renewed. */
+#define RENEW_PART 3
 
 static int write_private(const char *path, struct str text, mode_t mode, struct err *err)
 {
@@ -159,4 +162,24 @@ const char *peel_identity_host(struct arena *arena)
     const struct value *facts;
 
     return facts_collect(arena, &how, &facts, &diags) == 0 ? value_get_text(facts, "id") : NULL;
+}
+
+bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_user claims = { 0 };
+    struct nats_creds creds = { 0 };
+    struct str text;
+    struct err err;
+    bool is_due;
+
+    if (fs_read(&arena, identity->creds_file, NATS_CREDS_MAX, &text, &err) < 0 || !text.p ||
+        nats_creds_parse(text, &creds, &err) < 0)
+        return false;
+    ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+    is_due = claims_read_user(&arena, str_from(creds.jwt), &claims, &err) == 0 &&
+             claims.head.exp > 0 &&
+             claims.head.exp - now < (claims.head.exp - claims.head.iat) / RENEW_PART;
+    nats_creds_done(&creds);
+    return is_due;
 }

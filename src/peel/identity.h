@@ -14,6 +14,9 @@
 #ifndef PEEL_IDENTITY_H
 #define PEEL_IDENTITY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nats/nkey.h"
 
 struct arena;
@@ -34,5 +37,9 @@ const char *peel_identity_host(struct arena *arena);
  * the pin and the key when they are not there. */
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
                        const char *host, struct peel_identity *ret_identity, struct err *err);
+
+/* Is it time to renew the credentials: is less than a third of their life left? `now` in seconds
+ * since 1970. False when there are none, or they have no end. */
+bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now);
 
 #endif

@@ -47,6 +47,8 @@
 /* How often it is looked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)
 /* Without credentials it is looked for them. */
+/* How often it is looked whether credentials end. */
+#define RENEWAL_LOOK (INT64_C(3600) * 1000000000)
 /* After the last thing that happened. */
 #define TRIM_AFTER (INT64_C(3) * 1000000000)
 #define CREDS_LOOK (INT64_C(1) * 1000000000)
@@ -73,11 +75,11 @@ struct peel {
     struct link *link;
     struct nats_js js;
     struct nats_listener listener;
-    struct timer retry, stopping, trim;
+    struct timer retry, stopping, trim, renewal;
     char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
     const char *baked;
     int64_t began;
-    bool was_connected, is_stopping;
+    bool was_connected, is_stopping, is_closing;
 };
 
 const char *peel_id(const struct peel *peel)
@@ -112,7 +114,8 @@ static void on_facts_changed(void *self)
 {
     const struct peel *peel = self;
 
-    dossier_refresh(peel->dossier);
+    if (!peel->is_closing)
+        dossier_refresh(peel->dossier);
 }
 
 /* --- returns ---------------------------------------------------------------------- */
@@ -283,22 +286,41 @@ static bool has_creds(const struct peel *peel)
     return fs_stat(peel->identity.creds_file, &info, &err) < 0 || info.kind != FS_NONE;
 }
 
-static void begin_enrollment(struct peel *peel)
+static void begin_enrollment(struct peel *peel, bool renew)
 {
     struct err err;
 
+    if (peel->enlist && enlist_is_done(peel->enlist) && renew) {
+        enlist_free(peel->enlist);
+        peel->enlist = NULL;
+    }
     if (peel->enlist)
         return;
-    set_problem(peel, "not enrolled yet");
+    if (!renew)
+        set_problem(peel, "not enrolled yet");
     peel->enlist = enlist_begin(&(struct enlist_options){ .loop = peel->options.loop,
                                                           .conf = peel->conf,
                                                           .identity = &peel->identity,
                                                           .hostname = peel->options.host,
+                                                          .renew = renew,
                                                           .done = on_enlisted,
                                                           .self = peel },
                                 &err);
     if (!peel->enlist)
         log_error("cannot enroll error=%s", err.text);
+}
+
+/* New credentials are in use from the next connection on, at the end of the old ones. */
+static void on_renewal(struct timer *timer)
+{
+    struct peel *peel = container_of(timer, struct peel, renewal);
+
+    timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), RENEWAL_LOOK),
+              on_renewal);
+    if (!peel_identity_must_renew(&peel->identity, clock_wall() / CLOCK_SECOND))
+        return;
+    log_info("credentials end soon, renewing them");
+    begin_enrollment(peel, true);
 }
 
 static void on_retry(struct timer *timer)
@@ -314,7 +336,7 @@ static void try_link(struct peel *peel)
     if (peel->link)
         return;
     if (!has_creds(peel)) {
-        begin_enrollment(peel);
+        begin_enrollment(peel, false);
     } else if (open_link(peel, &err) == 0) {
         return;
     } else {
@@ -402,7 +424,8 @@ static void on_settings_synced(void *self, bool changed)
     struct peel *peel = self;
 
     (void)changed; /* the first time they are resolved in any case */
-    pillar_refresh(peel->pillar);
+    if (!peel->is_closing)
+        pillar_refresh(peel->pillar);
 }
 
 /* Templates of settings see facts. */
@@ -410,7 +433,7 @@ static void on_facts_replaced(void *self)
 {
     struct peel *peel = self;
 
-    if (peel->pillar && mirror_has_synced(peel->settings_files))
+    if (!peel->is_closing && peel->pillar && mirror_has_synced(peel->settings_files))
         pillar_refresh(peel->pillar);
 }
 
@@ -428,6 +451,8 @@ static void on_settings_changed(void *self)
 {
     struct peel *peel = self;
 
+    if (peel->is_closing)
+        return;
     log_info("settings changed");
     read_agenda(peel);
 }
@@ -577,6 +602,7 @@ static int open_all(struct peel *peel, struct err *err)
         return -1;
     begin_own_work(peel);
     try_link(peel);
+    timer_set(loop_timers(peel->options.loop), &peel->renewal, clock_now(), on_renewal);
     return 0;
 }
 
@@ -616,25 +642,33 @@ void peel_stop(struct peel *peel)
     on_stopping(&peel->stopping);
 }
 
+static void clear_timers(struct peel *peel)
+{
+    struct timer *const timers[] = { &peel->retry, &peel->stopping, &peel->trim, &peel->renewal };
+
+    for (size_t i = 0; i < ARRAY_LEN(timers); i++)
+        timer_clear(loop_timers(peel->options.loop), timers[i]);
+}
+
+/* What calls back goes before what it calls, and says nothing any more. */
 void peel_free(struct peel *peel)
 {
     if (!peel)
         return;
+    peel->is_closing = true;
     enlist_free(peel->enlist);
     health_free(peel->health);
     startup_stop(&peel->startup);
     desk_free(peel->desk);
-    agenda_free(peel->agenda);
-    heart_done(&peel->heart);
-    timer_clear(loop_timers(peel->options.loop), &peel->retry);
-    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
-    timer_clear(loop_timers(peel->options.loop), &peel->trim);
-    outbox_free(peel->outbox);
     mirror_free(peel->states);
     mirror_free(peel->settings_files);
-    pillar_free(peel->pillar);
-    link_free(peel->link);
     dossier_free(peel->dossier);
+    pillar_free(peel->pillar);
+    agenda_free(peel->agenda);
+    heart_done(&peel->heart);
+    clear_timers(peel);
+    outbox_free(peel->outbox);
+    link_free(peel->link);
     ledger_free(peel->ledger);
     metrics_free(peel->metrics);
     lock_drop(&peel->lock);

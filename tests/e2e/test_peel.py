@@ -1,13 +1,16 @@
 """The agent with a real master: it enrolls, answers, and stays itself."""
+import base64
 import json
 import os
 import re
 import signal
 import stat
 import subprocess
+import time
 
 import pytest
 
+from enroll_client import sign
 from fleet import BUILD, SERVER, STOP_SECONDS, Fleet, free_port
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -183,6 +186,37 @@ def test_states_of_the_start_are_applied_once_also_without_a_bus(fleet):
     fleet.approve_peel(peel)
     fleet.wait(lambda: peel.log().count("startup states applied") == 2, "both were applied")
     assert (fleet.folder / "applied").read_text() == "one\ntwo\n"
+
+
+def shorten_life(fleet, creds, days):
+    """The same credentials, as if they had been given 180 - `days` days ago."""
+    text = creds.read_text()
+    old = text.splitlines()[1]
+    raw = base64.b32decode((fleet.auth / "account.seed").read_text().strip() + "======")
+    seed = raw[2:34]
+    head, body, _ = old.split(".")
+    claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    claims["exp"] = int(time.time()) + days * 86400
+    claims["iat"] = claims["exp"] - 180 * 86400
+    signed = head + "." + base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    new = signed + "." + base64.urlsafe_b64encode(sign(seed, signed.encode())).decode().rstrip("=")
+    creds.write_text(text.replace(old, new))
+
+
+def test_credentials_are_renewed_before_they_end_without_an_operator(fleet):
+    fleet.start_ready_master()
+    peel = fleet.start_ready_peel("web-01")
+    peel.stop()
+    creds = peel.folder / "auth/web-01.creds"
+    shorten_life(fleet, creds, 10)
+    before = creds.read_text()
+    peel.start()
+    fleet.wait(lambda: peel.has_logged("credentials end soon"), "it noticed")
+    fleet.wait(lambda: creds.read_text() != before, "it has new ones")
+    peel.stop()
+    peel.start()
+    fleet.wait_ready(peel)
+    assert peel.log().count("credentials end soon") == 1
 
 
 def test_dotted_names_come_back_as_they_were(fleet):

@@ -13,6 +13,7 @@ import zipfile
 import pytest
 
 import databases
+import node_registry
 import user_systemd
 from chroot import describe
 from debian import Machine as Debian
@@ -147,6 +148,14 @@ FIREWALL = {
     "iptables.set_policy": Case("[{name: x}, {chain: FORWARD}, {policy: DROP}]", "", "iptables -S"),
 }
 
+# Packages of Node.js for everybody are in WORK/global; npm leaves its folders there.
+NPM = {
+    "npm.bootstrap": Case("[{name: WORK/app}, {registry: 'REGISTRY'}]", "mkdir WORK/app; echo '{\"dependencies\": {\"zt\": \"^1.0.0\"}}' > WORK/app/package.json"),
+    "npm.installed": Case("[{name: zt@1.0.0}, {registry: 'REGISTRY'}]", look="ls WORK/global/lib/node_modules 2>/dev/null || true", left="/global"),
+    "npm.removed": Case("[{name: zt}, {registry: 'REGISTRY'}]", "npm install --silent -g zt@1.0.0 --registry REGISTRY",
+                        "cat WORK/global/lib/node_modules/zt/package.json 2>/dev/null || true", left="/global"),
+}
+
 # The folders for links of systemd are made with the first one, and stay.
 LINKS = r"^/srv/config(/systemd(/user)?)?$"
 
@@ -236,7 +245,7 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, MYSQL, POSTGRES, SAYING)
+    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, NPM, MYSQL, POSTGRES, SAYING)
     here = {name: case for table in tables for name, case in table.items()}
     assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
@@ -363,6 +372,22 @@ class OfNetwork(OfSystem):
             pytest.skip("the kernel has no tables for iptables: " + result.stderr.strip())
 
 
+class OfNode(OfSystem):
+    """Real npm, with a registry of two small packages and a home that nobody compares."""
+
+    def __init__(self, folder):
+        skip_without("npm")
+        super().__init__(folder)
+        self.stack = contextlib.ExitStack()
+        self.places["REGISTRY"] = self.stack.enter_context(node_registry.registry(folder / "registry"))
+        self.machine.env.update(HOME=str(folder / "home"), npm_config_prefix=str(self.work / "global"), npm_config_update_notifier="false")
+        (folder / "home").mkdir()
+
+    def leave(self):
+        self.stack.close()
+        super().leave()
+
+
 class OfDatabases(OfSystem):
     """States about a server of databases."""
     FOLDERS = []
@@ -468,6 +493,12 @@ def test_states_of_packages_keep_the_contract(tmp_path, name):
 def test_states_of_services_keep_the_contract(tmp_path, name):
     with machine_of(OfServices, tmp_path) as machine:
         keep_the_contract(machine, name, SERVICES[name])
+
+
+@pytest.mark.parametrize("name", sorted(NPM))
+def test_states_of_npm_keep_the_contract(tmp_path, name):
+    with machine_of(OfNode, tmp_path) as machine:
+        keep_the_contract(machine, name, NPM[name])
 
 
 @pytest.mark.parametrize("name", sorted(FIREWALL))

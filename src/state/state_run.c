@@ -21,7 +21,17 @@ static void end_line(struct buf *text)
         buf_add_char(text, '\n');
 }
 
-/* What is behind `from` in the text is a new sentence; who cleared the text begins again. */
+/* Is `said` a line of the text? */
+static bool has_line(struct str text, struct str said)
+{
+    while (text.p && text.n > 0)
+        if (str_eq(str_cut(&text, '\n'), said))
+            return true;
+    return false;
+}
+
+/* What is behind `from` in the text is a new sentence, unless state_made has said it; who cleared
+ * the text begins again. */
 static void note_sentence(struct state_run *run, size_t from)
 {
     struct state_report *done = run->done;
@@ -30,21 +40,11 @@ static void note_sentence(struct state_run *run, size_t from)
         return;
     if (from == 0)
         buf_clear(&done->text);
+    if (has_line(buf_view(&done->text), str_from_offset(buf_view(&run->text), from)))
+        return;
     end_line(&done->text);
     done->last = done->text.n;
     buf_add_str(&done->text, str_from_offset(buf_view(&run->text), from));
-}
-
-/* Does the text before `from` hold what follows, as a line of its own? */
-static bool is_said(const struct buf *text, size_t from)
-{
-    const struct str said = str_from_offset(buf_view(text), from);
-    struct str rest = str_slice(buf_view(text), 0, from);
-
-    while (rest.p && rest.n > 0)
-        if (str_eq(str_cut(&rest, '\n'), said))
-            return true;
-    return false;
 }
 
 /* What apply says may be what check found, in the same words. */
@@ -56,7 +56,8 @@ static void PRINTF_LIKE(2, 0) add_sentence(struct state_run *run, const char *fm
     end_line(&run->text);
     from = run->text.n;
     buf_vprintf(&run->text, fmt, args);
-    if (is_said(&run->text, from))
+    if (has_line(str_slice(buf_view(&run->text), 0, from),
+                 str_from_offset(buf_view(&run->text), from)))
         buf_cut(&run->text, before);
     else
         note_sentence(run, from);

@@ -449,6 +449,16 @@ def differences(before, after):
     return {path: (before.get(path), after.get(path)) for path in {*before, *after} if before.get(path) != after.get(path)}
 
 
+# What a check finds; a run that has changed it says what it made of it.
+FOUND = re.compile(r"does not exist|should be |should not |needs to |is not |missing")
+
+
+def tell_what_was_made(results):
+    for state in results.values():
+        told = [line for line in state.get("diff", "").split("\n") if not line.startswith(("-", "+", "@", " "))]
+        assert not [line for line in told if FOUND.search(line)], told
+
+
 def keep_the_contract(machine, name, case):
     skip_without(*case.needs)
     machine.sh(case.setup)
@@ -458,7 +468,7 @@ def keep_the_contract(machine, name, case):
     expect(machine, "changed", "state.apply", "case", "--test")
     assert differences(exact, machine.files(True)) == {}, "a dry run touches nothing"
     assert machine.sh(case.look) == seen
-    expect(machine, "changed", "state.apply", "case")
+    tell_what_was_made(expect(machine, "changed", "state.apply", "case"))
     expect(machine, "ok", "state.apply", "case", "--test")
     expect(machine, "ok", "state.apply", "case")
     expect(machine, "changed", "state.revert", "case")

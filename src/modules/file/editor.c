@@ -72,6 +72,7 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
         if (!file.exists)
             result = parent_check_file(run, editor->path, editor->makedirs, err);
         state_differs(run, "%s", plan.pending);
+        state_made(run, "%s", plan.done);
         if (!editor->hide)
             state_diff_content(run, file.path, file.exists ? file.text : (struct str){ NULL, 0 },
                                buf_view(&plan.text));

@@ -105,10 +105,12 @@ static int group_check(struct state_run *run, const void *args, struct err *err)
 
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
-    if (!group)
+    if (!group) {
         state_differs(run, "group %s does not exist", want->name);
-    else if (want->has_gid && want->gid != (int64_t)group->gid)
+        state_made(run, "created group %s", want->name);
+    } else if (want->has_gid && want->gid != (int64_t)group->gid) {
         state_differs(run, "gid %u != %lld", group->gid, (long long)want->gid);
+    }
     if (run->differs && want->has_gid && is_unique(want) &&
         accounts_foresee_gid(run, want->gid, want->name, err) < 0)
         return -1;

@@ -27,9 +27,10 @@ static int options_absent_plan(struct state_run *run, const void *args,
             return err_wrap(err, "%s", want->name);
     }
     buf_add_str(&plan->text, draft.text);
-    plan->pending =
-        arena_printf(run->arena, "%zu options are still in %s", draft.changes, want->name);
-    plan->done = arena_printf(run->arena, "removed %zu options from %s", draft.changes, want->name);
+    plan->pending = arena_printf(run->arena, "%zu option%s still in %s", draft.changes,
+                                 draft.changes == 1 ? " is" : "s are", want->name);
+    plan->done = arena_printf(run->arena, "removed %zu option%s from %s", draft.changes,
+                              draft.changes == 1 ? "" : "s", want->name);
     plan->remark = arena_printf(run->arena, "%s has none of the options", want->name);
     return 0;
 }

@@ -67,8 +67,10 @@ static int options_present_plan(struct state_run *run, const void *args,
     if (edit_options(&draft, want, &wishes, &plan->text, err) < 0)
         return err_wrap(err, "%s", want->name);
     buf_add_str(&plan->text, draft.text);
-    plan->pending = arena_printf(run->arena, "%zu options of %s differ", draft.changes, want->name);
-    plan->done = arena_printf(run->arena, "set %zu options in %s", draft.changes, want->name);
+    plan->pending = arena_printf(run->arena, "%zu option%s in %s", draft.changes,
+                                 draft.changes == 1 ? " differs" : "s differ", want->name);
+    plan->done = arena_printf(run->arena, "set %zu option%s in %s", draft.changes,
+                              draft.changes == 1 ? "" : "s", want->name);
     plan->remark = arena_printf(run->arena, "all options of %s are set", want->name);
     return 0;
 }

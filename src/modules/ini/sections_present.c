@@ -29,9 +29,10 @@ static int sections_present_plan(struct state_run *run, const void *args,
             return err_wrap(err, "%s", want->name);
     }
     buf_add_str(&plan->text, draft.text);
-    plan->pending =
-        arena_printf(run->arena, "%zu sections are missing from %s", draft.changes, want->name);
-    plan->done = arena_printf(run->arena, "added %zu sections to %s", draft.changes, want->name);
+    plan->pending = arena_printf(run->arena, "%zu section%s missing from %s", draft.changes,
+                                 draft.changes == 1 ? " is" : "s are", want->name);
+    plan->done = arena_printf(run->arena, "added %zu section%s to %s", draft.changes,
+                              draft.changes == 1 ? "" : "s", want->name);
     plan->remark = arena_printf(run->arena, "%s has all of the sections", want->name);
     return 0;
 }

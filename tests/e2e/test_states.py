@@ -128,7 +128,7 @@ def test_a_revert_of_a_mistyped_reference_is_a_mistake_with_a_suggestion(machine
 def test_a_revert_that_should_only_be_tried_does_nothing(machine, word):
     machine.state("web", MOTD)
     machine.run("state.apply", "web", status=0)
-    assert "a revert has no dry run" in machine.run("state.revert", "web", word, status=1).stderr
+    assert "state.revert has no dry run" in machine.run("state.revert", "web", word, status=1).stderr
     assert machine.read("motd") == "hello\n"
 
 

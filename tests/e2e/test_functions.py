@@ -181,3 +181,15 @@ def test_every_example_of_the_manual_can_be_pasted_and_run(machine):
             machine.sh(EXAMPLE_FILES)
             results, status = machine.zester("state.apply", ref)
             assert status == 0, results
+
+
+def test_the_folders_of_salt_are_used_where_ours_are_missing_and_that_is_said_once(machine):
+    machine.sh("mkdir /srv/salt /srv/pillar && echo 'base: {\"*\": [site]}' > /srv/pillar/top.sls && echo 'who: me' > /srv/pillar/site.sls")
+    machine.path("/srv/salt/web.sls").write_text("x: {file.managed: [{name: /srv/x, contents: {{ pillar.who }}}]}\n")
+    words = [PROGRAM, "--local", "--data-dir", machine.root / "data", "state.apply", "web"]
+    result = machine.run(*words, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("/srv/salt") == 1 and machine.path("/srv/x").read_text() == "me\n"
+    machine.sh("mkdir -p /srv/zester/states && echo 'y: {test.nop: []}' > /srv/zester/states/web.zy")
+    result = machine.run(*words, check=False)
+    assert result.returncode == 0 and "/srv/salt" not in result.stderr

@@ -39,7 +39,7 @@ BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
            "settle take tell visit".split())
 
-FOLDERS = set("base cli compile data edit facts filters graph jinja local lua methods modules provider settings sys target".split())
+FOLDERS = set("base cli compile config control daemon data edit engine facts filters graph jinja local logs lua methods modules provider run settings state supervise sys target undo".split())
 DOCUMENTS = []
 
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')

@@ -24,7 +24,7 @@ const struct param_foreign compose_keys[] = {
     { "volumes_from",    FILES },
     { "tmpfs",           FILES },
     { "read_only",       FILES },
-    { "secrets",         "use 'env_file', with a mode that keeps others out" },
+    { "secrets",         "use 'env_file', with restrictive permissions" },
     { "configs",         FILES },
     { "env",             "use 'environment'" },
     { "deploy",          "use 'limits'" },

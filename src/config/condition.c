@@ -29,7 +29,7 @@ static const struct {
         .meaning = "it ended with code 0" },
     [CONDITION_UNHEALTHY] = {
         .name = "service_unhealthy", .title = "ServiceUnhealthy", .style = "stroke:#c00", .health = true, .trouble = true,
-        .meaning = "it was healthy and is not any more" },
+        .meaning = "it was healthy and no longer is" },
     [CONDITION_FAILED] = {
         .name = "service_failed", .title = "ServiceFailed", .style = "stroke:#c00",
         .blocked = POLICY_ON_FAILURE, .codes = true, .trouble = true,

@@ -1,15 +1,13 @@
 /*
  * condition - when a dependency counts as met; pure.
  *
- * Everything that the documents promise about depends_on is decided here, from
- * the condition of an edge and the status of the dependency alone: whether it
- * holds, whether an exit is only transient, whether it can never hold again, and
- * in which words that is told.
+ * Everything that the documents promise about depends_on is decided here, from the condition of an
+ * edge and the status of the dependency alone: whether it holds, whether an exit is only transient,
+ * whether it can never hold again, and how it is reported.
  *
- * A dependency that could not be started (failed) or was stopped by hand is not
- * started again by its policy: policies are about processes that end. One that nobody
- * has started yet counts as stopped too, but where its policy wants it up, it is waited
- * for.
+ * A dependency that could not be started (failed) or was stopped by hand is not started again by
+ * its policy: policies are about processes that end. One that nobody has started yet counts as
+ * stopped too, but if its policy keeps it up, it is awaited.
  */
 #ifndef CONFIG_CONDITION_H
 #define CONFIG_CONDITION_H
@@ -96,7 +94,7 @@ bool condition_holds(enum condition condition, const struct condition_codes *cod
                      const struct condition_facts *facts);
 /* Has the service ended in a way after which its policy starts it again? */
 bool condition_will_restart(const struct condition_facts *facts);
-/* Has nobody started it yet, though its policy wants it up? */
+/* Has it not been started yet, though its policy keeps it up? */
 bool condition_may_come(const struct condition_facts *facts);
 /* Can the policy of the dependency never let it come true for good? A start limit ends even
  * restarts that always come. */

@@ -28,11 +28,11 @@ struct root_args {
 
 #define ARGS struct root_args
 const struct param config_root_params[] = {
-    PARAM("version", ANY, ARGS, version, "which versions can read the file",
+    PARAM("version", ANY, ARGS, version, "the versions of kepler that can read the file",
           .kind_text = "version range"),
     PARAM("lua", ANY, ARGS, lua, "code that runs before all expressions", .kind_text = "Lua"),
     PARAM("kepler", ANY, ARGS, kepler, "settings of the whole file", .kind_text = "map"),
-    PARAM("services", ANY, ARGS, services, "what is run", .kind_text = "map"),
+    PARAM("services", ANY, ARGS, services, "the services", .kind_text = "map"),
     { 0 },
 };
 #undef ARGS
@@ -49,19 +49,17 @@ struct kepler_args {
 #define ARGS struct kepler_args
 const struct param config_kepler_params[] = {
     PARAM("default_inherit_env", BOOL, ARGS, default_inherit_env,
-          "inherit_env of services that do not say", .default_text = "true"),
-    PARAM("storage", CHOICE, ARGS, storage, "where the state folder is", .choices = "local|nfs",
-          .default_text = "local"),
-    PARAM("timeout", DURATION, ARGS, timeout, "of dependencies that have none of their own",
+          "default for inherit_env of services", .default_text = "true"),
+    PARAM("storage", CHOICE, ARGS, storage, "file system of the state folder",
+          .choices = "local|nfs", .default_text = "local"),
+    PARAM("timeout", DURATION, ARGS, timeout, "default timeout of dependencies",
           PARAM_RANGE(MS, TIMEOUT_MAX)),
-    PARAM("output_max_size", SIZE, ARGS, output_max_size, "bytes of outputs that are kept",
+    PARAM("output_max_size", SIZE, ARGS, output_max_size, "maximum size of outputs in bytes",
           .default_text = "1MB", PARAM_RANGE(OUTPUT_MIN, OUTPUT_MAX)),
-    PARAM("autostart", ANY, ARGS, autostart, "start again when the daemon starts",
-          .kind_text = "bool or map"),
+    PARAM("autostart", ANY, ARGS, autostart, "start with the daemon", .kind_text = "bool or map"),
     PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
-    PARAM("acl", ANY, ARGS, acl, "who may do what: refused, not supported yet", .kind_text = "map"),
-    PARAM("monitor", ANY, ARGS, monitor, "what is measured: refused, not supported yet",
-          .kind_text = "map"),
+    PARAM("acl", ANY, ARGS, acl, "access control: not supported yet", .kind_text = "map"),
+    PARAM("monitor", ANY, ARGS, monitor, "metrics: not supported yet", .kind_text = "map"),
     { 0 },
 };
 #undef ARGS
@@ -212,7 +210,7 @@ static int refuse_later(const struct value *v, const char *key, const char *what
                         struct diags *diags)
 {
     (void)value_diag(diags, v, "'kepler.%s' is not supported yet", key);
-    diag_hint(diags, "%s comes in a later version; take the key out", what);
+    diag_hint(diags, "%s comes in a later version; remove the key", what);
     return -1;
 }
 
@@ -306,12 +304,12 @@ static int check_name(const struct value *key, struct diags *diags)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 
     if (key->kind != VALUE_STR) {
-        (void)value_diag(diags, key, "the name of a service is text, not %s", value_describe(key));
+        (void)value_diag(diags, key, "a service name must be text, not %s", value_describe(key));
         diag_hint(diags, "put it in quotes");
         return -1;
     }
     if (key->s.n > CONFIG_NAME_MAX)
-        return value_diag(diags, key, "the name of a service has at most %d characters",
+        return value_diag(diags, key, "a service name exceeds the limit of %d characters",
                           CONFIG_NAME_MAX);
     if (key->s.n > 0 && strspn(key->s.p, allowed) == key->s.n)
         return 0;
@@ -326,7 +324,7 @@ static int name_services(struct loading *l, const struct value *v)
     int result = 0;
 
     if (v->map->count > CONFIG_SERVICES_MAX)
-        return value_diag(l->reader.diags, v, "there are more than %d services",
+        return value_diag(l->reader.diags, v, "more than the limit of %d services",
                           CONFIG_SERVICES_MAX);
     config->services = ARENA_ARRAY(l->reader.arena, struct config_service, v->map->count);
     config->service_count = (uint32_t)v->map->count;
@@ -369,9 +367,9 @@ static int check_tags(const struct value *v, int depth, struct diags *diags)
     int result = 0;
 
     if (tag && strcmp(tag, "!lua") != 0)
-        return value_diag(diags, v, "no tag '%s' (there is '!lua')", tag);
+        return value_diag(diags, v, "unknown tag '%s' (only '!lua' is supported)", tag);
     if (depth > TREE_DEPTH)
-        return value_diag(diags, v, "nested deeper than %d levels", TREE_DEPTH);
+        return value_diag(diags, v, "nested deeper than the limit of %d levels", TREE_DEPTH);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
         if (check_tags(&v->list->items[i], depth + 1, diags) < 0)
             result = -1;
@@ -477,7 +475,7 @@ int config_load(struct arena *arena, const struct config_source *source, const s
 
     if (source->text.n > CONFIG_FILE_MAX)
         return diag_add(diags, (struct place){ .file = config->path },
-                        "the file is larger than %zu MiB", CONFIG_FILE_MAX >> 20);
+                        "the file exceeds the limit of %zu MiB", CONFIG_FILE_MAX >> 20);
     config->text = arena_str(arena, source->text);
     config->kepler_env = l.kepler_env;
     script_init(&l.script, NULL, provide, &l);

@@ -114,7 +114,7 @@ static const char logs_details[] =
 const struct config_chapter config_chapters[] = {
     {
         .name = "file",
-        .summary = "what a file is made of",
+        .summary = "structure of the file",
         .params = config_root_params,
         .details = file_details,
         .example = "services:\n"
@@ -140,7 +140,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "autostart",
-        .summary = "services that come back with the daemon",
+        .summary = "configs that start with the daemon",
         .where = "kepler.autostart",
         .params = config_autostart_params,
         .details = "true, or a map. What was active when the daemon ended is started again by the "
@@ -171,7 +171,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "depends_on",
-        .summary = "what a service waits for",
+        .summary = "dependencies of a service",
         .where = "services.NAME.depends_on",
         .params = config_edge_params,
         .details = depends_details,
@@ -192,7 +192,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "restart",
-        .summary = "when a service is started again",
+        .summary = "restart policies",
         .where = "services.NAME.restart",
         .params = config_restart_params,
         .details = restart_details,
@@ -208,7 +208,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "start_limit",
-        .summary = "when a crash loop is ended",
+        .summary = "limits on crash loops",
         .where = "services.NAME.start_limit",
         .params = config_start_limit_params,
         .details =
@@ -226,7 +226,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "healthcheck",
-        .summary = "how to see that a service is well",
+        .summary = "health checks",
         .where = "services.NAME.healthcheck",
         .params = config_health_params,
         .details = "One of 'test', 'command' and 'run'. The first pass makes the service healthy; "
@@ -244,7 +244,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "hooks",
-        .summary = "what runs at the turns of a service's life",
+        .summary = "hooks on events of a service's life cycle",
         .where = "services.NAME.hooks.PHASE",
         .params = config_step_params,
         .details = hooks_details,
@@ -261,7 +261,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "limits",
-        .summary = "what a process may use",
+        .summary = "resource limits of a process",
         .where = "services.NAME.limits",
         .params = config_limit_params,
         .details = "Limits of each process, soft and hard.\n",
@@ -272,7 +272,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "logs",
-        .summary = "what is stored of the lines that services write",
+        .summary = "storage of logs",
         .where = "kepler.logs and services.NAME.logs",
         .params = config_logs_params,
         .details = logs_details,
@@ -287,7 +287,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "retention",
-        .summary = "when stored lines of a service are cleared",
+        .summary = "retention of logs",
         .where = "logs.retention",
         .params = config_retention_params,
         .details =
@@ -301,7 +301,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "outputs",
-        .summary = "values from one service to the next",
+        .summary = "values passed between services",
         .details = outputs_details,
         .example =
             "services:\n"
@@ -318,7 +318,7 @@ const struct config_chapter config_chapters[] = {
     },
     {
         .name = "expressions",
-        .summary = "values that are computed, in Lua",
+        .summary = "computed values, in Lua",
         .details = expressions_details,
         .example = "lua: |\n"
                    "  function port(n) return 8000 + n end\n"

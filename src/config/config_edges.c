@@ -58,11 +58,11 @@ static int read_code(const struct value *v, struct condition_range *ret, struct 
     if (v->kind == VALUE_STR ? parse_range(v->s, &range) < 0 : v->kind != VALUE_INT) {
         (void)value_diag(diags, v, "'exit_code' must be numbers and ranges, got %s",
                          value_describe(v));
-        diag_hint(diags, "a range is text: \"5:10\"");
+        diag_hint(diags, "write a range as text: \"5:10\"");
         return -1;
     }
     if (range.first > range.last)
-        return value_diag(diags, v, "the range ends before it begins");
+        return value_diag(diags, v, "the range ends before it starts");
     if (range.first < CONDITION_NO_CODE || range.last > CONDITION_CODE_MAX)
         return value_diag(diags, v, "exit codes are numbers from 0 to %d", CONDITION_CODE_MAX);
     *ret = range;
@@ -74,7 +74,7 @@ static void warn_codes(struct edges *e, const struct value *v, enum condition co
     AUTO_BUF struct buf others = BUF_INIT(BUF_NO_LIMIT);
 
     condition_print_names_with_codes(&others);
-    (void)value_diag(e->reader->warned, v, "'exit_code' means nothing with '%s', only with %s",
+    (void)value_diag(e->reader->warned, v, "'exit_code' has no effect with '%s', only with %s",
                      condition_name(condition), buf_text(&others));
 }
 
@@ -110,12 +110,12 @@ static int read_condition(struct edges *e, const struct value *v, const char *wo
     suggest_init(&suggest, str_from(word));
     for (size_t i = 0; i < CONDITIONS; i++)
         suggest_offer(&suggest, str_from(condition_name((enum condition)i)));
-    (void)value_diag(diags, v, "no condition '%s'", word);
+    (void)value_diag(diags, v, "unknown condition '%s'", word);
     condition_print_names(&names);
     if (suggest_best(&suggest).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
     else
-        diag_hint(diags, "there are %s", buf_text(&names));
+        diag_hint(diags, "known conditions: %s", buf_text(&names));
     return -1;
 }
 
@@ -137,7 +137,7 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     edge->allow_skipped = args.allow_skipped;
     if (read_condition(e, value_get(&evaluated, "condition"), args.condition, &edge->condition) < 0)
         return -1;
-    /* One that waits for a failure is no slow start. */
+    /* Waiting for a failure is not a slow start. */
     if (args.timeout > 0 || condition_waits_for_trouble(edge->condition))
         edge->timeout = args.timeout;
     if (args.exit_code && read_codes(e, args.exit_code, edge) < 0)
@@ -159,7 +159,7 @@ static int find_service(struct edges *e, const struct value *name, uint32_t *ret
     suggest_init(&suggest, name->s);
     MAP_EACH (e->reader->names, entry)
         suggest_offer(&suggest, entry->key);
-    (void)value_diag(diags, name, "service '%s' depends on '%.*s', which is not a service",
+    (void)value_diag(diags, name, "service '%s' depends on unknown service '%.*s'",
                      e->service->name, STR_ARG(str_slice(name->s, 0, CONFIG_NAME_MAX)));
     if (suggest_best(&suggest).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
@@ -174,7 +174,7 @@ static int check_new(struct edges *e, const struct value *name, uint32_t service
         return value_diag(diags, name, "service '%s' depends on itself", e->service->name);
     VEC_EACH (&e->list, edge)
         if (edge->service == service) {
-            (void)value_diag(diags, name, "service '%s' names '%.*s' twice", e->service->name,
+            (void)value_diag(diags, name, "service '%s' lists '%.*s' twice", e->service->name,
                              STR_ARG(name->s));
             diag_note(diags, edge->at, "first here");
             return -1;

@@ -6,7 +6,7 @@
 #include "graph/levels.h"
 #include "config/config_read.h"
 
-/* Cycles that are told at once. */
+/* Cycles that are reported at once. */
 #define CYCLES_MAX 16
 
 static void add_warning(struct config_reader *r, struct place at, const struct buf *text)
@@ -67,7 +67,7 @@ static void warn_codes(struct config_reader *r, const struct config_service *ser
             return;
     buf_printf(&text,
                "service '%s' will be skipped: `%s` is never met with exit code 0, and "
-               "'exit_code' names no other",
+               "'exit_code' lists no other",
                service->name, condition_name(edge->condition));
     add_warning(r, edge->at, &text);
 }

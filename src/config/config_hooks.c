@@ -20,12 +20,12 @@ const struct param config_step_params[] = {
     PARAM("command", ANY, ARGS, program.command, "program and arguments",
           .kind_text = "list of strings"),
     PARAM("run", ANY, ARGS, program.run, "text for the shell", .kind_text = "text"),
-    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the service",
-          .kind_text = "path"),
+    PARAM("working_dir", ANY, ARGS, program.working_dir,
+          "working directory (default: that of the service)", .kind_text = "path"),
     PARAM("environment", ANY, ARGS, program.environment, "variables", .kind_text = "list or map"),
     PARAM("env_file", ANY, ARGS, program.env_file, "file with variables", .kind_text = "path"),
-    PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env, "begin with the service's variables"),
-    PARAM("user", ANY, ARGS, program.user, "who runs the step", .kind_text = "string"),
+    PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env, "start with the service's variables"),
+    PARAM("user", ANY, ARGS, program.user, "the user that runs the step", .kind_text = "string"),
     PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
           .kind_text = "list of strings"),
     PARAM("user_identity", TRISTATE, ARGS, program.user_identity, "set HOME, USER, LOGNAME, SHELL"),
@@ -33,7 +33,7 @@ const struct param config_step_params[] = {
     PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
     PARAM("output", STR, ARGS, output, "name under which ::output:: lines are kept",
           .flags = PARAM_FILLED),
-    PARAM("timeout", DURATION, ARGS, timeout, "after which the step is killed",
+    PARAM("timeout", DURATION, ARGS, timeout, "time after which the step is killed",
           .default_text = "10m", PARAM_RANGE(MS, TIMEOUT_MAX)),
     { 0 },
 };
@@ -101,7 +101,7 @@ static int refuse_phase(const struct value *key, const char *owner, struct diags
     struct suggest suggest;
 
     if (key->kind != VALUE_STR)
-        return value_diag(diags, key, "a key here is text, not %s", value_describe(key));
+        return value_diag(diags, key, "keys must be text here, not %s", value_describe(key));
     suggest_init(&suggest, key->s);
     for (size_t i = 0; i < HOOK_PHASES; i++)
         suggest_offer(&suggest, str_from(hook_phase_name((enum hook_phase)i)));

@@ -24,14 +24,10 @@ struct retention_args {
     PARAM(#name, CHOICE, ARGS, name.keep, doc, .choices = "retain|clear",                          \
           PARAM_GIVEN(ARGS, name.given))
 const struct param config_retention_params[] = {
-    KEEP(on_start, "when it starts"),
-    KEEP(on_stop, "when it is stopped"),
-    KEEP(on_restart, "when it is started again"),
-    KEEP(on_success, "when it ends with code 0"),
-    KEEP(on_failure, "when it ends otherwise"),
-    KEEP(on_skipped, "when it is skipped"),
-    KEEP(on_exit, "on_success and on_failure"),
-    { 0 },
+    KEEP(on_start, "when it starts"),           KEEP(on_stop, "when it is stopped"),
+    KEEP(on_restart, "when it is restarted"),   KEEP(on_success, "when it ends with code 0"),
+    KEEP(on_failure, "when it fails"),          KEEP(on_skipped, "when it is skipped"),
+    KEEP(on_exit, "on_success and on_failure"), { 0 },
 };
 #undef ARGS
 
@@ -41,8 +37,8 @@ struct store_args {
 
 #define ARGS struct store_args
 const struct param config_store_params[] = {
-    PARAM("stdout", BOOL, ARGS, to_stdout, "what it prints", .default_text = "true"),
-    PARAM("stderr", BOOL, ARGS, to_stderr, "what it complains", .default_text = "true"),
+    PARAM("stdout", BOOL, ARGS, to_stdout, "standard output", .default_text = "true"),
+    PARAM("stderr", BOOL, ARGS, to_stderr, "standard error", .default_text = "true"),
     { 0 },
 };
 #undef ARGS
@@ -60,15 +56,15 @@ struct logs_args {
 const struct param config_service_logs_params[] = { SHARED_KEYS, { 0 } };
 const struct param config_logs_params[] = {
     SHARED_KEYS,
-    PARAM("flush_interval", DURATION, ARGS, flush_interval, "how long lines wait for others",
+    PARAM("flush_interval", DURATION, ARGS, flush_interval, "how long lines are buffered",
           .default_text = "100ms", PARAM_RANGE(MS, DAY)),
-    PARAM("retention_period", DURATION, ARGS, retention_period, "older lines are dropped",
+    PARAM("retention_period", DURATION, ARGS, retention_period, "drop older lines",
           PARAM_RANGE(MS, AGE_MAX)),
-    PARAM("cleanup_interval", DURATION, ARGS, cleanup_interval, "how often to look for old lines",
+    PARAM("cleanup_interval", DURATION, ARGS, cleanup_interval, "how often old lines are dropped",
           .default_text = "60s", PARAM_RANGE(MS, AGE_MAX)),
-    PARAM("batch_size", INT, ARGS, batch_size, "lines that are written at once",
-          .default_text = "4096", PARAM_RANGE(1, 1000000)),
-    PARAM("max_size", SIZE, ARGS, max_size, "bytes that are kept; older lines are dropped",
+    PARAM("batch_size", INT, ARGS, batch_size, "lines per write", .default_text = "4096",
+          PARAM_RANGE(1, 1000000)),
+    PARAM("max_size", SIZE, ARGS, max_size, "bytes to keep; older lines are dropped",
           .default_text = "1GB", PARAM_RANGE(SIZE_MIN, INT64_MAX)),
     { 0 },
 };

@@ -68,7 +68,7 @@ const char *config_manual_suggest(struct str name)
     return suggest_best(&s).p;
 }
 
-/* Lines that are indented are a block of their own; Markdown wants two more blanks for that. */
+/* Indented lines are a code block; Markdown needs two more blanks for that. */
 static void print_details(const struct config_chapter *c, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -99,10 +99,11 @@ static void print_markdown(const struct config_chapter *c, struct buf *out)
 
 void config_manual_print_markdown(struct buf *out)
 {
-    buf_add_text(out,
-                 "# The file of kepler\n\nWritten by `make docs` from the tables that files are "
-                 "read by: what `kepler doc` shows. The commands and\nthe daemon are in "
-                 "[kepler.md](kepler.md).\n");
+    buf_add_text(out, "# The config file of kepler\n"
+                      "\n"
+                      "Written by `make docs` from the tables that parse the file: what `kepler "
+                      "doc` shows. The commands and\nthe daemon are in "
+                      "[kepler.md](kepler.md).\n");
     for (const struct config_chapter *c = config_chapters; c->name; c++)
         print_markdown(c, out);
 }

@@ -109,7 +109,7 @@ static int check_command(const struct value *v, const char *key, struct diags *d
         (void)value_diag(diags, v, "'%s' must be a list of strings, got %s", key,
                          value_describe(v));
         if (v->kind == VALUE_STR)
-            diag_hint(diags, "a command for the shell is written with 'run'");
+            diag_hint(diags, "use 'run' for a shell command");
         return -1;
     }
     return check_items(v, key, check_argument, diags);
@@ -204,7 +204,7 @@ const struct value *config_condition_read(struct arena *arena, const struct valu
                      : expr_is_dynamic(v) ? "text with expressions in it"
                                           : arena_printf(arena, "'%.*s'", STR_ARG(v->s)));
     if (v->kind == VALUE_STR && expr_is_dynamic(v))
-        diag_hint(diags, "put all of it between one '" EXPR_OPEN "' and '" EXPR_CLOSE "'");
+        diag_hint(diags, "put all of it into one '" EXPR_OPEN "' and '" EXPR_CLOSE "'");
     return NULL;
 }
 

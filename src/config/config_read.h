@@ -41,7 +41,7 @@ const struct value *config_static(struct arena *arena, const struct value *v);
 /* The policy for params_decode that all sections share. */
 struct params_policy config_policy(const char *owner);
 
-/* --- what is run: config_program.c ----------------------------------------------------------- */
+/* --- the services: config_program.c ---------------------------------------------------------- */
 
 struct config_program_args {
     const struct value *command, *run, *user, *groups, *working_dir, *environment, *env_file,
@@ -66,7 +66,7 @@ const struct value *config_condition_read(struct arena *arena, const struct valu
 /* --- sections ----------------------------------------------------------------------------------
  */
 
-/* Unknown keys beside the policy are no mistake: they are told in `warned`. */
+/* Unknown keys beside the policy are not mistakes: they are reported in `warned`. */
 int config_restart_read(struct arena *arena, const struct value *v, const char *owner,
                         struct config_restart *ret, struct diags *warned, struct diags *diags);
 int config_health_read(struct arena *arena, const struct value *v,

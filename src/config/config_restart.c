@@ -18,7 +18,7 @@ struct restart_args {
 
 #define ARGS struct restart_args
 const struct param config_restart_params[] = {
-    PARAM("policy", ANY, ARGS, policy, "when it is started again", .kind_text = "policy"),
+    PARAM("policy", ANY, ARGS, policy, "when it is restarted", .kind_text = "policy"),
     PARAM("watch", STRS, ARGS, watch, "globs of files whose change restarts it"),
     PARAM("grace_period", DURATION, ARGS, grace_period, "between the signal and the kill",
           PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DELAY_MAX)),
@@ -26,8 +26,8 @@ const struct param config_restart_params[] = {
           PARAM_RANGE(0, DELAY_MAX)),
     PARAM("backoff", DOUBLE, ARGS, backoff, "factor from one pause to the next",
           .default_text = "1.0"),
-    PARAM("max_delay", DURATION, ARGS, max_delay, "longest pause; 0s: none", .default_text = "0s",
-          PARAM_RANGE(0, DELAY_MAX)),
+    PARAM("max_delay", DURATION, ARGS, max_delay, "longest pause; 0s: no limit",
+          .default_text = "0s", PARAM_RANGE(0, DELAY_MAX)),
     { 0 },
 };
 #undef ARGS
@@ -51,7 +51,7 @@ static int read_policy(const struct value *v, unsigned *ret_flags, struct diags 
     return 0;
 }
 
-/* What is no number has been told already. */
+/* A value that is not a number has already been reported. */
 static bool is_below_one(const struct value *v)
 {
     return v && ((value_is(v, VALUE_INT) && v->i < 1) || (value_is(v, VALUE_DOUBLE) && v->d < 1.0));
@@ -82,7 +82,7 @@ static int read_map(struct arena *arena, const struct value *v, const char *owne
     return result;
 }
 
-/* Those that are written as they are; what is computed is told when the service starts. */
+/* Literal patterns only; computed ones are checked when the service starts. */
 static int check_patterns(const struct value *watch, struct diags *diags)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -116,7 +116,7 @@ int config_restart_read(struct arena *arena, const struct value *v, const char *
     watch = value_get(v, "watch");
     if (watch && (ret->watch.n > 0 || expr_is_dynamic(watch)) && ret->policy.flags == POLICY_NO) {
         (void)value_diag(diags, watch, "%s: 'watch' needs a restart policy other than 'no'", owner);
-        diag_hint(diags, "say 'policy: on-failure' or another");
+        diag_hint(diags, "set 'policy: on-failure' or another");
         return -1;
     }
     return watch ? check_patterns(watch, diags) : 0;

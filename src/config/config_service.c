@@ -20,44 +20,42 @@ struct service_args {
 
 #define ARGS struct service_args
 const struct param config_service_params[] = {
-    PARAM("if", ANY, ARGS, condition, "whether it runs at all", .kind_text = "bool"),
+    PARAM("if", ANY, ARGS, condition, "condition for running it", .kind_text = "bool"),
     PARAM("command", ANY, ARGS, program.command, "program and arguments",
           .kind_text = "list of strings"),
     PARAM("run", ANY, ARGS, program.run, "text for the shell", .kind_text = "text"),
-    PARAM("working_dir", ANY, ARGS, program.working_dir, "folder; else that of the file",
-          .kind_text = "path"),
+    PARAM("working_dir", ANY, ARGS, program.working_dir,
+          "working directory (default: that of the file)", .kind_text = "path"),
     PARAM("environment", ANY, ARGS, program.environment, "variables", .kind_text = "list or map"),
     PARAM("env_file", ANY, ARGS, program.env_file, "file with variables", .kind_text = "path"),
     PARAM("inherit_env", TRISTATE, ARGS, program.inherit_env,
-          "begin with the captured variables (kepler.default_inherit_env)"),
+          "start with the captured variables (kepler.default_inherit_env)"),
     PARAM("user_identity", TRISTATE, ARGS, program.user_identity,
           "set HOME, USER, LOGNAME, SHELL (true)"),
     PARAM("depends_on", ANY, ARGS, depends_on, "what it waits for", .kind_text = "list or map"),
-    PARAM("restart", ANY, ARGS, restart, "when it is started again (no)",
-          .kind_text = "policy or map"),
-    PARAM("healthcheck", ANY, ARGS, healthcheck, "how to see that it is well", .kind_text = "map"),
-    PARAM("hooks", ANY, ARGS, hooks, "what to run at the turns of its life", .kind_text = "map"),
-    PARAM("logs", ANY, ARGS, logs, "what is stored of its output", .kind_text = "map"),
-    PARAM("user", ANY, ARGS, program.user, "who runs it; only root may name another than the owner",
-          .kind_text = "string"),
+    PARAM("restart", ANY, ARGS, restart, "restart policy (no)", .kind_text = "policy or map"),
+    PARAM("healthcheck", ANY, ARGS, healthcheck, "health check", .kind_text = "map"),
+    PARAM("hooks", ANY, ARGS, hooks, "hooks that run on events of its life cycle",
+          .kind_text = "map"),
+    PARAM("logs", ANY, ARGS, logs, "how its output is stored", .kind_text = "map"),
+    PARAM("user", ANY, ARGS, program.user,
+          "the user that runs it; only root may use another than the owner", .kind_text = "string"),
     PARAM("groups", ANY, ARGS, program.groups, "exactly these groups",
           .kind_text = "list of strings"),
     PARAM("limits", ANY, ARGS, program.limits, "memory, cpu_time, max_fds", .kind_text = "map"),
     PARAM("no_new_privileges", TRISTATE, ARGS, program.no_new_privileges,
           "no set-id programs (true)"),
     PARAM("output", ANY, ARGS, output, "keep its ::output:: lines (false)", .kind_text = "bool"),
-    PARAM("outputs", ANY, ARGS, outputs, "texts for those who depend on it",
+    PARAM("outputs", ANY, ARGS, outputs, "values for its dependents",
           .kind_text = "map of strings"),
-    PARAM("stop_signal", ANY, ARGS, stop_signal, "how it is asked to stop (SIGTERM)",
+    PARAM("stop_signal", ANY, ARGS, stop_signal, "signal that stops it (SIGTERM)",
           .kind_text = "signal"),
     PARAM("stop_grace_period", DURATION, ARGS, stop_grace_period,
-          "before it is killed (restart.grace_period, else 10s)", PARAM_GIVEN(ARGS, grace_given),
-          PARAM_RANGE(0, DAY_MAX)),
-    PARAM("start_limit", ANY, ARGS, start_limit, "how often it may be started again",
-          .kind_text = "map"),
-    PARAM("permissions", ANY, ARGS, permissions,
-          "rights of the service: refused, not supported yet", .kind_text = "list or map",
-          .aliases = "security"),
+          "time before it is killed (restart.grace_period, else 10s)",
+          PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DAY_MAX)),
+    PARAM("start_limit", ANY, ARGS, start_limit, "limit on restarts", .kind_text = "map"),
+    PARAM("permissions", ANY, ARGS, permissions, "permissions of the service: not supported yet",
+          .kind_text = "list or map", .aliases = "security"),
     { 0 },
 };
 #undef ARGS
@@ -181,7 +179,7 @@ static int read_outputs(struct config_reader *r, const struct service_args *args
 static int refuse_later(const struct value *v, const char *what, struct diags *diags)
 {
     (void)value_diag(diags, v, "%s is not supported yet", what);
-    diag_hint(diags, "access control comes in a later version; take the key out");
+    diag_hint(diags, "access control comes in a later version; remove the key");
     return -1;
 }
 

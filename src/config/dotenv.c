@@ -161,7 +161,7 @@ static int read_single(struct scan *s, struct buf *out)
         }
         buf_add_char(out, peek(s));
     }
-    return complain(s, at, "the quote ' is never closed");
+    return complain(s, at, "unclosed quote '");
 }
 
 /* What follows a backslash between double quotes. */
@@ -186,7 +186,9 @@ static int read_escape(struct scan *s, struct buf *out)
         step(s);
         return 0;
     }
-    return complain(s, at, "no such escape; there are \\n \\r \\t \\\\ \\\" \\' \\$");
+    return complain(s, at,
+                    "unknown escape; supported are \\n"
+                    " \\r \\t \\\\ \\\" \\' \\$");
 }
 
 static int read_double(struct scan *s, struct buf *out)
@@ -212,7 +214,7 @@ static int read_double(struct scan *s, struct buf *out)
         if (failed)
             return -1;
     }
-    return complain(s, at, "the quote \" is never closed");
+    return complain(s, at, "unclosed quote \"");
 }
 
 /* One part of a value: quoted, a variable, or a character. */
@@ -276,7 +278,7 @@ static bool at_line_end(const struct scan *s)
     return at_end(s) || peek(s) == '\n' || peek(s) == '#';
 }
 
-static int set(struct scan *s, struct place at, struct str name, const struct buf *value)
+static int set_variable(struct scan *s, struct place at, struct str name, const struct buf *value)
 {
     if (value->full || name.n + value->n + 1 >= ENVIRONMENT_TEXT_MAX)
         return diag_add(s->diags, at, "the value of '%.*s' is longer than %zu KiB",
@@ -310,7 +312,7 @@ static int read_line(struct scan *s)
     skip_blanks(s);
     if (read_value(s, &value) < 0)
         return -1;
-    return set(s, at, name, &value);
+    return set_variable(s, at, name, &value);
 }
 
 int dotenv_parse(const char *file, struct str text, const struct environment *scope,

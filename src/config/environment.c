@@ -66,7 +66,7 @@ int environment_add(struct environment *env, struct str pair, struct err *err)
         return err_set(err, ERR_INVALID, "'%.*s' is not a valid variable name",
                        STR_ARG(str_slice(name, 0, 100)));
     if (memchr(pair.p, '\0', pair.n))
-        return err_set(err, ERR_INVALID, "the value of '%.*s' holds a NUL byte", STR_ARG(name));
+        return err_set(err, ERR_INVALID, "the value of '%.*s' contains a NUL byte", STR_ARG(name));
     if (pair.n >= ENVIRONMENT_TEXT_MAX)
         return err_set(err, ERR_LIMIT, "the value of '%.*s' is longer than %zu KiB",
                        STR_ARG(str_slice(name, 0, 100)), ENVIRONMENT_TEXT_MAX >> 10);

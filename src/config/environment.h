@@ -44,7 +44,7 @@ void environment_set(struct environment *env, struct str name, struct str value)
 int environment_add(struct environment *env, struct str pair, struct err *err);
 /* All of `over`, on top. */
 void environment_merge(struct environment *env, const struct environment *over);
-/* From an array such as environ; what is no pair is left out. */
+/* From an array such as environ; entries that are not pairs are skipped. */
 void environment_merge_array(struct environment *env, const char *const *pairs);
 /* What the orchestrator keeps of its caller's environment: all but its own secrets. */
 void environment_capture(struct environment *env, const struct environment *caller);

@@ -42,7 +42,7 @@ static int add_choice(struct choices *choices, struct str text, size_t open, siz
                      STR_ARG(choice), STR_ARG(str_from_offset(text, close + 1)));
 
     if (choices->list.n >= PATHGLOB_CHOICES_MAX)
-        return err_set(err, ERR_LIMIT, "its braces mean more than %d patterns",
+        return err_set(err, ERR_LIMIT, "its braces expand to more than the limit of %d patterns",
                        PATHGLOB_CHOICES_MAX);
     VEC_PUSH_IN(choices->arena, &choices->list, str_from(whole));
     return 0;
@@ -53,7 +53,7 @@ static int split_brace(struct choices *choices, struct str text, size_t open, st
     size_t close = find_close(text, open), begin = open + 1, depth = 0;
 
     if (close == STR_NONE)
-        return err_set(err, ERR_INVALID, "a brace is not closed");
+        return err_set(err, ERR_INVALID, "unclosed brace");
     for (size_t at = begin; at <= close; at++) {
         if (text.p[at] == '{')
             depth++;

@@ -39,12 +39,12 @@ static int refuse_word(struct str word, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         suggest_offer(&suggest, str_from(words[i].name));
     if (suggest_best(&suggest).p)
-        return err_set(err, ERR_INVALID, "no restart policy '%.*s' (did you mean '%.*s'?)",
+        return err_set(err, ERR_INVALID, "unknown restart policy '%.*s' (did you mean '%.*s'?)",
                        STR_ARG(word), STR_ARG(suggest_best(&suggest)));
-    return err_set(err, ERR_INVALID,
-                   "no restart policy '%.*s' (there are no, always, on-failure, on-success and "
-                   "on-unhealthy)",
-                   STR_ARG(word));
+    return err_set(
+        err, ERR_INVALID,
+        "unknown restart policy '%.*s' (use no, always, on-failure, on-success or on-unhealthy)",
+        STR_ARG(word));
 }
 
 static int parse_word(struct str word, unsigned *ret_flags, struct err *err)

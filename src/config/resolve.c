@@ -60,7 +60,7 @@ static const struct value *user_place(const struct config_program *program)
 }
 
 /* So that expressions can read HOME and the like before the user is decided: when the file names
- * one plainly, or the owner is it. What goes wrong here is told when the user is needed. */
+ * one plainly, or the owner is it. Errors are reported when the user is needed. */
 static void seed_identity(struct resolver *r, const struct config_service *service,
                           struct environment *full)
 {

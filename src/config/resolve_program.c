@@ -269,7 +269,7 @@ static int check_owner(struct resolver *r, const char *user, const struct value 
     if (who->user.uid != owner->uid)
         return value_diag(r->diags, where,
                           "cannot run as '%s': the config belongs to user %u, and only root may "
-                          "run things as somebody else",
+                          "run services as another user",
                           user, (unsigned)owner->uid);
     if (rights_load(r->arena, owner->uid, owner->gid, &rights, &err) < 0)
         return value_diag(r->diags, where, "%s", err.text);

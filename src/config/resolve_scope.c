@@ -16,7 +16,7 @@ static const char *const variables[] = {
 
 /* --- tables --------------------------------------------------------------------------------- */
 
-static void put(struct resolver *r, struct value_map *map, const char *key, struct value v)
+static void put_value(struct resolver *r, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(&r->tables, map, value_text(key), v);
 }
@@ -31,13 +31,13 @@ static struct value_map *facts_table(struct resolver *r, const struct resolve_fa
 {
     struct value_map *map = value_map_new(&r->tables, 10);
 
-    put(r, map, "status", value_text(status_name(facts->status)));
+    put_value(r, map, "status", value_text(status_name(facts->status)));
     if (facts->has_exit_code)
-        put(r, map, "exit_code", value_int(facts->exit_code));
-    put(r, map, "initialized", value_bool(facts->initialized));
-    put(r, map, "restart_count", value_int(facts->restart_count));
-    put(r, map, "restart_count_since_healthy", value_int(facts->restart_count_since_healthy));
-    put(r, map, "env", vars_of(r, env));
+        put_value(r, map, "exit_code", value_int(facts->exit_code));
+    put_value(r, map, "initialized", value_bool(facts->initialized));
+    put_value(r, map, "restart_count", value_int(facts->restart_count));
+    put_value(r, map, "restart_count_since_healthy", value_int(facts->restart_count_since_healthy));
+    put_value(r, map, "env", vars_of(r, env));
     return map;
 }
 
@@ -45,10 +45,10 @@ static struct value service_table(struct resolver *r)
 {
     struct value_map *map = facts_table(r, &r->context->self, r->env);
 
-    put(r, map, "name", value_text(r->service->name));
-    put(r, map, "env_file", vars_of(r, r->env_file));
+    put_value(r, map, "name", value_text(r->service->name));
+    put_value(r, map, "env_file", vars_of(r, r->env_file));
     if (r->context->hooks)
-        put(r, map, "hooks", *r->context->hooks);
+        put_value(r, map, "hooks", *r->context->hooks);
     return value_map(map);
 }
 
@@ -57,11 +57,11 @@ static struct value hook_table(struct resolver *r)
 {
     struct value_map *map = value_map_new(&r->tables, 4);
 
-    put(r, map, "env", vars_of(r, r->hook_env));
-    put(r, map, "env_file", vars_of(r, r->hook_env_file));
+    put_value(r, map, "env", vars_of(r, r->hook_env));
+    put_value(r, map, "env_file", vars_of(r, r->hook_env_file));
     if (r->context->in_hook) {
-        put(r, map, "name", value_text(hook_phase_name(r->context->phase)));
-        put(r, map, "had_failure", value_bool(r->context->had_failure));
+        put_value(r, map, "name", value_text(hook_phase_name(r->context->phase)));
+        put_value(r, map, "had_failure", value_bool(r->context->had_failure));
     }
     return value_map(map);
 }
@@ -74,9 +74,9 @@ static struct value deps_table(struct resolver *r)
         const struct resolve_facts *dep = &r->context->deps[i];
         struct value_map *one = facts_table(r, dep, dep->env);
 
-        put(r, one, "outputs",
-            dep->outputs ? *dep->outputs : value_map(value_map_new(&r->tables, 0)));
-        put(r, map, dep->name, value_map(one));
+        put_value(r, one, "outputs",
+                  dep->outputs ? *dep->outputs : value_map(value_map_new(&r->tables, 0)));
+        put_value(r, map, dep->name, value_map(one));
     }
     return value_map(map);
 }
@@ -86,8 +86,8 @@ static struct value kepler_table(struct resolver *r)
     struct value_map *map = value_map_new(&r->tables, 2);
 
     r->kepler_vars = config_vars(r->config, r->kepler_env, &r->tables);
-    put(r, map, "env", r->kepler_vars);
-    put(r, map, "flags", r->context->flags ? *r->context->flags : *r->config->flags);
+    put_value(r, map, "env", r->kepler_vars);
+    put_value(r, map, "flags", r->context->flags ? *r->context->flags : *r->config->flags);
     return value_map(map);
 }
 
@@ -107,10 +107,10 @@ static struct value owner_table(struct resolver *r)
 {
     struct value_map *map = value_map_new(&r->tables, 3);
 
-    put(r, map, "uid", value_int(r->config->owner.uid));
-    put(r, map, "gid", value_int(r->config->owner.gid));
+    put_value(r, map, "uid", value_int(r->config->owner.uid));
+    put_value(r, map, "gid", value_int(r->config->owner.gid));
     if (owner_name(r))
-        put(r, map, "user", value_text(owner_name(r)));
+        put_value(r, map, "user", value_text(owner_name(r)));
     return value_map(map);
 }
 
@@ -186,7 +186,7 @@ static int fn_always(void *user, const struct value *args, size_t count, struct 
     (void)args;
     (void)arena;
     if (count > 0)
-        return err_set(err, ERR_INVALID, "'always' takes nothing");
+        return err_set(err, ERR_INVALID, "'always' takes no arguments");
     *ret = value_bool(true);
     return 0;
 }
@@ -339,7 +339,7 @@ int resolve_scope_print(struct resolver *r, const struct value *v, const char *k
     else if (!words_print(&out, v))
         return value_diag(r->diags, v, "'%s' must be text, got %s", key, value_describe(v));
     if (memchr(buf_text(&out), '\0', out.n))
-        return value_diag(r->diags, v, "'%s' holds a NUL byte", key);
+        return value_diag(r->diags, v, "'%s' contains a NUL byte", key);
     *ret_text = buf_copy(&out, r->arena).p;
     return 0;
 }

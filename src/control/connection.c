@@ -27,7 +27,7 @@ static void on_close_due(struct timer *timer)
     connection->events.closed(connection->events.self, connection->why);
 }
 
-/* The end is told from the loop, never from within a call of the owner. */
+/* The end is reported from the loop, never from within a call of the owner. */
 static void end_connection(struct connection *connection, const char *why)
 {
     if (timer_is_set(&connection->close_timer))
@@ -72,8 +72,7 @@ static void flush(struct connection *connection)
     }
     if (connection->failed)
         return;
-    /* Who waits for `drained` is told by the watch, also when it is a message of another that
-     * took the rest along. */
+    /* The watch reports `drained`, even if another message flushed the rest. */
     watch_for(connection, connection->out.n > 0 || connection->busy);
     if (connection->out.n == 0 && connection->closing)
         end_connection(connection, "");
@@ -120,7 +119,7 @@ static void receive(struct connection *connection)
     ssize_t n;
 
     if (!room) {
-        end_connection(connection, "it sent too much at once");
+        end_connection(connection, "it sent too much data at once");
         return;
     }
     n = recv(connection->fd, room, READ_SIZE, MSG_DONTWAIT);
@@ -176,7 +175,7 @@ int connection_send(struct connection *connection, const struct message *message
         return 0;
     if (message_encode(&connection->out, message, err) < 0) {
         if (connection->out.n > CONNECTION_BUSY)
-            end_connection(connection, "it does not read what it asked for");
+            end_connection(connection, "it does not read its replies");
         return -1;
     }
     flush(connection);

@@ -1,9 +1,9 @@
 /*
  * exchange - one request to the daemon and its answer, for who may wait.
  *
- * Has no loop and no callbacks: the thread that asks sleeps until the answer is there,
- * the time is over, or it is told to stop. Events that come before the answer are
- * passed over. A pool worker is marked as blocked meanwhile.
+ * Has no loop and no callbacks: the thread that asks sleeps until the answer is there, the time is
+ * up, or it is canceled. Events that come before the answer are passed over. A pool worker is
+ * marked as blocked meanwhile.
  *
  *     home_find_client -> exchange_ask
  *

@@ -44,7 +44,7 @@ static int own_root(struct arena *arena, const char **ret_root, struct err *err)
         folder = path_join(arena, find_setting("HOME"), ".local/state");
     if (!folder)
         return err_set(err, ERR_NOT_FOUND,
-                       "no place for the state of the daemon: set KEPLER_DAEMON_PATH or HOME");
+                       "no folder for the state of the daemon: set KEPLER_DAEMON_PATH or HOME");
     *ret_root = path_join(arena, folder, "kepler");
     return 0;
 }
@@ -111,7 +111,7 @@ static int make_address(const char *path, struct sockaddr_un *ret, struct err *e
     *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
     if (n >= sizeof(ret->sun_path))
         return err_set(err, ERR_LIMIT,
-                       "the path of the socket '%s' is longer than %zu bytes: set "
+                       "the socket path '%s' exceeds the limit of %zu bytes: set "
                        "KEPLER_SOCKET_PATH to a shorter one",
                        path, sizeof(ret->sun_path) - 1);
     memcpy(ret->sun_path, path, n);
@@ -145,11 +145,10 @@ static int refuse_absent(const struct home *home, struct err *err)
 
     if (home->pid_file && fs_read(&arena, home->pid_file, PID_FILE_MAX, &pid, &ignored) == 0 &&
         pid.p)
-        return err_set(
-            err, ERR_NOT_FOUND,
-            "the daemon (pid %.*s) died: 'kepler daemon start -d' starts a new one, which "
-            "ends what is left of its services",
-            STR_ARG(str_trim(pid)));
+        return err_set(err, ERR_NOT_FOUND,
+                       "the daemon (pid %.*s) died: start a new one with 'kepler daemon start -d', "
+                       "which ends leftover services",
+                       STR_ARG(str_trim(pid)));
     return err_set(
         err, ERR_NOT_FOUND,
         "the daemon is not running (nobody listens on '%s'): start it with 'kepler daemon "
@@ -169,12 +168,11 @@ static int check_listener(const struct home *home, int fd, struct err *err)
     if (peer.uid == 0 || peer.uid == geteuid())
         return 0;
     who = account_describe(&arena, peer.uid);
-    return err_set(
-        err, ERR_INVALID,
-        "the daemon at '%s' belongs to %s: commands are sent only to a daemon of root or "
-        "your own; run this command as that user, or check KEPLER_DAEMON_PATH and "
-        "KEPLER_SOCKET_PATH",
-        home->socket, who);
+    return err_set(err, ERR_INVALID,
+                   "the daemon at '%s' belongs to %s: commands are only sent to your own daemon or "
+                   "root's; run this command as that user, or check KEPLER_DAEMON_PATH and "
+                   "KEPLER_SOCKET_PATH",
+                   home->socket, who);
 }
 
 int home_connect(const struct home *home, int *ret_fd, struct err *err)
@@ -186,10 +184,10 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
         return -1;
     if (connect_in_time(fd, &to) < 0) {
         if (errno == EAGAIN)
-            return err_set(
-                err, ERR_TIMEOUT,
-                "the daemon at '%s' does not accept connections: it has too many clients, or hangs",
-                home->socket);
+            return err_set(err, ERR_TIMEOUT,
+                           "the daemon at '%s' does not accept connections: it has too many "
+                           "clients, or is stuck",
+                           home->socket);
         if (errno == ENOENT || errno == ECONNREFUSED)
             return refuse_absent(home, err);
         return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);

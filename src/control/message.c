@@ -38,7 +38,7 @@ int message_encode(struct buf *out, const struct message *message, struct err *e
         size_t size = out->n - start;
 
         buf_cut(out, start);
-        return err_set(err, ERR_LIMIT, "a message of %zu bytes is larger than %zu", size,
+        return err_set(err, ERR_LIMIT, "a message of %zu bytes exceeds the limit of %zu", size,
                        MESSAGE_MAX);
     }
     return 0;
@@ -55,15 +55,14 @@ int message_find(struct str bytes, struct str *ret_payload, struct err *err)
     case FRAME_WHOLE: *ret_payload = frame.payload; return 0;
     case FRAME_DAMAGE:
         return err_set(err, ERR_INVALID,
-                       "the other side does not speak protocol %d: restart the daemon after an "
-                       "upgrade",
+                       "the peer does not speak protocol %d: restart the daemon after an upgrade",
                        MESSAGE_PROTOCOL);
     case FRAME_TORN:
     case FRAME_END: break;
     }
     if (bytes.n >= FRAME_HEAD && frame_head_decode(bytes.p, 0, &head) && head.length > MESSAGE_MAX)
-        return err_set(err, ERR_LIMIT, "a message of %u bytes is larger than %zu", head.length,
-                       MESSAGE_MAX);
+        return err_set(err, ERR_LIMIT, "a message of %u bytes exceeds the limit of %zu",
+                       head.length, MESSAGE_MAX);
     return 0;
 }
 
@@ -87,7 +86,7 @@ struct message message_hello(void)
 int message_check_hello(const struct message *message, struct err *err)
 {
     if (message->kind != MESSAGE_HELLO)
-        return err_set(err, ERR_INVALID, "the other side did not say who it is");
+        return err_set(err, ERR_INVALID, "the peer did not identify itself");
     if (message->id != MESSAGE_PROTOCOL)
         return err_set(err, ERR_UNSUPPORTED,
                        "'%s' speaks protocol %llu, this is 'kepler " ZESTER_VERSION

@@ -104,11 +104,11 @@ void call_begin(struct client *client, const struct message *message)
         return;
     }
     if (message->kind != MESSAGE_REQUEST || !request_find(message->name, &call->kind)) {
-        call_refuse(call, MESSAGE_ERROR, "no request '%s' in this version", message->name);
+        call_refuse(call, MESSAGE_ERROR, "unknown request '%s'", message->name);
         return;
     }
     if (find_other(call, message->id)) {
-        call_refuse(call, MESSAGE_ERROR, "request %llu is under way",
+        call_refuse(call, MESSAGE_ERROR, "request %llu is in progress",
                     (unsigned long long)message->id);
         return;
     }
@@ -121,7 +121,7 @@ void call_begin(struct client *client, const struct message *message)
         call->who = find_name(call);
     if (call->daemon->stopping && !request_get(call->kind)->late) {
         call_refuse(call, MESSAGE_ERROR,
-                    "the daemon is stopping: 'kepler daemon start -d' starts the next one");
+                    "the daemon is stopping: start the next one with 'kepler daemon start -d'");
         return;
     }
     handlers[call->kind](call);
@@ -220,10 +220,8 @@ void call_refuse_foreign(struct call *call, const char *path, uid_t owner)
     if (client_can_read(call->client, path, &err) < 0)
         call_refuse(call, MESSAGE_DENIED, "%s", err.text);
     else
-        call_refuse(call, MESSAGE_DENIED,
-                    "'%s' belongs to %s: only they and root may use it (there are no access "
-                    "control lists yet)",
-                    path, account_describe(&call->arena, owner));
+        call_refuse(call, MESSAGE_DENIED, "'%s' belongs to %s: only they and root may use it", path,
+                    account_describe(&call->arena, owner));
 }
 
 int call_find_project(struct call *call, const char *path)
@@ -258,7 +256,7 @@ int call_find_services(struct call *call, struct param_strs names, struct engine
 
 /* --- watching ----------------------------------------------------------------------------- */
 
-static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -268,10 +266,10 @@ static void tell_status(struct call *call, const struct service *service)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
 
-    put(&arena, map, "service", value_text(service->config->name));
-    put(&arena, map, "status", value_text(status_name(service_status(service))));
-    put(&arena, map, "reason", value_text(buf_text(&service->reason)));
-    put(&arena, map, "check", value_bool(service->plan.check.given));
+    put_value(&arena, map, "service", value_text(service->config->name));
+    put_value(&arena, map, "status", value_text(status_name(service_status(service))));
+    put_value(&arena, map, "reason", value_text(buf_text(&service->reason)));
+    put_value(&arena, map, "check", value_bool(service->plan.check.given));
     call_event(call, "progress", value_map(map));
 }
 
@@ -290,8 +288,8 @@ static void tell_failure(struct call *call, const struct service *service)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value v = state_file_service_value(&arena, &service->record, buf_text(&service->reason));
 
-    put(&arena, v.map, "service", value_text(service->config->name));
-    put(&arena, v.map, "detail", value_text(failure_detail(service)));
+    put_value(&arena, v.map, "service", value_text(service->config->name));
+    put_value(&arena, v.map, "detail", value_text(failure_detail(service)));
     call_event(call, "failure", v);
 }
 
@@ -320,8 +318,8 @@ static bool is_named(const struct call *call, uint32_t index)
     return call->set.count == 0;
 }
 
-/* What is about to be started will tell of itself. What failed before a restart of others was asked
- * for is no failure of that. */
+/* What is about to be started will tell of itself. What failed before a restart of others was
+ * asked for does not count as its failure. */
 void call_watch(struct call *call)
 {
     bool replay = call->kind != REQUEST_RESTART;
@@ -346,10 +344,10 @@ static void tell_hook(struct call *call, const struct event *event, const char *
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
 
-    put(&arena, map, "service", value_text(event->name));
-    put(&arena, map, "hook", value_text(hook_phase_name(event->phase)));
-    put(&arena, map, "what", value_text(what));
-    put(&arena, map, "reason", value_text(event->reason));
+    put_value(&arena, map, "service", value_text(event->name));
+    put_value(&arena, map, "hook", value_text(hook_phase_name(event->phase)));
+    put_value(&arena, map, "what", value_text(what));
+    put_value(&arena, map, "reason", value_text(event->reason));
     call_event(call, "hook", value_map(map));
 }
 
@@ -376,7 +374,7 @@ void call_tell(struct call *call, const struct event *event)
     }
 }
 
-/* Everything that was written is told before the end is. */
+/* All output is sent before the end is. */
 static void tell_rest(struct call *call)
 {
     struct engine *engine = call->project->engine;

@@ -3,10 +3,10 @@
  *
  *     call_begin -> handler -> { call_answer, call_event... } -> call_finish | call_refuse
  *
- * A handler (a table by request_kind) answers at once, or leaves a `step` behind that is
- * asked whenever the engine of its project has come to rest, until it finishes. A call that
- * watches goes on after its answer: it is told what happens until it is canceled. A client that
- * leaves ends what it watches; what it asked to be done is done nevertheless.
+ * A handler (a table by request_kind) answers at once, or leaves a `step` behind that is asked
+ * whenever the engine of its project has come to rest, until it finishes. A call that watches goes
+ * on after its answer: it gets events until it is canceled. A client that leaves ends what it
+ * watches; what it asked to be done is done nevertheless.
  *
  * Memory: the heap. Threads: the loop's.
  */
@@ -46,14 +46,14 @@ struct call {
     const char *who;         /* the account of the client, for what it asks to be done; else NULL */
     struct project *project; /* NULL: none, or none any more */
     struct engine_set set;
-    const struct config_source *source; /* what is to be loaded later */
+    const struct config_source *source; /* loaded later */
     struct loader *loader;              /* reads it; or NULL */
     const char *warning;                /* about that, for who asked; or NULL */
     size_t count;                       /* what the handler counted */
     call_step_fn *step;
     bool orphaned; /* its project was unloaded, and it has not been asked since */
     bool watching, told_ready, told_quiet;
-    bool progress;                 /* it is told of states until its reply */
+    bool progress;                 /* it gets state changes until its reply */
     const struct reach *concerned; /* services that matter to those that were named; NULL: all */
     struct stream *stream;
     uint64_t ticket; /* of the flush that it waits for; 0: none */

@@ -100,7 +100,7 @@ struct task {
     char bytes[];
 };
 
-static struct capture *begin(struct errand *errand, struct task **ret_task)
+static struct capture *begin_capture(struct errand *errand, struct task **ret_task)
 {
     *ret_task = container_of(errand, struct task, errand);
     return (*ret_task)->capture;
@@ -109,7 +109,7 @@ static struct capture *begin(struct errand *errand, struct task **ret_task)
 static void do_take(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
 
     feeds_take(&capture->feeds, &task->origin, task->fd);
     free(task);
@@ -118,7 +118,7 @@ static void do_take(struct errand *errand)
 static void do_add(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
 
     feeds_add(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
     if (atomic_fetch_sub(&capture->held, task->n) - task->n <= HELD_LOW &&
@@ -130,7 +130,7 @@ static void do_add(struct errand *errand)
 static void do_note(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
 
     feeds_note(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
     free(task);
@@ -139,7 +139,7 @@ static void do_note(struct errand *errand)
 static void do_flush(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
     uint64_t ticket = task->ticket;
 
     feeds_flush(&capture->feeds);
@@ -150,7 +150,7 @@ static void do_flush(struct errand *errand)
 static void do_clear(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
 
     feeds_clear(&capture->feeds, task->origin.service);
     free(task);
@@ -159,7 +159,7 @@ static void do_clear(struct errand *errand)
 static void do_open(struct errand *errand)
 {
     struct task *task;
-    struct capture *capture = begin(errand, &task);
+    struct capture *capture = begin_capture(errand, &task);
 
     feeds_init(&capture->feeds, capture->scribe->loop);
     free(task);

@@ -22,14 +22,14 @@ enum membership {
 };
 
 #define OR_YOUR_OWN                                                                                \
-    "; or run a daemon of your own: 'kepler daemon start -d' with KEPLER_DAEMON_PATH set to a "    \
+    "; or run your own daemon: 'kepler daemon start -d' with KEPLER_DAEMON_PATH set to a "         \
     "folder of yours"
 
 static const char *const refusals[] = {
     [MEMBERSHIP_MEMBER] = "",
     [MEMBERSHIP_STRANGER] = "this daemon serves root and members of the group '" DAEMON_GROUP
                             "': ask root for 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
-    [MEMBERSHIP_NO_GROUP] = "this daemon serves root alone, since there is no group '" DAEMON_GROUP
+    [MEMBERSHIP_NO_GROUP] = "this daemon only serves root, since there is no group '" DAEMON_GROUP
                             "' on this machine: ask root for 'groupadd --system " DAEMON_GROUP
                             "' and 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
     [MEMBERSHIP_PRIVATE] = "this daemon serves the user who runs it" OR_YOUR_OWN,

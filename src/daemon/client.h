@@ -23,7 +23,7 @@ struct client {
     struct client *next, **back;
 };
 
-/* Takes over `fd`. One who may not be here is told and sent away. */
+/* Takes over `fd`. A client without permission gets an error and is disconnected. */
 void client_new(struct daemon *daemon, int fd);
 void client_free(struct client *client);
 

@@ -313,7 +313,7 @@ static void on_client(struct watch *watch, uint32_t events)
     }
 }
 
-/* For people. A full disk is no reason to look after nothing. */
+/* For people only: a full disk must not stop the daemon. */
 static void write_pid(struct daemon *daemon)
 {
     const struct fs_replace_options how = { .attr = { 0660, FS_KEEP, FS_KEEP },
@@ -334,7 +334,7 @@ static void tell_group(void)
     struct err err;
 
     if (geteuid() == 0 && account_find_group(&arena, DAEMON_GROUP, &group, &err) == 0 && !group)
-        log_info("daemon serves root alone: there is no group '" DAEMON_GROUP
+        log_info("daemon only serves root: there is no group '" DAEMON_GROUP
                  "'; 'groupadd --system " DAEMON_GROUP "' lets its members in, at once");
 }
 
@@ -363,10 +363,10 @@ static int check_root(const char *root, mode_t mode, struct err *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_sys(err, errno, "use the state folder '%s'", root);
     if (st.st_uid != geteuid())
-        return err_set(err, ERR_INVALID,
-                       "the state folder '%s' belongs to another user: name one of yours with "
-                       "KEPLER_DAEMON_PATH",
-                       root);
+        return err_set(
+            err, ERR_INVALID,
+            "the state folder '%s' belongs to another user: set KEPLER_DAEMON_PATH to one of yours",
+            root);
     if (fchmod(fd, mode) < 0)
         return err_sys(err, errno, "use the state folder '%s'", root);
     return 0;

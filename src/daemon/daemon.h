@@ -1,5 +1,5 @@
 /*
- * daemon - one process that looks after all configs of a machine, or of one user.
+ * daemon - one process that supervises all configs of a machine, or of one user.
  *
  *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
  *
@@ -88,7 +88,7 @@ void daemon_stop(struct daemon *daemon, bool leave_running, const char *who);
 /* NULL when it is not loaded. */
 struct project *daemon_find(const struct daemon *daemon, const char *path);
 void daemon_add(struct daemon *daemon, struct project *project);
-/* Forget a config of which nothing runs. Calls that wait for it are told. */
+/* Forget a config of which nothing runs. Waiting calls are notified. */
 void daemon_unload(struct daemon *daemon, struct project *project);
 
 /* From projects: something happened; something was written to the logs. */

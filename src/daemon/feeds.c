@@ -108,8 +108,7 @@ static void arm_clean(struct feeds *feeds)
         timer_set(loop_timers(feeds->loop), &feeds->clean, due, on_clean);
 }
 
-/* What others may want to know; that lines cannot be written is told when it changes, not each
- * time. */
+/* Report changes only: that lines cannot be written is logged once, not each time. */
 static void publish(struct feeds *feeds)
 {
     const struct log_store_stats stats = log_store_stats(feeds->store);

@@ -46,8 +46,8 @@ struct feeds {
     _Atomic int errnum;
 };
 
-/* `store`, `folder` and `clean_interval` are set; the store is the feeds' from now on. A disk that
- * takes no lines is told in the log of the daemon once, and so is its recovery. */
+/* `store`, `folder` and `clean_interval` are set; the store is the feeds' from now on. A disk
+ * that takes no lines is logged by the daemon once, and so is its recovery. */
 void feeds_init(struct feeds *feeds, struct loop *loop);
 /* Writes everything and closes the store. */
 void feeds_done(struct feeds *feeds);

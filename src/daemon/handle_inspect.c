@@ -31,7 +31,7 @@ struct view {
     bool services, environment, flags;
 };
 
-static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -69,9 +69,9 @@ static struct value outputs_value(const struct view *view, uint32_t index)
         (void)output_store_load(arena, path_join(arena, view->folder, "outputs"), name, &process,
                                 &hooks, &ignored); /* what cannot be read is not shown */
     }
-    put(arena, map, "path", value_text(path));
-    put(arena, map, "process", shorten_texts(arena, &process, 4));
-    put(arena, map, "hooks", shorten_texts(arena, &hooks, 4));
+    put_value(arena, map, "path", value_text(path));
+    put_value(arena, map, "process", shorten_texts(arena, &process, 4));
+    put_value(arena, map, "hooks", shorten_texts(arena, &hooks, 4));
     return value_map(map);
 }
 
@@ -103,13 +103,13 @@ static struct value service_value(const struct view *view, uint32_t index)
         view->project ? real_world_launch(view->project->world, index) : NULL;
     struct value_map *map = value_map_new(arena, 4);
 
-    put(arena, map, "config",
-        config_dump_service(arena, view->config, &view->config->services[index]));
-    put(arena, map, "state", state_value(view, index));
-    put(arena, map, "outputs", outputs_value(view, index));
+    put_value(arena, map, "config",
+              config_dump_service(arena, view->config, &view->config->services[index]));
+    put_value(arena, map, "state", state_value(view, index));
+    put_value(arena, map, "outputs", outputs_value(view, index));
     if (view->environment)
-        put(arena, map, "environment",
-            launch ? environment_value(launch->child_env, arena) : value_null());
+        put_value(arena, map, "environment",
+                  launch ? environment_value(launch->child_env, arena) : value_null());
     return value_map(map);
 }
 
@@ -131,13 +131,13 @@ static void put_losses(const struct view *view, struct value_map *whole)
 
     if (losses.lines == 0 && losses.errnum == 0)
         return;
-    put(arena, map, "lines_lost", value_int((int64_t)losses.lines));
-    put(arena, map, "error", value_null());
+    put_value(arena, map, "lines_lost", value_int((int64_t)losses.lines));
+    put_value(arena, map, "error", value_null());
     if (losses.errnum) {
         (void)err_sys(&err, losses.errnum, "write lines");
-        put(arena, map, "error", value_text(arena_strdup(arena, err.text)));
+        put_value(arena, map, "error", value_text(arena_strdup(arena, err.text)));
     }
-    put(arena, whole, "logs", value_map(map));
+    put_value(arena, whole, "logs", value_map(map));
 }
 
 static struct value whole_value(const struct view *view)
@@ -148,23 +148,23 @@ static struct value whole_value(const struct view *view)
     bool loaded = view->project != NULL;
 
     home_hash(view->config->path, hash);
-    put(arena, map, "config_path", value_text(view->config->path));
-    put(arena, map, "config_hash", value_text(hash));
-    put(arena, map, "state_dir", value_text(view->folder));
-    put(arena, map, "kepler",
-        view->config->has_kepler ? config_dump_kepler(arena, view->config) : value_null());
+    put_value(arena, map, "config_path", value_text(view->config->path));
+    put_value(arena, map, "config_hash", value_text(hash));
+    put_value(arena, map, "state_dir", value_text(view->folder));
+    put_value(arena, map, "kepler",
+              view->config->has_kepler ? config_dump_kepler(arena, view->config) : value_null());
     for (uint32_t i = 0; i < view->config->service_count; i++)
         if (is_wanted(view, view->config->services[i].name))
-            put(arena, services, view->config->services[i].name, service_value(view, i));
+            put_value(arena, services, view->config->services[i].name, service_value(view, i));
     if (view->services)
-        put(arena, map, "services", value_map(services));
+        put_value(arena, map, "services", value_map(services));
     if (view->services && loaded)
         put_losses(view, map);
     if (view->environment)
-        put(arena, map, "environment",
-            environment_value(loaded ? view->project->env : view->config->kepler_env, arena));
+        put_value(arena, map, "environment",
+                  environment_value(loaded ? view->project->env : view->config->kepler_env, arena));
     if (view->flags)
-        put(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
+        put_value(arena, map, "flags", loaded ? *view->project->flags : *view->config->flags);
     return value_map(map);
 }
 

@@ -91,7 +91,7 @@ void handle_logs(struct call *call)
     struct engine_set set;
 
     if (args->level && levels_from(args->level) == 0) {
-        call_refuse(call, MESSAGE_ERROR, "no level '%s'", args->level);
+        call_refuse(call, MESSAGE_ERROR, "unknown level '%s'", args->level);
         return;
     }
     if (call_find_project(call, args->config) < 0)

@@ -64,7 +64,7 @@ static int find_again(struct call *call)
         return -1;
     }
     if (project && project->config->owner.uid != call->source->owner.uid) {
-        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by somebody else in the meantime",
+        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by another user in the meantime",
                     call->source->path);
         return -1;
     }
@@ -120,7 +120,7 @@ static void warn_if_stale(struct call *call, struct value *body)
                                     call->project->path)));
 }
 
-/* All that are to be started count as started: nobody waits for them. */
+/* All services being started count as started: nobody waits for them. */
 static struct value start_body(struct call *call)
 {
     struct value body = answer_body(call, start_words(call, call->count));
@@ -134,7 +134,7 @@ static struct value start_body(struct call *call)
     return body;
 }
 
-/* The names of those that are to be started. */
+/* The names of services to start. */
 static struct value_list *find_startable(struct call *call, unsigned flags)
 {
     const struct engine *engine = call->project->engine;
@@ -346,7 +346,7 @@ static void step_anew(struct call *call)
     if (project)
         daemon_unload(call->daemon, project);
     if (daemon_find(call->daemon, call->source->path)) {
-        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by somebody else in the meantime",
+        call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by another user in the meantime",
                     call->source->path);
         return;
     }

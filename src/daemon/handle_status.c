@@ -17,7 +17,7 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-static void put(struct call *call, struct value_map *map, const char *key, struct value v)
+static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(&call->arena, map, value_text(key), v);
 }
@@ -26,9 +26,9 @@ void handle_ping(struct call *call)
 {
     struct value_map *map = value_map_new(&call->arena, 2);
 
-    put(call, map, "pid", value_int(getpid()));
-    put(call, map, "version", value_text(ZESTER_VERSION));
-    put(call, map, "root", value_text(call->daemon->home.root));
+    put_value(call, map, "pid", value_int(getpid()));
+    put_value(call, map, "version", value_text(ZESTER_VERSION));
+    put_value(call, map, "root", value_text(call->daemon->home.root));
     call_finish(call, value_map(map));
 }
 
@@ -45,14 +45,14 @@ void handle_list(struct call *call)
 
         if (!client_may(call->client, project->config->owner.uid))
             continue;
-        put(call, map, "config_path", value_text(project->path));
-        put(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
-        put(call, map, "services", value_int((int64_t)engine_count(project->engine)));
-        put(call, map, "running", value_int((int64_t)project_running(project)));
+        put_value(call, map, "config_path", value_text(project->path));
+        put_value(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
+        put_value(call, map, "services", value_int((int64_t)engine_count(project->engine)));
+        put_value(call, map, "running", value_int((int64_t)project_running(project)));
         value_list_push(&call->arena, list, value_map(map));
     }
-    put(call, body, "configs", value_list(list));
-    put(call, body, "pid", value_int(getpid()));
+    put_value(call, body, "configs", value_list(list));
+    put_value(call, body, "pid", value_int(getpid()));
     call_finish(call, value_map(body));
 }
 
@@ -65,9 +65,9 @@ static struct value loaded_services(struct call *call, const struct project *pro
     for (uint32_t i = 0; i < project->config->service_count; i++) {
         const struct service *service = engine_get(project->engine, i);
 
-        put(call, map, service->config->name,
-            state_file_service_value(&call->arena, &service->record,
-                                     arena_strdup(&call->arena, buf_text(&service->reason))));
+        put_value(call, map, service->config->name,
+                  state_file_service_value(&call->arena, &service->record,
+                                           arena_strdup(&call->arena, buf_text(&service->reason))));
     }
     return value_map(map);
 }
@@ -92,7 +92,8 @@ static struct value stored_services(struct call *call, const struct state_file *
         struct state_file_service one = *service;
 
         state_file_settle(&one);
-        put(call, map, one.name, state_file_service_value(&call->arena, &one.record, one.reason));
+        put_value(call, map, one.name,
+                  state_file_service_value(&call->arena, &one.record, one.reason));
     }
     return value_map(map);
 }
@@ -102,9 +103,9 @@ static void add_config(struct call *call, struct value_list *list, const char *p
 {
     struct value_map *map = value_map_new(&call->arena, 3);
 
-    put(call, map, "config_path", value_text(path));
-    put(call, map, "config_hash", value_text(hash));
-    put(call, map, "services", services);
+    put_value(call, map, "config_path", value_text(path));
+    put_value(call, map, "config_hash", value_text(hash));
+    put_value(call, map, "services", services);
     value_list_push(&call->arena, list, value_map(map));
 }
 
@@ -133,7 +134,7 @@ static void status_of_all(struct call *call)
             add_config(call, list, path, *name, stored_services(call, record));
         }
     }
-    put(call, body, "configs", value_list(list));
+    put_value(call, body, "configs", value_list(list));
     call_finish(call, value_map(body));
 }
 
@@ -150,7 +151,7 @@ void handle_status(struct call *call)
     if (call_find_project(call, args->config) < 0)
         return;
     if (call->project) {
-        put(call, body, "services", loaded_services(call, call->project));
+        put_value(call, body, "services", loaded_services(call, call->project));
     } else {
         record = load_stored(call, home_config(&call->arena, &call->daemon->home, args->config));
         if (!record) {
@@ -158,7 +159,7 @@ void handle_status(struct call *call)
                         args->config);
             return;
         }
-        put(call, body, "services", stored_services(call, record));
+        put_value(call, body, "services", stored_services(call, record));
     }
     call_finish(call, value_map(body));
 }
@@ -179,14 +180,15 @@ static struct value why_stored(struct call *call, const struct state_file_servic
              : one.record.status == STATUS_STOPPED
                  ? arena_printf(&call->arena, "%s; the config is not loaded", one.reason)
                  : one.reason;
-    put(call, map, "service", value_text(one.name));
-    put(call, map, "status", value_text(status_name(one.record.status)));
-    put(call, map, "reason", value_text(reason));
-    put(call, map, "exit_code",
-        one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
-    put(call, map, "signal", one.record.signal > 0 ? value_int(one.record.signal) : value_null());
+    put_value(call, map, "service", value_text(one.name));
+    put_value(call, map, "status", value_text(status_name(one.record.status)));
+    put_value(call, map, "reason", value_text(reason));
+    put_value(call, map, "exit_code",
+              one.record.has_exit_code ? value_int(one.record.exit_code) : value_null());
+    put_value(call, map, "signal",
+              one.record.signal > 0 ? value_int(one.record.signal) : value_null());
     if (page)
-        put(call, map, "history", why_history(&call->arena, book, page->history));
+        put_value(call, map, "history", why_history(&call->arena, book, page->history));
     return value_map(map);
 }
 
@@ -211,7 +213,7 @@ static void why_unloaded(struct call *call, const struct request_ask *args)
         }
         value_list_push(&call->arena, list, why_stored(call, one, &book));
     }
-    put(call, body, "services", value_list(list));
+    put_value(call, body, "services", value_list(list));
     call_finish(call, value_map(body));
 }
 
@@ -237,6 +239,6 @@ void handle_why(struct call *call)
     for (size_t i = 0; i < set.count; i++)
         value_list_push(&call->arena, list,
                         why_value(&call->arena, call->project->engine, set.services[i]));
-    put(call, body, "services", value_list(list));
+    put_value(call, body, "services", value_list(list));
     call_finish(call, value_map(body));
 }

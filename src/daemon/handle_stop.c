@@ -17,7 +17,7 @@
 
 /* --- stop ----------------------------------------------------------------------------------- */
 
-/* The client hears the last lines before the end is told: Ctrl+C in the foreground is a stop. */
+/* The client gets the last lines before the end: Ctrl+C in the foreground is a stop. */
 static bool is_heard(struct call *call)
 {
     if (call->ticket == 0)
@@ -64,7 +64,7 @@ static void stop_unloaded(struct call *call)
     struct err err;
 
     if (fs_stat(folder, &info, &err) < 0 || info.kind == FS_NONE) {
-        call_say(call, "Nothing is known of '%s'", args->config);
+        call_say(call, "'%s' is not known to the daemon", args->config);
         return;
     }
     if (!args->clean) {
@@ -92,7 +92,8 @@ void handle_stop(struct call *call)
         how.signal = signal_parse(str_from(args->signal));
         if (how.signal == 0) {
             call_refuse(call, MESSAGE_ERROR,
-                        "no signal '%s': wanted a name such as TERM, or a number", args->signal);
+                        "unknown signal '%s': expected a name such as TERM, or a number",
+                        args->signal);
             return;
         }
     }
@@ -217,8 +218,7 @@ void handle_prune(struct call *call)
 
     if (!client_is_master(call->client)) {
         call_refuse(call, MESSAGE_DENIED,
-                    "only root may prune: of your own configs, 'kepler stop --clean' removes what "
-                    "is stored");
+                    "only root may prune: use 'kepler stop --clean' for your own configs");
         return;
     }
     if (args->force && !args->dry_run)

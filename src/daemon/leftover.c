@@ -35,7 +35,7 @@
 /* Hex digits in the name of a group. */
 #define GROUP_HASH_LENGTH 16
 #define OWN_TRIES         8
-/* Births are told in nanoseconds, starts in ticks. */
+/* Births are in nanoseconds, starts in ticks. */
 #define BIRTH_SLACK CLOCK_SECOND
 /* On a busy machine a child may be slow to tell its birth. */
 #define BIRTH_LATE (60 * CLOCK_SECOND)
@@ -296,7 +296,8 @@ int leftover_kill(const char *path, size_t *ret_count, struct err *err)
         if (left == 0 && (hidden == 0 || clock_real() - begun > HIDDEN_MAX))
             return 0;
         if (left > 0 && clock_real() - begun > WAIT_MAX)
-            return err_set(err, ERR_TIMEOUT, "%zu processes of an earlier daemon do not end", left);
+            return err_set(err, ERR_TIMEOUT, "%zu processes of an earlier daemon do not exit",
+                           left);
         pause_briefly();
     }
 }

@@ -26,7 +26,7 @@
 static const struct environment *caller_env(struct arena *arena, const struct param_strs *pairs)
 {
     struct environment *env = ARENA_NEW(arena, struct environment);
-    struct err ignored; /* an environment may hold what is no pair */
+    struct err ignored; /* an environment may contain entries that are not pairs */
 
     environment_init(env, arena);
     for (size_t i = 0; i < pairs->n; i++)
@@ -106,9 +106,8 @@ static int read_as(const struct config_owner *who, const char *path, struct aren
     if (!file.path)
         return err_set(err, ERR_NOT_FOUND, "read '%s': it has no name", path);
     if (!is_showable(file.path))
-        return err_set(
-            err, ERR_INVALID,
-            "read the config: its path holds control characters, or bytes that are not UTF-8");
+        return err_set(err, ERR_INVALID,
+                       "read the config: its path contains control characters or invalid UTF-8");
     if (fs_read_fd(arena, fd, path, CONFIG_FILE_MAX, &file.text, err) < 0)
         return -1;
     *ret_file = file;
@@ -143,10 +142,10 @@ static void warn_root(struct call *call, const struct file *file)
     else if ((info->mode & S_IWGRP) && info->gid != 0)
         who = arena_printf(&call->arena, "group %u", info->gid);
     if (who)
-        call->warning = arena_printf(&call->arena,
-                                     "'%s' can be changed by %s, and its services run as root "
-                                     "unless they say 'user'",
-                                     file->path, who);
+        call->warning = arena_printf(
+            &call->arena,
+            "'%s' can be changed by %s, but its services run as root unless they set 'user'",
+            file->path, who);
 }
 
 /* --- the owner ------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /*
- * loading - a config that is to be loaded: its text, whose it is, and what comes with it.
+ * loading - a config being loaded: its text, its owner, and its environment.
  *
  * The owner is who loads a config first, and stays the owner, through restarts of the daemon,
  * until everything that is stored of it is removed (stop --clean, prune). Only the owner and

@@ -64,7 +64,7 @@ static int write_state(struct project *project, struct err *err)
     return state_file_save(project->folder, &record, err);
 }
 
-/* What cannot be written is tried again until it can; that is told once, and so is its end. */
+/* A failed write is retried until it succeeds; the failure is logged once, and so is its end. */
 void project_save(struct project *project)
 {
     int64_t begun = clock_now(), pause;
@@ -277,7 +277,7 @@ static void merge_env(struct environment *env, const struct param_strs *pairs, b
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct environment given, kept;
-    struct err ignored; /* the client has warned of what is no pair */
+    struct err ignored; /* the client has warned about entries that are not pairs */
 
     environment_init(&given, &arena);
     environment_init(&kept, &arena);
@@ -327,7 +327,7 @@ void project_merge(struct project *project, const struct project_merge *merge)
     env->vars.arena = &project->env_arena;
 }
 
-/* Before anything starts. What fails now is told and tried again with the state. */
+/* Before anything starts. A failure is logged, and retried with the state. */
 static void keep_snapshot(struct project *project)
 {
     struct err ignored;

@@ -4,9 +4,9 @@
  *     project_new -> project_read -> project_open -> project_start ... engine calls ... ->
  * project_free
  *
- * Belongs to who loaded it. The sink of its engine marks what changed; the daemon looks
- * after each turn of the loop (project_step): state is written, at most once a turn, and
- * those who wait for something are asked again.
+ * Belongs to who loaded it. The sink of its engine marks what changed; the daemon checks it after
+ * each turn of the loop (project_step): state is written, at most once a turn, and those who wait
+ * for something are asked again.
  *
  * Memory: the heap. Threads: the loop's.
  */
@@ -51,8 +51,8 @@ struct project {
     bool changed;       /* what is on disk is old */
     bool initialized;   /* it was started at least once */
     bool no_snapshot;   /* of a run: until the next start */
-    bool snapshot_owed; /* it is to be written with the state */
-    bool save_failed;   /* the last try to write, and that was told */
+    bool snapshot_owed; /* write it with the state */
+    bool save_failed;   /* the last write failed, and that was logged */
     bool leaving;       /* it is about to be unloaded: no new requests */
     bool frozen;        /* the daemon ends: what is on disk is for the next one */
     bool keep_lines;    /* it is stopped to be run anew: retention does not apply */
@@ -78,7 +78,7 @@ struct project_merge {
 };
 void project_merge(struct project *project, const struct project_merge *merge);
 
-/* Start these, write the snapshot where there is to be one. */
+/* Start these, and write the snapshot if one is due. */
 void project_start(struct project *project, struct engine_set set, unsigned flags);
 
 /* Has the config, which need not be loaded yet, services with all these names? */
@@ -90,7 +90,7 @@ int project_find(const struct project *project, struct param_strs names, struct 
 /* Write state.json now, or when it is due; the history at once. */
 void project_save(struct project *project);
 void project_save_later(struct project *project);
-/* Before somebody is told how things are: a crash after that must not take it back. */
+/* Called before state is shown to a client: a crash afterwards must not undo it. */
 void project_save_told(struct project *project);
 /* What state.json says. */
 struct state_file project_record(const struct project *project, struct arena *arena);

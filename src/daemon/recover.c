@@ -16,7 +16,7 @@
 #include "sys/tree.h"
 #include "sys/rights.h"
 
-/* Nobody looks after them any more. */
+/* They are no longer supervised. */
 static void settle_record(const char *folder, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

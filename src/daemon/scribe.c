@@ -9,7 +9,7 @@
 
 #define STACK_SIZE ((size_t)256 << 10)
 
-static void *run(void *self)
+static void *run_scribe(void *self)
 {
     struct scribe *scribe = self;
 
@@ -28,7 +28,7 @@ static int start_thread(struct scribe *scribe)
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
-    errnum = pthread_create(&scribe->thread, &attr, run, scribe);
+    errnum = pthread_create(&scribe->thread, &attr, run_scribe, scribe);
     (void)pthread_attr_destroy(&attr);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return errnum;

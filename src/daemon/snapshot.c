@@ -122,7 +122,7 @@ static struct value env_value(struct arena *arena, const struct environment *env
 static const struct environment *read_env(struct arena *arena, const struct value *list)
 {
     struct environment *env = ARENA_NEW(arena, struct environment);
-    struct err ignored; /* what is no pair was none when it was written */
+    struct err ignored; /* invalid pairs were skipped when it was written */
 
     environment_init(env, arena);
     for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list->count; i++) {
@@ -179,7 +179,7 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
     const struct value whole = record_value(&arena, &stored_type, &stored);
 
     if (json_print(&text, &whole, JSON_STYLE_PRETTY, err) < 0)
-        return err_wrap(err, "keep a snapshot of '%s'", config->path);
+        return err_wrap(err, "store a snapshot of '%s'", config->path);
     buf_add_char(&text, '\n');
     if (copy_env_files(&arena, folder, config, err) < 0)
         return -1;

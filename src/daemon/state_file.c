@@ -156,7 +156,7 @@ int state_file_save(const char *folder, const struct state_file *record, struct 
     AUTO_BUF struct buf text = BUF_INIT(STATE_FILE_MAX);
 
     if (state_file_print(&text, record, err) < 0)
-        return err_wrap(err, "keep the state of services");
+        return err_wrap(err, "store the state of services");
     buf_add_char(&text, '\n');
     return fs_replace(path_join(&arena, folder, STATE_FILE), buf_view(&text), &how, err);
 }

@@ -43,7 +43,7 @@ struct state_file {
 /* What `ps --json` and `inspect` show of a service. */
 struct value state_file_service_value(struct arena *arena, const struct service_record *record,
                                       const char *reason);
-/* The same from a record: what was active counts as stopped, since nobody looks after it. */
+/* The same from a record: what was active counts as stopped, since it is not supervised. */
 void state_file_settle(struct state_file_service *service);
 
 int state_file_print(struct buf *out, const struct state_file *record, struct err *err);

@@ -17,7 +17,7 @@ struct bundle {
 };
 
 struct stream {
-    struct call *call; /* NULL: nobody wants it any more; it goes when the worker is back */
+    struct call *call; /* NULL: no longer needed; freed when the worker is back */
     struct arena arena;
     const char *folder;
     struct log_filter filter;
@@ -115,7 +115,7 @@ static int open_reader(struct stream *stream)
     return stream->has_tail ? log_reader_tail(stream->reader, stream->tail, err) : 0;
 }
 
-/* The next line that is to be sent; NULL: none now. */
+/* The next line to send; NULL: none now. */
 static int next_line(struct stream *stream, const struct log_line **ret_line)
 {
     *ret_line = NULL;

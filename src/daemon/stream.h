@@ -36,7 +36,7 @@ struct stream_options {
     uint64_t before; /* without `follow`: lines with a lower number only; 0: all there are */
 };
 
-/* The call is told through call_streamed. */
+/* The call is notified through call_streamed. */
 struct stream *stream_new(const struct stream_options *options, struct call *call);
 /* NULL is fine. */
 void stream_free(struct stream *stream);

@@ -3,9 +3,9 @@
  *
  *     engine_new -> engine_start -> ... -> engine_stop -> engine_is_down -> engine_free
  *
- * Requests return at once; what follows happens on the loop, and is told to the
- * sink. After a burst of changes the sink gets EVENT_SETTLED: the moment to ask
- * again whether services are ready, down, or quiescent.
+ * Requests return at once; what follows happens on the loop, and is reported to the sink. After a
+ * burst of changes the sink gets EVENT_SETTLED: the moment to ask again whether services are ready,
+ * down, or quiescent.
  *
  * Callbacks of the world hand an event to one service and queue it. engine_step
  * drains the queue: dependents learn of a change, services that wait for others

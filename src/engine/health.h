@@ -30,7 +30,7 @@ struct health {
     bool running;               /* one is going on, wanted or not */
     bool stale;                 /* the one that goes on belongs to an earlier run */
     bool timed_out;             /* the one that goes on */
-    bool answered;              /* an event was told; the next check waits for health_next */
+    bool answered;              /* an event was reported; the next check waits for health_next */
     bool unstarted;             /* the last one could not even be started */
     bool late;                  /* the last one took too long */
     struct process_status last; /* how the last one ended */

@@ -88,7 +88,7 @@ struct service_edge {
     struct timer timer;
 };
 
-/* What is told from one life of the daemon to the next, and to whoever asks. */
+/* What is passed from one daemon to the next, and shown to clients. */
 struct service_record {
     enum status status;
     pid_t pid;                      /* 0: none */

@@ -22,7 +22,7 @@ struct asking {
     size_t levels;
 };
 
-static void put(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -93,16 +93,17 @@ static struct value edge_value(struct asking *asking, const struct service_edge 
     bool first = !asking->told[target->index];
 
     asking->told[target->index] = true;
-    put(arena, map, "service", value_text(target->config->name));
-    put(arena, map, "condition",
-        edge->wait == EDGE_ORDER ? value_null()
-                                 : value_text(condition_name(edge->config->condition)));
-    put(arena, map, "status", value_text(status_name(service_status(target))));
-    put(arena, map, "doing", doing_value(arena, target));
-    put(arena, map, "timeout_left",
-        timer_is_set(&edge->timer) ? value_int(left / CLOCK_SECOND) : value_null());
-    put(arena, map, "waits_for",
-        first ? waits_value(asking, target, depth + 1) : value_list(value_list_new(arena, 0)));
+    put_value(arena, map, "service", value_text(target->config->name));
+    put_value(arena, map, "condition",
+              edge->wait == EDGE_ORDER ? value_null()
+                                       : value_text(condition_name(edge->config->condition)));
+    put_value(arena, map, "status", value_text(status_name(service_status(target))));
+    put_value(arena, map, "doing", doing_value(arena, target));
+    put_value(arena, map, "timeout_left",
+              timer_is_set(&edge->timer) ? value_int(left / CLOCK_SECOND) : value_null());
+    put_value(arena, map, "waits_for",
+              first ? waits_value(asking, target, depth + 1)
+                    : value_list(value_list_new(arena, 0)));
     return value_map(map);
 }
 
@@ -133,10 +134,10 @@ static struct value_map *entry_map(struct arena *arena, const struct history_ent
 
     time_print(&time, (struct value_time){ entry->wall / CLOCK_SECOND,
                                            (uint32_t)(entry->wall % CLOCK_SECOND) });
-    put(arena, map, "time", value_str(buf_copy(&time, arena)));
-    put(arena, map, "from", value_text(status_name(entry->from)));
-    put(arena, map, "to", value_text(status_name(entry->to)));
-    put(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));
+    put_value(arena, map, "time", value_str(buf_copy(&time, arena)));
+    put_value(arena, map, "from", value_text(status_name(entry->from)));
+    put_value(arena, map, "to", value_text(status_name(entry->to)));
+    put_value(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));
     return map;
 }
 
@@ -163,7 +164,7 @@ static struct value chain_value(struct arena *arena, const struct history_book *
 
         entry = history_get(page->history, link.number);
         map = entry ? entry_map(arena, entry) : value_map_new(arena, 1);
-        put(arena, map, "service", value_text(page->name));
+        put_value(arena, map, "service", value_text(page->name));
         value_list_push(arena, list, value_map(map));
         if (!entry)
             break; /* so much has happened since that it is forgotten */
@@ -181,7 +182,7 @@ struct value why_history(struct arena *arena, const struct history_book *book,
     for (size_t back = 0; (entry = history_find(history, back)); back++) {
         struct value_map *map = entry_map(arena, entry);
 
-        put(arena, map, "chain", chain_value(arena, book, entry));
+        put_value(arena, map, "chain", chain_value(arena, book, entry));
         value_list_push(arena, list, value_map(map));
     }
     return value_list(list);
@@ -198,17 +199,17 @@ struct value why_value(struct arena *arena, const struct engine *engine, uint32_
     const struct history_book book = engine_history(engine, arena);
     struct value waits = waits_value(&asking, service, 0);
 
-    put(arena, map, "service", value_text(service->config->name));
-    put(arena, map, "status", value_text(status_name(record->status)));
-    put(arena, map, "reason", text_or_null(arena, &service->reason));
-    put(arena, map, "exit_code",
-        record->has_exit_code ? value_int(record->exit_code) : value_null());
-    put(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
-    put(arena, map, "restarts", value_int(record->restarts));
-    put(arena, map, "doing", doing_value(arena, service));
-    put(arena, map, "waits_for", waits);
-    put(arena, map, "levels", value_int((int64_t)asking.levels));
-    put(arena, map, "history", why_history(arena, &book, &service->history));
+    put_value(arena, map, "service", value_text(service->config->name));
+    put_value(arena, map, "status", value_text(status_name(record->status)));
+    put_value(arena, map, "reason", text_or_null(arena, &service->reason));
+    put_value(arena, map, "exit_code",
+              record->has_exit_code ? value_int(record->exit_code) : value_null());
+    put_value(arena, map, "signal", record->signal > 0 ? value_int(record->signal) : value_null());
+    put_value(arena, map, "restarts", value_int(record->restarts));
+    put_value(arena, map, "doing", doing_value(arena, service));
+    put_value(arena, map, "waits_for", waits);
+    put_value(arena, map, "levels", value_int((int64_t)asking.levels));
+    put_value(arena, map, "history", why_history(arena, &book, &service->history));
     return value_map(map);
 }
 

@@ -6,7 +6,7 @@
  *     service, status, reason, exit_code, signal, restarts
  *     doing        what it is busy with, in words; or null
  *     waits_for    list of { service, condition, status, doing, timeout_left, waits_for },
- *                  down to those that wait for nobody; a service that is met twice is told once
+ *                  down to those that wait for nobody; each service is listed once
  *     levels       how deep that goes
  *     history      list of { time, from, to, cause, chain }, the latest first; `chain` is the
  * changes of other services that led to this one, each by the next, down to the first cause that is
@@ -27,7 +27,7 @@ struct engine;
 struct history;
 struct history_book;
 
-/* Levels of waiting, and links of a chain, that are told. */
+/* Maximum levels of waiting, and links of a chain, that are reported. */
 #define WHY_DEPTH_MAX 64
 
 /* The history alone, of one of a book. */

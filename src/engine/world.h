@@ -127,7 +127,7 @@ struct world_ops {
     /* Start the step that was prepared last, or a check. */
     enum world_started (*task_start)(struct world *world, uint32_t service, enum world_task kind,
                                      struct err *err);
-    /* Kill the tree of a running task; its end is told as ever. */
+    /* Kill the tree of a running task; its end is reported as usual. */
     void (*task_kill)(struct world *world, uint32_t service, enum world_task kind);
 
     /* The end of what the last check wrote; "": nothing. */

@@ -39,7 +39,7 @@ static const struct record_field line_fields[] = {
 static const struct record_type line_type = RECORD_TYPE("cleared lines", ARGS, line_fields, 0);
 #undef ARGS
 
-static void keep(struct cleared *cleared, struct str service, uint64_t seq)
+static void keep_mark(struct cleared *cleared, struct str service, uint64_t seq)
 {
     uint64_t *known = map_find(&cleared->seqs, service);
 
@@ -64,7 +64,7 @@ static void load_frames(struct cleared *cleared, struct frame_scan *scan)
         if (step != FRAME_WHOLE ||
             record_decode(&arena, &line_type, frame.version, frame.payload, &line, &err) < 0)
             continue;
-        keep(cleared, line.service, line.seq);
+        keep_mark(cleared, line.service, line.seq);
         cleared->records++;
     }
     /* Without a record the beginning may be torn, too. */
@@ -86,7 +86,7 @@ static void load_old(struct cleared *cleared, struct str rest)
         memcpy(&seq, rest.p + SEQ_AT, sizeof(seq));
         if (rest.n < n || le64toh(check) != checksum(rest.p + SEQ_AT, n - SEQ_AT, 0))
             break;
-        keep(cleared, str_slice(rest, NAME_AT, n - NAME_AT), le64toh(seq));
+        keep_mark(cleared, str_slice(rest, NAME_AT, n - NAME_AT), le64toh(seq));
         cleared->records++;
         rest = str_from_offset(rest, n);
     }
@@ -202,7 +202,7 @@ int cleared_add(struct cleared *cleared, int folder, const char *service, uint64
         return -1;
     if (append(cleared, folder, service, seq, mode, err) < 0)
         return -1;
-    keep(cleared, str_from(service), seq);
+    keep_mark(cleared, str_from(service), seq);
     return 0;
 }
 

@@ -136,8 +136,8 @@ static bool is_time(const struct value *v)
 }
 
 /* The first of `names` that is there and fits. */
-static const struct value *find(const struct value *object, const char *const *names, size_t count,
-                                bool (*fits)(const struct value *v))
+static const struct value *find_key(const struct value *object, const char *const *names,
+                                    size_t count, bool (*fits)(const struct value *v))
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *v = value_get(object, names[i]);
@@ -172,9 +172,9 @@ bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret)
         return false;
     if (json_decode_lenient(arena, line, &object, &err) < 0 || object.kind != VALUE_MAP)
         return false;
-    message = find(&object, message_names, ARRAY_LEN(message_names), is_text);
-    level = find(&object, level_names, ARRAY_LEN(level_names), is_text);
-    time = find(&object, time_names, ARRAY_LEN(time_names), is_time);
+    message = find_key(&object, message_names, ARRAY_LEN(message_names), is_text);
+    level = find_key(&object, level_names, ARRAY_LEN(level_names), is_text);
+    time = find_key(&object, time_names, ARRAY_LEN(time_names), is_time);
     *ret = (struct jsonline){
         .message = message ? message->s : line,
         .has_level = level != NULL,

@@ -39,7 +39,7 @@ struct jsonline {
     const struct value_map *attributes; /* never NULL; may be empty */
 };
 
-/* False when the line is no JSON object. */
+/* False when the line is not a JSON object. */
 bool jsonline_parse(struct arena *arena, struct str line, struct jsonline *ret);
 
 /* "info"; and back, in any case, with "warning", "critical" and the like: unknown is info. */

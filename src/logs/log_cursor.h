@@ -1,5 +1,5 @@
 /*
- * log_cursor - the lines of one block that a filter wants, one after another.
+ * log_cursor - iterates over the lines of one block that match a filter.
  *
  *     log_cursor_begin -> { log_cursor_next }...
  *

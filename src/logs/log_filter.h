@@ -1,8 +1,8 @@
 /*
  * log_filter - which lines are wanted.
  *
- * The zero filter wants all. What is set must all hold. Services, hooks and times are
- * answered for whole spans, blocks and entries where possible, levels and `match` for
+ * The zero filter matches all lines. All conditions that are set must hold. Services, hooks and
+ * times are answered for whole spans, blocks and entries where possible, levels and `match` for
  * each line.
  *
  * Memory: borrows all it points to. Threads: any.

@@ -9,11 +9,10 @@
  * A piece of a line that was cut, or that was stored before its end came, shows " ..." where
  * it goes on and "... " where it began before; json says "partial":true.
  *
- * A line that is a JSON object shows its own message, level and time, but in raw.
- * Lines may hold any bytes. Plain shows control characters as \xNN, since nothing that
- * a service writes may steer a terminal or forge a line; json shows bytes that are no
- * UTF-8 as U+FFFD; raw gives every byte as it came, line ends included: the pieces
- * of a line that was cut are one line there.
+ * A line that is a JSON object shows its own message, level and time, but in raw. Lines may hold
+ * any bytes. Plain shows control characters as \xNN, since nothing that a service writes may steer
+ * a terminal or forge a line; json shows invalid UTF-8 as U+FFFD; raw gives every byte as it came,
+ * line ends included: the pieces of a line that was cut are one line there.
  *
  * Memory: views, which live as long as the reader says. Threads: any.
  */
@@ -48,7 +47,7 @@ enum log_line_form {
 
 /* What the line says of itself; else stdout is info, stderr is error. */
 void log_line_details(struct arena *arena, const struct log_line *line, struct jsonline *ret);
-/* The level alone: quick for lines that are no JSON. */
+/* The level alone: quick for lines that are not JSON. */
 enum jsonline_level log_line_level(const struct log_line *line);
 
 /* What to write around parts of a plain line, for a terminal that knows colours. */

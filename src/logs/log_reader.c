@@ -193,7 +193,7 @@ static void print_gap(struct log_reader *reader, const struct segment_gap *gap)
                gap->size, name, gap->offset);
 }
 
-/* Damage that may have cost lines that are wanted is told in its place: `line` is next then, and
+/* Damage that may have lost matching lines is reported in its place: `line` is next then, and
  * the cursor has nothing. `next` is the block behind it; NULL: none. */
 static bool take_gap(struct log_reader *reader, const struct segment_block *next)
 {

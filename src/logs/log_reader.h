@@ -3,8 +3,8 @@
  *
  *     log_reader_open -> [log_reader_tail] -> { log_reader_next }... -> log_reader_free
  *
- * The end is the end for now: after more lines were written, log_reader_next goes on.
- * Who follows is told by log_store_on_data that there are some.
+ * The end is the end for now: after more lines were written, log_reader_next goes on. Followers are
+ * notified by log_store_on_data.
  *
  * The folder may be written, cleaned and removed from meanwhile, by any process. Damage costs
  * the lines of its block, and a line in their place says so: of the service "kepler", `lost`,
@@ -24,8 +24,8 @@
 struct err;
 struct log_reader;
 
-/* The filter is copied, what it points to is borrowed; NULL wants all. A folder that is not there
- * has no lines, and cannot be followed. */
+/* The filter is copied, what it points to is borrowed; NULL matches all. A folder that is not
+ * there has no lines, and cannot be followed. */
 int log_reader_open(const char *folder, const struct log_filter *filter,
                     struct log_reader **ret_reader, struct err *err);
 /* NULL is fine. */

@@ -234,7 +234,7 @@ static int copy_block(struct log_retention *retention, const struct segment_bloc
     segment_block_encode(&head, retention->header.salt, retention->block + SEGMENT_BLOCK_HEAD,
                          retention->block);
     if (fd_write(retention->out, retention->block, n, err) < 0)
-        return err_wrap(err, "write a segment anew");
+        return err_wrap(err, "rewrite a segment");
     segment_index_add(&retention->index, segment_index_end(&retention->index), &head);
     return 0;
 }
@@ -286,7 +286,7 @@ static int begin_copy(struct log_retention *retention, struct err *err)
         return err_sys(err, errno, "open '%s' of the log", name);
     segment_header_encode(&retention->header, header);
     if (fd_write(retention->out, header, sizeof(header), err) < 0)
-        return err_wrap(err, "write a segment anew");
+        return err_wrap(err, "rewrite a segment");
     retention->block = mem_alloc(SEGMENT_BLOCK_HEAD + SEGMENT_BLOCK_MAX);
     retention->offset = retention->file.header.size;
     retention->index.start = retention->header.size;
@@ -314,7 +314,7 @@ static int finish(struct log_retention *retention, struct err *err)
     return 0;
 }
 
-/* Open the next segment that is to be swept; none: the sweep is done. */
+/* Open the next segment to sweep; none: the sweep is done. */
 static int next_segment(struct log_retention *retention, uint64_t active, struct err *err)
 {
     struct segment_list list = { VEC_INIT };

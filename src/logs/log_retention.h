@@ -35,7 +35,8 @@ struct log_retention {
     uint64_t next;            /* segments from this number on are still to be swept */
     struct segment_file file; /* the one being swept */
     uint64_t offset, live, dead;
-    bool damaged; /* the segment; it is not written anew, since its damage would not be told then */
+    bool damaged; /* the segment; it is not rewritten, since its damage would no longer be
+                   * reported */
     int out;      /* its new form; -1: it is only being counted */
     struct segment_header header;
     struct segment_index index;

@@ -113,7 +113,7 @@ static void store_piece(struct log_source *source, size_t n, uint32_t lines, boo
 }
 
 /* `n` bytes stand in the reserved room `p`, the beginning that was kept included. */
-static void take(struct log_source *source, const char *p, size_t n)
+static void take_bytes(struct log_source *source, const char *p, size_t n)
 {
     const char *last = memrchr(p, '\n', n);
     const size_t whole = last ? (size_t)(last - p) + 1 : 0;
@@ -156,7 +156,7 @@ int log_source_read(struct log_source *source, int fd, enum log_source_result *r
     if (n < 0 && errno != EAGAIN)
         return err_sys(err, errno, "read the output of '%s'", source->origin->service);
     if (n > 0 && source->keep)
-        take(source, p, source->begun_n + (size_t)n);
+        take_bytes(source, p, source->begun_n + (size_t)n);
     if (n > 0)
         *ret_result = (size_t)n == left ? LOG_SOURCE_DATA : LOG_SOURCE_ALL;
     else
@@ -174,7 +174,7 @@ void log_source_add(struct log_source *source, struct str bytes)
 
         n = bytes.n < left ? bytes.n : left;
         memcpy(p + source->begun_n, bytes.p, n);
-        take(source, p, source->begun_n + n);
+        take_bytes(source, p, source->begun_n + n);
         bytes = str_from_offset(bytes, n);
     }
 }

@@ -4,19 +4,19 @@
  *     log_store_open -> log_source_new... -> { log_source_read, log_store_tick }... ->
  * log_store_free
  *
- * The owner calls log_store_tick when log_store_due has come, which writes what waits,
- * and log_store_clean now and then, which keeps the folder within its limits. Readers
- * (logs/log_reader.h) need the folder only: they may run in any thread or process,
- * with or without a store. Who follows inside this process asks to be told.
+ * The owner calls log_store_tick when log_store_due has come, which writes what waits, and
+ * log_store_clean now and then, which keeps the folder within its limits. Readers
+ * (logs/log_reader.h) need the folder only: they may run in any thread or process, with or without
+ * a store. Followers inside this process register a callback.
  *
  *     logs/lock               who writes
  *     logs/%016x.log .idx     segments (logs/segment.h, logs/segment_index.h)
  *     logs/cleared            lines that are gone (logs/cleared.h)
  *     logs/limits             the age limit, for readers (logs/log_limits.h)
  *
- * A write can take as long as the disk wants, so a program that must not wait gives
- * the store a thread of its own. Memory: about 600 KiB and what sources keep.
- * Threads: one at a time, for the store and its sources.
+ * A write can take as long as the disk needs, so a program that must not wait gives the store a
+ * thread of its own. Memory: about 600 KiB and what sources keep. Threads: one at a time, for the
+ * store and its sources.
  */
 #ifndef LOGS_LOG_STORE_H
 #define LOGS_LOG_STORE_H

@@ -222,7 +222,7 @@ int log_writer_origin(struct log_writer *writer, const char *service, const char
     struct log_origin *origin;
 
     if (strlen(service) > SEGMENT_NAME_MAX || strlen(hook) > SEGMENT_NAME_MAX)
-        return err_set(err, ERR_LIMIT, "a log source's name has more than %d bytes",
+        return err_set(err, ERR_LIMIT, "the name of a log source exceeds the limit of %d bytes",
                        SEGMENT_NAME_MAX);
     (void)snprintf(key, sizeof(key), "%d%s/%s", (int)stream, service, hook);
     origin = map_find(&writer->origins, str_from(key));

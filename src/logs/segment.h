@@ -13,8 +13,8 @@
  *     entry   | kind 1 | flags 1 | source 2 | length 4 | lines 4 | zero 4 |
  *             | seq 8 | time 8 | bytes                       little-endian
  *
- * The info is a frame of its own so that damage to the entries can be told with all that the info
- * says. An entry never begins with a byte that begins a map: no entries pass for an info.
+ * The info is a frame of its own so that damage to the entries can be reported with the data of the
+ * info. An entry never begins with a byte that begins a map: no entries pass for an info.
  *
  * A block stands alone: an entry of kind "source" gives a number to a service, hook
  * and stream before the first lines that use it, "service\0hook\0". An entry of
@@ -61,7 +61,7 @@ enum segment_format { SEGMENT_FRAMES, SEGMENT_OLD };
 enum segment_stream {
     SEGMENT_STDOUT,
     SEGMENT_STDERR,
-    SEGMENT_WARNINGS, /* of whoever looks after the service */
+    SEGMENT_WARNINGS, /* of the supervisor of the service */
     SEGMENT_STREAMS,
 };
 

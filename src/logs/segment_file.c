@@ -229,7 +229,7 @@ static void join_heads(struct segment_block *heads, const struct segment_block *
     segment_mask_join(&heads->services, &block->services);
 }
 
-/* Moves `*at` behind what is no block. `ret_more` is false at the end. */
+/* Moves `*at` past bytes that are not a block. `ret_more` is false at the end. */
 static int pass_over(struct segment_file *file, enum place place, const struct segment_block *block,
                      uint64_t *at, bool *ret_more, struct err *err)
 {
@@ -245,7 +245,7 @@ static int pass_over(struct segment_file *file, enum place place, const struct s
         return 0;
     if (find_magic(file, at, ret_more, err) < 0)
         return -1;
-    gap->unknown |= *ret_more; /* what is behind it says that it was no block in the making */
+    gap->unknown |= *ret_more; /* later bytes show that it was not a block being written */
     gap->tail = !*ret_more;
     return 0;
 }
@@ -297,7 +297,7 @@ int segment_file_tail(struct segment_file *file, uint64_t offset, struct err *er
     struct stat st;
 
     if (fstat(file->fd, &st) < 0)
-        return err_sys(err, errno, "look at segment %016" PRIx64, file->header.first);
+        return err_sys(err, errno, "read the head of segment %016" PRIx64, file->header.first);
     file->gap = (struct segment_gap){ .offset = offset, .unknown = true };
     if ((uint64_t)st.st_size > offset)
         file->gap.size = (uint64_t)st.st_size - offset;

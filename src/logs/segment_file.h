@@ -25,7 +25,7 @@
 struct err;
 
 #define SEGMENT_FILE_NAME_SIZE 24
-/* Bytes of an index; more is no index of ours. */
+/* Bytes of an index; a larger file is not ours. */
 #define SEGMENT_FILE_INDEX_MAX ((size_t)16 << 20)
 
 enum segment_part { SEGMENT_PART_LOG, SEGMENT_PART_INDEX, SEGMENT_PART_TEMP };
@@ -64,7 +64,7 @@ void segment_file_name(uint64_t first, enum segment_part part,
 /* Replaces what the list held. */
 int segment_file_list(int folder, struct segment_list *list, struct err *err);
 
-/* Fails with ERR_NOT_FOUND when it is gone, with ERR_INVALID when it is no segment. */
+/* Fails with ERR_NOT_FOUND when it is gone, with ERR_INVALID when it is not a segment. */
 int segment_file_open(int folder, uint64_t first, struct segment_file *ret_file, struct err *err);
 /* Not open is fine. */
 void segment_file_close(struct segment_file *file);
@@ -81,7 +81,7 @@ int segment_file_next(struct segment_file *file, uint64_t *offset, struct segmen
 /* The same by heads alone: the entries may be damaged. `ret_found` is false when there is none. */
 int segment_file_next_head(struct segment_file *file, uint64_t *offset,
                            struct segment_block *ret_block, bool *ret_found, struct err *err);
-/* The bytes behind `offset` that are no block, as a gap: for a segment that gets no more. */
+/* The bytes after `offset` that are not a block, as a gap: for a closed segment. */
 int segment_file_tail(struct segment_file *file, uint64_t offset, struct err *err);
 /* Forget what was read ahead: the file may have changed at its end. */
 void segment_file_forget(struct segment_file *file);

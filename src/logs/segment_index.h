@@ -1,12 +1,11 @@
 /*
  * segment_index - where in a segment the lines of a time, a number or a service are.
  *
- * A segment is divided into spans of whole blocks, at least SEGMENT_SPAN_SIZE bytes
- * long. The index knows of each span where it lies, the number of its first line,
- * the earliest and latest time, and which services may be in it. It is kept beside the
- * segment, one record in a frame (data/frame.h) for each finished span. The frames have the
- * salt of the segment, so an index of another file is no index. What is missing or wrong is found
- * again by reading heads of blocks.
+ * A segment is divided into spans of whole blocks, at least SEGMENT_SPAN_SIZE bytes long. The index
+ * knows of each span where it lies, the number of its first line, the earliest and latest time, and
+ * which services may be in it. It is kept beside the segment, one record in a frame (data/frame.h)
+ * for each finished span. The frames have the salt of the segment, so an index of another file is
+ * rejected. What is missing or wrong is found again by reading heads of blocks.
  *
  *     segment_index_decode -> segment_index_add... -> segment_index_done
  *

@@ -41,7 +41,7 @@ static const struct value *look_up(void *user, uint32_t state)
 }
 
 /* With a forecast among the arguments, an error says nothing about the real run. */
-static int excuse(struct step *step, int rc)
+static int ignore_failure(struct step *step, int rc)
 {
     if (rc == 0 || !step->forecast)
         return rc;
@@ -74,7 +74,7 @@ static int find_args(struct step *step, struct err *err)
                     &diags) == 0)
         return 0;
     (void)diags_to_err(&diags, err);
-    return excuse(step, -1);
+    return ignore_failure(step, -1);
 }
 
 /* --- check --------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static int check(struct step *step, struct err *err)
     before = cancel_heed(run->host->cancel);
     rc = step->state->module->check(run, step->args, err);
     (void)cancel_heed(before);
-    return excuse(step, rc);
+    return ignore_failure(step, rc);
 }
 
 /* --- apply --------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static bool hides_content(const struct step *step)
     return !shown.changes;
 }
 
-static int begin(struct step *step, struct err *err)
+static int begin_step(struct step *step, struct err *err)
 {
     struct attempt *attempt = step->attempt;
     const struct undo_state state = {
@@ -221,7 +221,7 @@ static int apply(struct step *step, struct err *err)
     if (!step->state->module->apply)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot be applied: it is a function",
                        step->state->module->name);
-    if (begin(step, err) < 0)
+    if (begin_step(step, err) < 0)
         return -1;
     before = cancel_heed(run->host->cancel);
     found = tell_as_done(step->attempt);
@@ -247,7 +247,7 @@ static int stay_within(struct step *step, struct err *err)
         return -1;
     if (!run->differs)
         return 0;
-    return err_set(err, ERR_INVALID, "this would change now, which the plan does not say");
+    return err_set(err, ERR_INVALID, "would change now, but not in the plan");
 }
 
 static int go(struct step *step, struct err *err)

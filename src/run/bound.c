@@ -29,9 +29,9 @@ int bound_read(struct arena *arena, const struct value *record, const char *peel
     const struct value *results = value_get(machine, "results");
 
     if (!machine || !value_is(results, VALUE_LIST))
-        return err_set(err, ERR_INVALID, "it holds no dry run of '%s'", peel_id);
+        return err_set(err, ERR_INVALID, "it contains no dry run of '%s'", peel_id);
     if (!is_true(machine, "test"))
-        return err_set(err, ERR_INVALID, "it holds a run of '%s', not a dry run", peel_id);
+        return err_set(err, ERR_INVALID, "it contains a run of '%s', not a dry run", peel_id);
     *ret = (struct bound){ .changes = MAP_INIT_IN(arena) };
     for (size_t i = 0; i < results->list->count; i++) {
         const struct value *state = &results->list->items[i];
@@ -61,11 +61,13 @@ int bound_compare(const struct bound *bound, const struct run_result *now, struc
         if (state->outcome != OUTCOME_CHANGED || (diff && str_eq(*diff, state->diff)))
             continue;
         result = diag_add(diags, (struct place){ 0 },
-                          diff ? "%s would change otherwise than the plan says:\n%.*s"
-                               : "%s would change, which the plan does not say:\n%.*s",
+                          diff ? "%s would change differently from the plan:\n"
+                                 "%.*s"
+                               : "%s would change, but not in the plan:\n"
+                                 "%.*s",
                           state->name, STR_ARG(state->diff));
     }
     if (result < 0)
-        diag_hint(diags, "nothing was changed; look at a new dry run, and store that");
+        diag_hint(diags, "nothing was changed; review and store a new dry run");
     return result;
 }

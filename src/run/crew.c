@@ -66,7 +66,7 @@ static void run_task(struct crew *crew, struct crew_task *task)
 }
 
 /* Run it and those that waited for it in its lane; or leave it to who is in there. */
-static void take(struct crew *crew, struct crew_task *task)
+static void take_task(struct crew *crew, struct crew_task *task)
 {
     const char *lane = task->lane;
     struct lane_ticket *ticket = &task->ticket;
@@ -85,7 +85,7 @@ static void work(void *self)
     if (i + 1 < crew->count)
         pool_submit(crew->pool, work, crew);
     for (; i < crew->count; i = atomic_fetch_add(&crew->next, 1))
-        take(crew, crew->tasks[i]);
+        take_task(crew, crew->tasks[i]);
 }
 
 static void tell_until_done(struct crew *crew)

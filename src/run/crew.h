@@ -28,7 +28,7 @@ struct crew_mail {
     bool ended;
 };
 
-/* Embedded in what is to be run. */
+/* Embedded in a task. */
 struct crew_task {
     const char *lane; /* those of one lane run one after the other; NULL */
     struct lane_ticket ticket;
@@ -38,7 +38,7 @@ struct crew_task {
 struct crew_options {
     unsigned limit; /* tasks at once; 0: no limit of ours */
     void (*run)(void *user, struct crew_task *task);
-    void (*tell)(void *user, struct crew_task *task, bool ended); /* NULL: nobody wants to know */
+    void (*tell)(void *user, struct crew_task *task, bool ended); /* NULL: none */
     void *user;
 };
 

@@ -86,7 +86,7 @@ static const char *others(const struct asking *a, enum requisite kind)
 
 /* --- kinds ------------------------------------------------------------------------- */
 
-static bool refuse(struct asking *a, enum skip_reason reason, const char *cause)
+static bool refuse_state(struct asking *a, enum skip_reason reason, const char *cause)
 {
     a->gate.skip = reason;
     a->gate.cause = cause;
@@ -97,16 +97,16 @@ static bool ask_all(struct asking *a, enum requisite kind)
 {
     const struct state_result *broken = first(a, kind, is_broken);
 
-    return !broken || refuse(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
+    return !broken || refuse_state(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
 }
 
 static bool ask_any(struct asking *a, enum requisite kind)
 {
     if (!all_broken(a, kind))
         return true;
-    return refuse(a, SKIP_REQUIRE_FAILED,
-                  arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
-                               why_broken(a, first(a, kind, is_broken))));
+    return refuse_state(a, SKIP_REQUIRE_FAILED,
+                        arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
+                                     why_broken(a, first(a, kind, is_broken))));
 }
 
 /* A change among those watched; told by the first of them. */
@@ -135,7 +135,7 @@ static bool ask_change(struct asking *a, enum requisite kind)
     note_change(a, kind, false);
     if (first(a, kind, has_changed) || a->debt)
         return true;
-    return refuse(
+    return refuse_state(
         a, SKIP_ONCHANGES_NOT_MET,
         arena_printf(a->arena, "no change in %s%s", target_name(a, kind), others(a, kind)));
 }
@@ -147,12 +147,12 @@ static bool ask_failure(struct asking *a, enum requisite kind)
     const struct state_result *well = first(a, kind, has_not_failed);
 
     if (one && !failed)
-        return refuse(
+        return refuse_state(
             a, SKIP_ONFAIL_NOT_MET,
             arena_printf(a->arena, "no failure of %s%s", target_name(a, kind), others(a, kind)));
     if (!one && well)
-        return refuse(a, SKIP_ONFAIL_NOT_MET,
-                      arena_printf(a->arena, "%s did not fail", well->name));
+        return refuse_state(a, SKIP_ONFAIL_NOT_MET,
+                            arena_printf(a->arena, "%s did not fail", well->name));
     if (!a->gate.cause)
         a->gate.cause = why_broken(a, failed);
     return true;

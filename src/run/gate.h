@@ -14,10 +14,9 @@
  *     onfail       none of them failed                        onfail_not_met
  *     onfail_all   one of them did not fail                   onfail_not_met
  *
- * Broken is failed, or skipped because something failed or was cut short, so skips
- * go on through the graph. A state skipped because its own condition was not met is a
- * success without change. onfail wants a failure, not a skip. A change of a watched
- * state forces apply.
+ * Broken is failed, or skipped because something failed or was cut short, so skips go on through
+ * the graph. A state skipped because its own condition was not met is a success without change.
+ * onfail requires a failure, not a skip. A change of a watched state forces apply.
  *
  * Nothing here has effects; prereq, which must look at the machine, is in run.c.
  */

@@ -75,8 +75,8 @@ static bool is_yes(const struct plan_guard *guard, const struct value *answer)
            !(answer->kind == VALUE_STR && str_is(answer->s, "stopped"));
 }
 
-static int ask(struct state_run *run, const struct plan_state *state,
-               const struct plan_guard *guard, bool *ret_yes, struct err *err)
+static int ask_guard(struct state_run *run, const struct plan_state *state,
+                     const struct plan_guard *guard, bool *ret_yes, struct err *err)
 {
     struct process_result result;
     struct value answer;
@@ -100,7 +100,7 @@ static int ask_list(struct state_run *run, const struct plan_state *state, const
     for (size_t i = 0; i < guards->n && *met; i++) {
         bool yes;
 
-        if (ask(run, state, &guards->p[i], &yes, err) < 0)
+        if (ask_guard(run, state, &guards->p[i], &yes, err) < 0)
             return err_wrap(err, "%s \"%s\"", word, guards->p[i].command);
         *met = yes == wants;
     }
@@ -118,7 +118,7 @@ static int ask_unless(struct state_run *run, const struct plan_state *state, boo
     for (size_t i = 0; i < state->unless.n && *met && !one_says_no; i++) {
         bool yes;
 
-        if (ask(run, state, &state->unless.p[i], &yes, err) < 0)
+        if (ask_guard(run, state, &state->unless.p[i], &yes, err) < 0)
             return err_wrap(err, "unless \"%s\"", state->unless.p[i].command);
         one_says_no = !yes;
     }

@@ -22,7 +22,7 @@ struct state_run;
 /* Do onlyif and unless let the state run? */
 int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_met,
               struct err *err);
-/* Did apply do what check_cmd wants? Fails when it did not. */
+/* Run check_cmd after apply. Fails when it fails. */
 int guard_check(struct state_run *run, const struct plan_state *state, struct err *err);
 
 #endif

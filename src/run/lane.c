@@ -17,7 +17,7 @@ void lanes_done(struct lanes *lanes)
     arena_done(&lanes->arena);
 }
 
-static struct lane *get(struct lanes *lanes, const char *name)
+static struct lane *get_lane(struct lanes *lanes, const char *name)
 {
     struct lane *lane = map_find(&lanes->lanes, str_from(name));
 
@@ -37,7 +37,7 @@ bool lane_enter(struct lanes *lanes, const char *name, struct lane_ticket *ticke
     if (!name)
         return true;
     (void)pthread_mutex_lock(&lanes->mutex);
-    lane = get(lanes, name);
+    lane = get_lane(lanes, name);
     free = !lane->busy;
     lane->busy = true;
     if (!free) {
@@ -57,7 +57,7 @@ struct lane_ticket *lane_leave(struct lanes *lanes, const char *name)
     if (!name)
         return NULL;
     (void)pthread_mutex_lock(&lanes->mutex);
-    lane = get(lanes, name);
+    lane = get_lane(lanes, name);
     next = lane->first;
     if (next) {
         lane->first = next->next;

@@ -108,7 +108,7 @@ static int by_state(const void *a, const void *b)
     return strcmp(left->state, right->state);
 }
 
-/* What cannot be read is told, and does not stop the others. */
+/* A file that cannot be read is reported, and does not stop the others. */
 static void add_file(struct arena *arena, const char *folder, const char *name,
                      struct owed_debts *debts)
 {
@@ -169,7 +169,8 @@ int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct 
 
 /* --- in a run ---------------------------------------------------------------------- */
 
-static int load(struct owed *owed, const char *data_dir, enum owed_drafts drafts, struct err *err)
+static int load_folder(struct owed *owed, const char *data_dir, enum owed_drafts drafts,
+                       struct err *err)
 {
     struct owed_debts debts;
 
@@ -194,7 +195,7 @@ struct owed *owed_open(const char *data_dir, const char *run_id, enum owed_draft
     owed->debts.arena = owed->damaged.arena = &owed->arena;
     owed->folder = path_join(&owed->arena, data_dir, "owed");
     owed->run_id = arena_strdup(&owed->arena, run_id);
-    if (load(owed, data_dir, drafts, err) == 0)
+    if (load_folder(owed, data_dir, drafts, err) == 0)
         return owed;
     owed_free(owed);
     return NULL;
@@ -239,7 +240,7 @@ const struct owed_debt *owed_find(struct owed *owed, const char *state)
 }
 
 /* Under the mutex: others that expect the same debt must not go on before it is on disk. */
-static int add(struct owed *owed, const char *state, const char *source, struct err *err)
+static int add_debt(struct owed *owed, const char *state, const char *source, struct err *err)
 {
     struct owed_debt *debt;
 
@@ -257,7 +258,7 @@ static int add(struct owed *owed, const char *state, const char *source, struct 
         .since = clock_wall() / CLOCK_SECOND,
     };
     if (write_debt(debt_path(&owed->arena, owed->folder, state), debt, err) < 0)
-        return err_wrap(err, "write down what '%s' owes", state);
+        return err_wrap(err, "record the reaction owed by '%s'", state);
     map_set(&owed->debts, str_from(debt->state), debt);
     return 0;
 }
@@ -268,7 +269,7 @@ int owed_expect(struct owed *owed, const char *state, const char *source, struct
     int rc;
 
     (void)pthread_mutex_lock(&owed->mutex);
-    rc = add(owed, state, source, err);
+    rc = add_debt(owed, state, source, err);
     (void)pthread_mutex_unlock(&owed->mutex);
     stall_end(stalled);
     return rc;

@@ -27,7 +27,7 @@
 
 #define NOTHING "nothing to revert (no apply recorded)"
 
-/* A folder that a run made and that was not empty when its state was taken back. */
+/* A folder that a run created and that was not empty when its state was reverted. */
 struct full_folder {
     const struct image *image;
     const struct undo_entry *entry;
@@ -46,7 +46,7 @@ struct reverting {
     struct undo *journal;
     VEC(struct full_folder) full; /* another state of the run may have things in it */
     bool complete;                /* every state of the run so far */
-    bool known;                   /* a run of the reference is kept, maybe taken back already */
+    bool known;                   /* a run of the reference is recorded, maybe already reverted */
 };
 
 static void emit(const struct reverting *r, struct run_event event)
@@ -116,8 +116,8 @@ static void tell_nameless(struct reverting *r, const struct undo_run *run)
 {
     add_failure(r, run,
                 arena_printf(r->arena,
-                             "the undo journal of run %s is damaged, and does not tell what was "
-                             "applied: %s; revert it by its id if it belongs to '%s'",
+                             "the undo journal of run %s is damaged and does not say what was "
+                             "applied: %s; revert it by its ID if it belongs to '%s'",
                              run->place.id, undo_describe_damage(r->arena, run),
                              r->options->target));
 }
@@ -165,13 +165,13 @@ static int judge_unknown(const struct reverting *r, struct suggest *near, struct
     if (nearest)
         suggest_offer(near, str_from(nearest));
     if (suggest_best(near).p)
-        return err_set(err, ERR_NOT_FOUND,
-                       "no run of '%s' is kept, and no state file is called so; did you mean "
-                       "'%.*s'?",
-                       ref.p, STR_ARG(suggest_best(near)));
+        return err_set(
+            err, ERR_NOT_FOUND,
+            "no run of '%s' is recorded, and there is no such state file; did you mean '%.*s'?",
+            ref.p, STR_ARG(suggest_best(near)));
     return err_set(err, ERR_NOT_FOUND,
-                   "no run of '%s' is kept, and no state file is called so; wanted is what was "
-                   "applied (a reference, 'highstate') or the id of a run, as its report shows",
+                   "no run of '%s' is recorded, and there is no such state file; expected what was "
+                   "applied (a reference, 'highstate') or a run ID, as shown in its report",
                    ref.p);
 }
 
@@ -210,8 +210,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
         map_has(&r->ours, image_key(scratch, image->image.path, mark)))
         return 0;
     return err_set(err, ERR_BUSY,
-                   "'%s' was changed by somebody else since run %s; it is left as it is "
-                   "(force takes it back all the same)",
+                   "'%s' was changed since run %s; not reverted (use --force to revert it anyway)",
                    image->image.path, r->run->place.id);
 }
 
@@ -363,7 +362,7 @@ static void add_words(struct reverting *r, struct state_result *result, struct b
 }
 
 /* Marks of values are not in the journal: when no parameter tells what is secret, all of it is. */
-static void hide(struct reverting *r, const struct undo_entry *entry)
+static void hide_secrets(struct reverting *r, const struct undo_entry *entry)
 {
     const struct module *module = module_find(str_from(entry->module));
 
@@ -392,7 +391,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     int rc;
 
     emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = entry->name });
-    hide(r, entry);
+    hide_secrets(r, entry);
     rc = revert_with_retry(r, &run, entry, &changed, &why);
     if (rc < 0)
         result->error =
@@ -477,14 +476,13 @@ static void tell_damage(struct reverting *r)
 
     if (!undo_is_damaged(run))
         return;
-    add_failure(r, run,
-                arena_printf(r->arena,
-                             "the undo journal of run %s is damaged: %s; what this describes was "
-                             "not reverted%s",
-                             run->place.id, undo_describe_damage(r->arena, run),
-                             r->options->force
-                                 ? ""
-                                 : ", and the run is kept (force drops it all the same)"));
+    add_failure(
+        r, run,
+        arena_printf(
+            r->arena,
+            "the undo journal of run %s is damaged: %s; the affected changes were not reverted%s",
+            run->place.id, undo_describe_damage(r->arena, run),
+            r->options->force ? "" : ", and the run is kept (use --force to drop it)"));
     r->complete &= r->options->force;
 }
 

@@ -1,5 +1,5 @@
 /*
- * revert - take back what runs have applied, also in a later process.
+ * revert - reverts what runs have applied, even in a later process.
  *
  * A target is the id of a run, or a reference: then every run that applied it and
  * was not reverted yet, newest first, so that what was there before the first comes

@@ -56,8 +56,8 @@ static void on_run(void *user, struct crew_task *crew_task)
 
 /* --- what attempts ask for -------------------------------------------------------------- */
 
-/* Details of an earlier state. What is not there yet, or would change in a dry run, is told as a
- * text that stands for all of them. */
+/* Details of an earlier state. What does not exist yet, or would change in a dry run, is a text
+ * that stands for all of them. */
 static const struct value *on_details(void *user, uint32_t state)
 {
     struct runner *runner = user;
@@ -239,13 +239,13 @@ static const struct owed_debt *debt_of(struct runner *runner, uint32_t state)
     return debt && is_watching(named) ? debt : NULL;
 }
 
-static struct gate ask(struct runner *runner, uint32_t state, const struct state_result *abort)
+static struct gate ask_gate(struct runner *runner, uint32_t state, const struct state_result *abort)
 {
     if (abort)
         return (struct gate){
             .skip = SKIP_FAILHARD_ABORT,
             .due = true,
-            .cause = arena_printf(runner->arena, "%s failed, and has failhard", abort->name),
+            .cause = arena_printf(runner->arena, "%s failed with failhard", abort->name),
         };
     if (cancel_is_raised(runner->host->cancel))
         return (struct gate){ .skip = SKIP_CANCELED, .due = true };
@@ -316,7 +316,7 @@ static void run_level(struct runner *runner, struct crew *crew, const struct sta
     emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
     for (uint32_t i = first; i < last; i++) {
         const uint32_t state = plan->order[i];
-        const struct gate gate = ask(runner, state, abort);
+        const struct gate gate = ask_gate(runner, state, abort);
 
         if (gate.skip != SKIP_NONE) {
             runner_skip(runner, state, &gate);
@@ -373,7 +373,7 @@ static int run_levels(struct runner *runner, struct err *err)
 
 /* --- a run ------------------------------------------------------------------------------- */
 
-/* A listener that had nothing to do is no result. They stand at the end. */
+/* A listener without a reaction is not a result. They are at the end. */
 static uint32_t count_shown(const struct runner *runner)
 {
     const struct plan *plan = runner->plan;
@@ -401,7 +401,7 @@ static void fill_result(struct runner *runner, int64_t began, struct run_result 
     run_result_count(ret);
 }
 
-static int run(struct runner *runner, struct run_result *ret, struct err *err)
+static int run_states(struct runner *runner, struct run_result *ret, struct err *err)
 {
     int64_t began = clock_real();
     struct err ignored;
@@ -430,10 +430,10 @@ int run_plan(struct arena *arena, struct state_host *host, const struct plan *pl
     int rc;
 
     if (!runner.test && !host->data_dir)
-        return err_set(err, ERR_INVALID, "a run that changes things requires a data folder");
+        return err_set(err, ERR_INVALID, "a run requires a data folder");
     if (!runner.test && runlock_take(&lock, host, sink, err) < 0)
         return -1;
-    rc = run(&runner, ret_result, err);
+    rc = run_states(&runner, ret_result, err);
     done(&runner);
     lock_drop(&lock);
     return rc;

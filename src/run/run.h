@@ -57,7 +57,7 @@ struct run_event {
     const struct run_result *run;
 };
 
-/* Who wants to know. NULL where nobody does. */
+/* Callbacks for progress; each may be NULL. */
 struct run_sink {
     void (*emit)(void *self, const struct run_event *event);
     void *self;

@@ -120,7 +120,7 @@ static void keep_words(struct runner *runner, uint32_t number, struct attempt *a
     }
 }
 
-/* Most states are as they should be and say nothing. */
+/* Most states are unchanged and have no message. */
 static bool has_words(const struct attempt *attempt, const struct err *err)
 {
     const struct state_run *run = &attempt->run;
@@ -168,9 +168,9 @@ static void set_cause(struct runner *runner, struct gate *gate, const char *name
     (void)pthread_mutex_unlock(&runner->mutex);
 }
 
-/* Would one of the states that come later change? Then this one is forced. A target that cannot be
- * checked is no pending change, and no answer either: if no other one gives it, the state fails, so
- * that neither it nor the target acts on a guess. */
+/* Would one of the states that come later change? Then this one is forced. A target that cannot
+ * be checked is neither a pending change nor an answer: if no other target decides, the state
+ * fails, so that neither it nor the target acts on a guess. */
 static int look_ahead(struct runner *runner, struct runner_task *task, struct attempt *attempt,
                       struct err *err)
 {

@@ -31,7 +31,7 @@ static const char *describe(struct arena *arena, const char *path)
     return arena_printf(arena, "process %d (%s)", pid, text);
 }
 
-static void tell(const struct run_sink *sink, const char *text)
+static void report_wait(const struct run_sink *sink, const char *text)
 {
     const struct run_event event = { .kind = RUN_WAITING, .text = text };
 
@@ -54,10 +54,10 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
     if (err->code != ERR_BUSY)
         return -1;
     holder = describe(&arena, path);
-    tell(sink, arena_printf(&arena, "waiting for the run of %s", holder));
+    report_wait(sink, arena_printf(&arena, "waiting for the run of %s", holder));
     if (lock_take(lock, path, LOCK_EXCLUSIVE, wait, host->cancel, err) == 0)
         return 0;
     if (err->code == ERR_BUSY)
-        return err_set(err, ERR_BUSY, "another run is under way: %s", holder);
+        return err_set(err, ERR_BUSY, "another run is in progress: %s", holder);
     return -1;
 }

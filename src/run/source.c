@@ -74,7 +74,7 @@ static int read_checksums(struct arena *arena, const struct state_host *host, co
                                : read_any(arena, host, trust->hash, &checksums, err) < 0)
         return -1;
     if (!checksums.p)
-        return err_set(err, ERR_NOT_FOUND, "it is not there");
+        return err_set(err, ERR_NOT_FOUND, "it does not exist");
     return source_hash_find(checksums, trust->name ? trust->name : source, ret, err);
 }
 
@@ -85,11 +85,10 @@ static int find_hash(struct arena *arena, const struct state_host *host, const c
     if (!trust->hash || !trust->hash[0] || source_hash_parse(str_from(trust->hash), ret))
         return 0;
     if (!strchr(trust->hash, '/'))
-        return err_set(
-            err, ERR_INVALID,
-            "source '%s': hash '%s': must be sha256=<64 digits>, sha512=<128 digits>, the "
-            "like with sha1 or md5, or a file of checksums",
-            source, trust->hash);
+        return err_set(err, ERR_INVALID,
+                       "source '%s': hash '%s': must be sha256=<64 digits>, sha512=<128 digits>, "
+                       "the same with sha1 or md5, or a file of checksums",
+                       source, trust->hash);
     if (read_checksums(arena, host, source, trust, ret, err) < 0)
         return err_wrap(err, "checksums '%s' of '%s'", trust->hash, source);
     return 0;
@@ -116,7 +115,7 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
     if (read_any(arena, host, source, &bytes, err) < 0)
         return -1;
     if (!bytes.p)
-        return err_set(err, ERR_NOT_FOUND, "source '%s' is not there", source);
+        return err_set(err, ERR_NOT_FOUND, "source '%s' does not exist", source);
     if (want.kind && source_hash_check(&want, source, bytes, err) < 0)
         return -1;
     *ret_bytes = bytes;

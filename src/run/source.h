@@ -3,7 +3,7 @@
  *
  *     /srv/x, file:///srv/x        a file of this machine
  *     x/y, salt://x/y, zester://   a file of the state tree
- *     http://, https://            fetched; wants a hash, and is kept under it
+ *     http://, https://            fetched; requires a hash, and is cached under it
  *
  * A hash (run/source_hash.h) is checked wherever the bytes come from.
  *

@@ -100,7 +100,8 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
     *ret = best.kind ? best : count == 1 ? alone : best;
     if (ret->kind)
         return 0;
-    return err_set(err, ERR_NOT_FOUND, "no hash of '%.*s' among its %zu", STR_ARG(wanted), count);
+    return err_set(err, ERR_NOT_FOUND, "no hash of '%.*s' among its %zu entries", STR_ARG(wanted),
+                   count);
 }
 
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
@@ -112,6 +113,6 @@ int source_hash_check(const struct source_hash *hash, const char *source, struct
         return err_wrap(err, "'%s'", source);
     if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
         return 0;
-    return err_set(err, ERR_INVALID, "'%s' has %s %s, wanted %.*s", source, digest_name(hash->kind),
-                   now, STR_ARG(hash->digits));
+    return err_set(err, ERR_INVALID, "'%s' has %s %s, expected %.*s", source,
+                   digest_name(hash->kind), now, STR_ARG(hash->digits));
 }

@@ -25,7 +25,7 @@ struct source_hash {
     struct str digits;
 };
 
-/* False when it is no hash, maybe the address of a file of them. */
+/* False when it is not a hash, but maybe the address of a file of hashes. */
 bool source_hash_parse(struct str text, struct source_hash *ret);
 /* The hash of the file `name` (a path or address, of which the last part counts) in a file of
  * checksums. One that holds a single hash and no names is about whatever it is asked for. The

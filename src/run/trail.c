@@ -15,7 +15,7 @@ struct steps {
     VEC(struct step) list;
 };
 
-static void add(struct trail *trail, uint32_t state, const struct undo_image *image)
+static void add_step(struct trail *trail, uint32_t state, const struct undo_image *image)
 {
     const struct str path = str_from(image->image.path);
     struct steps *steps = map_find(&trail->paths, path);
@@ -37,7 +37,7 @@ void trail_init(struct trail *trail, struct arena *arena, const struct undo_run 
     for (uint32_t i = 0; i < run->states.n; i++) {
         trail->restored[i] = run->states.p[i].restored;
         VEC_EACH (&run->states.p[i].images, image)
-            add(trail, i, image);
+            add_step(trail, i, image);
     }
 }
 

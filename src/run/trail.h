@@ -1,10 +1,10 @@
 /*
- * trail - what the states of one run did to each path, and how much of it is taken back.
+ * trail - what the states of one run did to each path, and how much of it has been reverted.
  *
  * States of a level run at the same time, and several of them may change one path: a folder that
- * one copies and another writes to. A revert takes back one state after the other, so it meets
- * what a neighbour left, and must not bring back what it found when that neighbour has gone back
- * further already.
+ * one copies and another writes to. A revert undoes one state after the other, so it meets what a
+ * neighbour left, and must not bring back what it found when that neighbour has gone back further
+ * already.
  *
  *     trail_init -> { trail_knows, trail_is_past, trail_attributes, trail_restored }...
  *
@@ -29,7 +29,7 @@ struct trail {
 };
 
 void trail_init(struct trail *trail, struct arena *arena, const struct undo_run *run);
-/* The state is taken back. */
+/* The state was reverted. */
 void trail_restored(struct trail *trail, uint32_t number);
 
 /* Did a state of the run find or leave this mark at the path, or leave there what nobody knows? */

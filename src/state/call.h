@@ -1,7 +1,7 @@
 /*
  * call - functions of the module table, outside of a state.
  *
- * In one go, or decoded first, so that mistakes are told before anything runs:
+ * In one call, or decoded first, so that mistakes are reported before anything runs:
  *
  *     call_decode -> call_decoded, any number of times
  *

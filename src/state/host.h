@@ -38,7 +38,7 @@ struct state_host {
     struct secrets *secrets;           /* state/secrets.h: texts that are never shown */
     struct variables *variables;       /* state/variables.h; NULL: nobody sets variables */
     struct accumulators *accumulators; /* state/accumulators.h; NULL: nobody collects */
-    struct cancel *cancel;             /* sys/cancel.h: somebody wants the run to end */
+    struct cancel *cancel;             /* sys/cancel.h: set to end the run */
     bool strict_params;                /* unknown parameters are errors; else warnings */
     bool strict_templates;  /* an undefined value in a template is an error; else it is empty */
     bool test;              /* dry run */

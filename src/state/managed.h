@@ -6,9 +6,9 @@
  *
  *     managed_init -> managed_add for each state -> managed_find, managed_covers
  *
- * A state's path is `target` when that is a path, else its primary parameter. Some
- * states own all that is below their path as well (MODULE_TREE); some are about a
- * path that is not to be there (MODULE_REMOVES), which is no reason to keep it.
+ * A state's path is `target` when that is a path, else its primary parameter. Some states own all
+ * that is below their path as well (MODULE_TREE); some are about a path that must not exist
+ * (MODULE_REMOVES), which does not count as managed.
  *
  * Memory: the arena. Threads: any, once all states are in it.
  */

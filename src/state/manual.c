@@ -132,7 +132,7 @@ bool manual_print(struct str name, struct buf *out)
     return found;
 }
 
-static void put(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
 {
     if (text)
         value_map_set(arena, map, value_text(key), value_text(text));
@@ -152,11 +152,11 @@ struct value manual_value(struct arena *arena, const struct module *module)
 {
     struct value_map *map = value_map_new(arena, 6);
 
-    put(arena, map, "name", module->name);
-    put(arena, map, "kind", is_state(module) ? "state" : "function");
-    put(arena, map, "summary", module->summary);
-    put(arena, map, "details", module->details);
-    put(arena, map, "example", module->example ? example_text(arena, module) : NULL);
+    put_text(arena, map, "name", module->name);
+    put_text(arena, map, "kind", is_state(module) ? "state" : "function");
+    put_text(arena, map, "summary", module->summary);
+    put_text(arena, map, "details", module->details);
+    put_text(arena, map, "example", module->example ? example_text(arena, module) : NULL);
     value_map_set(arena, map, value_text("parameters"), params_doc_value(arena, module->params));
     return value_map(map);
 }

@@ -144,11 +144,11 @@ void state_made(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same for one attribute: "mode: 0644 -> 0600". NULL: not there. */
 void state_diff(struct state_run *run, const char *what, const char *old, const char *now);
 /* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and
- * content over a named limit is told in a sentence, and content of a state with secrets. */
+ * content over a named limit, or of a state with secrets, is only summarised. */
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
 /* There is something to do that changes nothing: apply runs, and calls state_unchanged. */
 void state_acts(struct state_run *run);
-/* A remark that is no difference: "already installed". */
+/* A remark that is not a difference: "already installed". */
 void state_say(struct state_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* --- what apply says -------------------------------------------------------- */
@@ -177,7 +177,7 @@ int state_source(struct state_run *run, const char *source, const char *hash, st
 struct source_trust {
     const char *hash; /* what they hash to, or a file of checksums (run/source_hash.h); NULL */
     const char *name; /* the name to look for in such a file; NULL: the one of the source */
-    bool skip_verify; /* who wrote the state wants them as they come */
+    bool skip_verify; /* the state accepts them unverified */
 };
 int state_source_trusted(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct str *ret, struct err *err);

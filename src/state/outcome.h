@@ -60,7 +60,7 @@ enum outcome outcome_merge(enum outcome a, enum outcome b);
 struct run_result {
     const char *run_id;
     bool test, canceled;
-    bool revert;                /* it took back other runs; run_id is the newest of them */
+    bool revert;                /* it reverted other runs; run_id is the newest of them */
     VEC(const char *) reverted; /* the ids of all of them, newest first */
     uint32_t changed, failed, skipped;
     uint32_t would_change; /* in a run that acts: states with test: true */

@@ -10,7 +10,7 @@
 #include "state/services.h"
 #include "sys/process.h"
 
-/* Larger contents are told in a sentence. */
+/* Larger contents are only summarised. */
 #define CONTENT_DIFF_MAX ((size_t)1 << 20)
 
 /* --- differences ------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
     } else if (!old.p) {
         state_differs(run, "new file %s, %zu bytes", path, now.n);
     } else if (!now.p) {
-        state_differs(run, "file %s goes, %zu bytes", path, old.n);
+        state_differs(run, "file %s will be removed, %zu bytes", path, old.n);
         state_made(run, "removed file %s, %zu bytes", path, old.n);
     } else {
         const char *word = content_word(run, old.n > now.n ? old : now);
@@ -195,7 +195,7 @@ int state_command(struct state_run *run, const struct process_spec *spec, int64_
     if (process_run(&masked, &bounds, run->host->cancel, run->arena, ret, err) < 0)
         return -1;
     if (ret->canceled)
-        return err_set(err, ERR_CANCELED, "canceled while the command ran");
+        return err_set(err, ERR_CANCELED, "canceled while running the command");
     return 0;
 }
 

@@ -36,7 +36,8 @@ static const char *find_mistake(const char *text, enum validate_kind kind)
                    ? "must not contain colons or control characters"
                    : NULL;
     case VALIDATE_USER:
-        return is_user(text) ? NULL : "is not a valid account name: letters, digits, _ . @ - only";
+        return is_user(text) ? NULL
+                             : "is not a valid account name: use only letters, digits and _ . @ -";
     case VALIDATE_ARGUMENT:
         if (text[0] == '-')
             return "must not begin with a dash";

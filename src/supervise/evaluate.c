@@ -166,7 +166,7 @@ static void copy_context(struct arena *arena, struct resolve_context *context)
     context->hooks = copy_value(arena, context->hooks);
 }
 
-/* What a step is told of its service: while it leaves, whether it is still there or how it ended.
+/* What a step sees of its service: while it stops, whether it still runs or how it ended.
  */
 static enum status find_step_status(enum hook_phase phase, const struct service_record *record)
 {

@@ -22,7 +22,7 @@
      IN_DONT_FOLLOW)
 #define READ_SIZE ((size_t)64 << 10)
 
-/* Who wants to know of a folder, and by which path they reach it. */
+/* A watch on a folder, and the path by which it is reached. */
 struct wanted {
     struct filewatch *watch;
     char *path;
@@ -111,7 +111,7 @@ static bool is_below(const char *path, const char *top)
     return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* The watch no longer wants what is below `top`; NULL: anything. */
+/* Detach the watch from everything below `top`; NULL: from all. */
 static void detach_watch(struct filewatch_hub *hub, const struct filewatch *watch, const char *top)
 {
     MAP_EACH (&hub->folders, entry) {

@@ -178,7 +178,7 @@ int job_start(struct job *job, const char *name, const void *tag,
     if (open_pipe(&job->pipes[JOB_STDOUT], &job->tree.process.out, err) == 0 &&
         open_pipe(&job->pipes[JOB_STDERR], &job->tree.process.err, err) == 0)
         return 0;
-    /* It runs, and its end will be told; only what it writes is lost. */
+    /* It runs, and its end will be reported; only its output is lost. */
     process_done(&(struct process){ .pidfd = -1,
                                     .in = -1,
                                     .out = fd_take(&job->tree.process.out),

@@ -13,7 +13,7 @@ void output_init(struct output *output, size_t max)
     output->values = value_map_new(&output->arena, 0);
 }
 
-/* Text for expressions and JSON: what is no UTF-8 comes as bytes do in YAML, not at all. */
+/* Text for expressions and JSON: invalid UTF-8 is dropped. */
 static bool is_text(struct str text)
 {
     return utf8_is_valid(text) && !memchr(text.p, '\0', text.n);

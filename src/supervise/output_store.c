@@ -15,7 +15,7 @@
 #define FILE_MODE   0600
 #define SUFFIX      ".json"
 
-static int put(const char *path, const struct value *values, struct err *err)
+static int put_values(const char *path, const struct value *values, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(OUTPUT_STORE_FILE_MAX);
@@ -37,9 +37,9 @@ int output_store_put_step(const char *folder, const char *service, enum hook_pha
     if (step[0] == '.' || strchr(step, '/'))
         return err_set(err, ERR_INVALID,
                        "keep outputs of step '%s': its name is not a valid file name", step);
-    return put(arena_printf(&arena, "%s/%s/hooks/%s/%s" SUFFIX, folder, service,
-                            hook_phase_name(phase), step),
-               values, err);
+    return put_values(arena_printf(&arena, "%s/%s/hooks/%s/%s" SUFFIX, folder, service,
+                                   hook_phase_name(phase), step),
+                      values, err);
 }
 
 int output_store_put_process(const char *folder, const char *service, const struct value *values,
@@ -47,7 +47,7 @@ int output_store_put_process(const char *folder, const char *service, const stru
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    return put(arena_printf(&arena, "%s/%s/process" SUFFIX, folder, service), values, err);
+    return put_values(arena_printf(&arena, "%s/%s/process" SUFFIX, folder, service), values, err);
 }
 
 int output_store_put(const char *folder, const char *service, const struct value *values,
@@ -55,7 +55,7 @@ int output_store_put(const char *folder, const char *service, const struct value
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    return put(arena_printf(&arena, "%s/%s/outputs" SUFFIX, folder, service), values, err);
+    return put_values(arena_printf(&arena, "%s/%s/outputs" SUFFIX, folder, service), values, err);
 }
 
 static struct value no_values(struct arena *arena)
@@ -64,7 +64,7 @@ static struct value no_values(struct arena *arena)
 }
 
 /* No file is an empty map. */
-static int load(struct arena *arena, const char *path, struct value *ret, struct err *err)
+static int load_values(struct arena *arena, const char *path, struct value *ret, struct err *err)
 {
     struct str text;
 
@@ -92,7 +92,7 @@ static int load_phase(struct arena *arena, const char *folder, struct value_map 
 
         if (!str_ends(file, STR(SUFFIX)))
             continue;
-        if (load(arena, path_join(arena, folder, *name), &values, err) < 0)
+        if (load_values(arena, path_join(arena, folder, *name), &values, err) < 0)
             return -1;
         file = arena_str(arena, str_slice(file, 0, file.n - strlen(SUFFIX)));
         value_map_set(arena, steps, value_str(file), values);
@@ -135,7 +135,7 @@ int output_store_load(struct arena *arena, const char *folder, const char *servi
         *ret_hooks = no_values(arena);
         return 0;
     }
-    if (load(arena, path_join(arena, own, "outputs" SUFFIX), ret_outputs, err) < 0)
+    if (load_values(arena, path_join(arena, own, "outputs" SUFFIX), ret_outputs, err) < 0)
         return -1;
     return load_hooks(arena, path_join(arena, own, "hooks"), ret_hooks, err);
 }

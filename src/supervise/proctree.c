@@ -279,7 +279,7 @@ int proctree_home_init(struct proctree_home *home, struct loop *loop, const char
 {
     *home = (struct proctree_home){ .loop = loop, .cgroup = cgroup };
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-        return err_sys(err, errno, "adopt what services leave behind");
+        return err_sys(err, errno, "adopt orphaned processes");
     return loop_on_signal(loop, SIGCHLD, on_child, home, err);
 }
 
@@ -306,7 +306,7 @@ static int watch_tree(struct proctree *tree, struct err *err)
     return watch_start(&tree->events, loop, tree->cgroup.events, WATCH_PRI, on_cgroup, err);
 }
 
-/* Only without a group; the environment of others is as they were told. */
+/* Only without a group; the environment of others is unchanged. */
 static void mark_tree(struct proctree *tree, struct process_spec *spec, struct arena *arena)
 {
     const struct proctree_home *home = tree->home;

@@ -26,7 +26,7 @@ static struct real_world *real_of(struct world *world)
     return container_of(world, struct real_world, world);
 }
 
-static struct real_service *get(struct world *world, uint32_t service)
+static struct real_service *get_service(struct world *world, uint32_t service)
 {
     return &real_of(world)->services[service];
 }
@@ -55,7 +55,7 @@ static void note(struct world *world, uint32_t service, enum hook_phase phase, e
 
 /* --- starting -------------------------------------------------------------------------------- */
 
-static void begin(struct world *world)
+static void begin_turn(struct world *world)
 {
     evaluate_begin(real_of(world));
 }
@@ -63,12 +63,12 @@ static void begin(struct world *world)
 static enum world_answer resolve(struct world *world, uint32_t service, unsigned flags,
                                  struct world_plan *plan, struct err *err)
 {
-    return evaluate_service(get(world, service), flags, plan, err);
+    return evaluate_service(get_service(world, service), flags, plan, err);
 }
 
 static void cancel_answer(struct world *world, uint32_t service)
 {
-    evaluate_cancel(get(world, service));
+    evaluate_cancel(get_service(world, service));
 }
 
 static int start_job(struct real_service *own, enum job_kind kind, enum hook_phase phase,
@@ -86,7 +86,7 @@ static int start_job(struct real_service *own, enum job_kind kind, enum hook_pha
 
 static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
 {
-    struct real_service *own = get(world, service);
+    struct real_service *own = get_service(world, service);
 
     if (start_job(own, JOB_MAIN, HOOK_PHASES, &own->launch.program, own->launch.output, err) < 0)
         return -1;
@@ -97,7 +97,7 @@ static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct e
 /* One that stands still learns of the signal once it goes on. */
 static void send_signal(struct world *world, uint32_t service, int signo)
 {
-    struct job *job = &get(world, service)->jobs[JOB_MAIN];
+    struct job *job = &get_service(world, service)->jobs[JOB_MAIN];
 
     job_signal(job, signo);
     job_signal(job, SIGCONT);
@@ -105,7 +105,7 @@ static void send_signal(struct world *world, uint32_t service, int signo)
 
 static void kill_all(struct world *world, uint32_t service)
 {
-    job_kill(&get(world, service)->jobs[JOB_MAIN]);
+    job_kill(&get_service(world, service)->jobs[JOB_MAIN]);
 }
 
 /* --- tasks -------------------------------------------------------------------------------------
@@ -115,13 +115,13 @@ static enum world_answer prepare_step(struct world *world, uint32_t service, enu
                                       size_t step, bool failed, struct world_step *ret_step,
                                       struct err *err)
 {
-    return evaluate_step(get(world, service), phase, step, failed, ret_step, err);
+    return evaluate_step(get_service(world, service), phase, step, failed, ret_step, err);
 }
 
 static enum world_started task_start(struct world *world, uint32_t service, enum world_task kind,
                                      struct err *err)
 {
-    struct real_service *own = get(world, service);
+    struct real_service *own = get_service(world, service);
     bool hook = kind == WORLD_HOOK;
     const struct launch_program *program = hook ? &own->step.program : &own->launch.health.program;
 
@@ -137,13 +137,13 @@ static enum world_started task_start(struct world *world, uint32_t service, enum
 
 static void task_kill(struct world *world, uint32_t service, enum world_task kind)
 {
-    job_kill(&get(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
+    job_kill(&get_service(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
 }
 
 /* The last line that is not empty. */
 static const char *check_words(struct world *world, uint32_t service)
 {
-    struct buf *words = &get(world, service)->check_words;
+    struct buf *words = &get_service(world, service)->check_words;
     const char *line;
 
     buf_cut(words, str_trim_right(buf_view(words)).n);
@@ -197,7 +197,7 @@ static void clear_memory(struct real_service *own)
 
 static void outputs_clear(struct world *world, uint32_t service)
 {
-    struct real_service *own = get(world, service);
+    struct real_service *own = get_service(world, service);
     const char *folder = own->real->options.outputs;
     struct err err;
 
@@ -212,7 +212,7 @@ static void warn_of(struct real_service *own, enum hook_phase phase, const struc
 
     if (output->dropped)
         note(world, own->index, phase, WORLD_WARNING,
-             "outputs were dropped: too large, or no text");
+             "outputs were dropped: too large, or not valid text");
     if (output->broken > 0)
         note(world, own->index, phase, WORLD_WARNING,
              "a line that begins with ::output:: has no '='");
@@ -283,7 +283,7 @@ int real_service_store(struct real_service *own, const struct value *outputs,
 
 static enum world_answer outputs_keep(struct world *world, uint32_t service, struct err *err)
 {
-    return evaluate_outputs(get(world, service), err);
+    return evaluate_outputs(get_service(world, service), err);
 }
 
 /* --- files
@@ -310,7 +310,7 @@ static void on_files_failed(struct filewatch *watch, const struct err *err)
 
 static void watch_files(struct world *world, uint32_t service)
 {
-    struct real_service *own = get(world, service);
+    struct real_service *own = get_service(world, service);
     const struct launch *launch = &own->launch;
     const struct config_owner *owner = &own->real->options.config->owner;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -330,7 +330,7 @@ static void watch_files(struct world *world, uint32_t service)
 
 static void unwatch_files(struct world *world, uint32_t service)
 {
-    filewatch_stop(&get(world, service)->files);
+    filewatch_stop(&get_service(world, service)->files);
 }
 
 /* --- ends of jobs
@@ -393,7 +393,7 @@ static void on_check_done(struct job *job)
 static const struct world_ops ops = {
     .now = now,
     .wall = wall,
-    .begin = begin,
+    .begin = begin_turn,
     .resolve = resolve,
     .cancel_answer = cancel_answer,
     .spawn = spawn,

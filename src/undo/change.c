@@ -59,15 +59,15 @@ static int keep_one(struct state_run *run, struct site *site, enum image_extent 
     return 0;
 }
 
-static int settle(struct state_run *run, struct err *err)
+static int settle_change(struct state_run *run, struct err *err)
 {
     return run->change->undo ? undo_sync(run->change->undo, err) : 0;
 }
 
-static int keep(struct state_run *run, struct site *site, enum image_extent extent,
-                const char *left, struct err *err)
+static int keep_image(struct state_run *run, struct site *site, enum image_extent extent,
+                      const char *left, struct err *err)
 {
-    return keep_one(run, site, extent, left, err) < 0 ? -1 : settle(run, err);
+    return keep_one(run, site, extent, left, err) < 0 ? -1 : settle_change(run, err);
 }
 
 /* Where the change will happen. */
@@ -132,7 +132,7 @@ int change_rewrite(struct state_run *run, const char *path, const struct fs_info
         return -1;
     options = options_for(run, &site, attr);
     options.seen = seen;
-    if (keep(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
+    if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
         return -1;
     return fill_draft(&site, content, &options, err);
 }
@@ -153,7 +153,7 @@ static int commit_copy(struct state_run *run, struct draft *draft, int from, str
 
     stall_end(stalled);
     if (rc < 0 || image_mark_fd(run->arena, draft->fd, &mark, err) < 0 ||
-        keep(run, site, IMAGE_WHOLE, mark, err) < 0)
+        keep_image(run, site, IMAGE_WHOLE, mark, err) < 0)
         return -1;
     stalled = stall_begin();
     rc = draft_commit(draft, err);
@@ -221,7 +221,7 @@ static int make_folder(struct state_run *run, struct site *site, const struct ch
 {
     const struct fs_attr want = folder_attr(run, site, attr);
 
-    if (keep(run, site, IMAGE_WHOLE, "folder", err) < 0)
+    if (keep_image(run, site, IMAGE_WHOLE, "folder", err) < 0)
         return -1;
     if (site_mkdir(site, &want, err) == 0)
         return site_sync(site, err);
@@ -229,7 +229,7 @@ static int make_folder(struct state_run *run, struct site *site, const struct ch
     if (err->errnum != EEXIST || site_look(site, err) < 0)
         return -1;
     if (site->info.kind != FS_FOLDER)
-        return err_sys(err, EEXIST, "make the folder '%s'", site->path);
+        return err_sys(err, EEXIST, "create the folder '%s'", site->path);
     return attr ? change_attr_at(run, site, attr, err) : 0;
 }
 
@@ -257,8 +257,8 @@ int change_make_parents(struct state_run *run, const char *path, struct err *err
         if (info.kind == FS_FOLDER)
             break;
         if (info.kind != FS_NONE || strcmp(parent, "/") == 0)
-            return err_set(err, ERR_INVALID, "make the parents of '%s': '%s' is not a folder", path,
-                           parent);
+            return err_set(err, ERR_INVALID, "create the parents of '%s': '%s' is not a folder",
+                           path, parent);
         VEC_PUSH_IN(run->arena, &missing, parent);
     }
     while (missing.n > 0)
@@ -272,7 +272,7 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
     AUTO_SITE struct site site = SITE_INIT;
 
     if (find_site(run, path, 0, &site, err) < 0 ||
-        keep(run, &site, IMAGE_WHOLE, arena_printf(run->arena, "link:%s", target), err) < 0 ||
+        keep_image(run, &site, IMAGE_WHOLE, arena_printf(run->arena, "link:%s", target), err) < 0 ||
         site_symlink(&site, target, err) < 0)
         return -1;
     return site_sync(&site, err);
@@ -280,8 +280,7 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
 
 /* --- whole trees ------------------------------------------------------------------- */
 
-/* Children before their folder, so that the images, taken back from the end, make the folder
- * first. */
+/* Children before their folder, so that images, restored from the end, create the folder first. */
 static int keep_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                       struct err *err)
 {
@@ -331,7 +330,7 @@ int change_link(struct state_run *run, const char *target, const char *path, str
     if (of.info.kind != FS_FILE)
         return err_set(err, ERR_INVALID, "'%s' is not a file: nothing else can have two names",
                        target);
-    if (keep(run, &site, IMAGE_WHOLE, mark, err) < 0 || site_link(&site, &of, err) < 0)
+    if (keep_image(run, &site, IMAGE_WHOLE, mark, err) < 0 || site_link(&site, &of, err) < 0)
         return -1;
     return site_sync(&site, err);
 }
@@ -342,7 +341,7 @@ int change_mknod(struct state_run *run, const char *path, const struct fs_info *
     AUTO_SITE struct site site = SITE_INIT;
 
     if (find_site(run, path, 0, &site, err) < 0 ||
-        keep(run, &site, IMAGE_WHOLE, image_mark_kind(like->kind), err) < 0 ||
+        keep_image(run, &site, IMAGE_WHOLE, image_mark_kind(like->kind), err) < 0 ||
         site_mknod(&site, like, err) < 0)
         return -1;
     return site_sync(&site, err);
@@ -356,7 +355,7 @@ int change_rename(struct state_run *run, const char *from, const char *to, struc
     if (find_site(run, from, 0, &old, err) < 0 || find_site(run, to, 0, &new, err) < 0)
         return -1;
     if (tree_walk_at(&old, keep_entry, run, err) < 0 ||
-        tree_walk_at(&old, keep_arrival, &moving, err) < 0 || settle(run, err) < 0)
+        tree_walk_at(&old, keep_arrival, &moving, err) < 0 || settle_change(run, err) < 0)
         return -1;
     if (site_rename(&old, &new, err) < 0 || site_sync(&new, err) < 0)
         return -1;
@@ -371,7 +370,7 @@ int change_remove(struct state_run *run, const char *path, struct err *err)
         return -1;
     if (site.info.kind == FS_NONE)
         return 0;
-    if (tree_walk_at(&site, keep_entry, run, err) < 0 || settle(run, err) < 0)
+    if (tree_walk_at(&site, keep_entry, run, err) < 0 || settle_change(run, err) < 0)
         return -1;
     return tree_remove_at(&site, err) < 0 ? -1 : site_sync(&site, err);
 }
@@ -383,7 +382,7 @@ int change_attr_at(struct state_run *run, struct site *site, const struct change
 {
     const struct fs_attr want = { attr->mode, attr->uid, attr->gid };
 
-    if (allow(run, site->path, err) < 0 || keep(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
+    if (allow(run, site->path, err) < 0 || keep_image(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
         return -1;
     return site_set(site, &want, err);
 }
@@ -408,10 +407,10 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
     if (site.info.kind == FS_NONE) {
         const struct fs_replace_options options = options_for(run, &site, NULL);
 
-        if (keep(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
+        if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
             fill_draft(&site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
             return -1;
-    } else if (keep(run, &site, IMAGE_ATTRIBUTES, NULL, err) < 0) {
+    } else if (keep_image(run, &site, IMAGE_ATTRIBUTES, NULL, err) < 0) {
         return -1;
     }
     return site_set_times(&site, atime, mtime, err);
@@ -425,7 +424,7 @@ int change_save(struct state_run *run, const char *path, struct err *err)
 
     if (find_site(run, path, SITE_RETURN, &site, err) < 0)
         return -1;
-    return keep(run, &site, IMAGE_WHOLE, NULL, err);
+    return keep_image(run, &site, IMAGE_WHOLE, NULL, err);
 }
 
 int change_finish(struct state_run *run, struct err *err)

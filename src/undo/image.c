@@ -192,8 +192,8 @@ static int take_folder(struct arena *arena, const struct site *site, struct imag
     return take_xattrs(arena, fd_path, image, err);
 }
 
-static int take(struct arena *arena, struct site *site, struct image *image, const char *folder,
-                const char *copy, struct err *err)
+static int take_image(struct arena *arena, struct site *site, struct image *image,
+                      const char *folder, const char *copy, struct err *err)
 {
     const enum fs_kind kind = image->info.kind;
 
@@ -216,7 +216,7 @@ int image_take(struct arena *arena, struct site *site, enum image_extent extent,
 {
     struct image image = { .path = site->path, .whole = extent == IMAGE_WHOLE, .info = site->info };
 
-    if (take(arena, site, &image, folder, copy, err) < 0)
+    if (take_image(arena, site, &image, folder, copy, err) < 0)
         return err_wrap(err, "keep an image of '%s'", site->path);
     *ret_image = image;
     return 0;

@@ -111,7 +111,7 @@ static int restore_none(const struct image *image, struct site *site, struct buf
     if (now == FS_FOLDER && site_rmdir(site, err) < 0) {
         if (err->errnum != ENOTEMPTY && err->errnum != EEXIST && err->errnum != EBUSY)
             return -1;
-        buf_printf(out, "left %s: the folder is not empty\n", image->path);
+        buf_printf(out, "kept %s: the folder is not empty\n", image->path);
         return 0;
     }
     if (now != FS_FOLDER && site_unlink(site, err) < 0)
@@ -137,8 +137,7 @@ static int check_copy(struct arena *arena, const struct image *image, const char
         (fd >= 0 && image_mark_fd(arena, fd, &mark, err) < 0))
         return -1;
     if (!mark || strcmp(mark, image->mark) != 0)
-        return err_set(err, ERR_INVALID,
-                       "cannot restore '%s': its copy '%s' is %s; the path is left as it is",
+        return err_set(err, ERR_INVALID, "cannot restore '%s': its copy '%s' is %s; not changed",
                        image->path, path, mark ? "damaged" : "missing");
     return 0;
 }
@@ -241,14 +240,13 @@ static int restore_at(const struct image *image, const char *folder, struct site
         return restore_none(image, site, out, ret_changed, err);
     if (image->info.kind == FS_SOCKET) {
         if (now != FS_SOCKET)
-            buf_printf(out, "left %s: a socket is made by the program that serves it\n",
-                       image->path);
+            buf_printf(out, "skipped %s: sockets are created by their program\n", image->path);
         return 0;
     }
     if (!image->whole && image->info.kind != FS_FOLDER) {
         if (now == image->info.kind)
             return restore_attributes(image, site, out, ret_changed, err);
-        buf_printf(out, "left %s: it is a %s now\n", image->path, fs_kind_name(now));
+        buf_printf(out, "kept %s: it is now a %s\n", image->path, fs_kind_name(now));
         return 0;
     }
     if (image->info.kind == FS_FILE)

@@ -354,7 +354,7 @@ static int sync_folders(struct undo *undo, struct err *err)
     return 0;
 }
 
-static int put(struct undo *undo, struct str bytes, bool sync, struct err *err)
+static int put_record(struct undo *undo, struct str bytes, bool sync, struct err *err)
 {
     if (fd_write(undo->fd, bytes.p, bytes.n, err) < 0)
         return err_wrap(err, "write the undo journal");
@@ -376,7 +376,7 @@ static void lead(struct undo *undo, bool sync)
     undo->pending = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     undo->leading = true;
     (void)pthread_mutex_unlock(&undo->mutex);
-    rc = put(undo, buf_view(&batch), sync, &why);
+    rc = put_record(undo, buf_view(&batch), sync, &why);
     buf_done(&batch);
     (void)pthread_mutex_lock(&undo->mutex);
     undo->leading = false;
@@ -390,7 +390,7 @@ static void lead(struct undo *undo, bool sync)
     (void)pthread_cond_broadcast(&undo->written);
 }
 
-static int settle(struct undo *undo, bool sync, struct err *err)
+static int settle_journal(struct undo *undo, bool sync, struct err *err)
 {
     const uint64_t *done = sync ? &undo->synced : &undo->flushed;
     bool stalled = sync && stall_begin();
@@ -416,10 +416,10 @@ static int settle(struct undo *undo, bool sync, struct err *err)
 
 int undo_sync(struct undo *undo, struct err *err)
 {
-    return settle(undo, true, err);
+    return settle_journal(undo, true, err);
 }
 
 int undo_flush(struct undo *undo, struct err *err)
 {
-    return settle(undo, false, err);
+    return settle_journal(undo, false, err);
 }

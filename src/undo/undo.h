@@ -60,7 +60,7 @@ struct undo_state {
     uint32_t level;
     struct plan_retry retry;
     bool secret;
-    bool hidden; /* content is not shown, here nor when it is taken back */
+    bool hidden; /* content is not shown, neither here nor in a revert */
 };
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs);

@@ -11,7 +11,7 @@
 #include "undo/undo_record.h"
 
 #define SEAL_SIZE_MAX ((size_t)1 << 20)
-/* Of the places that are damaged, so many are told one by one. */
+/* How many damaged places are reported one by one. */
 #define GAPS_TOLD 3
 
 struct reader {
@@ -190,15 +190,15 @@ static int read_record(struct reader *reader, struct str payload, unsigned versi
     if (version == UNDO_VERSION_OLD && kind == UNDO_BEGIN)
         record.state = (uint32_t)reader->run->states.n;
     if (!handlers[kind](reader, &record))
-        return err_set(err, ERR_INVALID, "a record that does not fit to those before it");
+        return err_set(err, ERR_INVALID, "a record that does not follow from those before it");
     reader->sequence++;
     return 0;
 }
 
 /* --- a journal ------------------------------------------------------------------------- */
 
-/* What is damaged is told by `gaps`; a torn tail is not: either the run was killed, or the seal
- * knows what is missing. Returns where it begins. */
+/* Damage is reported in `gaps`, except a torn tail: either the run was killed, or the seal has
+ * what is missing. Returns where it begins. */
 static size_t read_frames(struct reader *reader, struct frame_scan *scan)
 {
     struct frame frame;
@@ -324,7 +324,7 @@ int undo_load(struct arena *arena, const struct undo_place *place, struct undo_r
     if (read_seal(arena, &run, &has_seal, err) < 0)
         return -1;
     if (!journal.p && !has_seal)
-        return err_set(err, ERR_NOT_FOUND, "no run '%s' is kept", place->id);
+        return err_set(err, ERR_NOT_FOUND, "no run '%s' is recorded", place->id);
     if (read_marks(arena, &run, err) < 0)
         return -1;
     *ret_run = run;
@@ -338,13 +338,13 @@ int undo_read(struct arena *arena, const char *data_dir, const char *run_id,
     struct ksuid ksuid;
 
     if (ksuid_parse(str_from(run_id), &ksuid, err) < 0)
-        return err_wrap(err, "'%s' is not the id of a run", run_id);
+        return err_wrap(err, "'%s' is not a valid run ID", run_id);
     if (undo_list(arena, data_dir, &places, err) < 0)
         return -1;
     VEC_EACH (&places.list, place)
         if (strcmp(place->id, run_id) == 0)
             return undo_load(arena, place, ret_run, err);
-    return err_set(err, ERR_NOT_FOUND, "no run '%s' is kept", run_id);
+    return err_set(err, ERR_NOT_FOUND, "no run '%s' is recorded", run_id);
 }
 
 /* --- damage ---------------------------------------------------------------------------- */
@@ -362,10 +362,10 @@ const char *undo_describe_loss(struct arena *arena, const struct undo_run *run,
     if (entry->lost)
         return "its beginning in the undo journal is damaged: only files were restored";
     if (!entry->ended)
-        return "its end in the undo journal is missing: what it changed may not all be restored";
+        return "its end in the undo journal is missing: some of its changes may not be restored";
     return arena_printf(arena,
-                        "%llu of its %llu records in the undo journal are lost: what it "
-                        "changed is not all restored",
+                        "%llu of its %llu records in the undo journal are lost: not all of its "
+                        "changes are restored",
                         (unsigned long long)entry->missing,
                         (unsigned long long)(entry->missing + entry->records));
 }

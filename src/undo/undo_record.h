@@ -3,7 +3,7 @@
  *
  *     journal    file of frames: run, then begin, image, left, note, end in the order of the deeds
  *     seal       one frame: what the run was, and how many records its journal has; written last
- *     marks      file of frames: restored, reverted; what later reverts took back
+ *     marks      file of frames: restored, reverted; what later reverts undid
  *     copy-N     large files as they were; the mark of their image is their checksum
  *
  * A version before the first of these wrote journals in frames of its own, without a seal, a
@@ -87,7 +87,7 @@ int undo_record_decode(struct arena *arena, struct str payload, unsigned version
                        enum undo_kind *ret_kind, struct undo_record *ret_record, struct err *err);
 
 /* The payload at the front of an old journal, which is moved behind it. False at the end, and at
- * the first record that is cut or damaged; `journal` is as it was then. */
+ * the first record that is cut or damaged; `journal` is then unchanged. */
 bool undo_record_next_old(struct str *journal, struct str *ret_payload);
 
 #endif

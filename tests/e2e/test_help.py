@@ -144,7 +144,7 @@ def test_a_daemon_that_cannot_start_in_the_background_tells_why(tmp_path, color)
     env = dict(os.environ, KEPLER_DAEMON_PATH=str(tmp_path / ("x" * 120)), KEPLER_COLOR=color)
     result = run(KEPLER, "daemon", "start", "-d", env=env)
     assert result.returncode == 1 and "\033" not in result.stderr
-    assert result.stderr.startswith("Error: the daemon did not start: the path of the socket ")
+    assert result.stderr.startswith("Error: the daemon did not start: the socket path ")
     assert "set KEPLER_SOCKET_PATH to a shorter one" in result.stderr
 
 

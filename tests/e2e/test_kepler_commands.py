@@ -652,7 +652,7 @@ def test_stop_takes_a_signal_and_refuses_what_is_none(home):
     home.start()
     wait_until(lambda: ("a", "ready") in home.lines(), "the trap is set")
     run = home.run("stop", "-s", "NIX", check=False)
-    assert (run.returncode, run.stderr) == (1, "Error: no signal 'NIX': wanted a name such as TERM, or a number\n")
+    assert (run.returncode, run.stderr) == (1, "Error: unknown signal 'NIX': expected a name such as TERM, or a number\n")
     assert home.run("stop", "-s", "USR1").stdout == ""
     assert home.read("got") == "usr1\n"
 

@@ -351,7 +351,7 @@ def test_what_is_no_signal_is_refused_and_stops_nothing(home, word):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     run = home.run("stop", f"--signal={word}", check=False)
-    assert (run.returncode, run.stderr) == (1, f"Error: no signal '{word}': wanted a name such as TERM, or a number\n")
+    assert (run.returncode, run.stderr) == (1, f"Error: unknown signal '{word}': expected a name such as TERM, or a number\n")
     assert home.status("a") == "running"
 
 

@@ -390,7 +390,7 @@ def test_output_max_size_bounds_what_a_service_may_hand_over(home):
     home.run("start")
     process = json.loads(home.run("inspect", "a").stdout)["services"]["a"]["outputs"]["process"]
     assert process["small"] == "1" and "large" not in process
-    assert levels(home, "a") == {"outputs were dropped: too large, or no text": "warn"}
+    assert levels(home, "a") == {"outputs were dropped: too large, or not valid text": "warn"}
 
 
 def test_a_marked_line_without_a_value_is_a_warning_and_a_step_that_fails_an_error(home):

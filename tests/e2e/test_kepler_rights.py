@@ -114,12 +114,12 @@ def test_nobody_else_can_open_the_lock_of_the_daemon(home):
 
 
 GAINS = {
-    "root": ("user: root", "only root may run things as somebody else"),
-    "uid 0": ("user: 0", "only root may run things as somebody else"),
-    "another member": ("user: bob", "only root may run things as somebody else"),
+    "root": ("user: root", "only root may run services as another user"),
+    "uid 0": ("user: 0", "only root may run services as another user"),
+    "another member": ("user: bob", "only root may run services as another user"),
     "the group of root": ("user: 'alice:root'", "cannot run in group 0"),
     "a group of others": ("groups: [project, shadow]", "cannot run in group"),
-    "computed": ("user: \"${{ 'ro' .. 'ot' }}$\"", "only root may run things as somebody else"),
+    "computed": ("user: \"${{ 'ro' .. 'ot' }}$\"", "only root may run services as another user"),
 }
 
 

@@ -41,7 +41,7 @@ def test_nothing_begins_when_more_would_change(machine):
     plan = store(machine)
     (machine.root / "same").write_text("drift\n")
     refused = machine.run("state.apply", "web", "--plan", plan, status=1)
-    assert "file.managed:same would change, which the plan does not say:" in refused.stderr
+    assert "file.managed:same would change, but not in the plan:" in refused.stderr
     assert "-drift" in refused.stderr and not (machine.root / "conf").exists()
 
 
@@ -49,7 +49,7 @@ def test_nothing_begins_when_something_else_would_be_written(machine):
     plan = store(machine)
     machine.state("web", STATES.replace("one", "other"))
     refused = machine.run("state.apply", "web", "--plan", plan, status=1)
-    assert "file.managed:conf would change otherwise than the plan says:" in refused.stderr
+    assert "file.managed:conf would change differently from the plan:" in refused.stderr
     assert "+other" in refused.stderr and not (machine.root / "conf").exists()
 
 
@@ -67,7 +67,7 @@ def test_what_turns_out_during_the_run_fails_instead_of_going_beyond_the_plan(ma
     record = machine.record("state.apply", "chain", "--plan", store(machine, ref="chain"), status=2)
     spoil, mend, behind = record["results"]
     assert spoil["changed"] and not mend["changed"]
-    assert mend["error"] == "this would change now, which the plan does not say"
+    assert mend["error"] == "would change now, but not in the plan"
     assert behind["skip_reason"] == "require_failed" and machine.read("same") == "spoilt\n"
 
 
@@ -77,6 +77,6 @@ def test_what_is_no_plan_is_refused(machine):
     assert "not a dry run" in machine.run("state.apply", "web", "--plan", str(run), status=1).stderr
     other = machine.folder / "other"
     other.write_text(json.dumps([{"peel_id": "elsewhere", "test": True, "results": []}]))
-    assert "holds no dry run of" in machine.run("state.apply", "web", "--plan", str(other), status=1).stderr
+    assert "contains no dry run of" in machine.run("state.apply", "web", "--plan", str(other), status=1).stderr
     assert "does not exist" in machine.run("state.apply", "web", "--plan", "/no/such", status=1).stderr
     assert "applies no states" in machine.run("state.revert", "web", "--plan", str(run), status=1).stderr

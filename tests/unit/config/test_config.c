@@ -172,7 +172,7 @@ TEST(more_services_than_the_limit_are_refused)
     for (int i = 0; i <= CONFIG_SERVICES_MAX; i++)
         buf_printf(&text, "  s%d: {run: x}\n", i);
     CHECK_INT(load(&run, buf_view(&text)), -1);
-    CHECK_HAS(run.diags.list.p[0].text, "more than 10000 services");
+    CHECK_HAS(run.diags.list.p[0].text, "more than the limit of 10000 services");
     arena_done(&run.arena);
 }
 

@@ -133,8 +133,9 @@ TEST(mistakes_and_limits_are_named)
 
     check_error(STR(""), "watch '': the pattern is empty");
     check_error(STR("!"), "watch '!': the pattern is empty");
-    check_error(STR("a{b,c"), "watch 'a{b,c': a brace is not closed");
-    check_error(STR("{1,2,3,4}{1,2,3,4}{1,2,3,4}{1,2,3,4}{1,2}"), "more than 256 patterns");
+    check_error(STR("a{b,c"), "watch 'a{b,c': unclosed brace");
+    check_error(STR("{1,2,3,4}{1,2,3,4}{1,2,3,4}{1,2,3,4}{1,2}"),
+                "more than the limit of 256 patterns");
     buf_fill(&many, 'a', PATHGLOB_LENGTH_MAX + 1);
     check_error(buf_view(&many), "longer than 4096 bytes");
 }

@@ -36,12 +36,12 @@ TEST(what_is_no_policy_says_why)
     static const struct {
         const char *text, *error;
     } cases[] = {
-        { "allways", "no restart policy 'allways' (did you mean 'always'?)" },
-        { "on_failure", "no restart policy 'on_failure' (did you mean 'on-failure'?)" },
-        { "sometimes", "no restart policy 'sometimes' (there are no, always, on-failure, "
-                       "on-success and on-unhealthy)" },
+        { "allways", "unknown restart policy 'allways' (did you mean 'always'?)" },
+        { "on_failure", "unknown restart policy 'on_failure' (did you mean 'on-failure'?)" },
+        { "sometimes", "unknown restart policy 'sometimes' (use no, always, on-failure, "
+                       "on-success or on-unhealthy)" },
         { "no|on-failure", "restart policy 'no' cannot be joined with others: 'no|on-failure'" },
-        { "on-failure|", "no restart policy '' (there are no, always, on-failure, on-success and "
+        { "on-failure|", "unknown restart policy '' (use no, always, on-failure, on-success or "
                          "on-unhealthy)" },
     };
 

@@ -66,7 +66,7 @@ TEST(a_message_beyond_the_limit_is_refused_by_its_head_alone)
     CHECK(frame_end(&out, start, MESSAGE_PROTOCOL, 0, &err) == 0);
     CHECK(message_find(str_slice(buf_view(&out), 0, FRAME_HEAD), &payload, &err) == -1);
     CHECK(err.code == ERR_LIMIT);
-    CHECK_STR(err.text, "a message of 16777217 bytes is larger than 16777216");
+    CHECK_STR(err.text, "a message of 16777217 bytes exceeds the limit of 16777216");
 }
 
 TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
@@ -78,8 +78,7 @@ TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
                                  "kepler 0.1.0\xc0",
                                  21),
                        &payload, &err) == -1);
-    CHECK_STR(err.text,
-              "the other side does not speak protocol 2: restart the daemon after an upgrade");
+    CHECK_STR(err.text, "the peer does not speak protocol 2: restart the daemon after an upgrade");
 }
 
 TEST(a_message_that_does_not_fit_leaves_the_buffer_as_it_was)

@@ -187,7 +187,7 @@ TEST(a_long_name_is_refused_with_the_limit)
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     CHECK_INT(log_source_new(store, name, NULL, SEGMENT_STDOUT, true, &none, &err), -1);
-    CHECK_STR(err.text, "a log source's name has more than 255 bytes");
+    CHECK_STR(err.text, "the name of a log source exceeds the limit of 255 bytes");
     log_source_free(source);
     log_store_free(store);
 }

@@ -63,7 +63,7 @@ TEST(a_second_run_says_whom_it_waits_for_and_gives_up_in_time)
     CHECK_INT(runlock_take(&lock, &scene.host, &sink, &err), 0);
     CHECK_INT(runlock_take(&other, &scene.host, &sink, &err), -1);
     CHECK_INT(err.code, ERR_BUSY);
-    CHECK_HAS(err.text, "another run is under way: process ");
+    CHECK_HAS(err.text, "another run is in progress: process ");
     CHECK_HAS(buf_text(&text), "waiting for the run of process ");
     CHECK_HAS(buf_text(&text), "test_report");
     scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");

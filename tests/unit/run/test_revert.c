@@ -88,7 +88,7 @@ TEST(what_somebody_else_changed_is_left_unless_forced)
     scene_write(&scene, "f", "mine");
     revert(&scene, "case", false);
     CHECK_STR(scene_outcome(&scene, "file.managed:f"), "failed");
-    CHECK_HAS(scene_result(&scene, "file.managed:f")->error, "was changed by somebody else");
+    CHECK_HAS(scene_result(&scene, "file.managed:f")->error, "was changed since run");
     CHECK_STR(scene_outcome(&scene, "file.managed:g"), "changed");
     CHECK_STR(scene_read(&scene, "f"), "mine");
     revert(&scene, "case", true);
@@ -144,7 +144,7 @@ TEST(an_unknown_run_is_an_error)
     scene_init(&scene);
     CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
-    CHECK_STR(err.text, "no run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is kept");
+    CHECK_STR(err.text, "no run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is recorded");
     scene_done(&scene);
 }
 
@@ -629,7 +629,7 @@ TEST(a_run_whose_reference_is_lost_is_told_in_every_revert_by_reference)
     write_whole(&d, "seal", (struct str){ copy, seal.n });
     revert(&d.scene, "case", false);
     CHECK_INT(d.scene.result.failed, 1);
-    CHECK_HAS(d.scene.result.states.p[0].error, "does not tell what was applied");
+    CHECK_HAS(d.scene.result.states.p[0].error, "does not say what was applied");
     scene_done(&d.scene);
 }
 

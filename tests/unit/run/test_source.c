@@ -112,7 +112,7 @@ TEST(a_wrong_hash_is_refused_and_a_missing_one_explained)
     CHECK_INT(read_source(&scene, arena_printf(&scene.arena, "http://127.0.0.1:%d/x", server.port),
                           hex, &bytes, &err),
               -1);
-    CHECK_HAS(err.text, "wanted ");
+    CHECK_HAS(err.text, "expected ");
     server_stop(&server);
     scene_done(&scene);
 }
@@ -207,7 +207,7 @@ TEST(a_hash_stands_in_a_file_of_checksums_under_the_name_of_the_source)
         { "sha1=" SHA1_HELLO "\n", "" },
         { MD5_HELLO "  y\n" SHA1_HELLO "  x\r\n", "" },
         { MD5_HELLO "  y\n", "no hash of 'x'" },
-        { MD5_HELLO "\n" MD5_HELLO "\n", "no hash of 'x' among its 2" },
+        { MD5_HELLO "\n" MD5_HELLO "\n", "no hash of 'x' among its 2 entries" },
         { MD5_HELLO "  x\n" SHA1_HELLO "0  x\n", "" },
         { MD5_HELLO "  x\n0000000000000000000000000000000000000000  x\n", "has sha1" },
         { "", "no hash of 'x'" },

@@ -447,8 +447,7 @@ TEST(a_copy_that_is_damaged_or_missing_is_not_restored)
         CHECK_INT(missing ? unlink(copy) : truncate(copy, 17), 0);
         CHECK_INT(image_restore(&image, folder, &out, &changed, &err), -1);
         CHECK_INT(err.code, ERR_INVALID);
-        CHECK_HAS(err.text,
-                  missing ? "is missing; the path is left" : "is damaged; the path is left");
+        CHECK_HAS(err.text, missing ? "is missing; not changed" : "is damaged; not changed");
         CHECK_INT(fs_read(&arena, path, ROOM, &now, &err), 0);
         CHECK(str_is(now, "new") && !changed);
     }

@@ -164,6 +164,7 @@ printf 'setting=1\\n#hidden=1\\n' > hosts.conf
 echo 'PermitRootLogin yes' > sshd_config
 echo 'port=80' > app.conf
 mkdir -p source/sub; echo a > source/a; echo b > source/sub/b
+mkdir -p empty/er backups; touch backups/backup-20240101 backups/backup-20240102 backups/other
 printf '#!/bin/sh\\necho made > "$1"\\n' > script.sh
 """
 

@@ -235,16 +235,32 @@ static bool admit_body(struct office *office, struct http_request *request)
     return (sponsor && office->is_open) || admit(office, &office->rate, request);
 }
 
+/* Tokens are known now. */
+static void submit_call(void *self)
+{
+    struct call *call = self;
+    struct office *office = call->office;
+
+    call->sponsor = find_sponsor(office, call->request);
+    registry_submit(&office->authority->registry, call->request->body, call->request->remote,
+                    on_answer, call);
+}
+
 static void on_enroll(void *self, struct http_request *request)
 {
     struct office *office = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str token, peel;
     struct call *call;
+    struct err err;
 
     if (!admit_body(office, request))
         return;
     call = new_call(office, request, "");
-    call->sponsor = find_sponsor(office, request);
-    registry_submit(&office->authority->registry, request->body, request->remote, on_answer, call);
+    read_token(&arena, request, &token, &peel);
+    if (token.n == 0 || token_book_find(office->tokens, token, STR("")) ||
+        token_book_fetch(office->tokens, token, submit_call, call, &err) < 0)
+        submit_call(call);
 }
 
 static void on_status(void *self, struct http_request *request)
@@ -499,6 +515,7 @@ static void free_office(void *self)
     struct office *office = self;
 
     http_server_free(office->server);
+    token_book_free(office->tokens);
     rate_done(&office->rate);
     rate_done(&office->relaxed);
     free(office);
@@ -559,8 +576,7 @@ static void stop_office(void *self)
     struct office *office = self;
 
     office->is_open = false;
-    token_book_free(office->tokens);
-    office->tokens = NULL;
+    token_book_stop(office->tokens);
     http_server_free(office->server);
     office->server = NULL;
 }

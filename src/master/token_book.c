@@ -19,6 +19,7 @@ struct page {
 };
 
 struct token_book {
+    struct nats_js js;
     struct map pages; /* by id */
     struct nats_kv_watch *watch;
 };
@@ -73,6 +74,7 @@ struct token_book *token_book_new(const struct nats_js *js, struct err *err)
     const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
     struct token_book *book = mem_zalloc(sizeof(*book));
 
+    book->js = *js;
     book->watch = nats_kv_watch_new(
         &kv,
         &(struct nats_kv_watch_options){
@@ -84,11 +86,16 @@ struct token_book *token_book_new(const struct nats_js *js, struct err *err)
     return NULL;
 }
 
+void token_book_stop(struct token_book *book)
+{
+    nats_kv_watch_free(book->watch);
+    book->watch = NULL;
+}
+
 void token_book_free(struct token_book *book)
 {
     if (!book)
         return;
-    nats_kv_watch_free(book->watch);
     MAP_EACH (&book->pages, entry)
         free_page(entry->value);
     map_done(&book->pages);
@@ -108,4 +115,43 @@ const struct token_record *token_book_find(const struct token_book *book, struct
     if (!page || !token_allows(&page->record, &token, peel, clock_wall() / CLOCK_SECOND))
         return NULL;
     return &page->record;
+}
+
+/* A look into the bucket that is under way. */
+struct fetch {
+    struct token_book *book;
+    token_book_fn *fn;
+    void *self;
+};
+
+static void on_fetched(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct fetch *fetch = self;
+
+    if (!error)
+        on_entry(fetch->book, entry);
+    fetch->fn(fetch->self);
+    free(fetch);
+}
+
+int token_book_fetch(struct token_book *book, struct str text, token_book_fn *fn, void *self,
+                     struct err *err)
+{
+    const struct nats_kv kv = { .js = book->js,
+                                .bucket = store_bucket_name(STORE_ENROLLMENTS),
+                                .indirect = true };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fetch *fetch;
+    struct token token;
+
+    if (token_parse(text, &token, err) < 0)
+        return -1;
+    fetch = mem_zalloc(sizeof(*fetch));
+    *fetch = (struct fetch){ book, fn, self };
+    if (nats_kv_get(&kv, arena_printf(&arena, TOKEN_KEY "%s", token.id), on_fetched, fetch, err) ==
+        0)
+        return 0;
+    free(fetch);
+    return -1;
 }

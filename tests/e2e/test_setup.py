@@ -16,7 +16,7 @@ class Home(Fleet):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.enroll_port, self.health_port = free_port(), free_port()
+        self.enroll_port, self.health_port, self.peel_port = free_port(), free_port(), free_port()
         self.environment = {"KEPLER_DAEMON_PATH": str(folder / "kepler"), "KEPLER_COLOR": "false",
                             "PATH": f"{BUILD}:{os.path.dirname(SERVER)}:{os.environ['PATH']}"}
 
@@ -33,7 +33,7 @@ class Home(Fleet):
     def join(self, token, name="peel", status=0):
         words = ["join", "127.0.0.1", token, "--id", "web-01", "--config", self.folder / name / "peel.yaml",
                  "--auth-dir", self.folder / name / "auth", "--data-dir", self.folder / name / "data",
-                 "--health-addr", f"127.0.0.1:{free_port()}", "--enroll-port", self.enroll_port, "--port", self.port,
+                 "--health-addr", f"127.0.0.1:{self.peel_port}", "--enroll-port", self.enroll_port, "--port", self.port,
                  "--supervisor", "kepler", "--kepler-conf", self.folder / name / "kepler.yaml"]
         result = subprocess.run([f"{BUILD}/zester-peel", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
                                 env={**os.environ, **self.environment})

@@ -28,6 +28,10 @@ SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 LIBS     := yaml-0.1 jansson msgpack libsodium libpcre2-8 lua5.4 libxxhash libssl libcrypto libmicrohttpd
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wformat=2 -Wvla -Wcast-qual -Wundef -Werror
+# Macros may be called with nothing for their last parameter; gcc does not mind, and C23 allows it.
+ifneq ($(SUFFIX),)
+WARNINGS += -Wno-gnu-zero-variadic-macro-arguments
+endif
 
 FLAGS_release := -O2 -g -fPIE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 LINK_release  := -pie -Wl,-z,relro,-z,now

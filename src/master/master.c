@@ -99,7 +99,7 @@ void *master_find(const struct master *master, const struct master_service *serv
     for (size_t i = 0; i < master->service_count; i++)
         if (master->services[i].service == service)
             return master->services[i].self;
-    assert(!"the service is in the table, before who asks for it");
+    assert(false); /* a service is in the table, before those that ask for it */
     return NULL;
 }
 

@@ -79,7 +79,7 @@ void health_print_last(const struct service *service, struct buf *out)
     if (health->unstarted)
         buf_add_text(out, "it could not be started");
     else if (health->late)
-        buf_add_text(out, "timed out");
+        buf_add_text(out, "it exceeded its timeout");
     else
         process_status_print(health->last, out);
     if (health->words.n > 0)

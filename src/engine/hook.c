@@ -177,7 +177,7 @@ void hook_task_ended(struct service *service, struct process_status status)
     if (hook->canceled)
         buf_add_text(&why, "canceled");
     else if (hook->timed_out)
-        buf_add_text(&why, "timed out");
+        buf_add_text(&why, "it exceeded its timeout");
     else if (!process_status_ok(status))
         process_status_print(status, &why);
     if (why.n > 0)

@@ -42,6 +42,10 @@ struct follower {
     struct follower *next;
 };
 
+/* A cluster that has lost a server finds a new leader within seconds. */
+#define ERASE_PAUSE_NS  CLOCK_SECOND
+#define ERASE_TRIES_MAX 120
+
 struct revocation {
     struct master *master;
     char account[NATS_NKEY_TEXT_SIZE];
@@ -59,6 +63,7 @@ struct revocation {
     size_t servers, answered;
     struct follower *followers; /* of the push under way */
     struct follower *waiting;   /* of the next one */
+    struct erasure *erasures;
     char problem[HEALTH_TEXT_MAX];
 };
 
@@ -361,21 +366,69 @@ struct sweep {
     struct nats_kv kv;
 };
 
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+/* A key that must go, however long the bus takes to find a leader. */
+struct erasure {
+    struct revocation *revocation;
+    struct erasure *next, **back;
+    struct nats_kv kv;
+    struct timer timer;
+    unsigned tries;
+    char key[];
+};
+
+static void end_erasure(struct erasure *erasure)
 {
-    (void)self;
-    (void)revision;
-    if (error && error->fault != NATS_FAULT_CANCELED)
-        log_warning("what a revoked peel keeps on the bus cannot be removed error=%s", error->text);
+    timer_clear(loop_timers(erasure->revocation->master->loop), &erasure->timer);
+    *erasure->back = erasure->next;
+    if (erasure->next)
+        erasure->next->back = erasure->back;
+    free(erasure);
 }
 
-static void purge_key(const struct nats_kv *kv, const char *key)
+static void erase(struct timer *timer);
+
+static void erase_later(struct erasure *erasure, const char *why)
 {
+    log_warning("what a revoked peel keeps on the bus cannot be removed key=%s error=%s",
+                erasure->key, why);
+    if (++erasure->tries == ERASE_TRIES_MAX)
+        end_erasure(erasure);
+    else
+        timer_set(loop_timers(erasure->revocation->master->loop), &erasure->timer,
+                  clock_after(clock_now(), ERASE_PAUSE_NS), erase);
+}
+
+static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        erase_later(self, error->text);
+    else
+        end_erasure(self);
+}
+
+static void erase(struct timer *timer)
+{
+    struct erasure *erasure = container_of(timer, struct erasure, timer);
     struct err err;
 
-    if (nats_kv_purge(kv, key, 0, on_purged, NULL, &err) < 0)
-        log_warning("what a revoked peel keeps on the bus cannot be removed key=%s error=%s", key,
-                    err.text);
+    if (nats_kv_purge(&erasure->kv, erasure->key, 0, on_purged, erasure, &err) < 0)
+        erase_later(erasure, err.text);
+}
+
+static void purge_key(struct revocation *revocation, const struct nats_kv *kv, const char *key)
+{
+    struct erasure *erasure = mem_zalloc(sizeof(*erasure) + strlen(key) + 1);
+
+    erasure->revocation = revocation;
+    erasure->kv = *kv;
+    memcpy(erasure->key, key, strlen(key));
+    erasure->next = revocation->erasures;
+    erasure->back = &revocation->erasures;
+    if (erasure->next)
+        erasure->next->back = &erasure->next;
+    revocation->erasures = erasure;
+    erase(&erasure->timer);
 }
 
 static void on_basket_key(void *self, const struct nats_error *error,
@@ -388,7 +441,7 @@ static void on_basket_key(void *self, const struct nats_error *error,
         free(sweep);
         return;
     }
-    purge_key(&sweep->kv, arena_strndup(&arena, entry->key.p, entry->key.n));
+    purge_key(sweep->revocation, &sweep->kv, arena_strndup(&arena, entry->key.p, entry->key.n));
 }
 
 static void purge_basket(struct revocation *revocation, const char *peel)
@@ -412,7 +465,8 @@ static void purge_peel(struct revocation *revocation, const char *peel)
     static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
 
     for (size_t i = 0; i < ARRAY_LEN(buckets); i++)
-        purge_key(&(struct nats_kv){ .js = revocation->master->js,
+        purge_key(revocation,
+                  &(struct nats_kv){ .js = revocation->master->js,
                                      .bucket = store_bucket_name(buckets[i]) },
                   peel);
     purge_basket(revocation, peel);
@@ -443,6 +497,8 @@ static void free_revocation(void *self)
 {
     struct revocation *revocation = self;
 
+    while (revocation->erasures)
+        end_erasure(revocation->erasures);
     MAP_EACH (&revocation->list, entry) {
         struct revoked *revoked = entry->value;
 

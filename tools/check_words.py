@@ -40,7 +40,8 @@ BARE = set("about act add ask begin excuse fail find get goes hide judge keep le
            "settle take tell visit".split())
 
 FOLDERS = set("base cli compile config control daemon data edit engine facts filters graph jinja local logs lua methods modules provider run settings state supervise sys target undo".split())
-DOCUMENTS = []
+DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in (
+    "ARCHITECTURE", "fleet", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
 
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 

@@ -20,11 +20,7 @@ from csource import Problem, main
 
 BUILD = "build/release"
 # Files and folders that no program is linked with yet -> why they are there. What they need counts as linked.
-UNLINKED = {
-    "src/compile/sources.c": "where a peel finds its states; the peel comes with the fleet",
-    **{f"src/{name}/": "a part of the fleet, whose programs are being built"
-       for name in ("wire", "jobs", "nats", "bus", "enroll", "peel", "reactor", "master")},
-}
+UNLINKED = {}
 EXTERN = re.compile(r"^extern\b[^;()]*?\b(\w+)(?:\[[^;]*\])*;", re.M)
 DECLARATION = re.compile(r"^[A-Za-z_][\w\s*]*?\b(\w+)\([^;{}]*\)[^;{}]*;", re.M)
 SKIPPED = re.compile(r"^\s*(?:static|typedef|#)")

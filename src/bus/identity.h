@@ -57,7 +57,7 @@ struct identity {
 int identity_make(struct arena *arena, int64_t now, struct identity *ret_identity, struct err *err);
 void identity_wipe(struct identity *identity);
 
-/* As files for sys/newfiles.h, in the order in which they are to be written. */
+/* As files for sys/newfiles.h, in the order in which they must be written. */
 void identity_list(const struct identity *identity,
                    struct newfile ret_files[static IDENTITY_FILES]);
 

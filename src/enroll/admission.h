@@ -100,7 +100,7 @@ struct admission_answer {
     struct value body; /* a map; `error` says what is wrong */
     struct admission_change changes[ADMISSION_CHANGES_MAX];
     size_t change_count;
-    const struct enrollment *created; /* a new pending record, to be told; or NULL */
+    const struct enrollment *created; /* a new pending record, to be announced; or NULL */
 };
 
 /* --- the four calls ----------------------------------------------------------------- */

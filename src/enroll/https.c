@@ -40,7 +40,7 @@ struct call {
     struct buf body;
     bool is_chunked, has_length, is_over;
     size_t left; /* of the chunk, or of the body */
-    size_t told; /* of the body: events up to here were told */
+    size_t told; /* of the body: events up to here were handed over */
     struct https_response response;
 };
 
@@ -422,7 +422,7 @@ static void take_body(struct call *call)
     }
 }
 
-/* An event ends with an empty line. False: nobody wants more. */
+/* An event ends with an empty line. False: nobody needs more. */
 static bool tell_events(struct call *call)
 {
     struct str rest = str_from_offset(buf_view(&call->body), call->told);

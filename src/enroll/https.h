@@ -5,7 +5,7 @@
  * system, or, for a first look, nobody: then what comes is worth nothing until it was checked by
  * other means. The name of the server is always checked unless nobody is trusted.
  *
- * Everything that comes is bounded. A stream of events (SSE) is told event by event.
+ * Everything that comes is bounded. A stream of events (SSE) is handed over event by event.
  *
  * Memory: the arena. Threads: any; a pool worker is marked as blocked meanwhile.
  */
@@ -45,7 +45,7 @@ struct https_request {
     size_t size_max;           /* of the answer */
     int64_t timeout;           /* nanoseconds for all of it; of a stream: without a byte */
     const struct cancel *cancel;
-    /* An event of a stream; false ends it. NULL: the answer is no stream. */
+    /* An event of a stream; false ends it. NULL: the answer is not a stream. */
     bool (*event)(void *self, struct str name, struct str data);
     void *self;
 };

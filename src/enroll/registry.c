@@ -76,7 +76,7 @@ static void finish(struct op *op)
     arena_done(&arena); /* the operation is in it */
 }
 
-static void fail(struct op *op, enum admission_status status, const char *text)
+static void fail_op(struct op *op, enum admission_status status, const char *text)
 {
     admission_fail(&op->arena, status, arena_strdup(&op->arena, text), &op->answer);
     finish(op);
@@ -127,7 +127,7 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
         op->answer = lost;
         finish(op);
     } else {
-        fail(op, ADMISSION_BROKEN, error->text);
+        fail_op(op, ADMISSION_BROKEN, error->text);
     }
 }
 
@@ -148,7 +148,7 @@ static void write_next(struct op *op)
                  : nats_kv_update(&kv, change->key, change->value, change->revision, on_written, op,
                                   &err);
     if (result < 0)
-        fail(op, ADMISSION_BROKEN, err.text);
+        fail_op(op, ADMISSION_BROKEN, err.text);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -158,7 +158,7 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
     struct op *op = self;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        fail(op, ADMISSION_BROKEN, error->text);
+        fail_op(op, ADMISSION_BROKEN, error->text);
         return;
     }
     if (entry)
@@ -182,7 +182,7 @@ static void read_entry(struct op *op, enum store_bucket bucket, const char *key,
     if (err.code == ERR_INVALID)
         next(op);
     else
-        fail(op, ADMISSION_BROKEN, err.text);
+        fail_op(op, ADMISSION_BROKEN, err.text);
 }
 
 static bool is_enrollment_id(const char *id)
@@ -303,15 +303,15 @@ static void decide_read(struct op *op)
     struct err err;
 
     if (entry->revision == 0) {
-        fail(op, ADMISSION_UNKNOWN,
-             arena_printf(&op->arena, "'%s': no such enrollment", op->order.id));
+        fail_op(op, ADMISSION_UNKNOWN,
+                arena_printf(&op->arena, "'%s': no such enrollment", op->order.id));
         return;
     }
     if (record_decode(&op->arena, &enrollment_type, 1, entry->value, &before, &err) < 0 ||
         admission_decide(op->decision, &before, &op->order, &op->registry->policy, op->moment.now,
                          &op->record, &err) < 0 ||
         record_encode(&bytes, &enrollment_type, &op->record, &err) < 0) {
-        fail(op, ADMISSION_REFUSED, err.text);
+        fail_op(op, ADMISSION_REFUSED, err.text);
         return;
     }
     op->answer.changes[0] =

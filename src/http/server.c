@@ -21,7 +21,7 @@
 
 static void on_timer(struct timer *timer);
 
-/* Never longer than the library wants to sleep. */
+/* Never longer than the library asks to sleep. */
 static void set_timer(struct http_engine *engine)
 {
     struct timers *timers = loop_timers(engine->server->options.loop);

@@ -85,7 +85,7 @@ static void purge_facts(struct census *census, const struct resident *resident)
         log_warning("facts of a revoked peel cannot be removed error=%s", err.text);
 }
 
-static void judge(struct census *census, const struct resident *resident)
+static void judge_resident(struct census *census, const struct resident *resident)
 {
     const struct authority *authority = master_find(census->master, &authority_service);
 
@@ -122,7 +122,7 @@ static void note_record(struct census *census, const struct enrollment *record)
     if (strcmp(record->id, resident->id) != 0)
         return;
     resident->state = record->state;
-    judge(census, resident);
+    judge_resident(census, resident);
 }
 
 static void on_record(void *self, const struct nats_kv_entry *entry)
@@ -151,7 +151,7 @@ static void on_records_there(void *self)
 
     census->is_complete = true;
     MAP_EACH (&census->residents, entry)
-        judge(census, entry->value);
+        judge_resident(census, entry->value);
     for (struct census_listener *listener = census->listeners; listener; listener = listener->next)
         if (listener->caught_up)
             listener->caught_up(listener);
@@ -164,7 +164,7 @@ static void on_facts(void *self, const struct nats_kv_entry *entry)
 
     resident->has_facts = entry->change == NATS_KV_PUT;
     if (resident->has_facts)
-        judge(census, resident);
+        judge_resident(census, resident);
 }
 
 static void on_failed(void *self, const struct nats_error *error)

@@ -49,7 +49,7 @@ struct petition {
     enum admission_decision decision;
     struct enrollment_request request;
     const char *reply;            /* subject */
-    struct enrollment_reply done; /* while servers are told */
+    struct enrollment_reply done; /* while servers are notified */
 };
 
 static void answer(struct petition *petition, const struct enrollment_reply *reply)

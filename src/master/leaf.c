@@ -133,7 +133,8 @@ static int check_pair(struct leaf *leaf, int64_t now, struct err *err)
     return 0;
 }
 
-static int load(const struct master_conf *conf, int64_t now, struct leaf *leaf, struct err *err)
+static int load_leaf(const struct master_conf *conf, int64_t now, struct leaf *leaf,
+                     struct err *err)
 {
     const char *dir = conf->ca_dir && conf->ca_dir[0]
                           ? conf->ca_dir
@@ -151,7 +152,7 @@ int leaf_load(const struct master_conf *conf, int64_t now, struct leaf *ret_leaf
 {
     struct leaf leaf = { .arena = ARENA_INIT };
 
-    if (load(conf, now, &leaf, err) < 0 || check_pair(&leaf, now, err) < 0) {
+    if (load_leaf(conf, now, &leaf, err) < 0 || check_pair(&leaf, now, err) < 0) {
         leaf_done(&leaf);
         return err_wrap(err, "certificate of the HTTPS endpoint");
     }

@@ -66,7 +66,7 @@ struct publisher {
 };
 
 static void advance(struct publisher *publisher);
-static void begin(struct publisher *publisher);
+static void begin_round(struct publisher *publisher);
 
 /* --- what the bucket has ------------------------------------------------------------- */
 
@@ -132,7 +132,7 @@ static void on_caught_up(void *self)
 
     publisher->is_caught_up = true;
     if (publisher->is_wanted)
-        begin(publisher);
+        begin_round(publisher);
 }
 
 static void on_watch_failed(void *self, const struct nats_error *error)
@@ -159,7 +159,7 @@ static uint64_t revision_of(const struct publisher *publisher, const char *key)
 
 /* --- the end of a round ------------------------------------------------------------- */
 
-static void fail(struct publisher *publisher, const char *text)
+static void fail_round(struct publisher *publisher, const char *text)
 {
     if (!publisher->has_failed)
         (void)err_set(&publisher->err, ERR_SYSTEM, "%s", text);
@@ -195,7 +195,7 @@ static void finish(struct publisher *publisher)
         VEC_EACH (&publisher->later, waiter)
             VEC_PUSH(&publisher->waiters, *waiter);
         vec_clear(&publisher->later);
-        begin(publisher);
+        begin_round(publisher);
     }
 }
 
@@ -204,7 +204,7 @@ static bool came_back(struct publisher *publisher, const struct nats_error *erro
 {
     publisher->pending--;
     if (error)
-        fail(publisher, error->text);
+        fail_round(publisher, error->text);
     if (!publisher->is_gone)
         return true;
     if (publisher->pending == 0)
@@ -269,7 +269,7 @@ static void on_object_info(void *self, const struct nats_error *error,
     if (error && error->fault == NATS_FAULT_NOT_FOUND && !publisher->is_gone) {
         if (put_object(publisher, write, &err) == 0)
             return; /* the same call goes on */
-        fail(publisher, err.text);
+        fail_round(publisher, err.text);
         error = NULL;
     }
     free(write);
@@ -293,7 +293,7 @@ static void begin_write(struct publisher *publisher, const struct tree_set_file 
         publisher->has_written = publisher->has_written || file->bytes.p;
         return;
     }
-    fail(publisher, err.text);
+    fail_round(publisher, err.text);
     free(write);
 }
 
@@ -341,7 +341,7 @@ static void prune(struct publisher *publisher)
         const char *key = publisher->removed.p[--publisher->removed.n];
 
         if (nats_kv_purge(&publisher->kv, key, 0, on_purged, publisher, &err) < 0) {
-            fail(publisher, err.text);
+            fail_round(publisher, err.text);
             return;
         }
         note_removed(publisher, str_from(key), revision_of(publisher, key));
@@ -369,7 +369,7 @@ static struct str print_manifest(struct publisher *publisher)
     if (publisher->options.kind->is_bare)
         v = *value_get(&v, "files");
     if (msgpack_encode(&bytes, &v, &err) < 0)
-        fail(publisher, err.text);
+        fail_round(publisher, err.text);
     return buf_copy(&bytes, &publisher->arena);
 }
 
@@ -405,7 +405,7 @@ static void put_record(struct publisher *publisher, const char *key, struct str 
     if (result == 0)
         publisher->pending++;
     else
-        fail(publisher, err.text);
+        fail_round(publisher, err.text);
 }
 
 static void write_manifest(struct publisher *publisher)
@@ -475,7 +475,7 @@ static void advance(struct publisher *publisher)
 {
     for (;;) {
         if (!lease_is_held(publisher->options.lease))
-            fail(publisher, "this master does not publish any more");
+            fail_round(publisher, "this master does not publish any more");
         if (!publisher->has_failed)
             do_step(publisher);
         if (publisher->pending > 0)
@@ -521,7 +521,7 @@ static void on_read(struct chore *chore)
     if (!publisher->was_read) {
         publisher->has_failed = true;
     } else if (publisher->set.files.n == 0 && is_populated(publisher)) {
-        fail(publisher, "the folder is empty: what is published stays as it is");
+        fail_round(publisher, "the folder is empty: what is published stays as it is");
     } else if (publisher->set.files.n == 0 && !publisher->set.refused.n) {
         publisher->step = STEP_IDLE; /* nothing is there, and nothing was */
         finish(publisher);
@@ -543,7 +543,7 @@ static void read_folder(struct chore *chore)
                                         &publisher->set, &publisher->err) == 0;
 }
 
-static void begin(struct publisher *publisher)
+static void begin_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
     if (!publisher->is_caught_up || publisher->step != STEP_IDLE)
@@ -568,7 +568,7 @@ void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, 
         return;
     }
     VEC_PUSH(&publisher->waiters, waiter);
-    begin(publisher);
+    begin_round(publisher);
 }
 
 const struct publisher_kind *publisher_kind(const struct publisher *publisher)

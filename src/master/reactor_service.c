@@ -68,7 +68,7 @@ const struct value *reactor_facts(void *user, struct arena *arena, const char *p
     return copy;
 }
 
-/* What a peel sent before its credentials were taken back counts for nothing. */
+/* What a peel sent before its credentials were revoked counts for nothing. */
 static bool is_revoked(void *user, const char *peel)
 {
     const struct reactor_engine *engine = user;

@@ -1,5 +1,5 @@
 /*
- * revocation - takes credentials back: servers are told whom they do not let in any more.
+ * revocation - revokes credentials: servers learn whom they must not let in any more.
  *
  * The list is built from all revoked enrollments, goes into the account's claims, which the
  * operator's signing key signs, and from there to every server through the system account. Servers

@@ -128,7 +128,8 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     return 0;
 }
 
-static int visit(void *self, enum tree_step step, const struct tree_entry *entry, struct err *err)
+static int visit_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                       struct err *err)
 {
     struct walk *walk = self;
     const char *below = entry->path + strlen(walk->options->folder);
@@ -153,7 +154,7 @@ int tree_set_read(struct arena *arena, const struct tree_set_options *options,
     *ret_set = (struct tree_set){ 0 };
     if (access(options->folder, F_OK) < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s", options->folder);
-    if (tree_walk(options->folder, visit, &walk, err) < 0)
+    if (tree_walk(options->folder, visit_entry, &walk, err) < 0)
         return -1;
     if (ret_set->files.n > 1)
         qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_files);

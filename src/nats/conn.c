@@ -247,7 +247,7 @@ static void send_login(struct nats_conn *conn)
         conn->step = NATS_LOGIN_PONG;
 }
 
-/* Subscriptions, then what was published meanwhile, then who wants to know that all of it is
+/* Subscriptions, then what was published meanwhile, then who asked to know that all of it is
  * there. */
 static void finish_login(struct nats_conn *conn)
 {
@@ -369,7 +369,7 @@ static void read_quoted(struct str text, struct buf *out)
     }
 }
 
-/* True: it is about a right, and who it concerns was told. */
+/* True: it is about a right, and who it concerns was called. */
 static bool take_denial(struct nats_conn *conn, struct str text)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);

@@ -18,11 +18,11 @@
  * Callbacks come from the loop. Each may publish, subscribe, unsubscribe, and free the connection.
  * A message and all views of it are valid during its callback.
  *
- * Reconnecting goes on for ever, with pauses that grow and differ by chance, unless `attempts_max`
+ * Reconnecting goes on for ever, with pauses that grow and differ at random, unless `attempts_max`
  * says otherwise; then the connection is closed. A server that is about to shut down (lame duck) is
  * left last in the next round.
  *
- * Errors of the server (-ERR) that name a subject are told to the subscription or to the oldest
+ * Errors of the server (-ERR) that name a subject are reported to the subscription or to the oldest
  * request that has it; all others to the listeners.
  *
  * Threads: the loop's.
@@ -65,7 +65,7 @@ typedef int nats_creds_fn(void *self, struct nats_creds *ret_creds, struct err *
 struct nats_options {
     const char *const *servers; /* see nats/servers.h; one at least */
     size_t server_count;
-    bool ordered;     /* try servers in the order given; default: by chance */
+    bool ordered;     /* try servers in the order given; default: at random */
     const char *name; /* shown by the server's monitoring */
 
     struct nats_tls *tls; /* borrowed; NULL needs `plain` */
@@ -123,7 +123,7 @@ enum nats_event_kind {
     NATS_EVENT_DISCONNECTED, /* `error` says why; a new attempt follows */
     NATS_EVENT_RETRY,        /* an attempt failed, `error` says why; another follows */
     NATS_EVENT_CLOSED, /* for good; the last event. `error`: NATS_FAULT_CANCELED when asked for */
-    NATS_EVENT_ERROR,  /* the server complained, and nobody else was told */
+    NATS_EVENT_ERROR,  /* the server complained, and nobody else was called */
     NATS_EVENT_DENIED, /* no right to publish to `subject`; for those who keep what they sent */
     NATS_EVENT_LAME_DUCK, /* the server will shut down */
     NATS_EVENT_WRITABLE,  /* nats_conn_is_busy was true and is not any more */
@@ -133,7 +133,7 @@ struct nats_event {
     enum nats_event_kind kind;
     const struct nats_error *error; /* NULL: none */
     struct str subject;
-    bool *handled; /* DENIED: set by who knows the operation, then nobody else is told */
+    bool *handled; /* DENIED: set by who knows the operation, then nobody else is called */
 };
 
 struct nats_listener;
@@ -145,7 +145,7 @@ struct nats_listener {
     struct nats_listener *next, **back;
 };
 
-/* Listeners are told in the order in which they came. */
+/* Listeners are called in the order in which they came. */
 void nats_listen(struct nats_conn *conn, struct nats_listener *listener, nats_event_fn *fn);
 /* Not listening is fine. */
 void nats_unlisten(struct nats_conn *conn, struct nats_listener *listener);
@@ -186,7 +186,8 @@ struct nats_sub_options {
     const char *subject;
     const char *queue; /* NULL: none */
     nats_msg_fn *message;
-    nats_done_fn *failed; /* the server refused the subscription; may be NULL: listeners are told */
+    nats_done_fn
+        *failed; /* the server refused the subscription; may be NULL: listeners are called */
     void *self;
 };
 

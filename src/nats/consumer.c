@@ -80,7 +80,7 @@ static int send_info(struct op *op, nats_js_fn *fn, struct err *err)
                         STR(""), fn, op, err);
 }
 
-static void fail(struct op *op, const struct nats_error *error)
+static void fail_op(struct op *op, const struct nats_error *error)
 {
     struct nats_error why = *error;
 
@@ -97,7 +97,7 @@ static void on_refused(void *self, const struct nats_error *error, const struct 
     if (!error &&
         nats_fields_compare(fields, &op->asked, value_get(reply, "config"), &difference) < 0)
         nats_error_wrap(&why, "%s", difference.text);
-    fail(op, &why);
+    fail_op(op, &why);
 }
 
 static void explain_refusal(struct op *op, const struct nats_error *error)
@@ -108,7 +108,7 @@ static void explain_refusal(struct op *op, const struct nats_error *error)
     *refusal = *error;
     op->refusal = refusal;
     if (send_info(op, on_refused, &err) < 0)
-        fail(op, error);
+        fail_op(op, error);
 }
 
 static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
@@ -121,11 +121,11 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
         if (error->fault == NATS_FAULT_REFUSED && op->asked.kind == VALUE_MAP)
             explain_refusal(op, error);
         else
-            fail(op, error);
+            fail_op(op, error);
         return;
     }
     if (op->asked.kind == VALUE_MAP && nats_fields_compare(fields, &op->asked, config, &why) < 0) {
-        fail(op, &why);
+        fail_op(op, &why);
         return;
     }
     finish(
@@ -270,7 +270,7 @@ static void on_advisory(void *self, const struct nats_msg *msg)
     struct err err;
 
     if (json_decode_lenient(&arena, msg->payload, &event, &err) < 0)
-        return; /* whatever it was, it was no advisory */
+        return; /* whatever it was, it was not an advisory */
     watch->fn(watch->self, &(struct nats_poison){
                                .stream = value_get_view(&event, "stream"),
                                .consumer = value_get_view(&event, "consumer"),

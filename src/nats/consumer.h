@@ -81,7 +81,7 @@ struct nats_poison {
 typedef void nats_poison_fn(void *self, const struct nats_poison *poison);
 
 struct nats_poison_watch;
-/* `consumer` NULL: all of the stream. With a queue, one of those who watch is told. */
+/* `consumer` NULL: all of the stream. With a queue, one of those who watch is called. */
 struct nats_poison_watch *nats_poison_watch_new(const struct nats_js *js, const char *stream,
                                                 const char *consumer, const char *queue,
                                                 nats_poison_fn *fn, void *self, struct err *err);

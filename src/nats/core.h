@@ -1,6 +1,6 @@
 /*
  * core - struct nats_conn itself, for the files that make it up: conn.c (attempts, frames), sub.c
- * (subscriptions), publish.c (what is sent), listen.c (who is told).
+ * (subscriptions), publish.c (what is sent), listen.c (who is called).
  */
 #ifndef NATS_CORE_H
 #define NATS_CORE_H
@@ -28,7 +28,8 @@ struct nats_waiter {
     void *self;
 };
 
-/* A listener may leave while listeners are told; each walk that is under way knows who is next. */
+/* A listener may leave while listeners are called; each walk that is under way knows who is next.
+ */
 struct nats_walk {
     struct nats_listener *next;
     struct nats_walk *outer;

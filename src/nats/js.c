@@ -36,7 +36,7 @@ int64_t nats_js_number(const struct value *reply, const char *path, int64_t fall
     return value_is(v, VALUE_INT) ? v->i : fallback;
 }
 
-static enum nats_fault judge(int64_t code, int64_t err_code)
+static enum nats_fault judge_code(int64_t code, int64_t err_code)
 {
     if (err_code == NATS_JS_WRONG_LAST_SEQUENCE)
         return NATS_FAULT_CONFLICT;
@@ -53,7 +53,7 @@ bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error)
     text = value_get(error, "description");
     code = nats_js_number(error, "code", 0);
     err_code = nats_js_number(error, "err_code", 0);
-    nats_error_set(ret_error, judge(code, err_code), (int)err_code, "JetStream: %.*s (%lld)",
+    nats_error_set(ret_error, judge_code(code, err_code), (int)err_code, "JetStream: %.*s (%lld)",
                    STR_ARG(value_is(text, VALUE_STR) ? text->s : STR("refused")),
                    (long long)err_code);
     return true;

@@ -151,7 +151,7 @@ int nats_kv_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *
 struct get_call {
     struct nats_kv kv;
     char *key;
-    bool marks; /* deleted entries are told, too */
+    bool marks; /* deleted entries are reported, too */
     nats_kv_entry_fn *fn;
     void *self;
 };

@@ -95,7 +95,7 @@ struct nats_kv_watch_options {
     bool without_values;  /* keys and changes only */
     bool without_deletes; /* puts only */
     void (*entry)(void *self, const struct nats_kv_entry *entry);
-    void (*caught_up)(void *self); /* everything that was there was told; may be NULL */
+    void (*caught_up)(void *self); /* everything that was there was reported; may be NULL */
     nats_done_fn *failed;          /* it cannot go on; may be NULL */
     void *self;
 };

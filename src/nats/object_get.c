@@ -36,7 +36,7 @@ static void finish(struct get *get, const struct nats_error *why)
     free(get);
 }
 
-static void fail(struct get *get, const char *text)
+static void fail_get(struct get *get, const char *text)
 {
     struct nats_error error;
 
@@ -50,9 +50,9 @@ static void verify(struct get *get)
 
     sha256_end(&get->sha, digest);
     if (get->size != get->info.size)
-        fail(get, "the size does not match");
+        fail_get(get, "the size does not match");
     else if (memcmp(digest, get->info.digest, sizeof(digest)) != 0)
-        fail(get, "the digest does not match");
+        fail_get(get, "the digest does not match");
     else
         finish(get, NULL);
 }
@@ -63,7 +63,7 @@ static bool take_chunk(struct get *get, struct str payload)
     get->size += payload.n;
     get->chunks++;
     if (get->size > get->info.size) {
-        fail(get, "the size does not match");
+        fail_get(get, "the size does not match");
         return false;
     }
     sha256_add(&get->sha, payload.p, payload.n);
@@ -83,7 +83,7 @@ static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_d
 /* All that is there came, and it was not all of it. */
 static void on_caught_up(void *self)
 {
-    fail(self, "chunks are missing");
+    fail_get(self, "chunks are missing");
 }
 
 static void on_failed(void *self, const struct nats_error *error)
@@ -106,7 +106,7 @@ static void ask_chunk(struct get *get, uint64_t from)
             &get->objects.js, buf_text(&stream),
             &(struct nats_which){ .seq = from, .next_of = buf_text(&chunks), .direct = true },
             on_stored, get, &err) < 0)
-        fail(get, err.text);
+        fail_get(get, err.text);
 }
 
 static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored)
@@ -154,7 +154,7 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
                                     },
                                     &err);
     if (!get->ordered)
-        fail(get, err.text);
+        fail_get(get, err.text);
 }
 
 int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,

@@ -61,7 +61,7 @@ static void finish(struct put *put)
 }
 
 /* The first error counts. What is under way ends first. */
-static void fail(struct put *put, const struct nats_error *error)
+static void fail_put(struct put *put, const struct nats_error *error)
 {
     if (!put->failed)
         put->error = *error;
@@ -73,7 +73,7 @@ static void fail_text(struct put *put, enum nats_fault fault, const char *text)
     struct nats_error error;
 
     nats_error_set(&error, fault, 0, "%s", text);
-    fail(put, &error);
+    fail_put(put, &error);
 }
 
 /* The publisher did not take it. */
@@ -97,7 +97,7 @@ static void on_meta(void *self, const struct nats_error *error, const struct nat
 
     (void)ack;
     if (error)
-        fail(put, error);
+        fail_put(put, error);
     finish(put);
 }
 
@@ -141,7 +141,7 @@ static void on_chunk(void *self, const struct nats_error *error, const struct na
 
     (void)ack;
     if (error)
-        fail(put, error);
+        fail_put(put, error);
     go_on(put);
 }
 
@@ -224,7 +224,7 @@ static void on_found(void *self, const struct nats_error *error, const struct na
     struct err err;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
-        fail(put, error);
+        fail_put(put, error);
     else if (stored && nats_object_layout_read(stored->payload, 0, &old, &err) == 0)
         memcpy(put->old_id, old.id, sizeof(put->old_id));
     go_on(put);

@@ -79,7 +79,7 @@ static void stop(struct nats_ordered *ordered)
     drop_consumer(ordered);
 }
 
-static void fail(struct nats_ordered *ordered, const struct nats_error *error)
+static void fail_ordered(struct nats_ordered *ordered, const struct nats_error *error)
 {
     stop(ordered);
     if (ordered->options.failed)
@@ -143,7 +143,7 @@ static void on_pull_failed(void *self, const struct nats_error *error)
     struct nats_ordered *ordered = self;
 
     if (error->fault == NATS_FAULT_DENIED || error->fault == NATS_FAULT_CANCELED)
-        fail(ordered, error);
+        fail_ordered(ordered, error);
     else
         reset(ordered);
 }
@@ -171,7 +171,7 @@ static void start_puller(struct nats_ordered *ordered)
     if (ordered->puller)
         return;
     nats_error_set(&error, NATS_FAULT_CANCELED, 0, "%s", err.text);
-    fail(ordered, &error);
+    fail_ordered(ordered, &error);
 }
 
 static void on_made(void *self, const struct nats_error *error,
@@ -192,7 +192,7 @@ static void on_made(void *self, const struct nats_error *error,
         if (passing)
             reset(ordered);
         else
-            fail(ordered, error);
+            fail_ordered(ordered, error);
         return;
     }
     ordered->next_number = 1;
@@ -243,7 +243,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
         drop_consumer(ordered); /* what was on its way to us is lost */
         make_consumer(ordered);
         break;
-    case NATS_EVENT_CLOSED: fail(ordered, event->error); break;
+    case NATS_EVENT_CLOSED: fail_ordered(ordered, event->error); break;
     default: break;
     }
 }

@@ -222,7 +222,7 @@ static bool is_passing(const struct nats_error *error)
            (error->fault == NATS_FAULT_REFUSED && error->code == CODE_UNAVAILABLE);
 }
 
-static void refuse(struct entry *entry, const struct nats_error *error)
+static void refuse_entry(struct entry *entry, const struct nats_error *error)
 {
     struct nats_publisher *publisher = entry->publisher;
 
@@ -247,9 +247,9 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
     entry->sent = false;
     publisher->under_way--;
     if (error)
-        refuse(entry, error);
+        refuse_entry(entry, error);
     else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
-        refuse(entry, &refused);
+        refuse_entry(entry, &refused);
     else
         finish(entry, NULL, &ack);
     if (publisher->closed)

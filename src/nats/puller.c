@@ -65,7 +65,7 @@ static void remove_ask(struct nats_puller *puller, size_t at)
 
 /* So many of those that were asked for will not come any more, or have come: the oldest requests.
  */
-static void settle(struct nats_puller *puller, size_t count)
+static void settle_count(struct nats_puller *puller, size_t count)
 {
     while (count > 0 && puller->ask_count > 0) {
         size_t part = count < puller->asks[0].left ? count : puller->asks[0].left;
@@ -87,14 +87,14 @@ static void end_ask(struct nats_puller *puller, uint64_t number, size_t owed)
     while (at < puller->ask_count && puller->asks[at].number != number)
         at++;
     if (at == puller->ask_count) {
-        settle(puller, owed);
+        settle_count(puller, owed);
         return;
     }
     left = puller->asks[at].left;
     remove_ask(puller, at);
     puller->asked -= left;
     if (left < owed) {
-        settle(puller, owed - left);
+        settle_count(puller, owed - left);
     } else if (puller->ask_count > 0) {
         puller->asks[0].left += left - owed;
         puller->asked += left - owed;
@@ -172,8 +172,8 @@ static void on_pause_over(struct timer *timer)
 
 /* --- what is wrong ------------------------------------------------------------------ */
 
-static void tell(nats_done_fn *fn, struct nats_puller *puller, enum nats_fault fault, int code,
-                 struct str text)
+static void tell_fault(nats_done_fn *fn, struct nats_puller *puller, enum nats_fault fault,
+                       int code, struct str text)
 {
     struct nats_error error;
 
@@ -195,10 +195,11 @@ static void stop(struct nats_puller *puller)
     puller->sub = NULL;
 }
 
-static void fail(struct nats_puller *puller, enum nats_fault fault, int code, struct str text)
+static void fail_puller(struct nats_puller *puller, enum nats_fault fault, int code,
+                        struct str text)
 {
     stop(puller);
-    tell(puller->options.failed, puller, fault, code, text);
+    tell_fault(puller->options.failed, puller, fault, code, text);
 }
 
 static void on_watchdog(struct timer *timer)
@@ -212,8 +213,8 @@ static void on_watchdog(struct timer *timer)
         return;
     }
     forget_asks(puller);
-    tell(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
-         STR("no heartbeat: it is gone, or permission to pull from it is missing"));
+    tell_fault(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
+               STR("no heartbeat: it is gone, or permission to pull from it is missing"));
     refill(puller);
 }
 
@@ -279,12 +280,12 @@ static void take_status(struct nats_puller *puller, const struct nats_msg *msg, 
         return;
     end_ask(puller, read_number(puller, msg->subject), read_owed(puller, msg->header));
     if (verdicts[i].verdict == IS_FATAL) {
-        fail(puller, verdicts[i].fault, status, text);
+        fail_puller(puller, verdicts[i].fault, status, text);
         return;
     }
     if (verdicts[i].verdict == IS_TROUBLE) {
         pause_asking(puller);
-        tell(puller->options.trouble, puller, verdicts[i].fault, status, text);
+        tell_fault(puller->options.trouble, puller, verdicts[i].fault, status, text);
     }
     refill(puller);
 }
@@ -306,7 +307,7 @@ static void on_message(void *self, const struct nats_msg *msg)
     }
     if (msg->reply.n == 0)
         return; /* nobody could ack it: not from a consumer */
-    settle(puller, 1);
+    settle_count(puller, 1);
     puller->held++;
     puller->options.message(puller->options.self, msg);
 }
@@ -319,7 +320,7 @@ void nats_puller_done(struct nats_puller *puller, size_t count)
 
 static void on_sub_failed(void *self, const struct nats_error *error)
 {
-    fail(self, error->fault, error->code, str_from(error->text));
+    fail_puller(self, error->fault, error->code, str_from(error->text));
 }
 
 static void on_event(struct nats_listener *listener, const struct nats_event *event)
@@ -333,11 +334,11 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
         if (!str_is(event->subject, puller->subject))
             break;
         *event->handled = true;
-        fail(puller, NATS_FAULT_DENIED, 0, str_from(event->error->text));
+        fail_puller(puller, NATS_FAULT_DENIED, 0, str_from(event->error->text));
         break;
     case NATS_EVENT_CLOSED:
         puller->sub = NULL; /* gone with the connection */
-        fail(puller, event->error->fault, event->error->code, str_from(event->error->text));
+        fail_puller(puller, event->error->fault, event->error->code, str_from(event->error->text));
         break;
     default: break;
     }

@@ -9,8 +9,8 @@
  *
  * Requests expire and are made again. The server proves with heartbeats that it has the request;
  * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`
- * is told and the request made again. What the user can mend by making the consumer again is told
- * there too. `failed` is told, once, when asking again cannot help: the consumer was deleted, the
+ * is called and the request made again. What the user can fix by making the consumer again goes
+ * there, too. `failed` is called once, when asking again cannot help: the consumer was deleted, the
  * request is refused. Reconnects are survived.
  *
  * Memory: may be freed before or after its connection is closed, and in its own callbacks. Threads:

@@ -69,8 +69,8 @@ static void on_timeout(struct timer *timer)
     finish(pending, &error, NULL);
 }
 
-static void add(struct nats_requests *requests, const struct nats_pub *pub, int64_t timeout,
-                nats_reply_fn *fn, void *self)
+static void add_request(struct nats_requests *requests, const struct nats_pub *pub, int64_t timeout,
+                        nats_reply_fn *fn, void *self)
 {
     struct pending *pending = mem_alloc(sizeof(*pending) + pub->subject.n);
     char *subject = (char *)(pending + 1);
@@ -242,7 +242,7 @@ int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t tim
     with_reply.reply = make_reply(requests, reply);
     if (nats_publish(conn, &with_reply, err) < 0)
         return -1;
-    add(requests, pub, timeout_ns, fn, self);
+    add_request(requests, pub, timeout_ns, fn, self);
     if (ret_id)
         *ret_id = requests->next_id;
     return 0;

@@ -183,9 +183,9 @@ static int prepare(struct op *op, const struct nats_stream_config *config, struc
     return json_decode(&op->arena, op->body, &op->asked, err);
 }
 
-static int begin(const struct nats_js *js, enum plan plan, const char *name,
-                 const struct nats_stream_config *config, nats_stream_fn *fn, void *self,
-                 struct err *err)
+static int begin_call(const struct nats_js *js, enum plan plan, const char *name,
+                      const struct nats_stream_config *config, nats_stream_fn *fn, void *self,
+                      struct err *err)
 {
     static const char *const verbs[] = { [PLAN_CREATE] = "CREATE",
                                          [PLAN_UPDATE] = "UPDATE",
@@ -202,25 +202,25 @@ static int begin(const struct nats_js *js, enum plan plan, const char *name,
 int nats_stream_create(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err)
 {
-    return begin(js, PLAN_CREATE, config->name, config, fn, self, err);
+    return begin_call(js, PLAN_CREATE, config->name, config, fn, self, err);
 }
 
 int nats_stream_update(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err)
 {
-    return begin(js, PLAN_UPDATE, config->name, config, fn, self, err);
+    return begin_call(js, PLAN_UPDATE, config->name, config, fn, self, err);
 }
 
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err)
 {
-    return begin(js, PLAN_ENSURE, config->name, config, fn, self, err);
+    return begin_call(js, PLAN_ENSURE, config->name, config, fn, self, err);
 }
 
 int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn *fn, void *self,
                      struct err *err)
 {
-    return begin(js, PLAN_INFO, name, NULL, fn, self, err);
+    return begin_call(js, PLAN_INFO, name, NULL, fn, self, err);
 }
 
 /* --- delete and purge --------------------------------------------------------------- */

@@ -16,7 +16,7 @@ struct nats_tls {
 };
 
 /* The first reason in the queue of the library, which is empty then. */
-static int fail(struct err *err, const char *what, const char *name)
+static int fail_tls(struct err *err, const char *what, const char *name)
 {
     unsigned long code = ERR_get_error();
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
@@ -46,7 +46,7 @@ static int add_authorities(SSL_CTX *context, struct str pem, struct err *err)
     }
     BIO_free(bio);
     if (count == 0)
-        return fail(err, "CA", NULL);
+        return fail_tls(err, "CA", NULL);
     ERR_clear_error(); /* the end of the text is an error, too */
     return 0;
 }
@@ -54,14 +54,14 @@ static int add_authorities(SSL_CTX *context, struct str pem, struct err *err)
 static int trust(SSL_CTX *context, const struct nats_tls_options *options, struct err *err)
 {
     if (options->ca_file && SSL_CTX_load_verify_file(context, options->ca_file) != 1)
-        return fail(err, "CA file", options->ca_file);
+        return fail_tls(err, "CA file", options->ca_file);
     if (options->ca_dir && SSL_CTX_load_verify_dir(context, options->ca_dir) != 1)
-        return fail(err, "CA folder", options->ca_dir);
+        return fail_tls(err, "CA folder", options->ca_dir);
     if (options->ca_pem.n > 0 && add_authorities(context, options->ca_pem, err) < 0)
         return -1;
     if (!options->ca_file && !options->ca_dir && options->ca_pem.n == 0 &&
         SSL_CTX_set_default_verify_paths(context) != 1)
-        return fail(err, "CAs of the system", NULL);
+        return fail_tls(err, "CAs of the system", NULL);
     return 0;
 }
 
@@ -79,7 +79,7 @@ static int use_chain(SSL_CTX *context, struct str pem, struct err *err)
         }
     BIO_free(bio);
     if (!ok)
-        return fail(err, "certificate", NULL);
+        return fail_tls(err, "certificate", NULL);
     ERR_clear_error();
     return 0;
 }
@@ -92,22 +92,22 @@ static int use_key(SSL_CTX *context, struct str pem, struct err *err)
 
     EVP_PKEY_free(key);
     BIO_free(bio);
-    return ok ? 0 : fail(err, "key of the certificate", NULL);
+    return ok ? 0 : fail_tls(err, "key of the certificate", NULL);
 }
 
 static int identify(SSL_CTX *context, const struct nats_tls_options *options, struct err *err)
 {
     if (options->cert_file && SSL_CTX_use_certificate_chain_file(context, options->cert_file) != 1)
-        return fail(err, "certificate", options->cert_file);
+        return fail_tls(err, "certificate", options->cert_file);
     if (options->cert_pem.n > 0 && use_chain(context, options->cert_pem, err) < 0)
         return -1;
     if (options->key_file &&
         SSL_CTX_use_PrivateKey_file(context, options->key_file, SSL_FILETYPE_PEM) != 1)
-        return fail(err, "key", options->key_file);
+        return fail_tls(err, "key", options->key_file);
     if (options->key_pem.n > 0 && use_key(context, options->key_pem, err) < 0)
         return -1;
     if ((options->cert_file || options->cert_pem.n > 0) && SSL_CTX_check_private_key(context) != 1)
-        return fail(err, "certificate and key", NULL);
+        return fail_tls(err, "certificate and key", NULL);
     return 0;
 }
 
@@ -116,7 +116,7 @@ static SSL_CTX *new_context(const struct nats_tls_options *options, struct err *
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
 
     if (!context || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1) {
-        fail(err, "TLS", NULL);
+        fail_tls(err, "TLS", NULL);
         SSL_CTX_free(context);
         return NULL;
     }

@@ -88,7 +88,7 @@ void nats_transport_close(struct nats_transport *transport)
     buf_done(&transport->cipher);
 }
 
-static void fail(struct nats_transport *transport, const struct err *why)
+static void fail_transport(struct nats_transport *transport, const struct err *why)
 {
     nats_transport_close(transport);
     transport->events->closed(transport->self, why);
@@ -99,7 +99,7 @@ static void fail_sys(struct nats_transport *transport, int errnum, const char *w
     struct err err;
 
     err_sys(&err, errnum, "%s", what);
-    fail(transport, &err);
+    fail_transport(transport, &err);
 }
 
 static void fail_closed(struct nats_transport *transport)
@@ -107,7 +107,7 @@ static void fail_closed(struct nats_transport *transport)
     struct err err;
 
     err_set(&err, ERR_CANCELED, "the server closed the connection");
-    fail(transport, &err);
+    fail_transport(transport, &err);
 }
 
 /* The certificate's mistake when it has one, else what the library says. */
@@ -124,7 +124,7 @@ static void fail_tls(struct nats_transport *transport, const char *what)
                 X509_verify_cert_error_string(verdict));
     else
         err_set(&err, ERR_INVALID, "%s: %s", what, reason ? reason : "connection closed");
-    fail(transport, &err);
+    fail_transport(transport, &err);
 }
 
 /* --- sending ------------------------------------------------------------------------ */
@@ -222,7 +222,7 @@ static void want_room(struct nats_transport *transport, bool writing)
         return;
     transport->writing = writing;
     if (watch_change(&transport->watch, writing ? WATCH_READ | WATCH_WRITE : WATCH_READ, &err) < 0)
-        fail(transport, &err);
+        fail_transport(transport, &err);
 }
 
 void nats_transport_flush(struct nats_transport *transport)
@@ -293,7 +293,7 @@ static void fail_large(struct nats_transport *transport)
     struct err err;
 
     err_set(&err, ERR_LIMIT, "protocol error: a frame is larger than %zu bytes", transport->in.max);
-    fail(transport, &err);
+    fail_transport(transport, &err);
 }
 
 /* Bytes, 0: nothing now, -1: the transport is closed. */
@@ -522,7 +522,7 @@ static void finish_connect(struct nats_transport *transport)
         return;
     }
     if (watch_change(&transport->watch, WATCH_READ, &err) < 0) {
-        fail(transport, &err);
+        fail_transport(transport, &err);
         return;
     }
     transport->state = NATS_TRANSPORT_PLAIN;

@@ -4,7 +4,7 @@
  *     nats_transport_init
  *     nats_transport_open -> opened -> { input... } [ nats_transport_secure -> secured ] -> closed
  *
- * What is to be sent is appended to the buffer of nats_transport_begin and leaves at the end of the
+ * What must be sent is appended to the buffer of nats_transport_begin and leaves at the end of the
  * turn of the loop. Nothing blocks. `closed` comes when the other side ends it or breaks a rule; it
  * does not come for nats_transport_close. After either the transport can be opened again. Each
  * callback may close it.

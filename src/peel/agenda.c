@@ -43,7 +43,7 @@ static const struct param entry_params[] = {
     PARAM("args",         MAP,      ARGS, args, "its arguments"),
     PARAM("interval",     DURATION, ARGS, interval, "from the end of a run to the next", PARAM_RANGE(1, INT64_MAX)),
     PARAM("cron",         STR,      ARGS, cron, "minute hour day month weekday"),
-    PARAM("splay",        DURATION, ARGS, splay, "each time up to this much later, by chance"),
+    PARAM("splay",        DURATION, ARGS, splay, "each time up to this much later, at random"),
     PARAM("maxrunning",   INT,      ARGS, maxrunning, "at once", .default_text = "1", PARAM_RANGE(1, 100)),
     PARAM("run_on_start", BOOL,     ARGS, run_on_start, "also when the agent starts"),
     PARAM("return_job",   BOOL,     ARGS, return_job, "send the result to the masters"),

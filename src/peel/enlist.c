@@ -48,7 +48,7 @@ struct attempt {
     struct arena *arena;
     struct bootstrap bootstrap;
     const char *id;    /* of the enrollment */
-    const char *state; /* as it was told last */
+    const char *state; /* as it was reported last */
 };
 
 enum step { STEP_DONE, STEP_AGAIN, STEP_NEXT_MASTER, STEP_REFUSED };
@@ -94,8 +94,8 @@ static int call(struct attempt *attempt, struct https_request *request,
 }
 
 /* What an answer that is not the wanted one means for the next step. */
-static enum step judge(const struct https_response *response, const struct value *body,
-                       const char *what, struct err *err)
+static enum step judge_response(const struct https_response *response, const struct value *body,
+                                const char *what, struct err *err)
 {
     const char *text = value_get_text(body, "error");
 
@@ -118,7 +118,7 @@ static const char *sign(const struct attempt *attempt, struct str text, enum bas
     return buf_copy(&out, attempt->arena).p;
 }
 
-static void put(struct attempt *attempt, struct value *map, const char *key, const char *text)
+static void put_text(struct attempt *attempt, struct value *map, const char *key, const char *text)
 {
     value_map_set(attempt->arena, map->map, value_text(key), value_text(text));
 }
@@ -139,24 +139,25 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
     nats_nkey_print_public(&options->identity->key, public_key);
     nats_xkey_of(&options->identity->key, &xkey);
     nats_xkey_print(&xkey, curve);
-    put(attempt, &body, "peel_id", options->identity->id);
-    put(attempt, &body, "public_key", public_key);
-    put(attempt, &body, "curve_public_key", curve);
-    put(attempt, &body, "hostname", options->hostname ? options->hostname : "");
-    put(attempt, &body, "challenge_id", challenge_id);
+    put_text(attempt, &body, "peel_id", options->identity->id);
+    put_text(attempt, &body, "public_key", public_key);
+    put_text(attempt, &body, "curve_public_key", curve);
+    put_text(attempt, &body, "hostname", options->hostname ? options->hostname : "");
+    put_text(attempt, &body, "challenge_id", challenge_id);
     buf_add_str(&text, buf_view(&challenge));
     buf_add_text(&text, curve);
-    put(attempt, &body, "signature", sign(attempt, buf_view(&text), BASE64_STANDARD));
+    put_text(attempt, &body, "signature", sign(attempt, buf_view(&text), BASE64_STANDARD));
     if (attempt->bootstrap.pin[0]) {
         buf_clear(&text);
         buf_add_str(&text, buf_view(&challenge));
         buf_add_str(&text, STR(TRUST_LABEL));
         buf_add_text(&text, attempt->bootstrap.pin);
-        put(attempt, &body, "trusted_ca_spki", attempt->bootstrap.pin);
-        put(attempt, &body, "trust_signature", sign(attempt, buf_view(&text), BASE64_STANDARD));
+        put_text(attempt, &body, "trusted_ca_spki", attempt->bootstrap.pin);
+        put_text(attempt, &body, "trust_signature",
+                 sign(attempt, buf_view(&text), BASE64_STANDARD));
     }
     if (options->token)
-        put(attempt, &body, TOKEN_FIELD, options->token);
+        put_text(attempt, &body, TOKEN_FIELD, options->token);
     if (options->renew)
         value_map_set(attempt->arena, body.map, value_text("renew"), value_bool(true));
     return json_print(out, &body, JSON_STYLE_COMPACT, err);
@@ -179,7 +180,7 @@ static enum step submit(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200)
-        return judge(&response, &body, "nonce", err);
+        return judge_response(&response, &body, "nonce", err);
     if (make_body(attempt, &body, &text, err) < 0)
         return STEP_NEXT_MASTER;
     request =
@@ -187,7 +188,7 @@ static enum step submit(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200 && response.status != 201)
-        return judge(&response, &body, "enroll", err);
+        return judge_response(&response, &body, "enroll", err);
     attempt->id = value_get_text(&body, "id");
     attempt->state = value_get_text(&body, "state");
     if (!attempt->id || !attempt->state) {
@@ -235,7 +236,7 @@ static enum step ask_status(struct attempt *attempt, struct err *err)
         return STEP_REFUSED; /* a new one */
     }
     if (response.status != 200 || !value_get_text(&body, "state"))
-        return judge(&response, &body, "status", err);
+        return judge_response(&response, &body, "status", err);
     attempt->state = value_get_text(&body, "state");
     return STEP_DONE;
 }
@@ -311,11 +312,11 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status == 403 || response.status == 404) {
-        (void)judge(&response, &body, "credentials", err);
+        (void)judge_response(&response, &body, "credentials", err);
         return STEP_REFUSED; /* they were given before, to nobody any more: a new enrollment */
     }
     if (response.status != 200)
-        return judge(&response, &body, "credentials", err);
+        return judge_response(&response, &body, "credentials", err);
     return write_creds(attempt, &body, err) < 0 ? STEP_AGAIN : STEP_DONE;
 }
 

@@ -43,7 +43,7 @@ void job_free(struct job *job)
 
 /* --- the deed --------------------------------------------------------------------- */
 
-static void refuse(struct job *job, const char *why)
+static void refuse_job(struct job *job, const char *why)
 {
     job->answer = (struct perform_answer){ .error = arena_strdup(&job->arena, why) };
 }
@@ -53,7 +53,7 @@ static void refuse_diags(struct job *job, const struct diags *diags)
     AUTO_BUF struct buf text = BUF_INIT((size_t)1 << 20);
 
     diags_print(diags, &text);
-    refuse(job, arena_str(&job->arena, str_trim_right(buf_view(&text))).p);
+    refuse_job(job, arena_str(&job->arena, str_trim_right(buf_view(&text))).p);
 }
 
 /* Which folder, and whether one is needed. */
@@ -128,7 +128,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
     if (!job->settings && !needs_settings(job))
         job->settings = snapshot_new();
     if (choose_states(job, &options.states_dir, &need, &err) < 0 || !job->settings) {
-        refuse(job, job->settings ? err.text : job->settings_error);
+        refuse_job(job, job->settings ? err.text : job->settings_error);
         end_deed(job);
         return;
     }
@@ -190,7 +190,8 @@ bool job_accept(struct job *job)
         return true;
     /* it could run twice: better not at all */
     note_trouble(job, &err);
-    refuse(job, arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
+    refuse_job(job,
+               arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
     end_deed(job);
     keep_return(job);
     return false;
@@ -201,7 +202,7 @@ void job_refuse(struct job *job, const char *why)
     struct err err;
 
     job->began = job->began ? job->began : clock_now();
-    refuse(job, why);
+    refuse_job(job, why);
     end_deed(job);
     if (job->is_job &&
         ledger_accept(job->options->ledger, job->request.jid, job->request.epoch, false, &err) < 0)
@@ -215,7 +216,7 @@ void job_say(struct job *job, const char *result, const char *error)
     struct state_result one = { .name = job->request.module, .outcome = OUTCOME_UNCHANGED };
 
     if (error) {
-        refuse(job, error);
+        refuse_job(job, error);
     } else {
         one.details = value_map_new(&job->arena, 1);
         value_map_set(&job->arena, one.details, value_text("result"),

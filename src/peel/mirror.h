@@ -25,7 +25,7 @@ struct loop;
 struct mirror;
 struct nats_js;
 
-/* News are waited for a little longer, since they come in bursts; by chance, so that not all
+/* News are waited for a little longer, since they come in bursts; at random, so that not all
  * machines come at once. */
 #define MIRROR_DEBOUNCE  (INT64_C(2) * 1000000000)
 #define MIRROR_JITTER    (INT64_C(5) * 1000000000)
@@ -39,7 +39,7 @@ struct mirror_options {
     struct loop *loop;
     const char *bucket, *folder;
     /* The folder is what masters publish; `changed`: it was not before. Nothing published is
-     * known, too: then it is as it was. */
+     * known, too: then it is unchanged. */
     void (*synced)(void *self, bool changed);
     void *self;
     bool hasty; /* without waiting after news; for tests */

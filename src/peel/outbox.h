@@ -11,7 +11,7 @@
  *     outbox_connect(box, js)                           there is a connection, or NULL: none
  *
  * Messages older than OUTBOX_AGE are dropped at the start, since the stream keeps them no longer
- * either; so is what is damaged, into a file ".damaged" beside it. `stored` is told of every
+ * either; so is what is damaged, into a file ".damaged" beside it. `stored` is called for every
  * message that a stream has, `dropped` of those that it will never take.
  *
  * Threads: outbox_keep any; the rest is for the loop's.

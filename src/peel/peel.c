@@ -437,7 +437,7 @@ static void on_facts_replaced(void *self)
         pillar_refresh(peel->pillar);
 }
 
-/* What is to be done when, by configuration and settings. */
+/* What must be done when, by configuration and settings. */
 static void read_agenda(struct peel *peel)
 {
     struct snapshot *settings = pillar_hold(peel->pillar);

@@ -53,7 +53,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
     };
 }
 
-/* How much of the results is told. */
+/* How much of the results is included. */
 enum extent { EXTENT_ALL, EXTENT_NAMES, EXTENT_NOTHING };
 
 static struct exec_response make_response(struct arena *arena, const struct reply_head *head,

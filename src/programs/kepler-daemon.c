@@ -1,4 +1,4 @@
-/* kepler-daemon - looks after the services of all configs that were started. */
+/* kepler-daemon - manages the services of all configs that were started. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

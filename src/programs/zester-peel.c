@@ -36,7 +36,7 @@ static const struct param join_options[] = {
 };
 /* clang-format on */
 
-static bool tell(bool is_new, const char *what, const char *where)
+static bool print_step(bool is_new, const char *what, const char *where)
 {
     printf("%s %s (%s)\n", is_new ? "created" : "kept   ", what, where);
     (void)fflush(stdout);
@@ -65,8 +65,8 @@ static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_
                        agent.program ? "kepler" : "zester-peel");
     if (supervisor_write(cli->arena, &supervisor, ret_changed, err) < 0)
         return -1;
-    (void)tell(*ret_changed, "service of the agent",
-               arena_printf(cli->arena, "run by %s", supervisor_name(supervisor.kind)));
+    (void)print_step(*ret_changed, "service of the agent",
+                     arena_printf(cli->arena, "run by %s", supervisor_name(supervisor.kind)));
     return supervisor_start(cli->arena, &supervisor, err);
 }
 
@@ -77,10 +77,10 @@ static int join(struct cli *cli, const struct join_args *want, struct err *err)
 
     if (peel_join_configure(cli->arena, &want->join, &has_conf, err) < 0)
         return -1;
-    (void)tell(has_conf, "configuration", want->join.config);
+    (void)print_step(has_conf, "configuration", want->join.config);
     if (peel_join_enroll(cli->arena, &want->join, &has_creds, &id, err) < 0)
         return -1;
-    (void)tell(has_creds, "credentials", id);
+    (void)print_step(has_creds, "credentials", id);
     if (start_agent(cli, want, &has_service, err) < 0)
         return -1;
     printf(has_conf || has_creds || has_service

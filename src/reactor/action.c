@@ -212,7 +212,7 @@ static int read_state(const struct reader *r, struct action *action)
         return -1;
     if (fields.sls && fields.highstate)
         return value_diag(r->diags, value_point(r->body, "highstate"),
-                          "'sls' and 'highstate' exclude each other");
+                          "'sls' and 'highstate' are mutually exclusive");
     if (!fields.sls && !fields.highstate)
         return value_diag(r->diags, r->where, "'sls' or 'highstate' is missing");
     fields.function = fields.sls ? STATE_APPLY : STATE_HIGHSTATE;

@@ -52,7 +52,7 @@ static struct outcome_rule *current_outcome(struct flight *flight)
     return &flight->outcome.rules.list.p[flight->outcome.rules.list.n - 1];
 }
 
-static const char *keep(struct flight *flight, const char *text)
+static const char *keep_text(struct flight *flight, const char *text)
 {
     return text ? arena_strdup(&flight->arena, text) : "";
 }
@@ -78,7 +78,7 @@ struct flight *flight_new(struct pipeline *pipeline, const struct pipeline_deliv
         .key = event->source.key,
         .depth = event->event.depth,
         .provenance = event->event.origin,
-        .parent = keep(flight, delivery->parent),
+        .parent = keep_text(flight, delivery->parent),
         .master = "",
         .deliveries = (int32_t)delivery->number,
     };
@@ -140,7 +140,7 @@ static enum outcome_result reserve(struct flight *flight)
 }
 
 /* The rule has ended: did it fire? */
-static void settle(struct flight *flight, bool fired)
+static void settle_rule(struct flight *flight, bool fired)
 {
     struct pipeline *pipeline = flight->pipeline;
     const int64_t now = pipeline->effects->monotonic(pipeline->user);
@@ -181,7 +181,7 @@ static void end_block(struct flight *flight, enum outcome_result result, const c
     struct outcome_block *block = &outcome->blocks.list.p[outcome->blocks.list.n - 1];
 
     block->result = result;
-    block->message = keep(flight, message);
+    block->message = keep_text(flight, message);
     if (result != OUTCOME_DISPATCHED && result != OUTCOME_DUPLICATE)
         block->made = "";
     flight->block++;
@@ -215,7 +215,7 @@ static void begin_dispatch(struct flight *flight, struct outcome_block *block)
     event_job_id(flight->event->source.origin, flight->event->event.id, ref,
                  current_action(flight)->block, jid);
     *job = (struct flight_job){
-        .jid = keep(flight, jid),
+        .jid = keep_text(flight, jid),
         .rule = ref,
         .user = arena_printf(&flight->arena, FLIGHT_USER_PREFIX "%s", ref),
         .metadata = job_metadata(flight),
@@ -264,7 +264,7 @@ static int fill_send(struct flight *flight, struct flight_send *send, struct err
     event_derived_id(flight->event->event.id, ref, action->block, id);
     *send = (struct flight_send){
         .event = {
-            .id = keep(flight, id),
+            .id = keep_text(flight, id),
             .tag = arena_printf(&flight->arena, FLIGHT_TAG_PREFIX "%s", action->send.tag),
             .data = action->send.data,
             .ts = { now / NUMBER_NS_PER_S, (uint32_t)(now % NUMBER_NS_PER_S) },
@@ -372,7 +372,7 @@ static void step_rendered(struct flight *flight)
         flight->phase = PHASE_BLOCK;
         return;
     }
-    settle(flight, true);
+    settle_rule(flight, true);
     end_rule(flight, results[flight->status]);
 }
 
@@ -389,7 +389,7 @@ static void step_block(struct flight *flight)
     if (flight->rule_may_pass)
         result = OUTCOME_ERROR;
     /* A file that rendered to nothing has not fired: its pause would hide the next event. */
-    settle(flight, !flight->rule_may_pass && result != OUTCOME_EMPTY);
+    settle_rule(flight, !flight->rule_may_pass && result != OUTCOME_EMPTY);
     end_rule(flight, result);
 }
 
@@ -445,7 +445,7 @@ void flight_render(struct flight *flight, struct reaction_env *env)
     if (flight->status == REACTION_OK)
         return;
     (void)diags_to_err(&diags, &err);
-    current_outcome(flight)->message = keep(flight, err.text);
+    current_outcome(flight)->message = keep_text(flight, err.text);
 }
 
 void flight_rendered(struct flight *flight)

@@ -7,7 +7,7 @@
  *     origin     a peel that was not revoked                   revoked
  *     depth      below the cap of chains                       depth
  *     rate       tokens of its source                          ratelimit
- *     age        not too old; no time is no age                stale
+ *     age        not too old; without a time: any               stale
  *
  * Sources are origins; events of the life of jobs have a bucket of their own, so that many jobs do
  * not use up the tokens of other events that masters make. What does not pass is dropped for good.
@@ -63,7 +63,7 @@ struct gate_delivery {
 };
 
 /* What is known of the event: all of it when it passed; `source.key` is NULL when the subject is
- * malformed, `event.id` when the payload is no event. */
+ * malformed, `event.id` when the payload is not an event. */
 struct gate_event {
     struct event_source source;
     struct event event; /* its depth is never negative */

@@ -8,7 +8,7 @@
  *
  * Whoever watches the bucket puts every entry here; published_load makes rules of the files that
  * the manifest lists, each with the right hash. Anything else is a set that is torn or was tampered
- * with. No files and no manifest are no rules.
+ * with. Without files and manifest there are no rules.
  *
  * Pure. Memory: copies of entries until published_done. Threads: one.
  */

@@ -51,7 +51,8 @@ void reaction_env_free(struct reaction_env *env)
 
 /* --- what a template sees ------------------------------------------------------------- */
 
-static void set(struct arena *arena, struct value_map *map, const char *key, struct value value)
+static void set_value(struct arena *arena, struct value_map *map, const char *key,
+                      struct value value)
 {
     value_map_append(arena, map, value_text(key), value);
 }
@@ -79,17 +80,18 @@ static struct value make_context(struct arena *arena, const struct reaction_even
     const struct value data = map_or_empty(arena, &event->data);
     struct value_map *map = value_map_new(arena, 4), *inner = value_map_new(arena, 7);
 
-    set(arena, inner, "id", value_text(event->id));
-    set(arena, inner, "tag", value_text(source->tag));
-    set(arena, inner, "peel", value_text(source->type == EVENT_FROM_PEEL ? source->origin : ""));
-    set(arena, inner, "origin", value_text(source->origin));
-    set(arena, inner, "depth", value_int(event->depth));
-    set(arena, inner, "ts", print_ts(arena, event->ts));
-    set(arena, inner, "data", data);
-    set(arena, map, "event", value_map(inner));
-    set(arena, map, "tag", value_text(source->tag));
-    set(arena, map, "data", data);
-    set(arena, map, "origin_facts", map_or_empty(arena, about->facts));
+    set_value(arena, inner, "id", value_text(event->id));
+    set_value(arena, inner, "tag", value_text(source->tag));
+    set_value(arena, inner, "peel",
+              value_text(source->type == EVENT_FROM_PEEL ? source->origin : ""));
+    set_value(arena, inner, "origin", value_text(source->origin));
+    set_value(arena, inner, "depth", value_int(event->depth));
+    set_value(arena, inner, "ts", print_ts(arena, event->ts));
+    set_value(arena, inner, "data", data);
+    set_value(arena, map, "event", value_map(inner));
+    set_value(arena, map, "tag", value_text(source->tag));
+    set_value(arena, map, "data", data);
+    set_value(arena, map, "origin_facts", map_or_empty(arena, about->facts));
     return value_map(map);
 }
 
@@ -126,7 +128,7 @@ static bool value_has_structure(const struct value *v)
 
 /* Data that a template prints without quotes can hold whole blocks. So actions must be written in
  * the file, unless nothing that a peel says could have made one. Other line ends than that of the
- * file have no place there: lines could not be told apart. */
+ * file have no place there: nobody could tell the lines apart. */
 static int check_written(const struct reaction *reaction, const struct reaction_event *event,
                          struct diags *diags)
 {

@@ -60,7 +60,7 @@ const char *subject_template(enum subject_kind kind);
 const char *subject_queue(enum subject_kind kind);
 
 /* Append the subject. Every name of its pattern must be given and be a valid token, else it fails
- * with ERR_INVALID and `out` is as it was. A tag has dots between its tokens. */
+ * with ERR_INVALID and `out` is unchanged. A tag has dots between its tokens. */
 int subject_print(struct buf *out, enum subject_kind kind, const struct subject_names *names,
                   struct err *err);
 /* The same as a pattern of NATS: a name that is not given is a wildcard. */

@@ -17,6 +17,7 @@
 #include "enroll/registry.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "wire/peel_id.h"
 #include "wire/subject.h"
 
 /* Timeout of a reply; masters have five seconds. */
@@ -244,6 +245,17 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- show --------------------------------------------------------------------------- */
 
+/* A name with dots is written with underscores on the wire; ids of enrollments have neither. */
+static const char *wire_id(struct arena *arena, const char *id)
+{
+    char name[PEEL_ID_SIZE];
+    struct err err;
+
+    if (!strchr(id, '.') || peel_id_encode(str_from(id), name, &err) < 0)
+        return id;
+    return arena_strdup(arena, name);
+}
+
 static const struct enrollment *find_record(const struct listing *listing, const char *id)
 {
     VEC_EACH (&listing->records, record)
@@ -310,7 +322,7 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
-    record = find_record(&listing, operands.p[0]);
+    record = find_record(&listing, wire_id(cli->arena, operands.p[0]));
     if (!record)
         return cli_error(cli, "'%s': no such enrollment", operands.p[0]);
     if (want->fleet.format != FLEET_TEXT)
@@ -470,7 +482,7 @@ static int run_decision(struct cli *cli, const struct enroll_args *want, struct 
     if (want->all_pending)
         result = decide_pending(&decision, &err);
     else
-        decide_one(&decision, want->peel ? want->peel : operands.p[0]);
+        decide_one(&decision, wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
     fleet_close(decision.fleet);
     if (result < 0)
         return cli_err(cli, &err);

@@ -75,6 +75,13 @@ def test_a_machine_enrolls_is_approved_and_gets_its_credentials_once(fleet, mast
     assert master.metric('zester_http_requests_total{status="201"}') == 1
 
 
+def test_a_peel_can_be_named_with_its_dots(fleet, master):
+    joining, enrollment = enroll(fleet, master, "web-01_example_com")
+    assert fleet.zester_json("enroll", "show", "web-01.example.com")["id"] == enrollment
+    fleet.zester("enroll", "approve", "--peel", "web-01.example.com")
+    assert joining.state(enrollment) == "approved"
+
+
 def test_what_does_not_fit_is_refused_with_its_status(fleet, master):
     joining, pin = machine(fleet, master), fleet.pin()
     assert joining.nonce(peel_id="bad.id")[0] == 400

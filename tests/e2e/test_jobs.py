@@ -172,14 +172,16 @@ def test_a_return_that_comes_after_the_end_of_its_job_corrects_the_record(own_fl
 
 def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_not_run_it_again(own_fleet, tmp_path):
     peel = start_peel(own_fleet, own_fleet.master, "web-01")
-    runs = tmp_path / "runs"
-    jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; exec sleep 600", "--async", "--timeout", "50s")["jid"]
+    runs, hold = tmp_path / "runs", tmp_path / "hold"
+    hold.touch()  # the command is an orphan, and ends with it
+    jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; while [ -e {hold} ]; do sleep 0.1; done", "--async", "--timeout", "50s")["jid"]
     own_fleet.wait(runs.exists, "the command runs")
     peel.kill()
     peel.start()
     record = final_job(own_fleet, jid)
     assert record["job"]["status"] == "failed" and record["returns"][0]["status"] == "failed"
     assert runs.read_text() == "x\n"
+    hold.unlink()
 
 
 def test_the_job_of_a_master_that_is_killed_is_finished_by_another_and_runs_once(own_fleet, tmp_path):

@@ -106,8 +106,9 @@ def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):
 def test_a_job_that_runs_when_the_agent_is_killed_has_one_failed_return(fleet):
     fleet.start_ready_master()
     peel = fleet.start_ready_peel("web-01")
-    count = fleet.folder / "count"
-    jid = fleet.zester_json("web-01", "cmd.run", f"echo x >> {count}; sleep 600", "--async")["jid"]
+    count, hold = fleet.folder / "count", fleet.folder / "hold"
+    hold.touch()  # the command is an orphan, and ends with it
+    jid = fleet.zester_json("web-01", "cmd.run", f"echo x >> {count}; while [ -e {hold} ]; do sleep 0.1; done", "--async")["jid"]
     fleet.wait(count.exists, "the job runs")
     peel.kill()
     peel.start()
@@ -115,6 +116,7 @@ def test_a_job_that_runs_when_the_agent_is_killed_has_one_failed_return(fleet):
     (answer,) = fleet.zester_json("job", "show", jid)["returns"]
     assert answer["success"] is False
     assert count.read_text() == "x\n"
+    hold.unlink()
 
 
 def test_trees_of_a_master_reach_the_machine_with_large_and_odd_files(fleet):

@@ -119,7 +119,7 @@ def test_a_revert_of_a_mistyped_reference_is_a_mistake_with_a_suggestion(machine
     assert "did you mean 'webserver'?" in wrong.stderr
     assert (machine.root / "motd").exists()
     record = machine.record("state.revert", "nothing.like.it", status=1)
-    assert "no run of 'nothing.like.it' is kept" in record["error"]
+    assert "no run of 'nothing.like.it' is recorded" in record["error"]
     # A state file that never changed anything is no mistake.
     assert "nothing to revert" in machine.run("state.revert", "quiet", status=0).stdout
 

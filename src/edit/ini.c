@@ -22,6 +22,7 @@ static bool same_section(struct str a, struct str b)
 static bool read_header(struct str trimmed, struct str *ret_name)
 {
     size_t end = trimmed.n;
+    struct str name;
 
     if (trimmed.n < 3 || trimmed.p[0] != '[')
         return false;
@@ -31,8 +32,11 @@ static bool read_header(struct str trimmed, struct str *ret_name)
             return false;
         end++;
     }
-    *ret_name = str_trim(str_slice(trimmed, 1, end - 2));
-    return ret_name->n > 0;
+    name = str_trim(str_slice(trimmed, 1, end - 2));
+    if (name.n == 0)
+        return false;
+    *ret_name = name;
+    return true;
 }
 
 static bool is_blank(char c)

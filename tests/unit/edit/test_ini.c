@@ -126,6 +126,11 @@ TEST(options_at_one_indent_are_not_one_value)
         "sql_mode = A,\n    B\n#bind = x\n\n# of the client\n[client]\n\tuser=me\n\tport=2\n");
 }
 
+TEST(a_header_without_a_name_begins_no_section)
+{
+    CHECK_STR(set("[a]\n[] ; none\nb = 1\n", "a", "b", "2"), "[a]\n[] ; none\nb = 2\n");
+}
+
 TEST(a_value_of_several_lines_is_indented)
 {
     CHECK_STR(set("[a]\n", "a", "x", "1\n2\n  3"), "[a]\nx = 1\n    2\n    3\n");

@@ -27,7 +27,6 @@ struct cli;
 
 /* Up to this many peels get a header each; with more, equal answers are folded. */
 #define FLEET_HEADERS_MAX 10
-#define FLEET_UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
 #define FLEET_SILENT      "UNREACHABLE: no answer before the timeout"
 
 struct fleet_answer {

@@ -21,7 +21,8 @@
 #define RESOLVE_NS  (INT64_C(5) * 1000000000)
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
 /* A master that does not respond may be stopping: another one takes the job. */
-#define DISPATCH_TRIES 4
+#define DISPATCH_TRIES 8
+#define PENDING_NS     (INT64_C(5) * 1000000000)
 
 /* --- targets ------------------------------------------------------------------------ */
 
@@ -127,15 +128,26 @@ static int dispatch_once(struct fleet *fleet, struct str bytes, struct job_reply
     return record_decode(fleet->arena, &job_reply_type, 1, reply, ret_reply, err);
 }
 
+/* The master that has claimed it sends it, or others see that it is gone. */
+static void pause_dispatch(struct fleet *fleet)
+{
+    const bool never = false;
+    struct err err;
+
+    (void)fleet_wait(fleet, &never, PENDING_NS, &err);
+}
+
 int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct job_reply reply;
+    struct job_reply reply = { .error = "" };
     int result = -1;
 
     if (record_encode(&bytes, &job_type, job, err) < 0)
         return -1;
-    for (int i = 0; i < DISPATCH_TRIES && result < 0; i++) {
+    for (int i = 0; i < DISPATCH_TRIES && (result < 0 || reply.pending); i++) {
+        if (result == 0)
+            pause_dispatch(fleet);
         result = dispatch_once(fleet, buf_view(&bytes), &reply, err);
         if (result < 0 && err->code == ERR_NOT_FOUND)
             return err_set(err, ERR_NOT_FOUND,

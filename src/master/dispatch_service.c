@@ -88,9 +88,10 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
     if (!accepted)
         log_warning("a job was not dispatched: %s", text);
     if (order->reply_size)
-        send_reply(
-            order->office, (struct str){ order->reply, order->reply_size },
-            &(struct job_reply){ .jid = accepted ? text : "", .error = accepted ? "" : text });
+        send_reply(order->office, (struct str){ order->reply, order->reply_size },
+                   &(struct job_reply){ .jid = accepted ? text : "",
+                                        .error = accepted ? "" : text,
+                                        .pending = outcome == DISPATCH_PENDING });
     free(order);
 }
 
@@ -193,6 +194,17 @@ static void note_orphan(struct office *office, struct str jid)
     forget_orphan(office, orphan);
 }
 
+/* Those that the last scan did not see have a master again, or have ended. */
+static void forget_old_orphans(struct office *office)
+{
+    MAP_EACH (&office->orphans, entry) {
+        struct orphan *orphan = entry->value;
+
+        if (orphan->last_scan + 1 < office->scan_number)
+            forget_orphan(office, orphan);
+    }
+}
+
 static void check_active(struct office *office, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -234,6 +246,7 @@ static void scan(struct timer *timer)
     if (office->is_scanning || !roster_is_seeded(master_roster(office->master)))
         return;
     office->scan_number++;
+    forget_old_orphans(office);
     office->is_scanning = nats_kv_keys(&kv, ACTIVE_KEYS, on_active, office, &err) == 0;
 }
 

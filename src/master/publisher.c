@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/sha256.h"
@@ -232,13 +233,24 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
         advance(publisher);
 }
 
+/* Does the object have the content that its name says? */
+static bool is_object_of(const struct nats_object_info *info, const struct tree_set_file *file)
+{
+    char sum[SHA256_HEX_SIZE];
+
+    hex_write(info->digest, sizeof(info->digest), sum);
+    return strcmp(sum, file->sha256) == 0;
+}
+
 static void on_object(void *self, const struct nats_error *error,
                       const struct nats_object_info *info)
 {
     struct write *write = self;
     struct publisher *publisher = write->publisher;
 
-    (void)info;
+    /* the next round finds that it differs, and replaces it */
+    if (!error && !is_object_of(info, write->file))
+        fail_round(publisher, "a file changed while it was published");
     (void)close(write->fd);
     free(write);
     if (came_back(publisher, error))
@@ -265,8 +277,10 @@ static void on_object_info(void *self, const struct nats_error *error,
     struct publisher *publisher = write->publisher;
     struct err err;
 
-    (void)info;
-    if (error && error->fault == NATS_FAULT_NOT_FOUND && !publisher->is_gone) {
+    bool is_missing =
+        error ? error->fault == NATS_FAULT_NOT_FOUND : !is_object_of(info, write->file);
+
+    if (is_missing && !publisher->is_gone) {
         if (put_object(publisher, write, &err) == 0)
             return; /* the same call goes on */
         fail_round(publisher, err.text);
@@ -543,12 +557,26 @@ static void read_folder(struct chore *chore)
                                         &publisher->set, &publisher->err) == 0;
 }
 
+/* Keys that are gone are not kept for ever. */
+static void forget_removed(struct publisher *publisher)
+{
+    MAP_EACH (&publisher->stored, entry) {
+        struct stored *stored = entry->value;
+
+        if (stored->sha256[0])
+            continue;
+        (void)map_remove(&publisher->stored, entry->key);
+        free(stored);
+    }
+}
+
 static void begin_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
     if (!publisher->is_caught_up || publisher->step != STEP_IDLE)
         return;
     publisher->is_wanted = false;
+    forget_removed(publisher);
     publisher->step = STEP_READING;
     publisher->has_failed = publisher->has_written = publisher->is_forced = false;
     VEC_EACH (&publisher->waiters, waiter)
@@ -569,11 +597,6 @@ void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, 
     }
     VEC_PUSH(&publisher->waiters, waiter);
     begin_round(publisher);
-}
-
-const struct publisher_kind *publisher_kind(const struct publisher *publisher)
-{
-    return publisher->options.kind;
 }
 
 /* --- life --------------------------------------------------------------------------- */

@@ -59,6 +59,5 @@ typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
 /* Begin a round; `force` writes every file and a new number, whatever the bucket has. When one is
  * under way, `fn` is called after another one that begins after it. */
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
-const struct publisher_kind *publisher_kind(const struct publisher *publisher);
 
 #endif

@@ -83,6 +83,7 @@ static const struct record_field scheduled_fields[] = {
 static const struct record_field reply_fields[] = {
     RECORD("jid",   TEXT, struct job_reply, jid, RECORD_OMIT, .fallback_text = ""),
     RECORD("error", TEXT, struct job_reply, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("pending", BOOL, struct job_reply, pending, RECORD_OMIT),
     { 0 },
 };
 

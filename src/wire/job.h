@@ -92,6 +92,7 @@ extern const struct record_type job_scheduled_type;
 /* The answer to a dispatch: the id, or why not. */
 struct job_reply {
     const char *jid, *error;
+    bool pending; /* another master has claimed it: ask again */
 };
 extern const struct record_type job_reply_type;
 

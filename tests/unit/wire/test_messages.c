@@ -87,7 +87,7 @@ static const struct {
     { &job_event_type, "jid type peel_id? data? timestamp" },
     { &job_active_type, "owner updated" },
     { &job_scheduled_type, "jid entry module args success error? return_data duration timestamp" },
-    { &job_reply_type, "jid? error?" },
+    { &job_reply_type, "jid? error? pending?" },
     { &job_cancel_type, "action" },
     { &outcome_type,
       "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries?" },

@@ -1,0 +1,150 @@
+#include "master/publisher.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/hex.h"
+#include "base/sha256.h"
+#include "master/lease.h"
+#include "nats/js_scene.h"
+#include "nats/object.h"
+#include "sys/chore.h"
+#include "sys/fs.h"
+#include "test.h"
+#include "wire/fileset.h"
+
+#define LARGE (FILESET_INLINE_MAX + 1)
+
+static const struct publisher_kind states = { .name = "states",
+                                              .bucket = STORE_STATE_FILES,
+                                              .prefix = "" };
+
+/* A folder with one large file, a lease, and a publisher, on a real server. */
+struct shop {
+    struct js_scene world;
+    struct arena arena;
+    struct chores chores;
+    struct lease lease;
+    struct publisher *publisher;
+    const char *folder, *file;
+    char sum[SHA256_HEX_SIZE], stored[SHA256_HEX_SIZE];
+    int ready, rounds;
+    bool failed;
+};
+
+static void on_ready(void *self, const struct store_result *result)
+{
+    CHECK_INT(result->problem_count, 0);
+    ((struct shop *)self)->ready++;
+}
+
+static void write_file(struct shop *shop, const char *name, char fill)
+{
+    char *bytes = arena_alloc(&shop->arena, LARGE);
+    struct err err;
+
+    memset(bytes, fill, LARGE);
+    CHECK_INT(fs_replace(name, (struct str){ bytes, LARGE }, NULL, &err), 0);
+    sha256_hex(bytes, LARGE, shop->sum);
+}
+
+static void shop_begin(struct shop *shop)
+{
+    struct err *err = &shop->world.scene.err;
+
+    *shop = (struct shop){ .arena = ARENA_INIT };
+    js_scene_begin(&shop->world);
+    CHECK_INT(store_ensure(&shop->world.js, &(struct store_options){ 0 }, on_ready, shop, err), 0);
+    SCENE_RUN(&shop->world.scene, shop->ready == 1);
+    shop->folder = arena_printf(&shop->arena, "%s/tree", test_folder());
+    shop->file = arena_printf(&shop->arena, "%s/large", shop->folder);
+    CHECK_INT(fs_mkdirs(shop->folder, 0755, err), 0);
+    CHECK_INT(chores_open_workers(&shop->chores, shop->world.scene.loop, 1, err), 0);
+    shop->lease = (struct lease){ .js = shop->world.js, .key = "publisher", .holder = "master-1" };
+    lease_start(&shop->lease);
+    SCENE_RUN(&shop->world.scene, lease_is_held(&shop->lease));
+    shop->publisher = publisher_new(&(struct publisher_options){ .js = shop->world.js,
+                                                                 .kind = &states,
+                                                                 .folder = shop->folder,
+                                                                 .chores = &shop->chores,
+                                                                 .lease = &shop->lease },
+                                    err);
+    CHECK(shop->publisher);
+}
+
+static void shop_end(struct shop *shop)
+{
+    publisher_free(shop->publisher);
+    (void)lease_stop(&shop->lease, NULL, NULL);
+    chores_close(&shop->chores);
+    js_scene_end(&shop->world);
+    arena_done(&shop->arena);
+}
+
+static void on_object(void *self, const struct nats_error *error,
+                      const struct nats_object_info *info)
+{
+    struct shop *shop = self;
+
+    CHECK(!error);
+    hex_write(info->digest, sizeof(info->digest), shop->stored);
+    shop->ready++;
+}
+
+/* The object of this name gets the content of a file. */
+static void put_object(struct shop *shop, const char *name, const char *file)
+{
+    const struct nats_objects objects = { .js = shop->world.js, .bucket = STORE_FILES };
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+    shop->ready = 0;
+    CHECK_INT(nats_object_put(&objects, &(struct nats_object_put){ .name = name, .fd = fd },
+                              on_object, shop, &shop->world.scene.err),
+              0);
+    SCENE_RUN(&shop->world.scene, shop->ready == 1);
+    (void)close(fd);
+}
+
+static void read_object(struct shop *shop, const char *name)
+{
+    const struct nats_objects objects = { .js = shop->world.js, .bucket = STORE_FILES };
+
+    shop->ready = 0;
+    CHECK_INT(nats_object_info(&objects, name, on_object, shop, &shop->world.scene.err), 0);
+    SCENE_RUN(&shop->world.scene, shop->ready == 1);
+}
+
+static void on_round(void *self, const struct publisher_outcome *outcome)
+{
+    struct shop *shop = self;
+
+    shop->rounds++;
+    shop->failed = outcome->error[0] != '\0';
+}
+
+static void publish(struct shop *shop)
+{
+    shop->rounds = 0;
+    publisher_round(shop->publisher, false, on_round, shop);
+    SCENE_RUN(&shop->world.scene, shop->rounds == 1);
+    CHECK(!shop->failed);
+}
+
+TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
+{
+    struct shop shop;
+    char wanted[SHA256_HEX_SIZE];
+
+    shop_begin(&shop);
+    write_file(&shop, shop.file, 'a');
+    memcpy(wanted, shop.sum, sizeof(wanted));
+    write_file(&shop, arena_printf(&shop.arena, "%s/other", test_folder()), 'b');
+    put_object(&shop, wanted, arena_printf(&shop.arena, "%s/other", test_folder()));
+    CHECK(strcmp(shop.stored, wanted) != 0);
+    publish(&shop);
+    read_object(&shop, wanted);
+    CHECK_STR(shop.stored, wanted);
+    shop_end(&shop);
+}

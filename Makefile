@@ -154,9 +154,9 @@ asan: ## build programs and unit tests with address and undefined-behaviour sani
 	@$(SUBMAKE) V=asan all units
 tsan: ## build programs and unit tests with the thread sanitizer
 	@$(SUBMAKE) V=tsan all units
-fuzz: ## build the fuzzers and run each for FUZZ_SECONDS (60)
+fuzz: ## build the fuzzers and run each for T seconds (60)
 	@$(SUBMAKE) V=fuzz CC=clang fuzzers
-	@$(PY) tools/run-tests --only fuzz --fuzz-seconds $${FUZZ_SECONDS:-60}
+	@$(PY) tools/run-tests --only fuzz --fuzz-seconds $(or $(T),60)
 
 faults: ## every fault test whole: a fault at each system call, hundreds of kills; minutes
 	@tools/install-packages build test

@@ -222,6 +222,20 @@ def test_fuzzers_are_given_their_time_and_limits(tree):
     tree.fuzz("p", 'echo "$@"; exit 1')
     out = tree.run("--only", "fuzz", "--fuzz-seconds", "2")[1]
     assert "-max_total_time=2" in out and "-timeout=" in out and "-rss_limit_mb=" in out
+    assert "-seed=0" in out and "-runs=" not in out
+
+
+def test_fuzzers_without_a_time_try_the_same_inputs_in_every_run(tree):
+    tree.fuzz("p", 'echo "$@"; exit 1')
+    out = tree.run("--only", "fuzz")[1]
+    assert "-runs=" in out and "-reload=0" in out and "-seed=0" not in out
+
+
+def test_what_failed_is_repeated_in_short_before_the_sums(tree):
+    tree.unit("base/test_a", 'echo "noise"; echo "==1==ERROR: AddressSanitizer: leak"; echo "SUMMARY: what it was"; exit 3')
+    tree.unit("base/test_b", 'echo "1 passed, 0 failed"')
+    lines = tree.run("--only", "unit")[1].splitlines()
+    assert lines[-5:-2] == ["FAILED unit base/test_a", "    SUMMARY: what it was", "    exit status 3"], lines
 
 
 def test_the_thread_sanitizer_is_for_folders_with_threads(tree):

@@ -6,10 +6,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/ksuid.h"
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/fleet_job.h"
+#include "cli/fleet_run.h"
 #include "data/yaml.h"
 #include "nats/conn.h"
 #include "nats/error.h"
@@ -19,8 +19,6 @@
 #include "wire/subject.h"
 
 #define STATUS_NO_TARGET 5
-/* Extra time for a master to notice the deadline and report it. */
-#define GRACE_NS (2 * CLOCK_SECOND)
 
 struct exec_args {
     struct fleet_options fleet;
@@ -193,19 +191,6 @@ static void set_test(struct cli *cli, struct job *job)
 
 /* --- running ------------------------------------------------------------------------ */
 
-static const char *print_peels(struct cli *cli, const struct param_strs *peels)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    for (size_t i = 0; i < peels->n; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(peels->p[i]), name);
-        buf_printf(&out, "%s%s", i ? " " : "", name);
-    }
-    return buf_copy(&out, cli->arena).p;
-}
-
 static int print_preview(struct cli *cli, const struct exec_args *args,
                          const struct param_strs *peels)
 {
@@ -221,49 +206,6 @@ static int print_preview(struct cli *cli, const struct exec_args *args,
         value_list_push(cli->arena, list, value_text(arena_strdup(cli->arena, name)));
     }
     return args->fleet.format == FLEET_TEXT ? CLI_OK : fleet_print(cli, args->fleet.format, &all);
-}
-
-static int print_jid(struct cli *cli, const struct exec_args *args, const struct job *job)
-{
-    struct value_map *map = value_map_new(cli->arena, 1);
-    struct value v = value_map(map);
-
-    value_map_set(cli->arena, map, value_text("jid"), value_text(job->jid));
-    if (args->fleet.format != FLEET_TEXT)
-        return fleet_print(cli, args->fleet.format, &v);
-    (void)printf("%s\n", job->jid);
-    return CLI_OK;
-}
-
-static int run_job(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                   const struct job *job)
-{
-    const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
-    const bool is_text = args->fleet.format == FLEET_TEXT;
-    struct fleet_answers answers;
-    struct err err;
-    int64_t wait = clock_after(job->timeout, GRACE_NS);
-
-    fleet_answers_init(&answers, cli->arena, &job->targets);
-    if (!args->async && fleet_listen(fleet, job->jid, &answers, &err) < 0)
-        return cli_err(cli, &err);
-    if (is_text)
-        (void)fprintf(stderr, "Targeting %zu peel(s): [%s]\n", job->targets.n,
-                      print_peels(cli, &job->targets));
-    if (fleet_dispatch(fleet, job, &err) < 0)
-        return cli_err(cli, &err);
-    if (is_text)
-        (void)fprintf(stderr, "Job %s dispatched\n", job->jid);
-    if (args->async)
-        return print_jid(cli, args, job);
-    if (args->batch) /* each wave has the time of one */
-        wait = clock_after(wait, job->timeout * (int64_t)job->targets.n);
-    if (fleet_collect(fleet, job->jid, wait, false, &answers, &err) < 0)
-        return cli_err(cli, &err);
-    if (!answers.all_come)
-        (void)fprintf(stderr, "Timeout: received %zu/%zu returns for job %s\n", answers.come,
-                      answers.count, job->jid);
-    return fleet_answers_print(cli, &answers, &style);
 }
 
 /* --- direct ------------------------------------------------------------------------- */
@@ -329,7 +271,7 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
 static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
                   struct job *job)
 {
-    char jid[KSUID_SIZE];
+    struct fleet_run how = { .format = args->fleet.format, .async = args->async };
     struct err err;
 
     if (fleet_resolve(cli, fleet, job->target_expr, &job->targets, &err) < 0)
@@ -344,9 +286,9 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
         return CLI_ERROR;
     if (args->direct)
         return run_direct(cli, fleet, args, job);
-    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
-    job->jid = arena_strdup(cli->arena, jid);
-    return run_job(cli, fleet, args, job);
+    if (args->batch) /* each wave has the time of one */
+        how.waves = (int64_t)job->targets.n + 1;
+    return fleet_run_job(cli, fleet, job, &how);
 }
 
 static int run_exec(struct cli *cli, const void *options, struct param_strs operands)

@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/ksuid.h"
 #include "base/number.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet_bucket.h"
 #include "cli/fleet_job.h"
+#include "cli/fleet_run.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
@@ -20,8 +20,6 @@
 #define ACTIVE "active."
 #define ANSWER_STATUSES                                                                            \
     "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel is silent; 4 both"
-/* Extra time for a master to notice the deadline and report it. */
-#define GRACE_NS (2 * CLOCK_SECOND)
 
 struct job_args {
     struct fleet_options fleet;
@@ -383,30 +381,15 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
 
 /* --- watch -------------------------------------------------------------------------- */
 
-static int64_t time_left(const struct job *job)
-{
-    int64_t left =
-        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall() + GRACE_NS;
-
-    return job_status_is_final(job->status) || left < 0 ? 0 : left;
-}
-
 static int act_watch(struct cli *cli, struct fleet *fleet, const struct job_args *want,
                      const char *jid)
 {
-    struct fleet_answers_style style = { want->fleet.format, "", cli->color };
-    struct fleet_answers answers;
     struct job job;
     struct err err;
 
     if (read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
-    style.function = job.function;
-    fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_listen(fleet, jid, &answers, &err) < 0 ||
-        fleet_collect(fleet, jid, time_left(&job), true, &answers, &err) < 0)
-        return cli_err(cli, &err);
-    return fleet_answers_print(cli, &answers, &style);
+    return fleet_watch_job(cli, fleet, &job, want->fleet.format);
 }
 
 static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
@@ -461,36 +444,20 @@ static struct param_strs find_failed(struct arena *arena, const struct fleet_ans
 }
 
 static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_args *want,
-                      struct job *job)
+                      const struct job *done)
 {
-    const struct fleet_answers_style style = { want->fleet.format, job->function, cli->color };
-    struct fleet_answers answers;
-    char jid[KSUID_SIZE];
-    struct err err;
+    struct job job = { .function = done->function,
+                       .args = done->args,
+                       .targets = done->targets,
+                       .timeout = done->timeout,
+                       .user = fleet_user(cli->arena),
+                       .owner = "",
+                       .state_id = done->state_id,
+                       .target_expr = done->target_expr,
+                       .v = done->v };
 
-    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
-    *job = (struct job){ .jid = jid,
-                         .function = job->function,
-                         .args = job->args,
-                         .targets = job->targets,
-                         .timeout = job->timeout,
-                         .user = fleet_user(cli->arena),
-                         .owner = "",
-                         .state_id = job->state_id,
-                         .target_expr = job->target_expr,
-                         .v = job->v };
-    fleet_answers_init(&answers, cli->arena, &job->targets);
-    if (fleet_listen(fleet, jid, &answers, &err) < 0 || fleet_dispatch(fleet, job, &err) < 0)
-        return cli_err(cli, &err);
-    if (want->fleet.format == FLEET_TEXT)
-        (void)fprintf(stderr, "Job %s dispatched\n", jid);
-    if (want->async) {
-        (void)printf("%s\n", jid);
-        return CLI_OK;
-    }
-    if (fleet_collect(fleet, jid, clock_after(job->timeout, GRACE_NS), false, &answers, &err) < 0)
-        return cli_err(cli, &err);
-    return fleet_answers_print(cli, &answers, &style);
+    return fleet_run_job(cli, fleet, &job,
+                         &(struct fleet_run){ .format = want->fleet.format, .async = want->async });
 }
 
 static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args *want,

@@ -288,11 +288,12 @@ static void add_details(struct buf *out, const struct value *details)
     }
 }
 
-static void add_result(struct buf *out, const struct exec_result *result)
+static void add_result(struct buf *out, const struct exec_result *result, bool timed)
 {
     AUTO_BUF struct buf duration = BUF_INIT(64);
 
-    number_print_duration(result->duration, &duration);
+    if (timed)
+        number_print_duration(result->duration, &duration);
     buf_printf(out, "    %s:\n", result->name);
     add_field(out, "error", result->error);
     if (result->skipped)
@@ -304,7 +305,9 @@ static void add_result(struct buf *out, const struct exec_result *result)
     add_details(out, &result->details);
 }
 
-static void add_body(struct buf *out, const struct fleet_answer *answer, const char *function)
+/* `timed`: with how long each state took, which is never the same twice. */
+static void add_body(struct buf *out, const struct fleet_answer *answer, const char *function,
+                     bool timed)
 {
     const char *error = error_of(answer);
 
@@ -312,7 +315,7 @@ static void add_body(struct buf *out, const struct fleet_answer *answer, const c
         if (is_plain(function))
             add_plain(out, result);
         else
-            add_result(out, result);
+            add_result(out, result, timed);
     }
     if (is_silent(answer))
         add_lines(out, error, 4, "");
@@ -365,7 +368,7 @@ static void print_folded(struct cli *cli, const struct fleet_answers *answers,
         const char *name = shown_id(cli->arena, answer->peel);
         struct fold *fold;
 
-        add_body(&body, answer, style->function);
+        add_body(&body, answer, style->function, false);
         fold = map_find(&by_body, buf_view(&body));
         if (!fold) {
             fold = &folds[count++];
@@ -395,7 +398,7 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
         AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
         const struct fleet_answer *answer = &answers->list[i];
 
-        add_body(&body, answer, style->function);
+        add_body(&body, answer, style->function, true);
         print_header(shown_id(cli->arena, answer->peel), answer->success && !is_silent(answer),
                      style->color);
         (void)fwrite(buf_text(&body), 1, body.n, stdout);

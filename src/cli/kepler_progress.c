@@ -1,21 +1,19 @@
 #include "cli/kepler_progress.h"
 
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "cli/color.h"
 #include "cli/kepler_status_text.h"
+#include "cli/screen.h"
 #include "data/value.h"
 #include "config/status.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 
-#define DRAW_MAX        ((size_t)1 << 20)
-#define ROWS_UNKNOWN    24
-#define COLUMNS_UNKNOWN 80
+#define DRAW_MAX ((size_t)1 << 20)
 /* The frame time of the spinner. */
 #define TURN (100 * CLOCK_MS)
 
@@ -40,19 +38,6 @@ void kepler_progress_init(struct kepler_progress *progress, bool wanted)
 }
 
 /* --- drawing --------------------------------------------------------------------------------- */
-
-static struct winsize screen_size(void)
-{
-    struct winsize size;
-
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
-        size = (struct winsize){ 0 };
-    if (size.ws_row == 0)
-        size.ws_row = ROWS_UNKNOWN;
-    if (size.ws_col == 0)
-        size.ws_col = COLUMNS_UNKNOWN;
-    return size;
-}
 
 static bool is_moving(const struct kepler_progress_line *line)
 {
@@ -92,13 +77,13 @@ static size_t count_rows(struct str text, size_t columns)
 static bool draw_lines(struct kepler_progress *progress)
 {
     AUTO_BUF struct buf lines = BUF_INIT(DRAW_MAX);
-    struct winsize size = screen_size();
+    const struct screen size = screen_size();
     size_t rows;
 
     MAP_EACH (&progress->lines, entry)
         draw_line(progress, entry, &lines);
-    rows = count_rows(buf_view(&lines), size.ws_col);
-    if (rows + 1 > size.ws_row)
+    rows = count_rows(buf_view(&lines), size.columns);
+    if (rows + 1 > size.rows)
         return false;
     if (progress->shown > 0)
         (void)fprintf(stderr, "\033[%zuA\r\033[J", progress->shown);

@@ -2,32 +2,25 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/number.h"
 #include "cli/color.h"
+#include "cli/screen.h"
 #include "sys/clock.h"
 
 /* The minimum time between two updates: a thousand quick states must not draw a thousand lines. */
 #define DRAW_INTERVAL (50 * CLOCK_MS)
-#define COLUMNS       80
+/* A narrower terminal wraps. */
+#define COLUMNS_MIN   20
 #define LINE_MAX_SIZE 4096
-
-static size_t terminal_width(void)
-{
-    struct winsize size;
-
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
-        return COLUMNS;
-    return size.ws_col;
-}
 
 static void draw_line(struct progress *progress)
 {
     AUTO_BUF struct buf line = BUF_INIT(LINE_MAX_SIZE);
-    size_t width = terminal_width() - 1;
+    const size_t columns = screen_size().columns;
+    const size_t width = (columns < COLUMNS_MIN ? COLUMNS_MIN : columns) - 1;
 
     buf_printf(&line, "level %u/%u, %u/%u done, ", progress->level + 1, progress->levels,
                progress->done, progress->states);

@@ -1,19 +1,17 @@
 """A daemon of its own for each test, in a folder of its own; nothing of it is left behind."""
 import contextlib
-import fcntl
 import json
 import os
-import pty
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
-import termios
 import textwrap
 import time
 
 import pytest
+
+from terminal import run_on_terminal
 
 # What the folder of a config may hold.
 CONFIG_FILES = {"config.yaml", "source_path.txt", "state.json", "history.log", "expanded_config.yaml", "env_files", "logs", "outputs"}
@@ -191,20 +189,8 @@ class Home:
 
     def on_terminal(self, *words, stdout=False, size=(50, 200), env=None):
         """What a command writes to the terminal that is its standard error, and output if so wished; and its exit status."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-        command = subprocess.Popen([*self.argv(), "-f", self.path("kepler.yaml"), *words],
-                                   env={**self.environment(), "TERM": "xterm", **(env or {})}, cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=theirs if stdout else subprocess.DEVNULL, stderr=theirs)
-        os.close(theirs)
-        text = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                text += chunk
-        except OSError:
-            pass  # the terminal is gone
-        os.close(ours)
-        return text.decode(), command.wait(PATIENCE * 2)
+        argv = [*self.argv(), "-f", self.path("kepler.yaml"), *words]
+        return run_on_terminal(argv, stdout=stdout, size=size, cwd=self.folder, env={**self.environment(), "TERM": "xterm", **(env or {})}, seconds=PATIENCE * 2)
 
     def services(self, file="kepler.yaml"):
         return json.loads(self.run("ps", "--json", file=file).stdout)

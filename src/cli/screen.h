@@ -1,0 +1,19 @@
+/*
+ * screen - the size of the terminal behind stderr.
+ */
+#ifndef CLI_SCREEN_H
+#define CLI_SCREEN_H
+
+#include <stddef.h>
+
+#define SCREEN_ROWS_UNKNOWN    24
+#define SCREEN_COLUMNS_UNKNOWN 80
+
+struct screen {
+    size_t rows, columns;
+};
+
+/* What is not known has the size of a plain terminal. */
+struct screen screen_size(void);
+
+#endif

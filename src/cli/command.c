@@ -318,3 +318,11 @@ int command_main(const struct program *program, int argc, char **argv)
 
     return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }
+
+bool command_is_named(const struct command *commands, int argc, char *const *argv)
+{
+    for (; argc > 1 && commands->name; commands++)
+        if (strcmp(argv[1], commands->name) == 0)
+            return true;
+    return false;
+}

@@ -17,6 +17,8 @@ extern const struct command command_doc;
 extern const struct command command_doctor;
 /* Machines that ask to be peels: list, show, approve, reject, revoke. */
 extern const struct command command_enroll;
+/* How the daemon of this machine is: `zester-master health`, `zester-peel health`. */
+extern const struct command command_health_master, command_health_peel;
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
 /* Functions on peels: `zester TARGET FUNCTION`. */

@@ -144,6 +144,37 @@ int address_listen(const char *text, uint16_t *ret_port, struct err *err)
     return fd;
 }
 
+/* --- connecting --------------------------------------------------------------------- */
+
+/* Who listens everywhere listens on loopback, too. */
+static void aim_at_loopback(struct bind_at *where)
+{
+    in_port_t port = where->at.v6.sin6_port;
+
+    memset(&where->at, 0, sizeof(where->at));
+    set_v4(where, port);
+    where->at.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+}
+
+int address_connect(const char *text, struct err *err)
+{
+    struct bind_at where;
+    int fd;
+
+    if (read_place(text, &where, err) < 0)
+        return -1;
+    if (where.is_everywhere)
+        aim_at_loopback(&where);
+    fd = socket(where.at.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "socket");
+    if (connect(fd, &where.at.any, where.size) < 0 && errno != EINPROGRESS) {
+        err_sys(err, errno, "connect");
+        fd_close(&fd);
+    }
+    return fd;
+}
+
 const char *address_host(struct arena *arena, const struct sockaddr *address)
 {
     char text[HOST_MAX] = "unknown";

@@ -129,7 +129,8 @@ const struct daemon_conf master_daemon_conf = {
                "\n"
                "commands, each with a --help of its own:\n"
                "  zester-master setup    make this machine the first of a fleet\n"
-               "  zester-master token    let other machines join",
+               "  zester-master token    let other machines join\n"
+               "  zester-master health   say whether the master of this machine is ready",
     .file = "/etc/zester/master.yaml",
     .rows = rows,
     .size = sizeof(struct master_conf),

@@ -100,7 +100,8 @@ const struct daemon_conf peel_conf_daemon = {
     .summary =
         "The agent: does on this machine what masters of the fleet ask for.\n"
         "\n"
-        "'zester-peel join HOST TOKEN' makes this machine a peel; see 'zester-peel join --help'.",
+        "'zester-peel join HOST TOKEN' makes this machine a peel; 'zester-peel health' says\n"
+        "whether its agent is ready. Both have a --help of their own.",
     .file = PEEL_CONF_FILE,
     .rows = rows,
     .size = sizeof(struct peel_conf),

@@ -1,7 +1,4 @@
 /* zester-master - directs the peels of a fleet. */
-#include <stdbool.h>
-#include <string.h>
-
 #include "cli/commands.h"
 #include "master/authority.h"
 #include "master/census.h"
@@ -24,18 +21,11 @@ static const struct master_service *const services[] = {
     NULL,
 };
 
-/* Commands, instead of the daemon. */
-static bool is_command(const struct command *commands, int argc, char *const *argv)
-{
-    for (; argc > 1 && commands->name; commands++)
-        if (strcmp(argv[1], commands->name) == 0)
-            return true;
-    return false;
-}
-
 int main(int argc, char **argv)
 {
-    const struct command commands[] = { command_setup, command_token, { 0 } };
+    const struct command commands[] = {
+        command_setup, command_token, command_health_master, { 0 }
+    };
     const struct program program = {
         .name = "zester-master",
         .version = ZESTER_VERSION,
@@ -46,7 +36,7 @@ int main(int argc, char **argv)
     struct master master;
     int status;
 
-    if (is_command(commands, argc, argv))
+    if (command_is_named(commands, argc, argv))
         return command_main(&program, argc, argv);
     if (master_init(&master, argc, argv, &status))
         status = master_run(&master, services);

@@ -1,10 +1,9 @@
 /* zester-peel - the agent of a machine in a fleet, and the command with which a machine joins. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/supervisor.h"
 #include "peel/conf.h"
 #include "peel/join.h"
@@ -106,27 +105,24 @@ static int run_join(struct cli *cli, const void *args, struct param_strs operand
     return join(cli, &want, &err) < 0 ? cli_err(cli, &err) : CLI_OK;
 }
 
-static const struct command commands[] = {
-    {
-        .name = "join",
-        .operands = "HOST TOKEN",
-        .summary = "make this machine a peel of the fleet of a master",
-        .details =
-            "HOST is the master, TOKEN what 'zester-master token' printed there. Writes a\n"
-            "configuration, enrolls, and has systemd or kepler run the agent. What is there\n"
-            "already stays as it is; a second run changes nothing.\n",
-        .examples = "  zester-peel join master.example.com zt1.TEXT\n",
-        .options = join_options,
-        .args_size = sizeof(struct join_args),
-        .least = 2,
-        .most = 2,
-        .run = run_join,
-    },
-    { 0 },
+static const struct command command_join = {
+    .name = "join",
+    .operands = "HOST TOKEN",
+    .summary = "make this machine a peel of the fleet of a master",
+    .details = "HOST is the master, TOKEN what 'zester-master token' printed there. Writes a\n"
+               "configuration, enrolls, and has systemd or kepler run the agent. What is there\n"
+               "already stays as it is; a second run changes nothing.\n",
+    .examples = "  zester-peel join master.example.com zt1.TEXT\n",
+    .options = join_options,
+    .args_size = sizeof(struct join_args),
+    .least = 2,
+    .most = 2,
+    .run = run_join,
 };
 
 int main(int argc, char **argv)
 {
+    const struct command commands[] = { command_join, command_health_peel, { 0 } };
     const struct program program = {
         .name = "zester-peel",
         .version = ZESTER_VERSION,
@@ -135,7 +131,7 @@ int main(int argc, char **argv)
         .commands = commands,
     };
 
-    if (argc > 1 && strcmp(argv[1], commands[0].name) == 0)
+    if (command_is_named(commands, argc, argv))
         return command_main(&program, argc, argv);
     return peel_main(argc, argv);
 }

@@ -1,0 +1,178 @@
+/* zester-master health, zester-peel health: the checks of the daemon that runs on this machine. */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "bus/daemon_conf.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/fleet_link.h"
+#include "data/json.h"
+#include "http/probe.h"
+#include "sys/clock.h"
+
+#define ASK_NS   (5 * CLOCK_SECOND)
+#define PAUSE_MS 100
+#define READY    200
+
+#define MASTER_CONF "/etc/zester/master.yaml"
+#define MASTER_PORT "9091"
+#define PEEL_CONF   "/etc/zester/peel.yaml"
+#define PEEL_PORT   "9090"
+
+struct health_args {
+    const char *config, *address;
+    int64_t wait;
+    enum fleet_format format;
+};
+
+#define ARGS struct health_args
+
+/* clang-format off */
+#define HEALTH_OPTIONS(file, port)                                                                 \
+    PARAM("config", PATH, ARGS, config, "the configuration of the daemon (" file ")", .kind_text = "FILE"), \
+    PARAM("health-addr", STR, ARGS, address, "where it serves its health; default: as configured, else 127.0.0.1:" port, .kind_text = "ADDRESS"), \
+    PARAM("wait", DURATION, ARGS, wait, "wait so long until it is ready", PARAM_RANGE(0, INT64_MAX), .default_text = "0s"), \
+    PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"), \
+    { 0 }
+
+static const struct param master_options[] = { HEALTH_OPTIONS(MASTER_CONF, MASTER_PORT) };
+static const struct param peel_options[] = { HEALTH_OPTIONS(PEEL_CONF, PEEL_PORT) };
+/* clang-format on */
+
+/* What the two daemons have of their own. */
+struct health_daemon {
+    const char *config, *address;
+};
+
+static const struct health_daemon daemon_master = { MASTER_CONF, "127.0.0.1:" MASTER_PORT };
+static const struct health_daemon daemon_peel = { PEEL_CONF, "127.0.0.1:" PEEL_PORT };
+
+/* --- where to ask --------------------------------------------------------------------- */
+
+/* Everything else in the file is the business of the daemon. */
+static int read_address(struct cli *cli, const struct health_args *want,
+                        const struct health_daemon *daemon, const char **ret_address)
+{
+    const struct param rows[] = {
+        PARAM("health_addr", STR, struct health_daemon, address, "",
+              .default_text = daemon->address),
+        { 0 },
+    };
+    const struct daemon_conf conf = { .program = cli->program->name,
+                                      .file = daemon->config,
+                                      .rows = rows,
+                                      .size = sizeof(struct health_daemon),
+                                      .lenient = true };
+    const struct daemon_line line = { .file = want->config,
+                                      .given = value_map(value_map_new(cli->arena, 1)) };
+    struct diags diags = DIAGS_INIT(cli->arena), ignored = DIAGS_INIT(cli->arena);
+    struct health_daemon found = { 0 };
+
+    *ret_address = want->address;
+    if (want->address)
+        return CLI_OK;
+    if (daemon_conf_read(&conf, &line, cli->arena, &found, &diags, &ignored) < 0)
+        return cli_diags(cli, &diags);
+    *ret_address = found.address;
+    return found.address[0] ? CLI_OK
+                            : cli_error(cli, "it serves no health: 'health_addr' is empty");
+}
+
+/* --- asking --------------------------------------------------------------------------- */
+
+static int ask_daemon(struct arena *arena, const char *address, struct probe_answer *ret,
+                      struct value *ret_body, struct err *err)
+{
+    if (probe_get(arena, address, "/readyz", ASK_NS, ret, err) < 0)
+        return -1;
+    return json_decode(arena, ret->body, ret_body, err);
+}
+
+/* The first answer that says that it is ready, or the last one in time. */
+static int wait_until_ready(struct arena *arena, const char *address, int64_t wait,
+                            struct probe_answer *ret, struct value *ret_body, struct err *err)
+{
+    int64_t deadline = clock_after(clock_now(), wait);
+    int result;
+
+    while ((result = ask_daemon(arena, address, ret, ret_body, err)) < 0 || ret->status != READY) {
+        if (clock_now() >= deadline)
+            break;
+        (void)poll(NULL, 0, PAUSE_MS);
+    }
+    return result;
+}
+
+static void print_checks(struct cli *cli, const struct value *body)
+{
+    enum { COLUMNS = 3 };
+    static const char *const heads[COLUMNS] = { "CHECK", "STATUS", "NOTE" };
+    const struct value *checks = value_get(body, "checks");
+    size_t count = value_is(checks, VALUE_MAP) ? checks->map->count : 0;
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (count + 1) * COLUMNS);
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    memcpy(cells, heads, sizeof(heads));
+    for (size_t i = 0; i < count; i++) {
+        const struct value_pair *pair = &checks->map->pairs[i];
+        const char **row = &cells[(i + 1) * COLUMNS];
+
+        row[0] = pair->key.s.p;
+        row[1] = value_get_text(&pair->value, "status");
+        row[2] = value_get_text(&pair->value, "message");
+    }
+    columns_print(&out, cells, COLUMNS, count + 1);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+static int show_health(struct cli *cli, const struct health_args *want,
+                       const struct health_daemon *daemon)
+{
+    struct probe_answer answer;
+    const char *address;
+    struct value body;
+    struct err err;
+
+    if (read_address(cli, want, daemon, &address) != CLI_OK)
+        return CLI_ERROR;
+    if (wait_until_ready(cli->arena, address, want->wait, &answer, &body, &err) < 0)
+        return cli_error(cli, "%s is not running: %s", cli->program->name, err.text);
+    if (want->format == FLEET_TEXT)
+        print_checks(cli, &body);
+    else if (fleet_print(cli, want->format, &body) != CLI_OK)
+        return CLI_ERROR;
+    return answer.status == READY ? CLI_OK : CLI_FAILED;
+}
+
+static int run_master(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return show_health(cli, args, &daemon_master);
+}
+
+static int run_peel(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return show_health(cli, args, &daemon_peel);
+}
+
+#define HEALTH_COMMAND(program, table, function)                                                   \
+    {                                                                                              \
+        .name = "health", .operands = "",                                                          \
+        .summary = "say whether the daemon of this machine is ready",                              \
+        .details =                                                                                 \
+            "Asks the daemon for its checks, as /readyz shows them: for people, and as the\n"      \
+            "health check of a supervisor.\n",                                                     \
+        .examples = "  " program " health --wait 30s\n",                                           \
+        .statuses = "0 ready; 1 not running, or wrong usage; 2 running and not ready",             \
+        .options = (table), .args_size = sizeof(struct health_args), .run = (function),            \
+    }
+
+const struct command command_health_master =
+    HEALTH_COMMAND("zester-master", master_options, run_master);
+const struct command command_health_peel = HEALTH_COMMAND("zester-peel", peel_options, run_peel);

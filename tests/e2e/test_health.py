@@ -1,0 +1,40 @@
+"""zester-master health and zester-peel health: what supervisors and people ask a daemon."""
+import pytest
+
+from fleet import SERVER, Fleet, free_port
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("fleet")) as made:
+        yield made
+
+
+def test_a_daemon_that_does_not_run_is_told_with_its_address(fleet):
+    port = free_port()
+    said = fleet.run("zester-master", "health", "--health-addr", f"127.0.0.1:{port}", status=1)
+    assert f"zester-master is not running: '127.0.0.1:{port}': " in said.stderr and said.stdout == ""
+    conf = fleet.folder / "peel.yaml"
+    conf.write_text(f"health_addr: 127.0.0.1:{port}\nid: web-01\n")
+    said = fleet.run("zester-peel", "health", "--config", conf, status=1)
+    assert f"zester-peel is not running: '127.0.0.1:{port}': " in said.stderr
+    assert "/none.yaml: file not found" in fleet.run("zester-peel", "health", "--config", "/none.yaml", status=1).stderr
+
+
+def test_a_master_is_ready_when_the_bus_is_and_each_check_has_a_line(fleet):
+    fleet.make_keys()
+    master = fleet.start_master()
+    said = fleet.run("zester-master", "health", "--config", master.conf_path, status=None)
+    assert said.returncode != 0, "there is no bus yet"
+    fleet.start_server()
+    said = fleet.run("zester-master", "health", "--config", master.conf_path, "--wait", "60s")
+    rows = [line.split() for line in said.stdout.splitlines()]
+    assert rows[0] == ["CHECK", "STATUS", "NOTE"]
+    assert {row[0] for row in rows[1:]} == set(master.checks())
+
+
+def test_an_answer_that_is_not_ours_is_refused(fleet):
+    said = fleet.run("zester-master", "health", "--health-addr", f"127.0.0.1:{fleet.port}", status=1)
+    assert "the answer is not HTTP" in said.stderr

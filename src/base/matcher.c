@@ -18,6 +18,7 @@ struct matcher {
     pcre2_code *code;
     pcre2_code *strict; /* for texts known to be UTF-8; NULL without MATCHER_MANY */
     uint32_t groups;    /* the whole match included */
+    bool bound;         /* to the ends of the text, or to where a search begins */
 };
 
 static void *alloc_in_arena(size_t size, void *arena)
@@ -40,6 +41,18 @@ static uint32_t options_of(unsigned flags)
            (flags & MATCHER_DOTALL ? PCRE2_DOTALL : 0) |
            (flags & MATCHER_VERBOSE ? PCRE2_EXTENDED : 0) |
            (flags & MATCHER_ANCHORED ? PCRE2_ANCHORED : 0);
+}
+
+/* Assertions that hold at an end of the text, or where a search began, and not at an end of the
+ * valid UTF-8 within it. */
+static bool has_bounds(struct str pattern)
+{
+    static const char letters[] = "AzZG";
+
+    for (size_t i = 0; i + 1 < pattern.n; i++)
+        if (pattern.p[i] == '\\' && memchr(letters, pattern.p[i + 1], sizeof(letters) - 1))
+            return true;
+    return false;
 }
 
 int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
@@ -70,6 +83,7 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     }
     (void)pcre2_pattern_info(matcher->code, PCRE2_INFO_CAPTURECOUNT, &matcher->groups);
     matcher->groups++;
+    matcher->bound = has_bounds(pattern);
     matcher->strict = flags & MATCHER_MANY
                           ? pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
                                           options_of(flags), &problem, &at, context)
@@ -91,8 +105,9 @@ static void read_groups(pcre2_match_data *data, uint32_t count, struct matcher_m
     }
 }
 
-static int match_from(const struct matcher *matcher, bool strict, struct str text, size_t from,
-                      struct matcher_match *ret_match, bool *ret_found, struct err *err)
+static int match_from(const struct matcher *matcher, const pcre2_code *code, uint32_t options,
+                      struct str text, size_t from, struct matcher_match *ret_match,
+                      bool *ret_found, struct err *err)
 {
     uint32_t groups = ret_match ? matcher->groups : 1;
     /* On the heap: the arena of the pattern may be shared by threads. */
@@ -105,8 +120,7 @@ static int match_from(const struct matcher *matcher, bool strict, struct str tex
     (void)pcre2_set_match_limit(limits, MATCHER_STEPS_MAX);
     (void)pcre2_set_heap_limit(limits, (uint32_t)(MATCHER_MEMORY_MAX >> 10));
     result =
-        pcre2_match(strict ? matcher->strict : matcher->code, (PCRE2_SPTR)(text.p ? text.p : ""),
-                    text.n, from, strict ? PCRE2_NO_UTF_CHECK : 0, data, limits);
+        pcre2_match(code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, from, options, data, limits);
     if (result >= 0 && ret_match)
         read_groups(data, matcher->groups, ret_match);
     pcre2_match_context_free(limits);
@@ -122,18 +136,80 @@ static int match_from(const struct matcher *matcher, bool strict, struct str tex
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err)
 {
-    return match_from(matcher, false, text, from, ret_match, ret_found, err);
+    return match_from(matcher, matcher->code, 0, text, from, ret_match, ret_found, err);
+}
+
+/* --- many searches in one text -------------------------------------------------------------------
+ *
+ * The library can search text that is not UTF-8, but validates what remains of it in each search.
+ * So valid stretches are found once, and searched one by one: what the library does, too. */
+
+static void set_stretch(struct matcher_scan *scan, size_t start)
+{
+    scan->start = start;
+    scan->end = start + utf8_valid_length(str_from_offset(scan->text, start));
 }
 
 struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text)
 {
-    return (struct matcher_scan){ matcher, text, matcher->strict && utf8_is_valid(text) };
+    struct matcher_scan scan = { .matcher = matcher, .text = text };
+
+    set_stretch(&scan, 0);
+    return scan;
 }
 
-int matcher_scan_find(const struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
+/* To the next one that is not empty; false at the end of the text. */
+static bool next_stretch(struct matcher_scan *scan)
+{
+    const struct str text = scan->text;
+    size_t at;
+
+    do {
+        at = scan->end + 1;
+        while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
+            at++;
+        if (at >= text.n)
+            return false;
+        set_stretch(scan, at);
+    } while (scan->end == scan->start);
+    return true;
+}
+
+static int match_stretch(const struct matcher_scan *scan, size_t from,
+                         struct matcher_match *ret_match, bool *ret_found, struct err *err)
+{
+    const uint32_t options = PCRE2_NO_UTF_CHECK | (scan->start > 0 ? PCRE2_NOTBOL : 0) |
+                             (scan->end < scan->text.n ? PCRE2_NOTEOL : 0);
+    const struct str text = str_slice(scan->text, scan->start, scan->end - scan->start);
+
+    if (match_from(scan->matcher, scan->matcher->strict, options, text, from - scan->start,
+                   ret_match, ret_found, err) < 0)
+        return -1;
+    for (size_t i = 0; *ret_found && ret_match && i < ret_match->count; i++)
+        if (ret_match->groups[i].start != STR_NONE) {
+            ret_match->groups[i].start += scan->start;
+            ret_match->groups[i].end += scan->start;
+        }
+    return 0;
+}
+
+int matcher_scan_find(struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
                       bool *ret_found, struct err *err)
 {
-    return match_from(scan->matcher, scan->strict, scan->text, from, ret_match, ret_found, err);
+    const bool whole = scan->start == 0 && scan->end == scan->text.n;
+
+    *ret_found = false;
+    if (!scan->matcher->strict || (scan->matcher->bound && !whole))
+        return matcher_find(scan->matcher, scan->text, from, ret_match, ret_found, err);
+    while (from > scan->end)
+        if (!next_stretch(scan))
+            return 0;
+    for (from = from > scan->start ? from : scan->start;; from = scan->start) {
+        if (match_stretch(scan, from, ret_match, ret_found, err) < 0)
+            return -1;
+        if (*ret_found || !next_stretch(scan))
+            return 0;
+    }
 }
 
 struct str matcher_text(const struct matcher_match *match, struct str text, size_t group)

@@ -57,16 +57,17 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
 int matcher_find(const struct matcher *matcher, struct str text, size_t from,
                  struct matcher_match *ret_match, bool *ret_found, struct err *err);
 
-/* Many searches in one text: what is the same for all of them is done once, so that all together
- * take time in proportion to the text. For patterns with MATCHER_MANY. */
+/* Many searches in one text, from its beginning to its end: what is the same for all of them is
+ * done once, so that all together take time in proportion to the text. For patterns with
+ * MATCHER_MANY. (In text that is not UTF-8, \A, \z, \Z and \G still cost a look at all of it.) */
 struct matcher_scan {
     const struct matcher *matcher;
     struct str text;
-    bool strict;
+    size_t start, end; /* of the valid UTF-8 that is being searched */
 };
 struct matcher_scan matcher_scan(const struct matcher *matcher, struct str text);
-/* As matcher_find. `from` is where a character begins. */
-int matcher_scan_find(const struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
+/* As matcher_find; `from` must not decrease. */
+int matcher_scan_find(struct matcher_scan *scan, size_t from, struct matcher_match *ret_match,
                       bool *ret_found, struct err *err);
 
 /* How many groups it has, the whole match included; those beyond MATCHER_GROUPS_MAX count too. */

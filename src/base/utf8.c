@@ -96,18 +96,19 @@ bool utf8_is_control(struct str character)
     return character.n == 2 && first == 0xc2 && (unsigned char)character.p[1] < 0xa0;
 }
 
-bool utf8_is_valid(struct str text)
+size_t utf8_valid_length(struct str text)
 {
+    size_t at = 0, n = 1;
     uint32_t c;
 
-    while (text.n > 0) {
-        size_t n = decode(text, &c);
+    while (at < text.n && n > 0)
+        at += n = decode(str_from_offset(text, at), &c);
+    return at;
+}
 
-        if (n == 0)
-            return false;
-        text = str_from_offset(text, n);
-    }
-    return true;
+bool utf8_is_valid(struct str text)
+{
+    return utf8_valid_length(text) == text.n;
 }
 
 size_t utf8_count(struct str text)

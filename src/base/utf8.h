@@ -24,6 +24,8 @@ uint32_t utf8_next(struct str *text);
 void utf8_add(struct buf *out, uint32_t c);
 
 bool utf8_is_valid(struct str text);
+/* How many bytes at the front are valid. */
+size_t utf8_valid_length(struct str text);
 /* True when one character, as utf8_length_at measures it, may not be shown as it is: it would
  * control a terminal, or is not UTF-8. */
 bool utf8_is_control(struct str character);

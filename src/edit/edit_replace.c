@@ -166,7 +166,7 @@ static void replace_match(const struct edit_replace *args, struct str text,
 static int replace_all(struct str text, const struct edit_replace *args, struct buf *out,
                        size_t *ret_found, struct err *err)
 {
-    const struct matcher_scan scan = matcher_scan(args->pattern, text);
+    struct matcher_scan scan = matcher_scan(args->pattern, text);
     struct matcher_match match;
     size_t from = 0, done = 0, n = 0;
     bool found = true;

@@ -104,30 +104,70 @@ TEST(groups_have_numbers_and_names)
     CHECK(matcher_group_named(matcher, STR("")) == STR_NONE);
 }
 
-TEST(a_scan_finds_what_a_search_finds)
+static void compare_scan(const char *pattern, const char *bytes)
 {
-    static const char *const texts[] = { "a1 b22 c333", "",
-                                         "\xc3\xa4"
-                                         "1\xff"
-                                         "2",
-                                         "x\xc3" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct str text = str_from(bytes);
     const struct matcher *matcher;
+    struct matcher_scan scan;
+    struct matcher_match one = { 0 }, other = { 0 };
+    bool found = true, same = true;
     struct err err;
 
-    CHECK_INT(matcher_new(&arena, STR("\\d+"), MATCHER_MANY, &matcher, NULL, &err), 0);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        const struct str text = str_from(texts[i]);
-        const struct matcher_scan scan = matcher_scan(matcher, text);
-        struct matcher_match one, other;
-        bool found = true, same = true;
-
-        for (size_t from = 0; found; from = one.groups[0].end) {
-            CHECK_INT(matcher_find(matcher, text, from, &one, &found, &err), 0);
-            CHECK_INT(matcher_scan_find(&scan, from, &other, &same, &err), 0);
-            CHECK_INT(same, found);
-            if (found)
-                CHECK_INT(other.groups[0].start, one.groups[0].start);
+    CHECK_INT(matcher_new(&arena, str_from(pattern), MATCHER_MANY, &matcher, NULL, &err), 0);
+    scan = matcher_scan(matcher, text);
+    for (size_t from = 0; found; from = one.groups[0].end) {
+        CHECK_INT(matcher_find(matcher, text, from, &one, &found, &err), 0);
+        CHECK_INT(matcher_scan_find(&scan, from, &other, &same, &err), 0);
+        CHECK_INT(same, found);
+        CHECK_INT(other.count, one.count);
+        for (size_t i = 0; found && i < one.count; i++) {
+            CHECK_INT(other.groups[i].start, one.groups[i].start);
+            CHECK_INT(other.groups[i].end, one.groups[i].end);
         }
     }
+}
+
+TEST(a_scan_finds_what_a_search_finds)
+{
+    static const char *const texts[] = {
+        "a1 b22 c333",
+        "",
+        "\xc3\xa4"
+        "1\xff"
+        "2",
+        "x\xc3",
+        "\xff\xff",
+        "\xff"
+        "1\n2\xe2\x82"
+        "3\n4",
+        "1\x80\x80\n22\n\xf0\x9f\x98 33\n\xff",
+    };
+    static const char *const patterns[] = {
+        "\\d+",       "^\\d",   "\\d$",   "\\b\\d", "(?<=\n)\\d", "(?m)^\\d",
+        "(?m)(\\d)$", "\\A\\d", "\\d\\z", "\\d\\Z", "\\G\\d",     "(\\d)(x)?",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        for (size_t k = 0; k < ARRAY_LEN(patterns); k++)
+            compare_scan(patterns[k], texts[i]);
+}
+
+/* The library refuses a search that begins in the middle of what is not UTF-8. */
+TEST(a_scan_goes_on_from_any_byte)
+{
+    static const struct str text = { "x\xff\x80\x80y", 5 };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct matcher_match match = { 0 };
+    struct matcher_scan scan;
+    bool found = false;
+    struct err err;
+
+    CHECK_INT(matcher_new(&arena, STR("z*"), MATCHER_MANY, &matcher, NULL, &err), 0);
+    scan = matcher_scan(matcher, text);
+    for (size_t from = 0; from <= text.n; from++)
+        CHECK_INT(matcher_scan_find(&scan, from, &match, &found, &err), 0);
+    CHECK(found);
+    CHECK_INT(match.groups[0].start, 5);
 }

@@ -207,7 +207,7 @@ static void run_replace(const struct replace_case *c, const char *text, bool cou
 }
 
 /* 200,000 lines, each with a match: what looks at the whole text for each of them takes minutes. */
-TEST(many_matches_take_time_in_proportion)
+static void replace_many(const char *last_line)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT), out = BUF_INIT(EDIT_SIZE_MAX);
@@ -217,9 +217,20 @@ TEST(many_matches_take_time_in_proportion)
 
     for (int i = 0; i < 200000; i++)
         buf_printf(&text, "key%d = value%d\n", i, i);
+    buf_add_text(&text, last_line);
     CHECK_INT(matcher_new(&arena, STR("value(\\d+)"), MATCHER_MANY, &args.pattern, NULL, &err), 0);
     CHECK_INT(edit_replace(buf_view(&text), &args, &out, &found, &err), 0);
     CHECK_INT(found, 200000);
+}
+
+TEST(many_matches_take_time_in_proportion)
+{
+    replace_many("");
+}
+
+TEST(many_matches_in_text_that_is_not_utf8_take_time_in_proportion)
+{
+    replace_many("caf\xe9\n");
 }
 
 static bool is_stopped(const void *user)

@@ -122,19 +122,35 @@ static int fill_draft(const struct site *site, struct str content,
     return rc;
 }
 
+static int rewrite_site(struct state_run *run, struct site *site, const struct fs_info *seen,
+                        struct str content, const struct change_attr *attr, struct err *err)
+{
+    struct fs_replace_options options = options_for(run, site, attr);
+
+    options.seen = seen;
+    if (keep_image(run, site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
+        return -1;
+    return fill_draft(site, content, &options, err);
+}
+
+int change_rewrite_at(struct state_run *run, struct site *site, const struct fs_info *seen,
+                      struct str content, const struct change_attr *attr, struct err *err)
+{
+    if (allow(run, site->path, err) < 0 || site_look(site, err) < 0)
+        return -1;
+    if (site->info.kind == FS_LINK) /* the walk would have followed it */
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
+    return rewrite_site(run, site, seen, content, attr, err);
+}
+
 int change_rewrite(struct state_run *run, const char *path, const struct fs_info *seen,
                    struct str content, const struct change_attr *attr, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
-    struct fs_replace_options options;
 
     if (find_site(run, path, SITE_FOLLOW, &site, err) < 0)
         return -1;
-    options = options_for(run, &site, attr);
-    options.seen = seen;
-    if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
-        return -1;
-    return fill_draft(&site, content, &options, err);
+    return rewrite_site(run, &site, seen, content, attr, err);
 }
 
 int change_write(struct state_run *run, const char *path, struct str content,

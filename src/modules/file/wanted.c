@@ -81,10 +81,12 @@ static bool is_settled(const struct wanted *wanted)
 
 static int find_file(const struct wanted *wanted, struct found *ret, struct err *err)
 {
-    if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0 ||
-        site_open(&ret->site, &ret->fd, err) < 0)
+    if (site_walk(&ret->site, wanted->path, wanted->replace_link ? 0 : SITE_FOLLOW, err) < 0)
         return -1;
     ret->exists = ret->site.info.kind != FS_NONE;
+    if (ret->exists && site_open(&ret->site, &ret->fd, err) < 0)
+        return -1;
+    ret->exists = ret->site.info.kind != FS_NONE; /* it may have gone */
     ret->is_link = ret->site.info.kind == FS_LINK && wanted->replace_link;
     if (!ret->exists || ret->is_link)
         return 0;
@@ -113,9 +115,11 @@ static int show_content(struct state_run *run, const struct wanted *wanted,
     return 0;
 }
 
-static int check_parent(struct state_run *run, const struct wanted *wanted, struct err *err)
+/* A folder that the walk ended in is there. */
+static int check_parent(struct state_run *run, const struct wanted *wanted,
+                        const struct found *found, struct err *err)
 {
-    if (wanted->own_folder)
+    if (wanted->own_folder || found->site.folder >= 0)
         return 0;
     return wanted->replace_link ? parent_check(run, wanted->path, wanted->makedirs, err)
                                 : parent_check_file(run, wanted->path, wanted->makedirs, err);
@@ -134,7 +138,7 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
         return 0;
     }
     if (!found.exists) {
-        if (check_parent(run, wanted, err) < 0)
+        if (check_parent(run, wanted, &found, err) < 0)
             return -1;
         state_differs(run, "file %s does not exist", wanted->path);
         state_made(run, "created file %s", wanted->path);
@@ -157,21 +161,26 @@ int wanted_check(struct state_run *run, const struct wanted *wanted, struct err 
 
 /* --- applying ------------------------------------------------------------------------ */
 
-static int write_new(struct state_run *run, const struct wanted *wanted, const struct found *found,
+static int make_parent(struct state_run *run, const struct wanted *wanted, struct err *err)
+{
+    return wanted->replace_link
+               ? parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err)
+               : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
+}
+
+static int write_new(struct state_run *run, const struct wanted *wanted, struct found *found,
                      struct err *err)
 {
     const struct str content = wanted->has_content ? wanted->content : STR("");
+    const struct change_attr *attr = &wanted->attrs.want;
 
-    const int made =
-        wanted->replace_link
-            ? parent_make(run, wanted->path, wanted->makedirs, wanted->folders, err)
-            : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
-
-    if (made < 0)
-        return -1;
+    if (found->site.folder < 0)
+        return make_parent(run, wanted, err) < 0
+                   ? -1
+                   : change_rewrite(run, wanted->path, wanted->seen, content, attr, err);
     if (found->is_link && change_remove(run, wanted->path, err) < 0)
         return -1;
-    return change_rewrite(run, wanted->path, wanted->seen, content, &wanted->attrs.want, err);
+    return change_rewrite_at(run, &found->site, wanted->seen, content, attr, err);
 }
 
 int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
@@ -205,8 +214,8 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
         *ret_done = WANTED_REPLACED;
         if (backup_make(run, wanted->path, wanted->backup, err) < 0)
             return -1;
-        return change_rewrite(run, wanted->path, wanted->seen, wanted->content, &wanted->attrs.want,
-                              err);
+        return change_rewrite_at(run, &found.site, wanted->seen, wanted->content,
+                                 &wanted->attrs.want, err);
     }
     if (attrs_differ(&wanted->attrs, &found.site.info))
         *ret_done = WANTED_ATTRIBUTES;

@@ -5,6 +5,7 @@
 #include <sys/xattr.h>
 
 #include "run/revert.h"
+#include "sys/site.h"
 #include "undo/undo.h"
 
 /* One state's changes by hand, and the journal back again. */
@@ -103,6 +104,28 @@ TEST(writing_keeps_the_mode_and_follows_links)
     CHECK_STR(get(&b, "real"), "old");
     CHECK_INT(mode_of(&b, "real"), 0600);
     CHECK(!exists(&b, "fresh"));
+    scene_done(&b.scene);
+}
+
+TEST(a_rewrite_after_a_walk_sees_what_came_there_since)
+{
+    AUTO_SITE struct site file = SITE_INIT, link = SITE_INIT;
+    struct bench b;
+    struct err err = { 0 };
+
+    bench_begin(&b);
+    put(&b, "real", "untouched");
+    OK(site_walk(&file, at(&b, "file"), SITE_FOLLOW, &err));
+    OK(site_walk(&link, at(&b, "link"), SITE_FOLLOW, &err));
+    put(&b, "file", "of somebody else");
+    CHECK_INT(symlink("real", at(&b, "link")), 0);
+    OK(change_rewrite_at(&b.run, &file, NULL, STR("new"), NULL, &err));
+    CHECK_INT(change_rewrite_at(&b.run, &link, NULL, STR("new"), NULL, &err), -1);
+    CHECK_HAS(err.text, "was replaced by another process");
+    CHECK_STR(get(&b, "file"), "new");
+    CHECK_STR(get(&b, "real"), "untouched");
+    bench_revert(&b);
+    CHECK_STR(get(&b, "file"), "of somebody else");
     scene_done(&b.scene);
 }
 

@@ -443,11 +443,13 @@ int nats_transport_secure(struct nats_transport *transport, struct nats_tls *tls
     return 0;
 }
 
-/* As much as fits, or as there is. 1: there is more; 0: that was all; -1: closed. */
-static int decrypt(struct nats_transport *transport, struct room *room)
+enum decrypted { DECRYPTED_ALL, DECRYPTED_MORE, DECRYPTED_END, DECRYPTED_BAD };
+
+/* As much as fits, or as there is. What came before an end or an error is in the room. */
+static enum decrypted decrypt(struct nats_transport *transport, struct room *room)
 {
     while (room->size - room->have >= RECORD_SIZE) {
-        int n, why;
+        int n;
 
         ERR_clear_error();
         n = SSL_read(transport->ssl, room->p + room->have, (int)(room->size - room->have));
@@ -455,21 +457,19 @@ static int decrypt(struct nats_transport *transport, struct room *room)
             room->have += (size_t)n;
             continue;
         }
-        why = SSL_get_error(transport->ssl, n);
-        if (why == SSL_ERROR_WANT_READ)
-            return 0;
-        if (why == SSL_ERROR_ZERO_RETURN)
-            fail_closed(transport);
-        else
-            fail_tls(transport, "TLS");
-        return -1;
+        switch (SSL_get_error(transport->ssl, n)) {
+        case SSL_ERROR_WANT_READ: return DECRYPTED_ALL;
+        case SSL_ERROR_ZERO_RETURN: return DECRYPTED_END;
+        default: return DECRYPTED_BAD;
+        }
     }
-    return 1;
+    return DECRYPTED_MORE;
 }
 
+/* The last words of a server say why it ends the connection: they are delivered first. */
 static bool decrypt_all(struct nats_transport *transport)
 {
-    int more;
+    enum decrypted result;
 
     do {
         struct room room = find_room(transport);
@@ -478,10 +478,18 @@ static bool decrypt_all(struct nats_transport *transport)
             fail_large(transport);
             return false;
         }
-        more = decrypt(transport, &room);
-        if (more < 0 || !deliver(transport, &room))
+        result = decrypt(transport, &room);
+        if (result == DECRYPTED_BAD) {
+            fail_tls(transport, "TLS");
             return false;
-    } while (more > 0);
+        }
+        if (!deliver(transport, &room))
+            return false;
+    } while (result == DECRYPTED_MORE);
+    if (result == DECRYPTED_END) {
+        fail_closed(transport);
+        return false;
+    }
     if (transport->cipher.n > 0)
         link_dirty(transport); /* the library answers key updates */
     return true;

@@ -1,5 +1,8 @@
 #include "nats/tls.h"
 
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+
 #include "pki.h"
 #include "scene.h"
 #include "server.h"
@@ -248,4 +251,75 @@ TEST(a_server_without_tls_is_refused_when_tls_is_asked_for)
     fortress_end(&fortress);
     nats_tls_free(tls);
     server_stop(&plain, SIGTERM);
+}
+
+/* --- last words --------------------------------------------------------------------- */
+
+static void await_login(SSL *ssl)
+{
+    char heard[4096] = "";
+    size_t n = 0;
+
+    while (!strstr(heard, "PING\r\n")) {
+        int got = SSL_read(ssl, heard + n, (int)(sizeof(heard) - 1 - n));
+
+        if (got <= 0)
+            _exit(1);
+        n += (size_t)got;
+        heard[n] = '\0';
+    }
+}
+
+/* Lets nobody in, and says so in the same packet in which it ends the connection. */
+static void refuse_login(int fd, const struct pki *pki)
+{
+    static const char info[] = "INFO {\"tls_required\":true,\"max_payload\":1024}\r\n";
+    static const char words[] = "-ERR 'Authorization Violation'\r\n";
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    char cert[PKI_PATH_SIZE], key[PKI_PATH_SIZE];
+    SSL *ssl = SSL_new(context);
+    const int on = 1;
+
+    if (SSL_use_certificate_file(ssl, pki_path(pki, "server.pem", cert), SSL_FILETYPE_PEM) != 1 ||
+        SSL_use_PrivateKey_file(ssl, pki_path(pki, "server.key", key), SSL_FILETYPE_PEM) != 1 ||
+        send(fd, info, strlen(info), MSG_NOSIGNAL) < 0 || SSL_set_fd(ssl, fd) != 1 ||
+        SSL_accept(ssl) != 1)
+        _exit(1);
+    await_login(ssl);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+    (void)SSL_write(ssl, words, (int)strlen(words));
+    (void)SSL_shutdown(ssl);
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    _exit(0);
+}
+
+TEST(the_last_words_of_a_server_are_heard_although_it_hangs_up_in_the_same_packet)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct fortress fortress = { .ours = pki_new("ours") };
+    struct nats_tls *tls;
+    struct watched conn;
+
+    pki_issue(&fortress.ours, "server", "DNS:localhost", 3600);
+    CHECK(bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, 1) == 0);
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    if (fork() == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        refuse_login(accept(fd, NULL, NULL), &fortress.ours);
+    }
+    (void)close(fd);
+    fortress.server.port = ntohs(address.sin_port);
+    scene_begin(&fortress.scene);
+    tls = trust_file(&fortress, &fortress.ours);
+    try_connect(&fortress, &conn, tls, "localhost");
+    CHECK_HAS(conn.error, "Authorization Violation");
+    CHECK_INT(conn.fault, NATS_FAULT_AUTH);
+    nats_conn_free(conn.conn);
+    scene_end(&fortress.scene);
+    nats_tls_free(tls);
+    pki_done(&fortress.ours);
 }

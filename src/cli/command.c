@@ -213,6 +213,12 @@ static int run_group(struct cli *cli, int argc, char **argv)
     return run_command(cli, argc - 1, argv + 1);
 }
 
+/* A group that does something by itself, and was not given one of its commands. */
+static bool runs_alone(const struct command *command, int argc, char **argv)
+{
+    return command->run && (argc == 0 || argv[0][0] == '-');
+}
+
 /* `help`, `help COMMAND`, `help GROUP COMMAND`. */
 static int run_help(struct cli *cli, int argc, char **argv)
 {
@@ -227,6 +233,8 @@ static int run_help(struct cli *cli, int argc, char **argv)
     if (!command)
         return unknown_command(cli, argv[0]);
     if (!command->commands)
+        return help_print_command(cli, command);
+    if (runs_alone(command, argc - 1, argv + 1))
         return help_print_command(cli, command);
     cli->group = command;
     if (!put_command_first(program, argc - 1, argv + 1))
@@ -274,7 +282,7 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
     }
     if (!cli->command)
         return unknown_command(cli, argv[1]);
-    if (!cli->command->commands)
+    if (!cli->command->commands || runs_alone(cli->command, argc - 2, argv + 2))
         return run_command(cli, argc - 2, argv + 2);
     cli->group = cli->command;
     cli->command = NULL;

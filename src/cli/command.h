@@ -38,8 +38,8 @@ struct cli {
 
 #define COMMAND_MANY (-1)
 
-/* A command, or a group of commands (`zester ca init`): then `commands` is its table and the
- * members for running stay zero. */
+/* A command, or a group of commands (`zester ca init`): then `commands` is its table. A group that
+ * has a `run` is also a command without operands (`zester-master token`, `... token list`). */
 struct command {
     const char *name;
     const char *operands; /* "FILE", "[NAME]": for the usage line */

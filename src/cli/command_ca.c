@@ -165,7 +165,7 @@ static int issue_certificate(struct cli *cli, const struct ca_args *want, size_t
         .dns = want->dns,
         .ips = want->ips,
         .now = now_seconds(),
-        .days = want->days > 0 ? want->days : servers[server].days,
+        .life = (want->days > 0 ? want->days : servers[server].days) * CERTIFICATE_DAY,
     };
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf leaf;

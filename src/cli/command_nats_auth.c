@@ -80,7 +80,7 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
         .dns = want->dns.n > 0 ? want->dns : (struct param_strs){ 1, localhost },
         .ips = want->ips.n > 0 ? want->ips : (struct param_strs){ 1, loopback },
         .now = now_seconds(),
-        .days = CA_SERVER_DAYS,
+        .life = CA_SERVER_DAYS * CERTIFICATE_DAY,
     };
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf leaf;

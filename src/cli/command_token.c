@@ -1,24 +1,18 @@
-/* zester-master token: creates join tokens. */
+/* zester-master token: creates join tokens, lists them, and revokes them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "bus/store.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet_link.h"
 #include "cli/join_token.h"
-#include "data/msgpack.h"
-#include "enroll/token.h"
-#include "nats/error.h"
-#include "nats/kv.h"
-#include "sys/chance.h"
+#include "data/time_text.h"
 #include "sys/clock.h"
 #include "sys/hostnames.h"
 
-#define RECORD_MAX   4096
-#define CLUSTER_INFO "_cluster_info"
 #define VALID_MAX_NS (INT64_C(366) * 86400 * 1000000000)
 
 struct token_args {
@@ -30,116 +24,21 @@ struct token_args {
 #define ARGS struct token_args
 
 /* clang-format off */
-static const struct param token_options[] = {
+static const struct param make_options[] = {
     PARAM("valid", DURATION, ARGS, valid, "validity of the token", PARAM_RANGE(CLOCK_SECOND, VALID_MAX_NS), .default_text = "24h"),
     PARAM("peels", STR, ARGS, peels, "only peels whose id matches this pattern", .kind_text = "GLOB", .default_text = ""),
     PARAM("host", STR, ARGS, host, "the host name of this master for the peels (default: this host's name)", .kind_text = "HOST"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
+
+static const struct param fleet_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
 /* clang-format on */
 
-/* --- one answer of a bucket --------------------------------------------------------- */
-
-struct entry {
-    struct arena *arena;
-    bool is_done, has_failed;
-    struct str value; /* NULL view: none */
-    struct err err;
-};
-
-static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
-{
-    struct entry *wanted = self;
-
-    wanted->is_done = true;
-    wanted->has_failed = error && error->fault != NATS_FAULT_NOT_FOUND;
-    if (wanted->has_failed)
-        (void)nats_error_to_err(error, &wanted->err);
-    if (entry)
-        wanted->value = arena_str(wanted->arena, entry->value);
-}
-
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
-{
-    struct entry *wanted = self;
-
-    (void)revision;
-    wanted->is_done = true;
-    wanted->has_failed = error != NULL;
-    if (error)
-        (void)nats_error_to_err(error, &wanted->err);
-}
-
-static int wait_entry(struct fleet *fleet, struct entry *entry, int64_t timeout, struct err *err)
-{
-    if (fleet_wait(fleet, &entry->is_done, timeout, err) < 0)
-        return -1;
-    if (entry->has_failed)
-        *err = entry->err;
-    return entry->has_failed ? -1 : 0;
-}
-
-/* --- making ------------------------------------------------------------------------- */
-
-/* What masters announce on the bus. */
-static int read_pin(struct fleet *fleet, int64_t timeout, const char **ret_pin, struct err *err)
-{
-    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_SECRETS) };
-    struct entry entry = { .arena = fleet->arena };
-    struct value document;
-
-    if (nats_kv_get(&kv, CLUSTER_INFO, on_entry, &entry, err) < 0 ||
-        wait_entry(fleet, &entry, timeout, err) < 0)
-        return -1;
-    if (!entry.value.p)
-        return err_set(err, ERR_NOT_FOUND, "no master has announced itself; start one first");
-    if (msgpack_decode(fleet->arena, entry.value, &document, err) < 0)
-        return err_wrap(err, "bootstrap document");
-    *ret_pin = value_get_text(&document, "fingerprint");
-    if (!*ret_pin || !(*ret_pin)[0])
-        return err_set(err, ERR_UNSUPPORTED,
-                       "join tokens need a certificate authority of the fleet ('zester ca init')");
-    return 0;
-}
-
-static int store_token(struct fleet *fleet, const struct token *token,
-                       const struct join_token_want *want, struct err *err)
-{
-    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
-    AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
-    struct entry entry = { .arena = fleet->arena };
-    char hash[SHA256_HEX_SIZE];
-    const struct token_record record = {
-        .id = token->id,
-        .secret_sha256 = hash,
-        .created_at = { .seconds = clock_wall() / CLOCK_SECOND },
-        .expires_at = { .seconds = token->expires },
-        .created_by = fleet_user(fleet->arena),
-        .peels = want->peels,
-    };
-
-    token_hash(token, hash);
-    if (record_encode(&bytes, &token_record_type, &record, err) < 0 ||
-        nats_kv_create(&kv, arena_printf(fleet->arena, TOKEN_KEY "%s", token->id), buf_view(&bytes),
-                       on_put, &entry, err) < 0)
-        return -1;
-    return wait_entry(fleet, &entry, want->timeout, err);
-}
-
-int join_token_make(struct fleet *fleet, const struct join_token_want *want, struct token *ret,
-                    struct err *err)
-{
-    int64_t now = clock_wall() / CLOCK_SECOND;
-    unsigned char random[TOKEN_RANDOM_BYTES];
-    const char *pin = NULL;
-
-    chance_bytes(random, sizeof(random));
-    if (read_pin(fleet, want->timeout, &pin, err) < 0 ||
-        token_make(pin, now + want->valid / CLOCK_SECOND, random, ret, err) < 0)
-        return -1;
-    return store_token(fleet, ret, want, err);
-}
+/* --- make --------------------------------------------------------------------------- */
 
 static int print_token(struct cli *cli, const struct token_args *want, const struct token *token)
 {
@@ -160,7 +59,7 @@ static int print_token(struct cli *cli, const struct token_args *want, const str
     return fleet_print(cli, want->fleet.format, &result);
 }
 
-static int run_token(struct cli *cli, const void *args, struct param_strs operands)
+static int run_make(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct token_args *want = args;
     struct fleet *fleet;
@@ -180,6 +79,156 @@ static int run_token(struct cli *cli, const void *args, struct param_strs operan
     return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &token);
 }
 
+/* --- list --------------------------------------------------------------------------- */
+
+static const char *const list_keys[] = {
+    "id", "state", "created", "expires", "created_by", "peels"
+};
+static const char *const list_heads[] = {
+    "ID", "STATE", "CREATED", "EXPIRES", "CREATED BY", "PEELS"
+};
+#define LIST_COLUMNS ARRAY_LEN(list_keys)
+
+static const char *print_time(struct arena *arena, struct value_time time)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    time_print(&text, time);
+    return buf_copy(&text, arena).p;
+}
+
+static void fill_row(struct arena *arena, const struct token_record *record,
+                     const char *cells[static LIST_COLUMNS])
+{
+    cells[0] = record->id;
+    cells[1] = join_token_is_expired(record) ? "expired" : "valid";
+    cells[2] = print_time(arena, record->created_at);
+    cells[3] = print_time(arena, record->expires_at);
+    cells[4] = record->created_by;
+    cells[5] = record->peels[0] ? record->peels : "*";
+}
+
+static void print_rows(const char *const *cells, size_t rows)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    columns_print(&out, cells, LIST_COLUMNS, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+static int print_list(struct cli *cli, enum fleet_format format, const struct join_token_list *list)
+{
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (list->tokens.n + 1) * LIST_COLUMNS);
+    struct value_list *values = value_list_new(cli->arena, list->tokens.n);
+    const struct value result = value_list(values);
+    size_t rows = 1;
+
+    memcpy(cells, list_heads, sizeof(list_heads));
+    VEC_EACH (&list->tokens, record) {
+        const char **row = &cells[rows++ * LIST_COLUMNS];
+        struct value_map *map = value_map_new(cli->arena, LIST_COLUMNS);
+
+        fill_row(cli->arena, record, row);
+        for (size_t i = 0; i < LIST_COLUMNS; i++)
+            value_map_set(cli->arena, map, value_text(list_keys[i]), value_text(row[i]));
+        value_list_push(cli->arena, values, value_map(map));
+    }
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &result);
+    print_rows(cells, rows);
+    return CLI_OK;
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct token_args *want = args;
+    struct join_token_list list;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = join_token_list(fleet, &list, &err);
+    fleet_close(fleet);
+    return result < 0 ? cli_err(cli, &err) : print_list(cli, want->fleet.format, &list);
+}
+
+/* --- revoke ------------------------------------------------------------------------- */
+
+/* The id, of an id or of a whole token; NULL: neither. */
+static const char *find_id(struct arena *arena, const char *word)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(TOKEN_ID_BYTES);
+    struct token token;
+    struct err err;
+
+    if (token_parse(str_from(word), &token, &err) == 0)
+        return arena_strdup(arena, token.id);
+    if (strlen(word) == 2 * TOKEN_ID_BYTES && hex_decode(str_from(word), &bytes, &err) == 0)
+        return word;
+    return NULL;
+}
+
+static int revoke_token(struct cli *cli, struct fleet *fleet, const struct token_args *want,
+                        const char *word)
+{
+    const char *id = find_id(cli->arena, word);
+    struct err err;
+
+    if (!id)
+        return cli_error(cli, "'%s' is neither the id of a token nor a token", word);
+    if (join_token_revoke(fleet, id, want->fleet.timeout, &err) < 0)
+        return err.code == ERR_NOT_FOUND ? cli_error(cli, "'%s': no such token", id)
+                                         : cli_err(cli, &err);
+    printf("%s revoked\n", id);
+    return CLI_OK;
+}
+
+static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct token_args *want = args;
+    int status = CLI_OK;
+    struct fleet *fleet;
+    struct err err;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    for (size_t i = 0; i < operands.n; i++)
+        if (revoke_token(cli, fleet, want, operands.p[i]) != CLI_OK)
+            status = CLI_ERROR;
+    fleet_close(fleet);
+    return status;
+}
+
+static const struct command token_commands[] = {
+    {
+        .name = "list",
+        .operands = "",
+        .summary = "list join tokens: state, validity, who created them",
+        .details = "The secret of a token is not stored and cannot be shown again.\n",
+        .options = fleet_options,
+        .args_size = sizeof(struct token_args),
+        .run = run_list,
+    },
+    {
+        .name = "revoke",
+        .operands = "TOKEN...",
+        .summary = "revoke join tokens",
+        .details =
+            "TOKEN is an id that 'token list' prints, or the token itself. No machine can join\n"
+            "with it any more. Machines that have joined stay: 'zester enroll revoke'.\n",
+        .examples = "  zester-master token revoke 3f61c29a7be04d58\n",
+        .options = fleet_options,
+        .args_size = sizeof(struct token_args),
+        .least = 1,
+        .most = COMMAND_MANY,
+        .run = run_revoke,
+    },
+    { 0 },
+};
+
 const struct command command_token = {
     .name = "token",
     .operands = "",
@@ -189,8 +238,10 @@ const struct command command_token = {
         "the fingerprint of the fleet's certificate authority, so the machine can verify the\n"
         "master. Treat it as a secret while it is valid.\n",
     .examples = "  zester-master token\n"
-                "  zester-master token --valid 1h --peels 'web-*' --host master.example.com\n",
-    .options = token_options,
+                "  zester-master token --valid 1h --peels 'web-*' --host master.example.com\n"
+                "  zester-master token list\n",
+    .options = make_options,
     .args_size = sizeof(struct token_args),
-    .run = run_token,
+    .run = run_make,
+    .commands = token_commands,
 };

@@ -34,15 +34,26 @@ static void add_usage(struct buf *out, const struct cli *cli, const struct comma
                command->operands);
 }
 
+static void add_commands(struct buf *out, const struct command *table)
+{
+    buf_add_text(out, "\ncommands:\n");
+    for (const struct command *c = table; c->name; c++)
+        buf_printf(out, "  %-12s %s\n", c->name, c->summary);
+}
+
 int help_print_command(const struct cli *cli, const struct command *command)
 {
     const struct program *program = cli->program;
     AUTO_BUF struct buf out = BUF_INIT(HELP_MAX);
 
     add_usage(&out, cli, command);
+    if (command->commands)
+        buf_printf(&out, "       %s %s COMMAND\n", program->name, command->name);
     buf_printf(&out, "\n%s\n", command->summary);
     if (command->details)
         buf_printf(&out, "\n%s", command->details);
+    if (command->commands)
+        add_commands(&out, command->commands);
     if (command->options) {
         buf_add_text(&out, "\noptions:\n");
         options_print(command->options, &out);
@@ -51,13 +62,6 @@ int help_print_command(const struct cli *cli, const struct command *command)
     add_statuses(&out, command->statuses ? command->statuses : program->statuses);
     (void)fputs(buf_text(&out), stdout);
     return CLI_OK;
-}
-
-static void add_commands(struct buf *out, const struct command *table)
-{
-    buf_add_text(out, "\ncommands:\n");
-    for (const struct command *c = table; c->name; c++)
-        buf_printf(out, "  %-12s %s\n", c->name, c->summary);
 }
 
 int help_print_group(const struct cli *cli, const struct command *group)

@@ -1,11 +1,17 @@
 /*
- * join_token - creates join tokens, for `zester-master token` and other commands.
+ * join_token - the join tokens of a fleet, for `zester-master token` and `setup`.
+ *
+ *     join_token_make      a new one, and what masters need to verify it
+ *     join_token_list      those that are stored
+ *     join_token_revoke    masters refuse it from now on
  */
 #ifndef CLI_JOIN_TOKEN_H
 #define CLI_JOIN_TOKEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "enroll/token.h"
 
 struct err;
@@ -17,9 +23,19 @@ struct join_token_want {
     int64_t timeout;   /* for each answer of the bus */
 };
 
-/* Create a token for the fleet, and store what masters need to verify it. ERR_NOT_FOUND: no
- * master has announced itself yet. */
+/* Create a token for the fleet, store what masters need to verify it, and forget those that have
+ * expired. ERR_NOT_FOUND: no master has announced itself yet. */
 int join_token_make(struct fleet *fleet, const struct join_token_want *want,
                     struct token *ret_token, struct err *err);
+
+struct join_token_list {
+    struct arena *arena;
+    VEC(struct token_record) tokens; /* the oldest first */
+};
+int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struct err *err);
+bool join_token_is_expired(const struct token_record *record);
+
+/* Fails with ERR_NOT_FOUND when there is no such token. */
+int join_token_revoke(struct fleet *fleet, const char *id, int64_t timeout, struct err *err);
 
 #endif

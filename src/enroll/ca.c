@@ -38,13 +38,14 @@ static int print_pair(const struct certificate *certificate, const struct certif
 static int make_texts(struct arena *arena, int64_t now, struct str texts[static CA_FILES],
                       struct err *err)
 {
-    const struct certificate_spec root_spec = {
-        .kind = CERTIFICATE_ROOT, .name = "zester root CA", .now = now, .days = CA_ROOT_DAYS
-    };
+    const struct certificate_spec root_spec = { .kind = CERTIFICATE_ROOT,
+                                                .name = "zester root CA",
+                                                .now = now,
+                                                .life = CA_ROOT_DAYS * CERTIFICATE_DAY };
     const struct certificate_spec spec = { .kind = CERTIFICATE_INTERMEDIATE,
                                            .name = "zester intermediate CA",
                                            .now = now,
-                                           .days = CA_INTERMEDIATE_DAYS };
+                                           .life = CA_INTERMEDIATE_DAYS * CERTIFICATE_DAY };
     AUTO_CERTIFICATE_KEY struct certificate_key root_key = { 0 }, key = { 0 };
     AUTO_CERTIFICATE struct certificate root = { 0 }, intermediate = { 0 };
     const struct certificate_issuer issuer = { &root, &root_key };

@@ -202,10 +202,10 @@ static bool set_names(X509 *x509, const char *name, const X509 *issuer)
            X509_set_issuer_name(x509, X509_get_subject_name(issuer)) == 1;
 }
 
-static bool set_times(X509 *x509, int64_t now, int64_t days)
+static bool set_times(X509 *x509, int64_t now, int64_t life)
 {
     return ASN1_TIME_set(X509_getm_notBefore(x509), now - BEGINS_EARLY) &&
-           ASN1_TIME_set(X509_getm_notAfter(x509), now + days * CERTIFICATE_DAY);
+           ASN1_TIME_set(X509_getm_notAfter(x509), now + life);
 }
 
 static int fill_certificate(X509 *x509, const struct certificate_spec *spec, EVP_PKEY *key,
@@ -214,7 +214,7 @@ static int fill_certificate(X509 *x509, const struct certificate_spec *spec, EVP
     X509 *above = issuer ? issuer->certificate->x509 : x509;
 
     if (X509_set_version(x509, X509_VERSION_3) != 1 || !set_serial(x509) ||
-        !set_names(x509, spec->name, above) || !set_times(x509, spec->now, spec->days) ||
+        !set_names(x509, spec->name, above) || !set_times(x509, spec->now, spec->life) ||
         X509_set_pubkey(x509, key) != 1)
         return library_error(err, "make a certificate");
     if (add_extensions(x509, spec, above, err) < 0)

@@ -42,7 +42,7 @@ struct certificate_spec {
     const char *name;           /* the common name */
     struct param_strs dns, ips; /* of a server; at least one */
     int64_t now;                /* seconds since 1970 */
-    int64_t days;
+    int64_t life;               /* seconds */
 };
 
 int certificate_key_make(struct certificate_key *ret_key, struct err *err);

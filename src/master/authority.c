@@ -33,10 +33,16 @@ static void use_leaf(struct authority *authority, const struct leaf *leaf)
 
 static void on_timer(struct timer *timer);
 
+/* When the certificate is due, and every hour: the clock may be set, and files may change. */
 static void check_later(struct authority *authority)
 {
+    const struct leaf *leaf = &authority->leaf;
+    int64_t due = leaf_renewal(leaf->made, leaf->ends) - now_seconds(), wait = AUTHORITY_CHECK_NS;
+
+    if (leaf->is_issued && due < wait / CLOCK_SECOND)
+        wait = due < 1 ? CLOCK_SECOND : due * CLOCK_SECOND;
     timer_set(loop_timers(authority->master->loop), &authority->timer,
-              clock_after(clock_now(), AUTHORITY_CHECK_NS), on_timer);
+              clock_after(clock_now(), wait), on_timer);
 }
 
 /* On failure the old certificate stays. */
@@ -71,6 +77,7 @@ static void on_timer(struct timer *timer)
 static void reload_authority(void *self)
 {
     renew(self);
+    check_later(self);
 }
 
 /* --- the document ------------------------------------------------------------------- */

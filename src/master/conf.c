@@ -29,7 +29,7 @@ static const struct param rows[] = {
     PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests that it may make in the long run", PARAM_RANGE(0, 1000000), .default_text = "1200"),
     PARAM("ca.mode",                CHOICE, ARGS, ca_mode, "whose certificate the endpoint has; auto: that of our own authority when CA_DIR has one", .choices = "auto|embedded|external", .default_text = "auto"),
     PARAM("ca.dir",                 STR,    ARGS, ca_dir, "our own certificate authority (AUTH_DIR/ca)", .kind_text = "DIR"),
-    PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "life of a certificate for the endpoint, in whole days", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
+    PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "life of a certificate for the endpoint", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
     PARAM("ca.enroll_sans",         STRS,   ARGS, ca_enroll_sans, "more names and addresses of the endpoint", .kind_text = "NAME"),
     PARAM("revocation_sync_interval", DURATION, ARGS, revocation_sync_interval, "how often servers get the list of revoked keys again; negative: never", .default_text = "5m"),
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers of the bus that enrolling peels learn; none: they must know", .kind_text = "URL"),

@@ -38,7 +38,6 @@ static int issue(const char *dir, const struct master_conf *conf, int64_t now, s
                  struct err *err)
 {
     struct hostnames names = { .arena = &leaf->arena };
-    int64_t seconds = conf->ca_enroll_cert_validity / CLOCK_SECOND;
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf made;
 
@@ -54,7 +53,7 @@ static int issue(const char *dir, const struct master_conf *conf, int64_t now, s
                      .dns = { names.dns.n, names.dns.p },
                      .ips = { names.ips.n, names.ips.p },
                      .now = now,
-                     .days = (seconds + CERTIFICATE_DAY - 1) / CERTIFICATE_DAY,
+                     .life = conf->ca_enroll_cert_validity / CLOCK_SECOND,
                  },
                  &leaf->arena, &made, err) < 0)
         return -1;

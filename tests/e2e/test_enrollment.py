@@ -235,6 +235,14 @@ def served_names(master):
     return subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName"], input=pem, text=True, capture_output=True, check=True).stdout
 
 
+def test_a_certificate_of_the_fleet_is_renewed_after_two_thirds_of_its_life_without_a_restart(fleet):
+    master = fleet.start_ready_master(enroll=UNLIMITED, ca={"enroll_cert_validity": "6s"})
+    address = ("127.0.0.1", master.enroll_port)
+    first = ssl.get_server_certificate(address)
+    fleet.wait(lambda: ssl.get_server_certificate(address) != first, "the endpoint shows another certificate")
+    assert master.has_logged("certificate of the HTTPS endpoint renewed") and master.is_running()
+
+
 def test_a_certificate_from_files_is_replaced_without_a_restart(fleet):
     issue_leaf(fleet, "first.example")
     master = fleet.start_ready_master(ca={"mode": "external"}, enroll={
@@ -342,12 +350,48 @@ def test_a_token_does_not_help_a_machine_that_trusts_somebody_else(fleet, master
     assert (status, body["state"]) == (201, "pending") and "trust" in body["message"]
 
 
-def test_a_token_that_has_expired_is_worth_nothing(fleet, master):
+def token_command(fleet, *words, **more):
+    return fleet.run("zester-master", "token", *words, "--config", fleet.write_cli_conf(), **more)
+
+
+def list_tokens(fleet):
+    return json.loads(token_command(fleet, "list", "--format", "json").stdout)
+
+
+def test_tokens_are_listed_without_their_secret_and_a_revoked_one_lets_nobody_in(fleet, master):
+    first, second = make_token(fleet), make_token(fleet, "--peels", "web-*")
+    rows = {row["id"]: row for row in list_tokens(fleet)}
+    assert rows.keys() == {first["id"], second["id"]}
+    assert rows[second["id"]] == {"id": second["id"], "state": "valid", "created": rows[second["id"]]["created"],
+                                  "expires": rows[second["id"]]["expires"], "created_by": rows[first["id"]]["created_by"], "peels": "web-*"}
+    text = token_command(fleet, "list").stdout
+    assert text.startswith("ID ") and first["id"] in text and "zt1." not in text
+
+    for word, message in (("0" * 16, "no such token"), ("nonsense", "neither the id of a token nor a token")):
+        assert message in token_command(fleet, "revoke", word, status=1).stderr
+    assert len(list_tokens(fleet)) == 2
+    said = token_command(fleet, "revoke", first["id"], second["token"]).stdout
+    assert said == f"{first['id']} revoked\n{second['id']} revoked\n"
+    assert list_tokens(fleet) == []
+    assert "no such token" in token_command(fleet, "revoke", first["id"], status=1).stderr
+
+    numbers = iter(range(1000))
+
+    def is_pending():
+        joining = machine(fleet, master, f"web-{next(numbers)}")
+        return joining.submit(fleet.pin(), token=first["token"])[1]["state"] == "pending"
+    fleet.wait(is_pending, "the master has heard of the revocation")
+
+
+def test_a_token_that_has_expired_is_worth_nothing_and_is_forgotten_with_the_next_one(fleet, master):
     token = make_token(fleet, "--valid", "1s")
     joining = machine(fleet, master)
     fleet.wait(lambda: time.time() > token["expires"], "it has expired")
     status, body = joining.submit(fleet.pin(), token=token["token"])
     assert (status, body["state"]) == (201, "pending")
+    assert [(row["id"], row["state"]) for row in list_tokens(fleet)] == [(token["id"], "expired")]
+    new = make_token(fleet)
+    assert [row["id"] for row in list_tokens(fleet)] == [new["id"]]
 
 
 def test_credentials_are_renewed_for_the_same_key_without_an_operator(fleet, master):

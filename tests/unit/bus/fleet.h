@@ -44,7 +44,7 @@ static inline void fleet_issue(struct fleet_server *fleet, const char *cert, con
                                            .dns = { 1, &name },
                                            .ips = { 1, &address },
                                            .now = clock_wall() / CLOCK_SECOND,
-                                           .days = 1 };
+                                           .life = CERTIFICATE_DAY };
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf leaf;
     struct err err;

@@ -34,7 +34,7 @@ static const struct certificate_spec server = {
     .dns = { 2, names },
     .ips = { 2, addresses },
     .now = NOW,
-    .days = CA_SERVER_DAYS,
+    .life = CA_SERVER_DAYS * CERTIFICATE_DAY,
 };
 
 TEST(a_new_authority_is_opened_and_issues_certificates_that_it_signed)
@@ -144,7 +144,7 @@ TEST(names_that_would_smuggle_something_in_are_refused)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *dir = new_folder(&arena);
     AUTO_CA struct ca ca = { 0 };
-    struct certificate_spec spec = { .name = "x", .now = NOW, .days = 1 };
+    struct certificate_spec spec = { .name = "x", .now = NOW, .life = CERTIFICATE_DAY };
     struct ca_leaf issued;
     struct err err;
 

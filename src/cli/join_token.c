@@ -1,0 +1,187 @@
+#include "cli/join_token.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "bus/store.h"
+#include "cli/fleet_bucket.h"
+#include "cli/fleet_link.h"
+#include "data/msgpack.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "sys/chance.h"
+#include "sys/clock.h"
+
+#define RECORD_MAX   4096
+#define CLUSTER_INFO "_cluster_info"
+
+static struct nats_kv token_bucket(const struct fleet *fleet)
+{
+    return (struct nats_kv){ .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
+}
+
+static const char *token_key(struct arena *arena, const char *id)
+{
+    return arena_printf(arena, TOKEN_KEY "%s", id);
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+struct writing {
+    bool is_done, has_failed;
+    struct err err;
+};
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct writing *writing = self;
+
+    (void)revision;
+    writing->is_done = true;
+    writing->has_failed = error != NULL;
+    if (error)
+        (void)nats_error_to_err(error, &writing->err);
+}
+
+static int wait_written(struct fleet *fleet, const struct writing *writing, int64_t timeout,
+                        struct err *err)
+{
+    if (fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
+        return -1;
+    if (writing->has_failed)
+        *err = writing->err;
+    return writing->has_failed ? -1 : 0;
+}
+
+static int purge_token(struct fleet *fleet, const char *id, int64_t timeout, struct err *err)
+{
+    const struct nats_kv kv = token_bucket(fleet);
+    struct writing writing = { 0 };
+
+    if (nats_kv_purge(&kv, token_key(fleet->arena, id), 0, on_written, &writing, err) < 0)
+        return -1;
+    return wait_written(fleet, &writing, timeout, err);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static void add_token(void *self, const struct nats_kv_entry *entry)
+{
+    struct join_token_list *list = self;
+    struct token_record record;
+    struct err err;
+
+    if (record_decode(list->arena, &token_record_type, 1, arena_str(list->arena, entry->value),
+                      &record, &err) == 0 &&
+        str_eq_text(str_from_offset(entry->key, strlen(TOKEN_KEY)), record.id))
+        VEC_PUSH_IN(list->arena, &list->tokens, record);
+}
+
+static int compare_tokens(const void *a, const void *b)
+{
+    const struct token_record *left = a, *right = b;
+
+    if (left->created_at.seconds != right->created_at.seconds)
+        return left->created_at.seconds < right->created_at.seconds ? -1 : 1;
+    return strcmp(left->id, right->id);
+}
+
+int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struct err *err)
+{
+    *ret_list = (struct join_token_list){ .arena = fleet->arena };
+    if (fleet_bucket_each(fleet, STORE_ENROLLMENTS, TOKEN_KEY "*", add_token, ret_list, err) < 0)
+        return -1;
+    if (ret_list->tokens.n > 0)
+        qsort(ret_list->tokens.p, ret_list->tokens.n, sizeof(ret_list->tokens.p[0]),
+              compare_tokens);
+    return 0;
+}
+
+bool join_token_is_expired(const struct token_record *record)
+{
+    return clock_wall() / CLOCK_SECOND >= record->expires_at.seconds;
+}
+
+int join_token_revoke(struct fleet *fleet, const char *id, int64_t timeout, struct err *err)
+{
+    struct str value;
+
+    if (fleet_bucket_get(fleet, STORE_ENROLLMENTS, token_key(fleet->arena, id), &value, err) < 0)
+        return -1;
+    return purge_token(fleet, id, timeout, err);
+}
+
+/* --- making ------------------------------------------------------------------------- */
+
+/* What masters announce on the bus. */
+static int read_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
+{
+    struct value document;
+    struct str value;
+
+    if (fleet_bucket_get(fleet, STORE_SECRETS, CLUSTER_INFO, &value, err) < 0) {
+        if (err->code != ERR_NOT_FOUND)
+            return -1;
+        return err_set(err, ERR_NOT_FOUND, "no master has announced itself; start one first");
+    }
+    if (msgpack_decode(fleet->arena, value, &document, err) < 0)
+        return err_wrap(err, "bootstrap document");
+    *ret_pin = value_get_text(&document, "fingerprint");
+    if (!*ret_pin || !(*ret_pin)[0])
+        return err_set(err, ERR_UNSUPPORTED,
+                       "join tokens need a certificate authority of the fleet ('zester ca init')");
+    return 0;
+}
+
+static int store_token(struct fleet *fleet, const struct token *token,
+                       const struct join_token_want *want, struct err *err)
+{
+    const struct nats_kv kv = token_bucket(fleet);
+    AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
+    struct writing writing = { 0 };
+    char hash[SHA256_HEX_SIZE];
+    const struct token_record record = {
+        .id = token->id,
+        .secret_sha256 = hash,
+        .created_at = { .seconds = clock_wall() / CLOCK_SECOND },
+        .expires_at = { .seconds = token->expires },
+        .created_by = fleet_user(fleet->arena),
+        .peels = want->peels,
+    };
+
+    token_hash(token, hash);
+    if (record_encode(&bytes, &token_record_type, &record, err) < 0 ||
+        nats_kv_create(&kv, token_key(fleet->arena, token->id), buf_view(&bytes), on_written,
+                       &writing, err) < 0)
+        return -1;
+    return wait_written(fleet, &writing, want->timeout, err);
+}
+
+static int forget_expired(struct fleet *fleet, int64_t timeout, struct err *err)
+{
+    struct join_token_list list;
+
+    if (join_token_list(fleet, &list, err) < 0)
+        return -1;
+    VEC_EACH (&list.tokens, record)
+        if (join_token_is_expired(record) && purge_token(fleet, record->id, timeout, err) < 0)
+            return -1;
+    return 0;
+}
+
+int join_token_make(struct fleet *fleet, const struct join_token_want *want,
+                    struct token *ret_token, struct err *err)
+{
+    int64_t now = clock_wall() / CLOCK_SECOND;
+    unsigned char random[TOKEN_RANDOM_BYTES];
+    const char *pin = NULL;
+
+    chance_bytes(random, sizeof(random));
+    if (read_pin(fleet, &pin, err) < 0 || forget_expired(fleet, want->timeout, err) < 0 ||
+        token_make(pin, now + want->valid / CLOCK_SECOND, random, ret_token, err) < 0)
+        return -1;
+    return store_token(fleet, ret_token, want, err);
+}

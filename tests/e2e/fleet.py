@@ -169,10 +169,13 @@ class Fleet:
         self.wait(lambda: self.listens(self.port), "nats-server listens")
         return self.server
 
-    def start_cluster(self, count=3):
-        """A cluster instead of one server; self.servers are its processes, self.ports where they listen."""
-        self.make_keys()
-        text = (self.folder / "nats.conf").read_text()
+    def start_cluster(self, count=3, conf=None):
+        """A cluster instead of one server; self.servers are its processes, self.ports where they listen.
+        `conf` is the configuration of the first one; without it, all keys are made."""
+        if conf is None:
+            self.make_keys()
+            conf = self.folder / "nats.conf"
+        text = re.sub(r"^http: .*\n", "", conf.read_text(), flags=re.M)
         self.ports = [self.port, *(free_port() for _ in range(count - 1))]
         routes = [free_port() for _ in range(count)]
         for number, (port, route) in enumerate(zip(self.ports, routes)):

@@ -1,4 +1,7 @@
 """From nothing to a fleet: 'zester-master setup', and machines that join with the token that it prints."""
+import contextlib
+import http.client
+import json
 import os
 import re
 import subprocess
@@ -40,6 +43,15 @@ class Home(Fleet):
         assert result.returncode == status, result.stdout + result.stderr
         return result
 
+    def start_cluster_master(self):
+        """Three servers with what setup has made, and its master; returns the line for other machines."""
+        self.start_cluster(conf=self.folder / "etc/nats.conf")
+        conf = self.folder / "etc/master.yaml"
+        conf.write_text(re.sub(r"^nats_url: .*$", f'nats_url: "{self.url}"', conf.read_text(), flags=re.M) + "revocation_sync_interval: 2s\n")
+        self.master = self.add("master", [f"{BUILD}/zester-master", "--config", conf], health=self.health_port)
+        self.wait_ready(self.master)
+        return self.run("zester-master", "token", "--host", "127.0.0.1", "--config", conf).stdout.split()
+
     def kepler(self, *words):
         result = subprocess.run([f"{BUILD}/kepler", *map(str, words)], capture_output=True, text=True, timeout=SECONDS,
                                 env={**os.environ, **self.environment})
@@ -60,8 +72,12 @@ def files_of(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_one_command_makes_a_fleet_and_a_machine_joins_with_its_token(home):
+def test_one_command_makes_a_fleet_a_second_run_changes_nothing_and_a_machine_joins_with_the_token(home):
     said = home.setup().stdout
+    before = {**files_of(home.auth), **files_of(home.folder / "etc")}
+    again = home.setup().stdout
+    assert "Nothing to do" in again and "created" not in again and "zt1." not in again
+    assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
     match = re.search(r"^  zester-peel join 127\.0\.0\.1 (zt1\.\S+)$", said, re.M)
     assert match, said
     ps = home.kepler("ps", "-f", home.folder / "etc/kepler.yaml")
@@ -95,18 +111,42 @@ def test_two_commands_make_a_fleet(home):
     home.zester("web-01", "test.ping", status=5)  # its facts are gone: nobody is meant
 
 
+def peel_checks(home):
+    """Name of a check of the peel that has joined -> its status and message."""
+    connection = http.client.HTTPConnection("127.0.0.1", home.peel_port, timeout=SECONDS)
+    with contextlib.closing(connection):
+        connection.request("GET", "/readyz")
+        return {name: (check["status"], check.get("message", "")) for name, check in json.load(connection.getresponse())["checks"].items()}
+
+
+def test_a_peel_survives_the_loss_of_its_server_in_a_cluster_and_a_revocation_cuts_it_off(home):
+    home.setup(supervisor="none")
+    program, command, host, token = home.start_cluster_master()
+    assert (program, command, host) == ("zester-peel", "join", "127.0.0.1")
+    home.join(token)
+    home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
+    assert peel_checks(home)["nats"][0] == "ok"
+
+    def answers():  # nobody leads while servers elect
+        result = home.zester("web-01", "test.ping", status=None)
+        return result.returncode == 0
+    home.servers[0].kill()  # the one that the peel knows from its configuration
+    home.wait(answers, "the peel answers through another server")
+
+    def revoke():  # refused while the master moves to another server
+        result = home.zester("enroll", "revoke", "--peel", "web-01", status=None)
+        return result.returncode == 0 and result.stderr
+    assert "WARNING: 2 of 3 servers confirmed" in home.wait(revoke, "revoked with a server down")
+    home.wait(lambda: peel_checks(home)["nats"][0] != "ok", "the peel is cut off")
+    home.servers[0].start()
+    home.wait(lambda: home.master.checks().get("revocation") == "ok", "the server that was down has confirmed")
+    home.wait(lambda: "Authorization Violation" in peel_checks(home)["nats"][1], "no server lets the peel in")
+
+
 def test_a_join_with_a_bad_token_makes_nothing(home):
     assert "not a join token" in home.join("nonsense", status=1).stderr
     assert "typing mistake" in home.join("zt1." + "A" * 96, status=1).stderr
     assert not (home.folder / "peel").exists()
-
-
-def test_a_second_run_changes_nothing_and_says_so(home):
-    home.setup()
-    before = {**files_of(home.auth), **files_of(home.folder / "etc")}
-    said = home.setup().stdout
-    assert "Nothing to do" in said and "created" not in said and "zt1." not in said
-    assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
 
 
 def test_without_a_supervisor_it_says_what_to_start(home):

@@ -204,14 +204,3 @@ void connection_done(struct connection *connection)
     buf_done(&connection->in);
     buf_done(&connection->out);
 }
-
-int connection_peer(int fd, struct connection_peer *ret_peer, struct err *err)
-{
-    struct ucred cred;
-    socklen_t size = sizeof(cred);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
-        return err_sys(err, errno, "ask who is on the other side");
-    *ret_peer = (struct connection_peer){ cred.uid, cred.gid, cred.pid };
-    return 0;
-}

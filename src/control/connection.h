@@ -17,7 +17,6 @@
 #define CONTROL_CONNECTION_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/buf.h"
 #include "sys/loop.h"
@@ -67,13 +66,5 @@ bool connection_is_busy(const struct connection *connection);
 /* Send what waits, then end. */
 void connection_close(struct connection *connection);
 void connection_done(struct connection *connection);
-
-/* Who is on the other side of a Unix socket. */
-struct connection_peer {
-    uid_t uid;
-    gid_t gid;
-    pid_t pid;
-};
-int connection_peer(int fd, struct connection_peer *ret_peer, struct err *err);
 
 #endif

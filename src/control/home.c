@@ -1,28 +1,20 @@
 #include "control/home.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "control/connection.h"
 #include "sys/account.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/unixsock.h"
 
 #define SYSTEM_ROOT  "/var/lib/kepler"
-#define BACKLOG      128
 #define PID_FILE_MAX 64
-/* How long a client waits to be let in. */
-#define CONNECT_SECONDS 10
 
 static const char *find_setting(const char *name)
 {
@@ -104,36 +96,11 @@ const char *home_config(struct arena *arena, const struct home *home, const char
     return path_join(arena, home->configs, hash);
 }
 
-static int make_address(const char *path, struct sockaddr_un *ret, struct err *err)
+static struct unixsock socket_of(const struct home *home)
 {
-    size_t n = strlen(path);
-
-    *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    if (n >= sizeof(ret->sun_path))
-        return err_set(err, ERR_LIMIT,
-                       "the socket path '%s' exceeds the limit of %zu bytes: set "
-                       "KEPLER_SOCKET_PATH to a shorter one",
-                       path, sizeof(ret->sun_path) - 1);
-    memcpy(ret->sun_path, path, n);
-    return 0;
-}
-
-static int open_socket(int *ret_fd, struct err *err)
-{
-    *ret_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return *ret_fd < 0 ? err_sys(err, errno, "make a socket") : 0;
-}
-
-/* Where many want in at once, wait for a place in the queue. */
-static int connect_in_time(int fd, const struct sockaddr_un *to)
-{
-    const struct timeval most = { .tv_sec = CONNECT_SECONDS };
-    int rc = -1;
-
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0 &&
-        fcntl(fd, F_SETFL, 0) == 0)
-        rc = connect(fd, (const struct sockaddr *)to, sizeof(*to));
-    return rc < 0 ? -1 : fcntl(fd, F_SETFL, O_NONBLOCK);
+    return (struct unixsock){ .path = home->socket,
+                              .type = SOCK_STREAM,
+                              .advice = "set KEPLER_SOCKET_PATH to a shorter one" };
 }
 
 /* One that ends removes the file with its number. */
@@ -160,10 +127,10 @@ static int refuse_absent(const struct home *home, struct err *err)
 static int check_listener(const struct home *home, int fd, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct connection_peer peer;
+    struct unixsock_peer peer;
     const char *who;
 
-    if (connection_peer(fd, &peer, err) < 0)
+    if (unixsock_peer(fd, &peer, err) < 0)
         return -1;
     if (peer.uid == 0 || peer.uid == geteuid())
         return 0;
@@ -177,20 +144,18 @@ static int check_listener(const struct home *home, int fd, struct err *err)
 
 int home_connect(const struct home *home, int *ret_fd, struct err *err)
 {
-    struct sockaddr_un to;
+    const struct unixsock to = socket_of(home);
     AUTO_FD int fd = -1;
 
-    if (make_address(home->socket, &to, err) < 0 || open_socket(&fd, err) < 0)
-        return -1;
-    if (connect_in_time(fd, &to) < 0) {
-        if (errno == EAGAIN)
+    if (unixsock_connect(&to, &fd, err) < 0) {
+        if (err->code == ERR_TIMEOUT)
             return err_set(err, ERR_TIMEOUT,
                            "the daemon at '%s' does not accept connections: it has too many "
                            "clients, or is stuck",
                            home->socket);
-        if (errno == ENOENT || errno == ECONNREFUSED)
+        if (err->code == ERR_NOT_FOUND)
             return refuse_absent(home, err);
-        return err_sys(err, errno, "connect to the daemon at '%s'", home->socket);
+        return err->code == ERR_SYSTEM ? err_wrap(err, "the daemon") : -1;
     }
     if (check_listener(home, fd, err) < 0)
         return -1;
@@ -198,43 +163,9 @@ int home_connect(const struct home *home, int *ret_fd, struct err *err)
     return 0;
 }
 
-/* What a daemon that died left behind. Who comes here holds the lock of the home. */
-static int remove_stale(const char *path, struct err *err)
-{
-    struct fs_info info;
-
-    if (fs_lstat(path, &info, err) < 0)
-        return -1;
-    if (info.kind == FS_NONE)
-        return 0;
-    if (info.kind != FS_SOCKET)
-        return err_set(err, ERR_INVALID, "'%s' is a %s, not a socket: remove it first", path,
-                       fs_kind_name(info.kind));
-    return fs_unlink(path, err);
-}
-
 int home_listen(const struct home *home, unsigned mode, int *ret_fd, struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *temp = arena_printf(&arena, "%s~", home->socket);
-    struct sockaddr_un at;
-    AUTO_FD int fd = -1;
-    mode_t before;
-    int bound;
+    const struct unixsock at = socket_of(home);
 
-    if (make_address(temp, &at, err) < 0 || remove_stale(home->socket, err) < 0 ||
-        fs_unlink(temp, err) < 0 || open_socket(&fd, err) < 0)
-        return -1;
-    before = umask(~mode & 0777);
-    bound = bind(fd, (const struct sockaddr *)&at, sizeof(at));
-    (void)umask(before);
-    if (bound < 0)
-        return err_sys(err, errno, "listen on '%s'", home->socket);
-    if (listen(fd, BACKLOG) < 0)
-        return err_sys(err, errno, "listen on '%s'", home->socket);
-    /* Who finds the socket finds somebody who listens. */
-    if (fs_rename(temp, home->socket, err) < 0)
-        return -1;
-    *ret_fd = fd_take(&fd);
-    return 0;
+    return unixsock_listen(&at, mode, ret_fd, err);
 }

@@ -151,7 +151,7 @@ void client_new(struct daemon *daemon, int fd)
     struct err err;
 
     client->daemon = daemon;
-    if (connection_peer(fd, &client->peer, &err) < 0) {
+    if (unixsock_peer(fd, &client->peer, &err) < 0) {
         fd_close(&fd);
         drop_client(client, &err);
         return;

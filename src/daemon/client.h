@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "control/connection.h"
+#include "sys/unixsock.h"
 
 struct call;
 struct daemon;
@@ -19,7 +20,7 @@ struct daemon;
 struct client {
     struct daemon *daemon;
     struct connection connection;
-    struct connection_peer peer;
+    struct unixsock_peer peer;
     struct client *next, **back;
 };
 

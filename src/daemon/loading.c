@@ -181,7 +181,7 @@ static int find_owner(struct call *call, const char *path, struct config_owner *
 int loading_read(struct call *call)
 {
     const struct request_start *args = call->args;
-    const struct connection_peer *peer = &call->client->peer;
+    const struct unixsock_peer *peer = &call->client->peer;
     const struct config_owner caller = { peer->uid, peer->gid };
     struct config_source *source = ARENA_NEW(&call->arena, struct config_source);
     struct config_owner owner;

@@ -97,11 +97,13 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
 const struct daemon_conf peel_conf_daemon = {
     .program = "zester-peel",
-    .summary =
-        "The agent: does on this machine what masters of the fleet ask for.\n"
-        "\n"
-        "'zester-peel join HOST TOKEN' makes this machine a peel; 'zester-peel health' says\n"
-        "whether its agent is ready. Both have a --help of their own.",
+    .summary = "The agent: does on this machine what masters of the fleet ask for.\n"
+               "\n"
+               "'zester-peel join HOST TOKEN' makes this machine a peel, 'zester-peel event TAG' "
+               "raises an\n"
+               "event of it, and 'zester-peel health' says whether its agent is ready. Each has a "
+               "--help of\n"
+               "its own.",
     .file = PEEL_CONF_FILE,
     .rows = rows,
     .size = sizeof(struct peel_conf),

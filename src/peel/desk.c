@@ -572,6 +572,17 @@ bool desk_is_acting(const struct desk *desk)
     return desk->lanes[LANE_ACT].busy > 0;
 }
 
+int32_t desk_depth(const struct desk *desk)
+{
+    int32_t depth = 0;
+
+    for (size_t i = 0; i < LANES; i++)
+        for (const struct job *job = desk->lanes[i].running; job; job = job->next)
+            if (job->request.rdepth > depth)
+                depth = job->request.rdepth;
+    return depth;
+}
+
 bool desk_is_idle(const struct desk *desk)
 {
     for (size_t i = 0; i < LANES; i++)

@@ -84,6 +84,8 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err);
 
 /* Does something run that may change the machine? */
 bool desk_is_acting(const struct desk *desk);
+/* How deep in a chain of reactions the jobs are that run now; 0: no reaction began them. */
+int32_t desk_depth(const struct desk *desk);
 /* Nothing runs, nothing waits. */
 bool desk_is_idle(const struct desk *desk);
 

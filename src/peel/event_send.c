@@ -5,19 +5,17 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/ksuid.h"
 #include "local/wish.h"
 #include "nats/error.h"
 #include "nats/publisher.h"
 #include "peel/job.h"
-#include "sys/clock.h"
-#include "wire/event.h"
+#include "peel/own_event.h"
 
 /* An event that is on its way. */
 struct sending {
     struct job *job;
     void (*fn)(struct job *job);
-    char id[KSUID_SIZE];
+    struct own_event own;
 };
 
 static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
@@ -29,51 +27,49 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         job_say(sending->job, NULL,
                 arena_printf(&sending->job->arena, "event not sent: %s", error->text));
     else
-        job_say(sending->job, sending->id, NULL);
+        job_say(sending->job, sending->own.id, NULL);
     sending->fn(sending->job);
     free(sending);
 }
 
-/* The arguments without those that steer; null when none is left. */
+/* The arguments without those that steer. */
 static struct value take_data(struct job *job, const struct value *given)
 {
     struct value data = value_copy(&job->arena, given);
     const struct value tag = value_text("tag");
 
     (void)value_map_remove(data.map, &tag);
-    return data.map->count > 0 ? data : value_null();
+    return data;
 }
 
-static int make_event(struct job *job, struct value *given, struct event *ret, struct buf *subject,
+static int make_event(struct job *job, const struct value *given, struct own_event *ret,
                       struct err *err)
 {
     const char *tag = job->request.id[0] && strcmp(job->request.id, "ad-hoc") != 0
                           ? job->request.id
                           : value_get_text(given, "tag");
-    const int64_t now = clock_wall();
 
     if (!tag || !tag[0])
         return err_set(err, ERR_INVALID, EVENT_SEND " requires a tag");
-    if (event_tag_read(&job->arena, str_from(tag), &tag, err) < 0)
-        return -1;
-    ret->tag = tag;
-    ret->data = take_data(job, given);
-    ret->ts = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
-    ret->v = EXEC_PROTOCOL;
-    ret->origin = "";
-    ret->depth = job->request.rdepth;
-    return event_print_subject(subject, SUBJECT_EVENT_SEND, job->options->peel_id, tag, err);
+    return own_event_make(&job->arena,
+                          &(struct own_event_wish){ .peel = job->options->peel_id,
+                                                    .kind = SUBJECT_EVENT_SEND,
+                                                    .tag = tag,
+                                                    .data = take_data(job, given),
+                                                    .depth = job->request.rdepth },
+                          ret, err);
 }
 
-static int publish(struct job *job, struct nats_publisher *publisher, const struct event *event,
-                   struct str subject, struct sending *sending, struct err *err)
+static int publish(struct job *job, struct nats_publisher *publisher, struct sending *sending,
+                   struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
-    struct nats_store store = { .subject = subject, .id = str_from(sending->id) };
+    struct nats_store store = { .subject = str_from(sending->own.subject),
+                                .id = str_from(sending->own.id) };
 
     if (!publisher)
         return err_set(err, ERR_BUSY, "event not sent: there is no connection to the bus");
-    if (record_encode(&bytes, &event_type, event, err) < 0)
+    if (own_event_encode(&sending->own, &bytes, err) < 0)
         return -1;
     store.payload = buf_view(&bytes);
     return nats_publisher_send(publisher, &store, on_stored, sending, err);
@@ -85,16 +81,12 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
                              ? value_copy(&job->arena, &job->request.args)
                              : value_map(value_map_new(&job->arena, 0));
     struct sending *sending = mem_zalloc(sizeof(*sending));
-    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
     struct diags diags = DIAGS_INIT(&job->arena);
-    struct event event = { 0 };
     bool test = false;
     struct err err = { 0 };
 
     sending->job = job;
     sending->fn = fn;
-    ksuid_new(clock_wall() / CLOCK_SECOND, sending->id);
-    event.id = sending->id;
     if (!job_accept(job)) {
         fn(job);
         free(sending);
@@ -102,8 +94,8 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
     }
     if (wish_take_test(&given, &test, &diags) < 0)
         (void)diags_to_err(&diags, &err);
-    else if (make_event(job, &given, &event, &subject, &err) == 0 && !test &&
-             publish(job, publisher, &event, buf_view(&subject), sending, &err) == 0)
+    else if (make_event(job, &given, &sending->own, &err) == 0 && !test &&
+             publish(job, publisher, sending, &err) == 0)
         return;
     job->answer.test = test;
     job_say(job, "would send an event", err.text[0] ? err.text : NULL);

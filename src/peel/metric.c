@@ -13,5 +13,6 @@ const struct metric peel_metrics[PEEL_METRICS] = {
     [PEEL_METRIC_RECONNECTS]    = { "zester_nats_reconnects_total", METRIC_COUNTER, "connections after the first one", { 0 }, NULL },
     [PEEL_METRIC_DISCONNECTS]   = { "zester_nats_disconnects_total", METRIC_COUNTER, "connections that were lost", { 0 }, NULL },
     [PEEL_METRIC_OUTBOX]        = { "zester_peel_outbox_messages", METRIC_GAUGE, "messages that are not stored in the bus yet", { 0 }, NULL },
+    [PEEL_METRIC_EVENTS]        = { "zester_peel_local_events", METRIC_GAUGE, "events of programs of this machine that are not stored in the bus yet", { 0 }, NULL },
 };
 /* clang-format on */

@@ -16,8 +16,9 @@ enum peel_metric {
     PEEL_METRIC_RECONNECTS,
     PEEL_METRIC_DISCONNECTS,
     PEEL_METRIC_OUTBOX,
+    PEEL_METRIC_EVENTS,
 };
-#define PEEL_METRICS (PEEL_METRIC_OUTBOX + 1)
+#define PEEL_METRICS (PEEL_METRIC_EVENTS + 1)
 
 extern const struct metric peel_metrics[PEEL_METRICS];
 

@@ -20,6 +20,7 @@
 #include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
+#include "peel/event_door.h"
 #include "peel/heart.h"
 #include "peel/identity.h"
 #include "peel/ledger.h"
@@ -65,6 +66,7 @@ struct peel {
     struct enlist *enlist;
     char curve_key[NATS_NKEY_TEXT_SIZE];
     struct desk *desk;
+    struct event_door *door;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
     struct agenda *agenda;
@@ -184,8 +186,10 @@ static void on_connected(struct peel *peel)
         metrics_add(peel->metrics, PEEL_METRIC_RECONNECTS, 1, NULL, NULL);
     else if (desk_connect(peel->desk, peel->js.conn, &err) < 0)
         log_error("cannot listen for requests error=%s", err.text);
-    if (!peel->was_connected)
+    if (!peel->was_connected) {
         outbox_connect(peel->outbox, &peel->js);
+        event_door_connect(peel->door, &peel->js);
+    }
     peel->was_connected = true;
     dossier_connect(peel->dossier, &peel->js);
     heart_connect(&peel->heart, &peel->js);
@@ -226,6 +230,7 @@ static void disconnect(struct peel *peel)
     dossier_connect(peel->dossier, NULL);
     heart_connect(&peel->heart, NULL);
     outbox_connect(peel->outbox, NULL);
+    event_door_connect(peel->door, NULL);
     (void)desk_connect(peel->desk, NULL, NULL);
     link_free(peel->link);
     peel->link = NULL;
@@ -372,6 +377,7 @@ static void measure(void *self, struct metrics *metrics)
     metrics_set(metrics, PEEL_METRIC_UPTIME, (double)(clock_now() - peel->began) / CLOCK_SECOND,
                 NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_OUTBOX, (double)outbox_count(peel->outbox), NULL, NULL);
+    metrics_set(metrics, PEEL_METRIC_EVENTS, (double)event_door_waiting(peel->door), NULL, NULL);
 }
 
 static void on_facts_published(void *self)
@@ -550,6 +556,25 @@ static int open_desk(struct peel *peel, struct err *err)
     return peel->desk ? 0 : -1;
 }
 
+static int32_t find_depth(void *self)
+{
+    const struct peel *peel = self;
+
+    return desk_depth(peel->desk);
+}
+
+static int open_door(struct peel *peel, struct err *err)
+{
+    peel->door = event_door_new(&(struct event_door_options){ .loop = peel->options.loop,
+                                                              .peel_id = peel->identity.id,
+                                                              .data_dir = peel->conf->data_dir,
+                                                              .is_connected = has_bus,
+                                                              .depth = find_depth,
+                                                              .self = peel },
+                                err);
+    return peel->door ? 0 : -1;
+}
+
 static int open_health(struct peel *peel, struct err *err)
 {
     if (!peel->conf->health_addr[0])
@@ -598,7 +623,7 @@ static int open_all(struct peel *peel, struct err *err)
     set_problem(peel, "not connected yet");
     if (open_folders(peel, err) < 0 || open_ledger(peel, err) < 0 || open_outbox(peel, err) < 0 ||
         open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
-        open_health(peel, err) < 0)
+        open_door(peel, err) < 0 || open_health(peel, err) < 0)
         return -1;
     begin_own_work(peel);
     try_link(peel);
@@ -659,6 +684,7 @@ void peel_free(struct peel *peel)
     enlist_free(peel->enlist);
     health_free(peel->health);
     startup_stop(&peel->startup);
+    event_door_free(peel->door);
     desk_free(peel->desk);
     mirror_free(peel->states);
     mirror_free(peel->settings_files);

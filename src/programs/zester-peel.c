@@ -1,15 +1,24 @@
-/* zester-peel - the agent of a machine in a fleet, and the command with which a machine joins. */
+/* zester-peel - the agent of a machine in a fleet, and the commands of that machine: it joins, and
+ * raises events. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/fleet_link.h"
+#include "cli/pairs.h"
 #include "cli/supervisor.h"
 #include "peel/conf.h"
 #include "peel/join.h"
+#include "peel/local_event.h"
 #include "peel/main.h"
 #include "sys/clock.h"
 #include "sys/program.h"
+#include "wire/event.h"
+
+/* --- join ------------------------------------------------------------------------- */
 
 struct join_args {
     struct peel_join join;
@@ -120,9 +129,107 @@ static const struct command command_join = {
     .run = run_join,
 };
 
+/* --- event ------------------------------------------------------------------------ */
+
+#undef ARGS
+#define ARGS struct event_args
+
+struct event_args {
+    const char *config, *data_dir;
+    enum fleet_format format;
+};
+
+/* clang-format off */
+static const struct param event_options[] = {
+    PARAM("config",   PATH,   ARGS, config, "the configuration of the agent", .kind_text = "FILE", .default_text = PEEL_CONF_FILE),
+    PARAM("data-dir", PATH,   ARGS, data_dir, "where the agent listens; default: the data_dir of its configuration", .kind_text = "DIR"),
+    PARAM("format",   CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"),
+    { 0 },
+};
+/* clang-format on */
+
+/* The data folder of the agent. */
+static int find_data_dir(struct cli *cli, const struct event_args *want, const char **ret_dir,
+                         struct err *err)
+{
+    struct daemon_line line = { 0 };
+    struct diags diags = DIAGS_INIT(cli->arena);
+    struct peel_conf conf = { 0 };
+
+    if (strcmp(want->config, PEEL_CONF_FILE) != 0)
+        line.file = want->config;
+    if (!want->data_dir &&
+        daemon_conf_read(&peel_conf_daemon, &line, cli->arena, &conf, &diags, &diags) < 0)
+        return diags_to_err(&diags, err);
+    *ret_dir = want->data_dir ? want->data_dir : conf.data_dir;
+    return 0;
+}
+
+static int print_raised(struct cli *cli, enum fleet_format format,
+                        const struct local_event_answer *answer)
+{
+    const char *status = local_event_status_name(answer->status);
+    const struct param_pair rows[] = { { "id", answer->id },
+                                       { "tag", answer->tag },
+                                       { "match_key", answer->key },
+                                       { "subject", answer->subject },
+                                       { "status", status } };
+    struct value_map *map = value_map_new(cli->arena, ARRAY_LEN(rows));
+    const struct value result = value_map(map);
+
+    if (format == FLEET_TEXT) {
+        printf("Event %s\n  id:        %s\n  tag:       %s\n  match key: %s\n  subject:   %s\n",
+               answer->status == LOCAL_EVENT_STORED
+                   ? "stored"
+                   : "buffered on disk: it is sent once the bus can be reached",
+               answer->id, answer->tag, answer->key, answer->subject);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        value_map_set(cli->arena, map, value_text(rows[i].key), value_text(rows[i].value));
+    return fleet_print(cli, format, &result);
+}
+
+static int run_event(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct event_args *want = args;
+    const struct param_strs pairs = { operands.n - 1, operands.p + 1 };
+    struct local_event event = { 0 };
+    struct local_event_answer answer;
+    struct unixsock socket;
+    const char *data_dir = NULL;
+    struct err err;
+
+    if (event_tag_read(cli->arena, str_from(operands.p[0]), &event.tag, &err) < 0 ||
+        pairs_read(cli->arena, &pairs, &event.data, &err) < 0 ||
+        find_data_dir(cli, want, &data_dir, &err) < 0)
+        return cli_err(cli, &err);
+    socket = local_event_socket(cli->arena, data_dir);
+    if (local_event_raise(cli->arena, &socket, &event, &answer, &err) < 0)
+        return cli_err(cli, &err);
+    return print_raised(cli, want->format, &answer);
+}
+
+static const struct command command_raise = {
+    .name = "event",
+    .operands = "TAG [KEY=VALUE...]",
+    .summary = "raise an event of this machine, through the agent that runs on it",
+    .details = "For scripts and cron jobs: no credentials are needed, root and the user of the\n"
+               "agent may. TAG is written with slashes or dots; the pairs are the data, as texts.\n"
+               "Says whether the event is stored in the stream or, when the bus cannot be\n"
+               "reached, buffered on disk; both are status 0. At most 100 events at once and 600\n"
+               "a minute, of 64 KiB each; 1000 are buffered.\n",
+    .examples = "  zester-peel event backup/finished size=3GB\n",
+    .options = event_options,
+    .args_size = sizeof(struct event_args),
+    .least = 1,
+    .most = COMMAND_MANY,
+    .run = run_event,
+};
+
 int main(int argc, char **argv)
 {
-    const struct command commands[] = { command_join, command_health_peel, { 0 } };
+    const struct command commands[] = { command_raise, command_health_peel, command_join, { 0 } };
     const struct program program = {
         .name = "zester-peel",
         .version = ZESTER_VERSION,

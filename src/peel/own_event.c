@@ -1,0 +1,42 @@
+#include "peel/own_event.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "sys/clock.h"
+#include "wire/exec.h"
+
+int own_event_make(struct arena *arena, const struct own_event_wish *wish, struct own_event *ret,
+                   struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    const int64_t now = clock_wall();
+    const char *tag;
+
+    if (event_tag_read(arena, str_from(wish->tag), &tag, err) < 0 ||
+        event_print_subject(&subject, wish->kind, wish->peel, tag, err) < 0)
+        return -1;
+    if (wish->kind == SUBJECT_EVENT_BEACON)
+        tag = arena_printf(arena, "beacon/%s/%s", wish->peel, tag);
+    ksuid_new(now / CLOCK_SECOND, ret->id);
+    ret->event = (struct event){
+        .tag = tag,
+        .data =
+            wish->data.kind == VALUE_MAP && wish->data.map->count == 0 ? value_null() : wish->data,
+        .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+        .v = EXEC_PROTOCOL,
+        .origin = "",
+        .depth = wish->depth,
+    };
+    ret->subject = buf_copy(&subject, arena).p;
+    ret->key = arena_printf(arena, "%s/%s", wish->peel, tag);
+    return 0;
+}
+
+int own_event_encode(const struct own_event *own, struct buf *out, struct err *err)
+{
+    struct event event = own->event;
+
+    event.id = own->id;
+    return record_encode(out, &event_type, &event, err);
+}

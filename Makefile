@@ -135,13 +135,14 @@ compile_commands.json: Makefile tools/compile-commands $(B)/sources
 
 # --- the two commands -----------------------------------------------------------
 
-demo: ## install packages, build, and show what it does
-	@tools/install-packages build
+demo: ## install packages, build, and show what it does; KEEP=1 leaves the fleet up
+	@tools/install-packages build fleet
 	@$(SUBMAKE) all
 	@tools/demo $(B)
+	@$(PY) tools/demo-fleet $(B) $(if $(KEEP),--keep)
 
 test: ## install packages, build with sanitizers, run every test
-	@tools/install-packages build test
+	@tools/install-packages build fleet test
 	@$(SUBMAKE) all
 	@$(SUBMAKE) V=asan all units
 	@$(SUBMAKE) V=tsan threaded-units
@@ -159,7 +160,7 @@ fuzz: ## build the fuzzers and run each for T seconds (60)
 	@$(PY) tools/run-tests --only fuzz --fuzz-seconds $(or $(T),60)
 
 faults: ## every fault test whole: a fault at each system call, hundreds of kills; minutes
-	@tools/install-packages build test
+	@tools/install-packages build fleet test
 	@$(SUBMAKE) V=asan all units
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
 

@@ -10,7 +10,9 @@ const char zester_details[] =
     "  zester 'G@os.family:debian' cmd.run 'uptime'\n"
     "  zester '*' test.ping --help              all options\n"
     "\n"
-    "on this machine:\nzester --local state.apply REF --test    show what would change\nzester "
-    "--local state.apply REF           apply it\n"
-    "  zester --local state.revert REF          revert it\nzester --local cmd.run 'uptime'         "
-    " call any module\nzester --local --help                    show all options\n";
+    "on this machine:\n"
+    "  zester --local state.apply REF --test    show what would change\n"
+    "  zester --local state.apply REF           apply it\n"
+    "  zester --local state.revert REF          revert it\n"
+    "  zester --local cmd.run 'uptime'          call any module\n"
+    "  zester --local --help                    show all options\n";

@@ -418,7 +418,7 @@ int master_run(struct master *master, const struct master_service *const *servic
         log_error("master cannot start error=%s", err.text);
         return EXIT_FAILURE;
     }
-    log_info("master started health=%s port=%u", master->conf.health_addr,
+    log_info("master started id=%s health=%s port=%u", master->id, master->conf.health_addr,
              health_port(master->health));
     loop_run(master->loop);
     log_info("master ended");

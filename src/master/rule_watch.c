@@ -24,6 +24,7 @@ struct rule_watch {
     struct published published;
     struct timer load, again;
     bool is_complete; /* what was there has been read */
+    bool has_set;     /* there is a revision, or the time to wait for the first one is over */
 };
 
 static void load_rules(struct timer *timer);
@@ -42,6 +43,7 @@ static void load_rules(struct timer *timer)
     struct rule_set *rules = published_load(&watch->published, &diags, &lints);
     struct err err;
 
+    watch->has_set = true;
     if (rules) {
         watch->options.loaded(watch->options.self, rules, &lints);
         return;
@@ -51,6 +53,12 @@ static void load_rules(struct timer *timer)
     watch->options.failed(watch->options.self, err.text);
 }
 
+static int64_t choose_pause(void)
+{
+    return RULE_WATCH_DEBOUNCE_NS +
+           (int64_t)arc4random_uniform((uint32_t)(RULE_WATCH_JITTER_NS / CLOCK_MS)) * CLOCK_MS;
+}
+
 static void on_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct rule_watch *watch = self;
@@ -58,10 +66,11 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
 
     published_put(&watch->published, entry->key,
                   entry->change == NATS_KV_PUT ? value : (struct str){ NULL, 0 });
-    if (watch->is_complete && str_is(entry->key, FILESET_REVISION))
-        load_after(watch, RULE_WATCH_DEBOUNCE_NS + (int64_t)arc4random_uniform((
-                                                       uint32_t)(RULE_WATCH_JITTER_NS / CLOCK_MS)) *
-                                                       CLOCK_MS);
+    if (!str_is(entry->key, FILESET_REVISION))
+        return;
+    if (watch->is_complete)
+        load_after(watch, watch->has_set ? choose_pause() : 0);
+    watch->has_set = true;
 }
 
 static void on_complete(void *self)
@@ -69,7 +78,7 @@ static void on_complete(void *self)
     struct rule_watch *watch = self;
 
     watch->is_complete = true;
-    load_after(watch, 0);
+    load_after(watch, watch->has_set ? 0 : RULE_WATCH_FIRST_NS);
 }
 
 static void on_failed(void *self, const struct nats_error *error);

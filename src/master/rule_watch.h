@@ -1,6 +1,6 @@
 /*
  * rule_watch - the rules of the fleet, as they are published: loaded at the start, and again
- * whenever there is a new revision of them.
+ * whenever there is a new revision of them. The first revision of a fleet is loaded at once.
  *
  * What cannot be loaded is reported, and tried again after RULE_WATCH_RETRY_NS; the owner keeps the
  * rules that it has.
@@ -24,7 +24,10 @@ struct rule_watch;
  */
 #define RULE_WATCH_DEBOUNCE_NS (INT64_C(2) * 1000000000)
 #define RULE_WATCH_JITTER_NS   (INT64_C(5) * 1000000000)
-#define RULE_WATCH_RETRY_NS    (INT64_C(60) * 1000000000)
+/* In a fleet without rules: a master that publishes them for the first time may need a moment, and
+ * events must not be taken without them meanwhile. */
+#define RULE_WATCH_FIRST_NS (INT64_C(3) * 1000000000)
+#define RULE_WATCH_RETRY_NS (INT64_C(60) * 1000000000)
 
 struct rule_watch_options {
     struct nats_js js;

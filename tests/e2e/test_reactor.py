@@ -86,6 +86,13 @@ def test_rules_are_published_and_an_event_fires_the_one_that_matches(fleet):
     assert master.stop(seconds=STOP_SECONDS) == 0
 
 
+def test_the_first_event_of_a_new_fleet_finds_its_rules(fleet):
+    master = fleet.start_ready_master(reactor=reactor_of(fleet))
+    send(fleet, "say/early", "from=me")
+    fleet.wait(lambda: master.has_logged("heard say/early from me"), "the reaction")
+    assert not master.has_logged("rules loaded rules=0")
+
+
 def test_a_reaction_may_send_an_event_that_fires_another_rule(fleet):
     master = start(fleet)
     send(fleet, "chain")

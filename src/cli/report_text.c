@@ -93,6 +93,8 @@ static void print_failed(struct printer *printer, const struct state_result *sta
         return;
     if (state->error)
         print_indented(printer, str_from(state->error), false);
+    if (state->handler)
+        buf_printf(printer->out, "    handled by %s\n", state->handler);
     print_streams(printer, state);
     print_indented(printer, state->diff, true);
 }

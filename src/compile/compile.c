@@ -94,6 +94,18 @@ static void drop_empty_primary(const struct module *module, struct value_map *bo
     }
 }
 
+static void warn_eventless(struct compiling *c, const struct plan_state *state,
+                           const struct value_map *args)
+{
+    const struct value key = value_text("fire_event");
+    const struct value *where = value_map_find(args, &key);
+
+    if (!where || !state->fire_event || c->host->fire)
+        return;
+    (void)value_diag(c->warnings, where, "'fire_event' has no effect here");
+    diag_hint(c->warnings, "events are sent by the states of a fleet");
+}
+
 static void add_state(struct compiling *c, const struct decl *decl, const struct names_state *from)
 {
     struct value_map *body = value_map_new(c->arena, from->args->count);
@@ -117,6 +129,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         state.shown = from->args;
     }
     (void)generic_read(c->arena, origin.args, &state, body, c->warnings, diags);
+    warn_eventless(c, &state, origin.args);
     if (defer_mistakes(c, &state, &own)) {
         origin.broken = true;
         state.onlyif = state.unless = state.check_cmd = (struct plan_guards){ 0 };

@@ -32,6 +32,9 @@ struct generic_args {
     enum param_tristate test;
     enum param_tristate parallel;
     enum param_tristate implied_order;
+    enum param_tristate onfail_stop;
+    const struct value *fire_event;
+    bool reload_grains;
 };
 
 /* clang-format off */
@@ -43,11 +46,14 @@ static const struct param generic_params[] = {
     PARAM("order", ANY, ARGS, order, "position in the level: a number, first or last"),
     PARAM("retry", ANY, ARGS, retry, "retries after a failure: N, or attempts and interval"),
     PARAM("failhard", BOOL, ARGS, failhard, "end the run if it fails"),
-    PARAM("runas", STR, ARGS, runas, "the user that runs onlyif, unless and check_cmd"),
+    PARAM("runas", STR, ARGS, runas, "the user that runs its programs, onlyif, unless and check_cmd"),
     PARAM("umask", MODE, ARGS, umask, "umask of new files and folders, and of commands", PARAM_GIVEN(ARGS, has_umask)),
     PARAM("test", TRISTATE, ARGS, test, "true: only report what would change"),
     PARAM("parallel", TRISTATE, ARGS, parallel, "false: no other state of the level runs at the same time"),
     PARAM("implied_order", TRISTATE, ARGS, implied_order, "false: no implied requisites"),
+    PARAM("fire_event", ANY, ARGS, fire_event, "true, or the end of a tag: send its result as an event, in a fleet"),
+    PARAM("onfail_stop", TRISTATE, ARGS, onfail_stop, "false: if it succeeds, the failures of its onfail targets do not fail the run"),
+    PARAM("reload_grains", BOOL, ARGS, reload_grains, "collect facts again once it has run"),
     PARAM("reload_modules", BOOL, ARGS, reload_modules, "ignored: modules need not be reloaded"),
     PARAM("name", ANY, ARGS, name, "the primary parameter, if it is not the ID"),
     { 0 },
@@ -70,11 +76,8 @@ static const struct param retry_params[] = {
 /* Salt attributes without effect here: a mistake in .zy files, a warning in .sls files. */
 static const struct { const char *key, *hint; } refused[] = {
     { "aggregate", "package states are always combined; others cannot be" },
-    { "fire_event", "there is no master to send it to" },
-    { "reload_grains", "facts are read before a run" },
     { "reload_pillar", "settings are read before a run" },
     { "require_sls", "write 'require: [{sls: ...}]'" },
-    { "onfail_stop", "failures are always reported" },
     { "saltenv", "there is only one tree" },
 };
 
@@ -169,6 +172,17 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
     if (!value_get(&map, "interval"))
         args.interval = dialect->retry_interval * CLOCK_SECOND;
     *ret = (struct plan_retry){ args.attempts, args.interval, args.splay };
+    return 0;
+}
+
+/* True stands for the subject of the state; a text is used as it is. */
+static int read_fire_event(const struct value *v, const char **ret, struct diags *diags)
+{
+    if (!v || v->kind == VALUE_NULL || (v->kind == VALUE_BOOL && !v->b))
+        return 0;
+    if (v->kind != VALUE_BOOL && (v->kind != VALUE_STR || v->s.n == 0))
+        return value_diag(diags, v, "'fire_event' must be true or a tag");
+    *ret = v->kind == VALUE_STR ? v->s.p : "";
     return 0;
 }
 
@@ -280,6 +294,17 @@ static const char *module_user(const struct module *module, const struct value_m
     return params_find(module->params, key.s) && user && user->kind == VALUE_STR ? user->s.p : NULL;
 }
 
+/* Most states run programs; these only touch files. */
+static bool runs_programs(const struct module *module)
+{
+    static const char *const files_only[] = { "file.", "ini.", "host.", "test.", "environ." };
+
+    for (size_t i = 0; i < ARRAY_LEN(files_only); i++)
+        if (str_starts(str_from(module->name), str_from(files_only[i])))
+            return false;
+    return true;
+}
+
 static int check_sense(const struct generic_args *args, const struct plan_state *state,
                        const struct value *where, struct idle idle, struct diags *diags)
 {
@@ -295,7 +320,8 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
                          (unsigned)args->umask);
         return -1;
     }
-    if (args->runas && state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
+    if (args->runas && !runs_programs(state->module) &&
+        state->onlyif.n + state->unless.n + state->check_cmd.n == 0) {
         (void)value_diag(idle.diags, where, "'runas' has no effect here: '%s' has no command",
                          state->module->name);
         result |= idle.result;
@@ -319,18 +345,22 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     result |= guards_read_commands(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
     result |= read_order(arena, got.order, &state->order, diags);
     result |= read_retry(arena, got.retry, state->dialect, &state->retry, diags);
+    result |= read_fire_event(got.fire_event, &state->fire_event, diags);
     if (map->count > 0)
         result |= check_sense(&got, state, &map->pairs[0].key, idle, diags);
     place_name(arena, state->module, got.name, ret_body);
     state->has_order = got.order && got.order->kind != VALUE_NULL;
     state->parallel = got.parallel == PARAM_IS_TRUE;
     state->no_implied = got.implied_order == PARAM_IS_FALSE;
+    state->handles = got.onfail_stop == PARAM_IS_FALSE;
+    state->reload_facts = got.reload_grains;
     state->creates = got.creates;
     state->failhard = got.failhard;
     state->dry = got.test == PARAM_IS_TRUE;
     state->alone = got.parallel == PARAM_IS_FALSE;
     state->has_umask = got.has_umask;
     state->umask = got.umask;
+    state->tool_user = got.runas;
     state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
     return result;
 }

@@ -104,11 +104,15 @@ struct plan_state {
     bool listener;                 /* reacts at the end for another state; shown only if it does */
     struct plan_guards onlyif, unless, check_cmd;
     struct param_strs creates; /* paths: if all exist, nothing to do */
+    const char *tool_user;     /* runas of its programs; NULL: our own user */
     const char *guard_user;    /* runas of the guards; NULL: our own user */
     int64_t order;
     bool has_order;
-    bool parallel;   /* declared to run in parallel with its neighbours */
-    bool no_implied; /* no implied requisites */
+    bool parallel;          /* declared to run in parallel with its neighbours */
+    bool no_implied;        /* no implied requisites */
+    bool handles;           /* if it succeeds, failures of its onfail targets do not fail the run */
+    bool reload_facts;      /* facts are collected again once it has run */
+    const char *fire_event; /* the end of the tag of its event; "": its name; NULL: no event */
     struct plan_retry retry;
     bool failhard;
     bool dry;   /* checked, never applied */

@@ -175,6 +175,19 @@ static int set_fact(const struct state_host *host, const char *key, const struct
     return facts_set(host->facts_file, str_from(key), v, err);
 }
 
+/* What is known of the machine may have changed, so nothing that was handed in counts. */
+static int reload_facts(struct state_host *host, struct err *err)
+{
+    struct session *session = container_of(host, struct session, host);
+    struct diags diags = DIAGS_INIT(&session->arena);
+    const struct facts_options about = { .id = session->id, .file = host->facts_file };
+
+    if (facts_collect(&session->arena, &about, &host->facts, &diags) < 0)
+        return diags_to_err(&diags, err);
+    host->grains = facts_grains(&session->arena, host->facts);
+    return 0;
+}
+
 static int learn_facts(struct session *session, const struct session_options *options,
                        struct diags *diags)
 {
@@ -223,7 +236,7 @@ static int learn_settings(struct session *session, const struct session_options 
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags)
 {
-    *session = (struct session){ .arena = ARENA_INIT };
+    *session = (struct session){ .arena = ARENA_INIT, .id = options->id };
     session->host = (struct state_host){
         .services = &run_services,
         .data_dir = options->data_dir,
@@ -238,6 +251,9 @@ int session_init(struct session *session, const struct session_options *options,
         .parallel = (unsigned)options->parallel,
         .set_fact = set_fact,
         .log = options->log,
+        .reload_facts = reload_facts,
+        .fire = options->fire,
+        .fire_user = options->fire_user,
     };
     if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;

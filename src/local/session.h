@@ -16,6 +16,7 @@
 #include "state/host.h"
 
 struct cancel;
+struct state_result;
 struct diags;
 struct value;
 struct tree;
@@ -26,6 +27,9 @@ struct session_options {
     const struct value *facts, *settings; /* NULL: collected, and read from the folder */
     struct cancel *cancel;                /* ends list services; may be NULL */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
+    /* see state/host.h; NULL: there is no fleet */
+    void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
+    void *fire_user;
     int64_t parallel;
     bool test, lenient, loose;
 };
@@ -34,6 +38,7 @@ struct session {
     struct arena arena;
     struct state_host host;
     struct tree *tree; /* NULL: no states folder is needed */
+    const char *id;    /* that was asked for; NULL: the host name */
     bool salt_tree;    /* the folder is Salt's, used because ours is missing */
 };
 

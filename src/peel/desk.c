@@ -155,6 +155,30 @@ static void post_news(const struct job *job, const struct exec_progress *progres
     errand_send(&job->desk->errands, &news->errand, on_news);
 }
 
+/* A letter on its way to the loop. */
+struct posting {
+    struct errand errand;
+    struct desk *desk;
+    uint64_t letter;
+};
+
+static void on_posting(struct errand *errand)
+{
+    struct posting *posting = container_of(errand, struct posting, errand);
+
+    outbox_send(posting->desk->options.outbox, posting->letter);
+    free(posting);
+}
+
+void desk_post(struct desk *desk, uint64_t letter)
+{
+    struct posting *posting = mem_zalloc(sizeof(*posting));
+
+    posting->desk = desk;
+    posting->letter = letter;
+    errand_send(&desk->errands, &posting->errand, on_posting);
+}
+
 static void on_run_event(void *self, const struct run_event *event)
 {
     struct reporter *reporter = self;

@@ -82,6 +82,9 @@ struct desk_task {
 /* Fails with ERR_BUSY when the lane is full, ERR_INVALID for an unknown function. */
 int desk_run(struct desk *desk, const struct desk_task *task, struct err *err);
 
+/* A letter that was kept in the outbox may leave. Any thread. */
+void desk_post(struct desk *desk, uint64_t letter);
+
 /* Does something run that may change the machine? */
 bool desk_is_acting(const struct desk *desk);
 /* How deep in a chain of reactions the jobs are that run now; 0: no reaction began them. */

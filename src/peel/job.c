@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "local/session.h"
+#include "peel/fire.h"
 #include "peel/ledger.h"
 #include "peel/outbox.h"
 #include "peel/reply.h"
@@ -120,6 +121,8 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .facts = &job->facts->value,
         .cancel = &job->cancel,
         .loose = job->options->loose_params,
+        .fire = fire,
+        .fire_user = job,
     };
     struct session session;
     enum session_need need;

@@ -110,13 +110,14 @@ static bool is_missing(const struct tool *tool, const char *program)
 static int find_account(const struct tool *tool, const struct tool_options *how,
                         const struct account **ret, struct process_user *user, struct err *err)
 {
+    const char *name = how->runas ? how->runas : tool->runas;
     struct account_gids gids = { .list = VEC_INIT };
 
     *ret = how->account;
-    if (!*ret && account_find(tool->arena, how->runas, ret, err) < 0)
+    if (!*ret && account_find(tool->arena, name, ret, err) < 0)
         return -1;
     if (!*ret)
-        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", how->runas);
+        return err_set(err, ERR_NOT_FOUND, "user '%s' does not exist", name);
     if (account_groups(tool->arena, *ret, &gids, err) < 0)
         return -1;
     *user = (struct process_user){ (*ret)->uid, (*ret)->gid, gids.list.p, gids.list.n };
@@ -136,7 +137,8 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
         .input = how->input,
     };
 
-    if ((how->runas || how->account) && find_account(tool, how, &account, &user, err) < 0)
+    if ((how->runas || how->account || tool->runas) &&
+        find_account(tool, how, &account, &user, err) < 0)
         return -1;
     if (account && (user.uid != geteuid() || user.gid != getegid()))
         spec.user = &user;

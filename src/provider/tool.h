@@ -27,6 +27,7 @@ struct process_result;
 struct tool {
     struct arena *arena;
     const struct cancel *cancel; /* NULL: nobody cancels */
+    const char *runas;           /* the user, unless the options name one; NULL: our own */
     int64_t timeout;             /* time limit of one run in nanoseconds; 0: none */
 };
 

@@ -346,6 +346,37 @@ static const struct state_result *find_failhard(const struct runner *runner)
     return NULL;
 }
 
+/* Between two levels nobody reads facts. If they cannot be collected, the state that asked for it
+ * fails. */
+static void reload_facts(struct runner *runner, uint32_t position)
+{
+    struct state_result *result = &runner->results[position];
+    struct err err;
+
+    if (runner->host->reload_facts && result->outcome != OUTCOME_SKIPPED &&
+        runner->host->reload_facts(runner->host, &err) < 0) {
+        result->outcome = OUTCOME_FAILED;
+        result->error = arena_printf(runner->arena, "reload facts: %s", err.text);
+    }
+}
+
+/* What states asked for that are done now. Dry runs send nothing. */
+static void end_level(struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+
+    for (uint32_t i = plan->level_start[runner->level]; i < plan->level_start[runner->level + 1];
+         i++) {
+        const struct plan_state *state = &plan->states[plan->order[i]];
+
+        if (state->reload_facts)
+            reload_facts(runner, i);
+        if (state->fire_event && runner->host->fire && !runner->test)
+            runner->host->fire(runner->host, state->fire_event[0] ? state->fire_event : state->id,
+                               &runner->results[i]);
+    }
+}
+
 static int run_levels(struct runner *runner, struct err *err)
 {
     const struct crew_options options = {
@@ -364,6 +395,7 @@ static int run_levels(struct runner *runner, struct err *err)
         run_level(runner, crew, abort);
         if (runner->undo) /* a broken journal fails the states that need it */
             (void)undo_flush(runner->undo, &ignored);
+        end_level(runner);
         if (!abort)
             abort = find_failhard(runner);
     }
@@ -372,6 +404,36 @@ static int run_levels(struct runner *runner, struct err *err)
 }
 
 /* --- a run ------------------------------------------------------------------------------- */
+
+/* Failures whose handlers all succeeded do not fail the run. */
+static void mark_handled(struct runner *runner, const struct plan_state *handler,
+                         const struct state_result *how)
+{
+    static const enum requisite kinds[] = { REQUISITE_ONFAIL, REQUISITE_ONFAIL_ALL };
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        VEC_EACH (&handler->requisites[kinds[i]], target) {
+            struct state_result *result = &runner->results[runner->position[*target]];
+            const bool worked =
+                how->outcome == OUTCOME_CHANGED || how->outcome == OUTCOME_UNCHANGED;
+
+            if (result->outcome == OUTCOME_FAILED && (worked || result->handler))
+                result->handler = worked ? how->name : NULL;
+        }
+}
+
+static void find_handlers(struct runner *runner)
+{
+    const struct plan *plan = runner->plan;
+
+    for (int failed = 0; failed < 2; failed++)
+        for (uint32_t i = 0; i < plan->count; i++) {
+            const struct plan_state *state = &plan->states[plan->order[i]];
+
+            if (state->handles && state_result_is_broken(&runner->results[i]) == (failed == 1))
+                mark_handled(runner, state, &runner->results[i]);
+        }
+}
 
 /* A listener without a reaction is not a result. They are at the end. */
 static uint32_t count_shown(const struct runner *runner)
@@ -414,6 +476,7 @@ static int run_states(struct runner *runner, struct run_result *ret, struct err 
     if (runner->undo && undo_is_open(runner->undo)) /* old runs that stay do no harm */
         (void)undo_prune(runner->host->data_dir, runner->run_id, undo_is_heavy(runner->undo),
                          &ignored);
+    find_handlers(runner);
     fill_result(runner, began, ret);
     emit(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
     return 0;

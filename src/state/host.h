@@ -24,6 +24,7 @@ struct cancel;
 struct variables;
 struct err;
 struct secrets;
+struct state_result;
 struct state_services;
 struct tree;
 
@@ -47,6 +48,11 @@ struct state_host {
     /* NULL: nobody may */
     int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err);
+    /* Collect facts and grains again, between two levels; NULL: they stay as they are. */
+    int (*reload_facts)(struct state_host *host, struct err *err);
+    /* The event of a state that has ended; NULL: there is no fleet. */
+    void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
+    void *fire_user;
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */

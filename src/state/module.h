@@ -55,7 +55,7 @@ enum module_flag {
     MODULE_LOCAL = 128,  /* touches nothing but its path or its packages (compile/touch.h) */
     MODULE_EXACT = 256,  /* an unknown parameter is a mistake in Salt files, too: without it the
                           * state would mean something else */
-    MODULE_CLEANS = 256, /* removes what it finds, but not what other states manage */
+    MODULE_CLEANS = 512, /* removes what it finds, but not what other states manage */
 };
 
 struct module {
@@ -120,6 +120,7 @@ struct state_run {
     bool secret;               /* has secrets among its arguments: contents are not shown */
     struct state_host *host;   /* files, templates, commands: what the caller supplies */
     struct state_group *group; /* of its lock, itself included; NULL: it is alone, or a dry run */
+    const char *runas; /* who runs its programs, unless its arguments say so; NULL: our own user */
     const mode_t *umask; /* of new files and folders, and of commands; NULL: 022, and our own */
     const struct managed *managed; /* paths of all states of the run; NULL: nobody asks for them */
 

@@ -46,9 +46,11 @@ enum outcome outcome_merge(enum outcome a, enum outcome b)
 void run_result_count(struct run_result *result)
 {
     result->changed = result->failed = result->skipped = result->would_change = 0;
+    result->handled = 0;
     VEC_EACH (&result->states, state) {
         result->changed += state->outcome == OUTCOME_CHANGED;
         result->failed += state->outcome == OUTCOME_FAILED;
+        result->handled += state->outcome == OUTCOME_FAILED && state->handler;
         result->skipped += state->outcome == OUTCOME_SKIPPED;
         result->would_change += state->would_change;
         result->canceled |= state->skip_reason == SKIP_CANCELED;
@@ -57,5 +59,5 @@ void run_result_count(struct run_result *result)
 
 bool run_result_is_success(const struct run_result *result)
 {
-    return result->failed == 0 && !result->canceled;
+    return result->failed == result->handled && !result->canceled;
 }

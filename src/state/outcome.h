@@ -45,8 +45,9 @@ struct state_result {
     bool would_change; /* and this was seen */
     int64_t duration;  /* nanoseconds */
     struct str diff;
-    const char *error;         /* NULL: none */
-    const char *cause;         /* which requisite decided, in words; NULL */
+    const char *error;   /* NULL: none */
+    const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */
+    const char *cause;   /* which requisite decided, in words; NULL */
     struct value_map *details; /* text to anything; NULL: none */
 };
 
@@ -63,6 +64,7 @@ struct run_result {
     bool revert;                /* it reverted other runs; run_id is the newest of them */
     VEC(const char *) reverted; /* the ids of all of them, newest first */
     uint32_t changed, failed, skipped;
+    uint32_t handled;      /* failures that do not fail the run */
     uint32_t would_change; /* in a run that acts: states with test: true */
     int64_t duration;
     VEC(struct state_result) states; /* in the order of execution: level, order, name */
@@ -71,7 +73,7 @@ struct run_result {
 /* Count what `states` holds. */
 void run_result_count(struct run_result *result);
 
-/* No state failed and nothing was cut short. */
+/* No state failed, unless another handled it, and nothing was cut short. */
 bool run_result_is_success(const struct run_result *result);
 
 #endif

@@ -31,6 +31,8 @@ struct value report_state(struct arena *arena, const struct state_result *result
         put_value(arena, map, "skipped", value_bool(true));
     if (skipped && skip_reason_text(result->skip_reason)[0])
         put_value(arena, map, "skip_reason", value_text(skip_reason_text(result->skip_reason)));
+    if (result->handler)
+        put_value(arena, map, "handled_by", value_text(result->handler));
     if (result->cause)
         put_value(arena, map, "cause", value_text(result->cause));
     return value_map(map);

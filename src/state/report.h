@@ -4,7 +4,7 @@
  *     { peel_id, status, success, test?, results: [...], summary: {...}, error? }
  *
  * A result has name, level, changed, duration (nanoseconds), and diff, details, error,
- * skipped, skip_reason and cause when there are any. Everything was masked before.
+ * skipped, skip_reason, handled_by and cause when there are any. Everything was masked before.
  *
  * Memory: the arena; shares texts with the result. Threads: any.
  */

@@ -7,6 +7,7 @@ import pytest
 
 from fleet import SERVER, Fleet
 from peels import start_peel
+from test_events import Watch
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 UNLIMITED = {"rate_burst": 0}
@@ -195,3 +196,38 @@ def test_the_job_of_a_master_that_is_killed_is_finished_by_another_and_runs_once
     assert record["job"]["status"] == "complete" and record["job"]["reclaim_count"] == 1
     assert runs.read_text() == "x\n"
     assert other.metric("zester_job_reclaims_total") == 1
+
+
+def test_a_state_with_fire_event_sends_its_result(fleet):
+    states = fleet.peels["web-01"].folder / "states"
+    states.mkdir(exist_ok=True)
+    (states / "fire.sls").write_text("""
+/etc/x.conf: {test.nop: [{fire_event: true}]}
+broken: {test.fail_without_changes: [{fire_event: custom/tag/nano}]}
+quiet: {test.nop: [{fire_event: false}]}
+""")
+    with Watch(fleet, "web-01/salt/*", "--format", "json") as watch:
+        fleet.zester("web-01", "state.apply", "fire", "test=True", status=None)
+        fleet.zester("web-01", "state.apply", "fire", status=2)
+        first, second = json.loads(watch.line()), json.loads(watch.line())
+        assert watch.stop() == ""
+    (states / "fire.sls").unlink()
+    jid = first["data"]["jid"]
+    assert jid in fleet.zester("job", "list", "--function", "state.apply", "--format", "json").stdout
+    assert [event["tag"] for event in (first, second)] == [f"salt/state_result/{jid}/web-01/etc/x-conf",
+                                                          f"salt/state_result/{jid}/web-01/custom/tag/nano"]
+    assert (first["data"]["ret"]["name"], first["data"]["ret"]["result"]) == ("test.nop:/etc/x.conf", True)
+    assert (second["data"]["ret"]["result"], second["data"]["ret"]["error"]) == (False, "failure without changes")
+
+
+@pytest.mark.parametrize("reload, text", [("false", "none"), ("true", "green")])
+def test_facts_are_collected_again_after_a_state_with_reload_grains(fleet, tmp_path, reload, text):
+    states = fleet.peels["db_example"].folder / "states"
+    states.mkdir(exist_ok=True)
+    (states / "name.jinja").write_text("{{ grains.get('colour_%s', 'none') }}" % reload)
+    (states / "grow.sls").write_text(f"""
+grow: {{module.run: [{{grains.setval: [{{key: colour_{reload}}}, {{val: green}}]}}, {{reload_grains: {reload}}}]}}
+{tmp_path}/after: {{file.managed: [{{source: salt://name.jinja, template: jinja}}]}}
+""")
+    fleet.zester("db.example", "state.apply", "grow", status=0)
+    assert (tmp_path / "after").read_text() == text

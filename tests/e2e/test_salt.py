@@ -362,13 +362,45 @@ def test_prereq_asks_whether_its_target_would_change(machine):
 
 
 def test_attributes_without_effect_are_warnings_and_refused_in_the_other_language(machine):
-    body = "x: {test.nop: [{fire_event: true}, {aggregate: true}, {reload_grains: true}, {onfail_stop: false}, {saltenv: dev}]}"
+    body = "x: {test.nop: [{aggregate: true}, {reload_pillar: true}, {saltenv: dev}]}"
     machine.sls("web", body)
-    assert machine.run("state.apply", "web", status=0).stderr.count("has no effect here") == 5
+    assert machine.run("state.apply", "web", status=0).stderr.count("has no effect here") == 3
     machine.state("other", body)
-    assert machine.run("state.apply", "other", status=1).stderr.count("has no effect here") == 5
+    assert machine.run("state.apply", "other", status=1).stderr.count("has no effect here") == 3
     machine.sls("web", "x: {test.nop: [{saltenv: base}]}")
     assert "no effect" not in machine.run("state.apply", "web", status=0).stderr
+
+
+def test_an_event_of_a_state_is_a_warning_without_a_fleet(machine):
+    machine.sls("web", "x: {test.nop: [{fire_event: my/tag}]}")
+    assert "'fire_event' has no effect here" in machine.run("state.apply", "web", status=0).stderr
+    machine.sls("web", "x: {test.nop: [{fire_event: false}]}")
+    assert "no effect" not in machine.run("state.apply", "web", status=0).stderr
+
+
+def test_a_failure_that_another_state_handles_does_not_fail_the_run(machine):
+    body = """
+broken: {test.fail_without_changes: []}
+rescue: {test.nop: [{onfail: [{test: broken}]}, {onfail_stop: STOP}]}
+"""
+    machine.sls("web", body.replace("STOP", "true"))
+    machine.run("state.apply", "web", status=2)
+    machine.sls("web", body.replace("STOP", "false"))
+    assert "handled by test.nop:rescue" in machine.run("state.apply", "web", status=0).stdout
+    record = machine.record("state.apply", "web", status=0)
+    assert (record["success"], record["results"][0]["handled_by"]) == (True, "test.nop:rescue")
+    machine.sls("web", body.replace("STOP", "false") + """
+second: {test.fail_without_changes: [{onfail: [{test: broken}]}, {onfail_stop: false}]}
+""")
+    assert "handled by" not in machine.run("state.apply", "web", status=2).stdout
+
+
+@pytest.mark.parametrize("state", ["pip.installed: [{name: x}, {bin_env: /bin/true}, RUNAS]", "pkg.installed: [{name: no-such-package}, RUNAS]",
+                                   "gem.installed: [{name: x}, {gem_bin: /bin/true}, RUNAS]"])
+def test_packages_are_installed_by_the_user_of_runas(machine, state):
+    machine.sls("web", "x: {%s}" % state.replace("RUNAS", "{runas: no-such-user}"))
+    result = machine.run("state.apply", "web", status=2)
+    assert "user 'no-such-user' does not exist" in result.stdout and "no effect" not in result.stderr
 
 
 def test_an_entry_of_fstab_is_found_by_its_folder(machine):

@@ -5,5 +5,5 @@
 
 struct tool run_tool(const struct state_run *run)
 {
-    return (struct tool){ .arena = run->arena, .cancel = run->host->cancel };
+    return (struct tool){ .arena = run->arena, .cancel = run->host->cancel, .runas = run->runas };
 }

@@ -53,7 +53,7 @@ static const struct param installed_params[] = {
     PARAM("no_cache_dir", BOOL, ARGS, no_cache_dir, "disable pip's cache"),
     PARAM("cache_dir", PATH, ARGS, cache_dir, "folder of pip's cache"),
     PARAM("env_vars", STRMAP, ARGS, env, "extra environment for pip"),
-    PARAM("user", STR, ARGS, user, "the user that runs pip"),
+    PARAM("user", STR, ARGS, user, "the user that runs pip", .aliases = "runas"),
     PARAM("cwd", PATH, ARGS, cwd, "the folder to run in"),
     PARAM("extra_args", STRS, ARGS, extra, "extra arguments for pip install"),
     PARAM_IDLE("use_wheel", "pip has no such option since version 10"),

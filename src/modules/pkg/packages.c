@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "modules/file/content.h"
 #include "provider/package/installed.h"
+#include "modules/cmd/run_tool.h"
 #include "state/host.h"
 #include "state/module.h"
 
@@ -26,7 +27,7 @@ int packages_open(struct state_run *run, struct packages *ret_packages, struct e
 {
     *ret_packages = (struct packages){
         .run = run,
-        .host = { .tool = { .arena = run->arena, .cancel = run->host->cancel }, .root = "" },
+        .host = { .tool = run_tool(run), .root = "" },
     };
     return package_manager_find(run->arena, text_at(state_settings(run), "providers.pkg"),
                                 text_at(state_facts(run), "os.family"), &ret_packages->manager,

@@ -1,0 +1,20 @@
+/*
+ * fire - the event of a state with `fire_event`: kept on disk until the stream has it.
+ *
+ *     salt/state_result/<jid>/<peel>/<tag>        data: { jid, ret: { name, result, ... } }
+ *
+ * The tag is the text of the attribute, or the ID of the state; characters that tags cannot have
+ * become '-'. What is too long for an event, diff and details, is left out.
+ *
+ * Threads: the worker of the job.
+ */
+#ifndef PEEL_FIRE_H
+#define PEEL_FIRE_H
+
+struct state_host;
+struct state_result;
+
+/* For session_options; `fire_user` is the job. */
+void fire(const struct state_host *host, const char *tag, const struct state_result *result);
+
+#endif

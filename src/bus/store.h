@@ -47,6 +47,12 @@ enum store_bucket {
 #define STORE_SCHEDULE   "schedule-results"
 #define STORE_RETURNS    "late-returns" /* consumer of what peels return, shared by all masters */
 
+/* In the bucket of secrets: the key that they are sealed with; and a sealed value, base64 between.
+ */
+#define STORE_CURVE_KEY    "_master_curve_pub"
+#define STORE_SEALED_BEGIN "ENC[nkey,"
+#define STORE_SEALED_END   "]"
+
 #define STORE_REPLICAS_MAX 5
 
 /* The name of a bucket. */

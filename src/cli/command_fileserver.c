@@ -36,29 +36,6 @@ static const struct param status_options[] = {
 };
 /* clang-format on */
 
-/* One question to the master that publishes. */
-static int ask_master(struct cli *cli, const struct fleet_options *options,
-                      enum subject_kind subject, struct str payload, int64_t timeout,
-                      struct str *ret_reply)
-{
-    struct fleet *fleet;
-    struct err err;
-    int result;
-
-    if (fleet_open(cli->arena, options, &fleet, &err) < 0)
-        return cli_err(cli, &err);
-    result = fleet_request(
-        fleet,
-        &(struct nats_pub){ .subject = str_from(subject_template(subject)), .payload = payload },
-        options->has_timeout ? options->timeout : timeout, ret_reply, &err);
-    fleet_close(fleet);
-    if (result == 0)
-        return CLI_OK;
-    if (err.code == ERR_NOT_FOUND)
-        return cli_error(cli, "no master is running");
-    return cli_error(cli, "no master publishes at the moment: %s", err.text);
-}
-
 static int print_outcomes(struct cli *cli, const struct fileset_update_reply *reply)
 {
     enum { COLUMNS = 4 };
@@ -98,8 +75,8 @@ static int run_update(struct cli *cli, const void *args, struct param_strs opera
     (void)operands;
     if (record_encode(&bytes, &fileset_update_type, &question, &err) < 0)
         return cli_err(cli, &err);
-    status =
-        ask_master(cli, &want->fleet, SUBJECT_FILES_UPDATE, buf_view(&bytes), UPDATE_NS, &answer);
+    status = fleet_ask_publisher(cli, &want->fleet, SUBJECT_FILES_UPDATE, buf_view(&bytes),
+                                 UPDATE_NS, &answer);
     if (status != CLI_OK)
         return status;
     if (record_decode(cli->arena, &fileset_update_reply_type, 1, answer, &reply, &err) < 0)
@@ -118,7 +95,8 @@ static int run_status(struct cli *cli, const void *args, struct param_strs opera
     struct value v;
     struct str answer;
     struct err err;
-    int status = ask_master(cli, &want->fleet, SUBJECT_FILES_STATUS, STR(""), STATUS_NS, &answer);
+    int status =
+        fleet_ask_publisher(cli, &want->fleet, SUBJECT_FILES_STATUS, STR(""), STATUS_NS, &answer);
 
     (void)operands;
     if (status != CLI_OK)

@@ -37,6 +37,8 @@ extern const struct command command_nats_auth;
 extern const struct command command_event;
 /* Rules that react to events: check, test. */
 extern const struct command command_reactor;
+/* What machines get from the tree of settings: show. */
+extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */
 extern const struct command command_setup;
 /* Join tokens of machines: `zester-master token`. */

@@ -348,6 +348,28 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
 
 /* --- common parts of commands ------------------------------------------------------- */
 
+int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
+                        enum subject_kind subject, struct str payload, int64_t timeout,
+                        struct str *ret_reply)
+{
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    if (fleet_open(cli->arena, options, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = fleet_request(
+        fleet,
+        &(struct nats_pub){ .subject = str_from(subject_template(subject)), .payload = payload },
+        options->has_timeout ? options->timeout : timeout, ret_reply, &err);
+    fleet_close(fleet);
+    if (result == 0)
+        return CLI_OK;
+    if (err.code == ERR_NOT_FOUND)
+        return cli_error(cli, "no master is running");
+    return cli_error(cli, "no master publishes at the moment: %s", err.text);
+}
+
 const char *fleet_user(struct arena *arena)
 {
     const struct passwd *entry = getpwuid(geteuid());

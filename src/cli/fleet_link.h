@@ -24,6 +24,7 @@
 #include "base/str.h"
 #include "data/params.h"
 #include "nats/js.h"
+#include "wire/subject.h"
 
 struct arena;
 struct cli;
@@ -92,6 +93,12 @@ int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct er
 /* One request and its answer. ERR_NOT_FOUND: no listener. */
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err);
+
+/* One question to the master that publishes trees. Connects, asks and reports what went wrong;
+ * returns the exit status. */
+int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
+                        enum subject_kind subject, struct str payload, int64_t timeout,
+                        struct str *ret_reply);
 
 /* The current user: from the system, else $USER, else "unknown". */
 const char *fleet_user(struct arena *arena);

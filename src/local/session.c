@@ -151,22 +151,9 @@ static int open_tree(struct session *session, const struct session_options *opti
     return -1;
 }
 
-/* Every text that its author marked !secret. */
-static void hide_secrets(struct secrets *secrets, const struct value *v)
-{
-    if (v->flags & VALUE_SECRET)
-        secrets_add_value(secrets, v);
-    else if (v->kind == VALUE_LIST)
-        for (size_t i = 0; i < v->list->count; i++)
-            hide_secrets(secrets, &v->list->items[i]);
-    else if (v->kind == VALUE_MAP)
-        for (size_t i = 0; i < v->map->count; i++)
-            hide_secrets(secrets, &v->map->pairs[i].value);
-}
-
 void session_hide_secrets(const struct session *session, const struct value *v)
 {
-    hide_secrets(session->host.secrets, v);
+    secrets_add_marked(session->host.secrets, v);
 }
 
 static int set_fact(const struct state_host *host, const char *key, const struct value *v,

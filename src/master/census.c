@@ -16,7 +16,8 @@
 /* What is known of one peel. */
 struct resident {
     char *peel;
-    char *id; /* its current enrollment, by the index; "" before there is one */
+    char *id;        /* its current enrollment, by the index; "" before there is one */
+    char *curve_key; /* of that enrollment; NULL: not read yet */
     enum enrollment_state state;
     bool has_facts;
 };
@@ -112,6 +113,8 @@ static void note_index(struct census *census, struct str peel, struct str id)
         return;
     free(resident->id);
     resident->id = copy_text(id);
+    free(resident->curve_key);
+    resident->curve_key = NULL;
     resident->state = ENROLLMENT_PENDING;
 }
 
@@ -122,6 +125,8 @@ static void note_record(struct census *census, const struct enrollment *record)
     if (strcmp(record->id, resident->id) != 0)
         return;
     resident->state = record->state;
+    free(resident->curve_key);
+    resident->curve_key = mem_strdup(record->curve_public_key);
     judge_resident(census, resident);
 }
 
@@ -236,6 +241,7 @@ static void free_census(void *self)
 
         free(resident->peel);
         free(resident->id);
+        free(resident->curve_key);
         free(resident);
     }
     map_done(&census->residents);
@@ -268,6 +274,16 @@ void census_listen(struct census *census, struct census_listener *listener)
     census->listeners = listener;
 }
 
+void census_forget(struct census *census, struct census_listener *listener)
+{
+    struct census_listener **place = &census->listeners;
+
+    while (*place && *place != listener)
+        place = &(*place)->next;
+    if (*place)
+        *place = listener->next;
+}
+
 bool census_is_complete(const struct census *census)
 {
     return census->is_complete;
@@ -278,4 +294,13 @@ bool census_is_revoked(const struct census *census, struct str peel)
     const struct resident *resident = map_find(&census->residents, peel);
 
     return resident && resident->state == ENROLLMENT_REVOKED;
+}
+
+const char *census_curve_key(const struct census *census, struct str peel)
+{
+    const struct resident *resident = map_find(&census->residents, peel);
+    bool counts =
+        resident && (resident->state == ENROLLMENT_ISSUED || resident->state == ENROLLMENT_ACTIVE);
+
+    return counts ? resident->curve_key : NULL;
 }

@@ -27,9 +27,14 @@ extern const struct master_service census_service;
 
 /* Before it starts. */
 void census_listen(struct census *census, struct census_listener *listener);
+void census_forget(struct census *census, struct census_listener *listener);
 /* Has it seen everything that is there? */
 bool census_is_complete(const struct census *census);
 /* Is the current enrollment of this peel revoked? */
 bool census_is_revoked(const struct census *census, struct str peel);
+
+/* The curve key ("X...") that was verified when this peel enrolled; NULL: it has no enrollment that
+ * is issued or active. Good until the loop turns. */
+const char *census_curve_key(const struct census *census, struct str peel);
 
 #endif

@@ -10,10 +10,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "master/audit.h"
 #include "master/lease.h"
 #include "master/publisher.h"
 #include "master/services.h"
+#include "master/settings_tree.h"
+#include "master/vault.h"
 #include "nats/conn.h"
+#include "settings/sanitize.h"
 #include "supervise/filewatch.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
@@ -21,28 +25,20 @@
 #include "sys/loop.h"
 #include "sys/path.h"
 #include "wire/fileset.h"
+#include "wire/question.h"
 #include "wire/subject.h"
 
 #define WORKERS  2
 #define LEASE    "publisher"
 #define HOST_MAX 256
 
-/* !encrypted values are sealed for each peel; a file that has one is not for everybody's eyes. */
-static int check_settings(const char *path, struct str bytes, struct err *err)
-{
-    (void)path;
-    if (bytes.p && str_find(bytes, STR("!encrypted"), 0) != STR_NONE)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "it has !encrypted values, which this version cannot seal for peels");
-    return 0;
-}
-
 static const struct publisher_kind kinds[] = {
-    { "settings", STORE_SETTINGS_FILES, "", true, check_settings },
-    { "states", STORE_STATE_FILES, "", false, NULL },
-    { "reactor", STORE_REACTOR_FILES, "reactor/", false, NULL },
+    { "settings", STORE_SETTINGS_FILES, "", true, settings_tree_prepare, SANITIZE_TAG },
+    { "states", STORE_STATE_FILES, "", false, NULL, NULL },
+    { "reactor", STORE_REACTOR_FILES, "reactor/", false, NULL, NULL },
 };
-#define KINDS ARRAY_LEN(kinds)
+#define KINDS    ARRAY_LEN(kinds)
+#define SETTINGS 0 /* its row */
 
 struct shelf;
 
@@ -59,7 +55,8 @@ struct shelf {
     struct lease lease;
     struct filewatch_hub hub;
     struct branch branches[KINDS];
-    struct nats_sub *updates, *statuses;
+    struct vault *vault;
+    struct nats_sub *updates, *statuses, *views;
     struct timer again;
     char host[HOST_MAX];
 };
@@ -89,10 +86,15 @@ static const char *folder_of(const struct shelf *shelf, size_t kind)
 
 /* --- rounds ------------------------------------------------------------------------- */
 
-static void ignore_outcome(void *self, const struct publisher_outcome *outcome)
+/* The publisher has logged what came of it. */
+static void on_round(void *self, const struct publisher_outcome *outcome)
 {
-    (void)self;
-    (void)outcome; /* the publisher has logged it */
+    struct branch *branch = self;
+    struct shelf *shelf = branch->shelf;
+
+    (void)outcome;
+    if (branch == &shelf->branches[SETTINGS] && shelf->vault)
+        vault_reload(shelf->vault);
 }
 
 static void publish_all(struct shelf *shelf)
@@ -100,7 +102,7 @@ static void publish_all(struct shelf *shelf)
     if (!lease_is_held(&shelf->lease))
         return;
     for (size_t i = 0; i < KINDS; i++)
-        publisher_round(shelf->branches[i].publisher, false, ignore_outcome, NULL);
+        publisher_round(shelf->branches[i].publisher, false, on_round, &shelf->branches[i]);
 }
 
 static void on_again(struct timer *timer)
@@ -121,7 +123,7 @@ static void on_changed(struct filewatch *watch, const char *path)
 
     log_debug("%s has changed", path);
     if (lease_is_held(&branch->shelf->lease))
-        publisher_round(branch->publisher, false, ignore_outcome, NULL);
+        publisher_round(branch->publisher, false, on_round, branch);
 }
 
 /* --- who leads ---------------------------------------------------------------------- */
@@ -189,6 +191,8 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     const struct one_update *one = self; /* in the arena of the update */
     struct update *update = one->update;
 
+    if (one->kind == &kinds[SETTINGS] && update->shelf->vault)
+        vault_reload(update->shelf->vault);
     VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
                 (struct fileset_outcome){ .name = one->kind->name,
                                           .files = (int32_t)outcome->files,
@@ -243,6 +247,48 @@ static void on_status(void *self, const struct nats_msg *msg)
         answer_with(shelf, msg->reply, &fileset_status_reply_type, &reply);
 }
 
+/* A view of settings that somebody waits for. */
+struct view {
+    struct shelf *shelf;
+    size_t reply_size;
+    char reply[];
+};
+
+static void on_viewed(void *self, const struct value *settings, const char *error)
+{
+    struct view *view = self;
+    const struct question_shown shown = { .settings = settings ? *settings : value_null(),
+                                          .err = error };
+
+    if (view->shelf->views) /* else this master is shutting down */
+        answer_with(view->shelf, (struct str){ view->reply, view->reply_size },
+                    &question_shown_type, &shown);
+    free(view);
+}
+
+static void on_view(void *self, const struct nats_msg *msg)
+{
+    struct shelf *shelf = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct question_settings question;
+    struct view *view;
+    struct err err;
+
+    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+        return;
+    if (record_decode(&arena, &question_settings_type, 1, msg->payload, &question, &err) < 0) {
+        log_warning("a request to show settings cannot be read: %s", err.text);
+        return;
+    }
+    audit_log(
+        &(struct audit){ .action = "settings.show", .by = question.by, .peel = question.peel });
+    view = mem_zalloc(sizeof(*view) + msg->reply.n);
+    view->shelf = shelf;
+    view->reply_size = msg->reply.n;
+    memcpy(view->reply, msg->reply.p, msg->reply.n);
+    vault_show(shelf->vault, question.peel, on_viewed, view);
+}
+
 /* --- life --------------------------------------------------------------------------- */
 
 static void watch_folder(struct shelf *shelf, size_t kind)
@@ -267,7 +313,10 @@ static void close_shelf(struct shelf *shelf)
     timer_clear(loop_timers(shelf->master->loop), &shelf->again);
     nats_sub_free(shelf->updates);
     nats_sub_free(shelf->statuses);
-    shelf->updates = shelf->statuses = NULL;
+    nats_sub_free(shelf->views);
+    shelf->updates = shelf->statuses = shelf->views = NULL;
+    vault_free(shelf->vault);
+    shelf->vault = NULL;
     for (size_t i = 0; i < KINDS; i++) {
         filewatch_stop(&shelf->branches[i].watch);
         publisher_free(shelf->branches[i].publisher);
@@ -301,6 +350,16 @@ static struct nats_sub *listen_to(struct shelf *shelf, enum subject_kind subject
                         err);
 }
 
+static int start_listening(struct shelf *shelf, struct err *err)
+{
+    shelf->updates = listen_to(shelf, SUBJECT_FILES_UPDATE, on_update, err);
+    if (shelf->updates)
+        shelf->statuses = listen_to(shelf, SUBJECT_FILES_STATUS, on_status, err);
+    if (shelf->statuses)
+        shelf->views = listen_to(shelf, SUBJECT_SETTINGS_SHOW, on_view, err);
+    return shelf->views ? 0 : -1;
+}
+
 static int start_shelf(void *self, struct err *err)
 {
     struct shelf *shelf = self;
@@ -315,9 +374,12 @@ static int start_shelf(void *self, struct err *err)
             close_shelf(shelf);
             return -1;
         }
-    shelf->updates = listen_to(shelf, SUBJECT_FILES_UPDATE, on_update, err);
-    shelf->statuses = listen_to(shelf, SUBJECT_FILES_STATUS, on_status, err);
-    if (!shelf->updates || !shelf->statuses) {
+    shelf->vault = vault_new(&(struct vault_options){ .master = shelf->master,
+                                                      .folder = folder_of(shelf, SETTINGS),
+                                                      .chores = &shelf->chores,
+                                                      .lease = &shelf->lease },
+                             err);
+    if (!shelf->vault || start_listening(shelf, err) < 0) {
         close_shelf(shelf);
         return -1;
     }

@@ -553,7 +553,8 @@ static void read_folder(struct chore *chore)
     publisher->was_read = tree_set_read(&publisher->arena,
                                         &(struct tree_set_options){ .folder = publisher->folder,
                                                                     .prefix = kind->prefix,
-                                                                    .check = kind->check },
+                                                                    .prepare = kind->prepare,
+                                                                    .marker = kind->marker },
                                         &publisher->set, &publisher->err) == 0;
 }
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include "bus/store.h"
+#include "master/tree_set.h"
 #include "nats/js.h"
 
 struct chores;
@@ -33,8 +34,8 @@ struct publisher_kind {
     enum store_bucket bucket;
     const char *prefix; /* of keys */
     bool is_bare;       /* the manifest is the list alone, and what is gone is removed first */
-    /* May a file be published? NULL: every file may. */
-    int (*check)(const char *path, struct str bytes, struct err *err);
+    tree_set_prepare_fn *prepare; /* see master/tree_set.h */
+    const char *marker;
 };
 
 struct publisher_options {

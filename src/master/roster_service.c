@@ -22,6 +22,7 @@ struct desk {
     struct roster *roster;
     struct nats_sub *questions;
     struct timer gauge;
+    struct roster_listener *listeners;
 };
 
 static void *open_desk(struct master *master, struct err *err)
@@ -106,9 +107,29 @@ static void on_facts(void *self, struct str peel, const struct value *facts)
 {
     struct desk *desk = self;
 
-    (void)peel;
     if (facts)
         metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+    for (struct roster_listener *one = desk->listeners; one; one = one->next)
+        one->changed(one, peel);
+}
+
+void master_roster_listen(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+
+    listener->next = desk->listeners;
+    desk->listeners = listener;
+}
+
+void master_roster_forget(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+    struct roster_listener **place = &desk->listeners;
+
+    while (*place && *place != listener)
+        place = &(*place)->next;
+    if (*place)
+        *place = listener->next;
 }
 
 static int start_desk(void *self, struct err *err)

@@ -17,6 +17,15 @@ extern const struct master_service master_files_service;    /* trees of files */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);
+
+/* Told when the facts of a peel came, changed or went. */
+struct roster_listener {
+    void (*changed)(struct roster_listener *listener, struct str peel);
+    struct roster_listener *next;
+};
+void master_roster_listen(struct master *master, struct roster_listener *listener);
+void master_roster_forget(struct master *master, struct roster_listener *listener);
+
 struct dispatcher *master_dispatcher(const struct master *master);
 
 #endif

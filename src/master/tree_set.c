@@ -74,18 +74,28 @@ static int read_small(struct walk *walk, int fd, const char *name, struct tree_s
     return 0;
 }
 
-static int sum_large(int fd, struct tree_set_file *file, struct err *err)
+/* The sum and the size of a file, and whether the marker is in it: also across two parts. */
+static int sum_large(int fd, const char *marker, struct tree_set_file *file, bool *ret_marked,
+                     struct err *err)
 {
     static const size_t part = (size_t)1 << 16;
-    char *room = mem_alloc(part);
+    const size_t keep = marker ? strlen(marker) - 1 : 0;
+    char *room = mem_alloc(keep + part);
+    size_t kept = 0;
     struct sha256 sum;
     ssize_t got;
 
     sha256_init(&sum);
     file->size = 0;
-    while ((got = read(fd, room, part)) > 0) {
-        sha256_add(&sum, room, (size_t)got);
+    *ret_marked = false;
+    while ((got = read(fd, room + kept, part)) > 0) {
+        const struct str seen = { room, kept + (size_t)got };
+
+        sha256_add(&sum, room + kept, (size_t)got);
         file->size += (size_t)got;
+        *ret_marked |= marker && str_find(seen, str_from(marker), 0) != STR_NONE;
+        kept = seen.n < keep ? seen.n : keep;
+        memmove(room, room + seen.n - kept, kept);
     }
     free(room);
     if (got < 0)
@@ -95,7 +105,7 @@ static int sum_large(int fd, struct tree_set_file *file, struct err *err)
 }
 
 static int read_file(struct walk *walk, const struct tree_entry *entry, struct tree_set_file *file,
-                     struct err *err)
+                     bool *ret_marked, struct err *err)
 {
     AUTO_FD int fd = openat(entry->folder, entry->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat now;
@@ -104,13 +114,32 @@ static int read_file(struct walk *walk, const struct tree_entry *entry, struct t
         return err_sys(err, errno, "cannot open");
     if ((size_t)now.st_size <= FILESET_INLINE_MAX)
         return read_small(walk, fd, entry->name, file, err);
-    return sum_large(fd, file, err);
+    return sum_large(fd, walk->options->marker, file, ret_marked, err);
+}
+
+/* What is published instead of what was read. */
+static int prepare_file(struct walk *walk, const char *below, bool marked,
+                        struct tree_set_file *file, struct err *why)
+{
+    const struct tree_set_options *options = walk->options;
+
+    if (marked)
+        return err_set(why, ERR_LIMIT, "files of more than %zu bytes cannot have %s values",
+                       FILESET_INLINE_MAX, options->marker);
+    if (!options->prepare || !file->bytes.p)
+        return 0;
+    if (options->prepare(options->self, walk->arena, below, &file->bytes, why) < 0)
+        return -1;
+    file->size = file->bytes.n;
+    sha256_hex(file->bytes.p, file->bytes.n, file->sha256);
+    return 0;
 }
 
 static int add_file(struct walk *walk, const struct tree_entry *entry, const char *below,
                     struct err *err)
 {
     struct tree_set_file file = { 0 };
+    bool marked = false;
     struct err why;
 
     file.key = tree_set_key(walk->arena, walk->options->prefix, arena_strdup(walk->arena, below),
@@ -118,9 +147,9 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     file.file = arena_strdup(walk->arena, entry->path);
     if (walk->set->files.n >= TREE_SET_FILES_MAX)
         return err_set(err, ERR_LIMIT, "more than %d files", TREE_SET_FILES_MAX);
-    if (read_file(walk, entry, &file, err) < 0)
+    if (read_file(walk, entry, &file, &marked, err) < 0)
         return err_wrap(err, "%s", entry->path);
-    if (walk->options->check && walk->options->check(below, file.bytes, &why) < 0)
+    if (prepare_file(walk, below, marked, &file, &why) < 0)
         VEC_PUSH_IN(walk->arena, &walk->set->refused,
                     arena_printf(walk->arena, "%s: %s", entry->path, why.text));
     else

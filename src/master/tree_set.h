@@ -38,11 +38,17 @@ struct tree_set {
     VEC(const char *) refused;       /* why a file is left out */
 };
 
+/* What is published for a file that is not large, in the arena. Fails with the reason why it is
+ * left out. */
+typedef int tree_set_prepare_fn(void *self, struct arena *arena, const char *path,
+                                struct str *bytes, struct err *err);
+
 struct tree_set_options {
     const char *folder;
-    const char *prefix; /* of keys: "" or "reactor/" */
-    /* May a file be published? Fails with the reason; NULL: every file may. */
-    int (*check)(const char *path, struct str bytes, struct err *err);
+    const char *prefix;           /* of keys: "" or "reactor/" */
+    tree_set_prepare_fn *prepare; /* NULL: files are published as they are */
+    void *self;
+    const char *marker; /* a large file with this text in it is left out; NULL: none is */
 };
 
 /* A folder that is not there is an empty set. Fails when it cannot be read as a whole. */

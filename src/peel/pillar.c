@@ -19,6 +19,7 @@
 #include "nats/xkey.h"
 #include "peel/snapshot.h"
 #include "settings/settings.h"
+#include "state/secrets.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -27,11 +28,7 @@
 #define SNAPSHOT_VERSION 1
 #define SNAPSHOT_MODE    0600
 #define SNAPSHOT_MAX     ((size_t)32 << 20)
-#define SECRET_END       "__"
-#define SEALED_BEGIN     "ENC[nkey,"
-#define SEALED_END       "]"
 #define RETRY_NS         (INT64_C(5) * 1000000000)
-#define SECRET_DEPTH_MAX 128
 
 /* Entries of the bucket of secrets: those of the machine, and who sealed them. */
 enum secret_key { SECRET_MINE, SECRET_SENDER };
@@ -46,7 +43,8 @@ struct round {
     struct str secrets[SECRET_KEYS]; /* as they were received */
     struct value sealed;             /* a map; null: none */
     struct nats_xkey sender;
-    bool has_sender;
+    struct secrets *opened;
+    bool has_sender, lacks_secret;
     char *problem;
 };
 
@@ -66,85 +64,47 @@ struct pillar {
 
 /* --- secrets ---------------------------------------------------------------------- */
 
-/* The plain text of a sealed value, in the arena of the result. */
-static int open_secret(const struct round *round, struct str path, struct str *ret, struct err *err)
+/* The plain text of a sealed value, in the arena of the round. */
+static int open_secret(void *self, struct str name, struct str *ret, struct err *err)
 {
-    const struct value *sealed = value_get_str(&round->sealed, path);
+    struct round *round = self;
+    const struct value *sealed = value_get_str(&round->sealed, name);
     AUTO_BUF struct buf box = BUF_INIT(SNAPSHOT_MAX), text = BUF_INIT(SNAPSHOT_MAX);
     struct str body;
     int result;
 
-    if (!value_is(sealed, VALUE_STR) || !str_starts(sealed->s, STR(SEALED_BEGIN)) ||
-        !str_ends(sealed->s, STR(SEALED_END)))
-        return err_set(err, ERR_NOT_FOUND, "the secret '%.*s' was not sealed for this machine",
-                       STR_ARG(path));
+    if (!value_is(sealed, VALUE_STR) || !str_starts(sealed->s, STR(STORE_SEALED_BEGIN)) ||
+        !str_ends(sealed->s, STR(STORE_SEALED_END))) {
+        round->lacks_secret = true;
+        return err_set(err, ERR_NOT_FOUND, "the secret '%.*s' is not sealed for this machine",
+                       STR_ARG(name));
+    }
     if (!round->has_sender)
         return err_set(err, ERR_NOT_FOUND, "the key that secrets are sealed with is not known");
-    body = str_slice(sealed->s, strlen(SEALED_BEGIN),
-                     sealed->s.n - strlen(SEALED_BEGIN) - strlen(SEALED_END));
+    body = str_slice(sealed->s, strlen(STORE_SEALED_BEGIN),
+                     sealed->s.n - strlen(STORE_SEALED_BEGIN) - strlen(STORE_SEALED_END));
     if (base64_decode_strict(body, BASE64_STANDARD, &box, err) < 0 ||
         nats_xkey_open(round->pillar->options.key, &round->sender, buf_view(&box), &text, err) < 0)
-        return err_wrap(err, "secret '%.*s'", STR_ARG(path));
-    *ret = arena_str(&round->result->arena, buf_view(&text));
+        return err_wrap(err, "secret '%.*s'", STR_ARG(name));
+    *ret = arena_str(&round->arena, buf_view(&text));
+    secrets_add(round->opened, *ret);
     result = text.full ? err_set(err, ERR_LIMIT, "a secret is too large") : 0;
     ed25519_wipe(text.p, text.n);
     return result;
 }
 
-/* A text with its placeholders replaced; it is secret then. */
-static int fill_text(struct round *round, struct value *v, struct err *err)
-{
-    AUTO_BUF struct buf out = BUF_INIT(SNAPSHOT_MAX);
-    struct str rest = v->s;
-    size_t at;
-
-    if (str_find(rest, STR(PILLAR_PLACEHOLDER), 0) == STR_NONE)
-        return 0;
-    while ((at = str_find(rest, STR(PILLAR_PLACEHOLDER), 0)) != STR_NONE) {
-        const size_t path = at + strlen(PILLAR_PLACEHOLDER);
-        const size_t end = str_find(rest, STR(SECRET_END), path);
-        struct str secret;
-
-        if (end == STR_NONE)
-            return err_set(err, ERR_INVALID, "a placeholder of a secret does not end");
-        if (open_secret(round, str_slice(rest, path, end - path), &secret, err) < 0)
-            return -1;
-        buf_add_str(&out, str_slice(rest, 0, at));
-        buf_add_str(&out, secret);
-        rest = str_from_offset(rest, end + strlen(SECRET_END));
-    }
-    buf_add_str(&out, rest);
-    v->s = arena_str(&round->result->arena, buf_view(&out));
-    v->flags |= VALUE_SECRET;
-    ed25519_wipe(out.p, out.n);
-    return 0;
-}
-
 /* The documents go with the round. */
-static void forget_place(struct value *v)
+static void forget_places(struct value *v)
 {
     v->source = NULL;
     v->line = 0;
     v->column = 0;
-}
-
-static int fill_secrets(struct round *round, struct value *v, unsigned depth, struct err *err)
-{
-    forget_place(v);
-    if (depth > SECRET_DEPTH_MAX)
-        return err_set(err, ERR_LIMIT, "settings are nested more than %d levels deep",
-                       SECRET_DEPTH_MAX);
-    if (v->kind == VALUE_STR)
-        return fill_text(round, v, err);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (fill_secrets(round, &v->list->items[i], depth + 1, err) < 0)
-            return -1;
+        forget_places(&v->list->items[i]);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++) {
-        forget_place(&v->map->pairs[i].key);
-        if (fill_secrets(round, &v->map->pairs[i].value, depth + 1, err) < 0)
-            return -1;
+        forget_places(&v->map->pairs[i].key);
+        forget_places(&v->map->pairs[i].value);
     }
-    return 0;
 }
 
 static void read_secrets(struct round *round)
@@ -178,21 +138,22 @@ static void resolve(struct round *round)
         .folder = options->folder,
         .grains = facts_grains(&round->arena, &round->facts->value),
         .subject = { .id = str_from(options->peel_id), .facts = &round->facts->value },
+        .open_secret = open_secret,
+        .secret_user = round,
         .strict_templates = true,
     };
     const struct value *settings;
-    struct err err;
 
+    read_secrets(round);
     round->result = snapshot_new();
     if (settings_load(&round->arena, &how, &settings, &diags) < 0) {
         diags_print(&diags, &text);
+        secrets_mask(round->opened, &text); /* a mistake may quote one */
         fail_round(round, buf_text(&text));
         return;
     }
     round->result->value = value_copy(&round->result->arena, settings);
-    read_secrets(round);
-    if (fill_secrets(round, &round->result->value, 0, &err) < 0)
-        fail_round(round, err.text);
+    forget_places(&round->result->value);
 }
 
 /* --- the snapshot on disk --------------------------------------------------------- */
@@ -288,15 +249,22 @@ static void work(struct chore *chore)
 {
     struct round *round = container_of(chore, struct round, chore);
 
+    round->opened = secrets_new();
     resolve(round);
+    secrets_free(round->opened);
     if (round->result)
         keep_snapshot(round);
 }
 
-static void report_problem(struct pillar *pillar, char *problem)
+/* Secrets come after the files that need them. */
+static void report_problem(struct pillar *pillar, char *problem, bool lacks_secret)
 {
-    if (problem && (!pillar->problem || strcmp(pillar->problem, problem) != 0))
-        log_error("settings cannot be resolved, the last ones stay error=%s", problem);
+    if (problem && (!pillar->problem || strcmp(pillar->problem, problem) != 0)) {
+        if (lacks_secret)
+            log_warning("settings wait for a secret, the last ones stay error=%s", problem);
+        else
+            log_error("settings cannot be resolved, the last ones stay error=%s", problem);
+    }
     free(pillar->problem);
     pillar->problem = problem;
 }
@@ -308,7 +276,7 @@ static void on_done(struct chore *chore)
     bool changed = false;
 
     pillar->is_busy = false;
-    report_problem(pillar, round->problem);
+    report_problem(pillar, round->problem, round->lacks_secret);
     if (round->result) {
         changed = !pillar->current || !value_equal(&pillar->current->value, &round->result->value);
         snapshot_drop(pillar->current);
@@ -356,7 +324,7 @@ struct question {
 
 static const char *secret_key(const struct pillar *pillar, enum secret_key key)
 {
-    return key == SECRET_MINE ? pillar->options.peel_id : PILLAR_CURVE_KEY;
+    return key == SECRET_MINE ? pillar->options.peel_id : STORE_CURVE_KEY;
 }
 
 static void ask_secrets(struct pillar *pillar);

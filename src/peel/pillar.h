@@ -28,9 +28,7 @@ struct nats_nkey;
 struct pillar;
 struct snapshot;
 
-#define PILLAR_SNAPSHOT    "settings-snapshot.msgpack"
-#define PILLAR_CURVE_KEY   "_master_curve_pub"
-#define PILLAR_PLACEHOLDER "__ZESTER_SECRET:"
+#define PILLAR_SNAPSHOT "settings-snapshot.msgpack"
 #define PILLAR_UNKNOWN                                                                             \
     "settings are not known yet: none were received since this machine was set up"
 

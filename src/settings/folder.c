@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "settings/settings.h"
@@ -27,6 +28,18 @@ static int check_ref(struct str ref, struct err *err)
     return 0;
 }
 
+/* A NULL view when there is no such file. */
+static int read_path(struct arena *arena, const struct folder *folder, const char *path,
+                     struct str *ret_text, struct err *err)
+{
+    const struct str *held = folder->files ? map_find(folder->files, str_from(path)) : NULL;
+
+    *ret_text = held ? *held : (struct str){ NULL, 0 };
+    if (folder->files && (!held || held->p))
+        return 0;
+    return fs_read(arena, path_join(arena, folder->root, path), SETTINGS_FILE_MAX, ret_text, err);
+}
+
 const char *folder_path(struct arena *arena, struct str ref)
 {
     char *path = arena_strndup(arena, ref.p, ref.n);
@@ -37,8 +50,8 @@ const char *folder_path(struct arena *arena, struct str ref)
     return path;
 }
 
-int folder_find(struct arena *arena, const char *root, struct str ref, struct folder_file *ret_file,
-                struct err *err)
+int folder_find(struct arena *arena, const struct folder *folder, struct str ref,
+                struct folder_file *ret_file, struct err *err)
 {
     struct folder_file file = { 0 };
 
@@ -47,7 +60,7 @@ int folder_find(struct arena *arena, const char *root, struct str ref, struct fo
     for (size_t i = 0; i < ARRAY_LEN(endings) && !file.path; i++) {
         char *path = arena_printf(arena, "%s%s", folder_path(arena, ref), endings[i].end);
 
-        if (fs_read(arena, path_join(arena, root, path), SETTINGS_FILE_MAX, &file.text, err) < 0)
+        if (read_path(arena, folder, path, &file.text, err) < 0)
             return -1;
         if (file.text.p) {
             file.path = path;
@@ -70,7 +83,7 @@ static struct str part_of(const char *entry)
     return str_find_char(name, '.', 0) == STR_NONE ? name : (struct str){ NULL, 0 };
 }
 
-const char *folder_suggest(struct arena *arena, const char *root, struct str ref)
+const char *folder_suggest(struct arena *arena, const struct folder *folder, struct str ref)
 {
     struct fs_names names = { VEC_INIT };
     struct suggest suggest;
@@ -81,8 +94,8 @@ const char *folder_suggest(struct arena *arena, const char *root, struct str ref
     while (dot > 0 && ref.p[dot - 1] != '.')
         dot--;
     last = str_from_offset(ref, dot);
-    if (fs_list(arena, path_join(arena, root, folder_path(arena, str_slice(ref, 0, dot))), &names,
-                &ignored) < 0)
+    if (fs_list(arena, path_join(arena, folder->root, folder_path(arena, str_slice(ref, 0, dot))),
+                &names, &ignored) < 0)
         return NULL;
     suggest_init(&suggest, last);
     VEC_EACH (&names.list, name)
@@ -94,8 +107,8 @@ const char *folder_suggest(struct arena *arena, const char *root, struct str ref
     return arena_printf(arena, "%.*s%.*s", STR_ARG(str_slice(ref, 0, dot)), STR_ARG(best));
 }
 
-int folder_read(struct arena *arena, const char *root, struct str path, struct str *ret_text,
-                struct err *err)
+int folder_read(struct arena *arena, const struct folder *folder, struct str path,
+                struct str *ret_text, struct err *err)
 {
     static const char *const schemes[] = { "salt://", "zester://" };
     const char *name;
@@ -107,15 +120,15 @@ int folder_read(struct arena *arena, const char *root, struct str path, struct s
     *ret_text = (struct str){ NULL, 0 };
     if (path_escapes(name))
         return 0;
-    return fs_read(arena, path_join(arena, root, name), SETTINGS_FILE_MAX, ret_text, err);
+    return read_path(arena, folder, name, ret_text, err);
 }
 
-bool folder_has_files(struct arena *arena, const char *root)
+bool folder_has_files(struct arena *arena, const struct folder *folder)
 {
     struct fs_names names = { VEC_INIT };
     struct err ignored;
 
-    if (fs_list(arena, root, &names, &ignored) < 0)
+    if (fs_list(arena, folder->root, &names, &ignored) < 0)
         return false;
     VEC_EACH (&names.list, name)
         if (str_ends(str_from(*name), STR(".zy")) || str_ends(str_from(*name), STR(".sls")))

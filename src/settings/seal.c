@@ -31,7 +31,7 @@ static int read_tag(struct seal *seal, struct value *v, bool *secret)
     if (!tag)
         return 0;
     if (strcmp(tag, TAG_ENCRYPTED) == 0)
-        return value_diag(seal->diags, v, "sealed settings need a key, which comes with the fleet");
+        return value_diag(seal->diags, v, "'" TAG_ENCRYPTED "' is for the settings of a fleet");
     if (strcmp(tag, TAG_SECRET) != 0) {
         (void)value_diag(seal->diags, v, "unknown tag '%s' in settings", tag);
         diag_hint(seal->diags, "'%s' marks a value that is never shown", TAG_SECRET);

@@ -29,6 +29,7 @@ struct loader {
     struct arena *arena;
     struct diags *diags;
     const struct settings_options *options;
+    struct folder folder;
     struct jinja *jinja;
     struct ask ask;
     struct value facts, settings; /* settings: merged so far */
@@ -55,7 +56,7 @@ static int load_template(void *user, struct str name, struct arena *arena, struc
 {
     const struct loader *loader = user;
 
-    return folder_read(arena, loader->options->folder, name, ret_text, err);
+    return folder_read(arena, &loader->folder, name, ret_text, err);
 }
 
 static int64_t now(void *user)
@@ -122,7 +123,18 @@ static int render(struct loader *loader, const char *path, struct str text,
     return 0;
 }
 
-/* The document of a file, with its secrets marked. */
+static int open_secrets(struct loader *loader, const char *path, struct value *doc)
+{
+    const struct settings_options *options = loader->options;
+    struct err err;
+
+    if (!options->open_secret ||
+        placeholder_fill(loader->arena, doc, options->open_secret, options->secret_user, &err) == 0)
+        return 0;
+    return diag_add(loader->diags, (struct place){ .file = path }, "%s", err.text);
+}
+
+/* The document of a file, with its secrets filled in and marked. */
 static int read_document(struct loader *loader, const char *path, struct str text,
                          const struct value *context, struct value *ret)
 {
@@ -142,6 +154,8 @@ static int read_document(struct loader *loader, const char *path, struct str tex
     }
     if (result == 0)
         result = seal_mark(loader->arena, ret, loader->diags);
+    if (result == 0)
+        result = open_secrets(loader, path, ret);
     seal_hide(loader->diags, before);
     return result;
 }
@@ -270,7 +284,7 @@ static int read_includes(struct loader *loader, const struct wish *from, const s
 
 static int missing_file(struct loader *loader, const struct wish *wish)
 {
-    const char *near = folder_suggest(loader->arena, loader->options->folder, wish->ref);
+    const char *near = folder_suggest(loader->arena, &loader->folder, wish->ref);
     const char *path = folder_path(loader->arena, wish->ref);
 
     if (wish->optional)
@@ -317,7 +331,7 @@ static int load_file(struct loader *loader, struct wish *wish)
         return 0;
     if (check_limits(loader, wish) < 0)
         return -1;
-    if (folder_find(loader->arena, loader->options->folder, wish->ref, &file, &err) < 0)
+    if (folder_find(loader->arena, &loader->folder, wish->ref, &file, &err) < 0)
         return value_diag(loader->diags, wish->where, "settings: %s", err.text);
     if (!file.path)
         return missing_file(loader, wish);
@@ -348,11 +362,10 @@ static int find_top(struct loader *loader, const char **ret_path, struct str *re
     ret_text->p = NULL;
     for (size_t i = 0; i < ARRAY_LEN(names) && !ret_text->p; i++) {
         *ret_path = names[i];
-        if (folder_read(loader->arena, loader->options->folder, str_from(names[i]), ret_text,
-                        &err) < 0)
+        if (folder_read(loader->arena, &loader->folder, str_from(names[i]), ret_text, &err) < 0)
             return diag_add(loader->diags, (struct place){ 0 }, "settings: %s", err.text);
     }
-    if (ret_text->p || !folder_has_files(loader->arena, loader->options->folder))
+    if (ret_text->p || !folder_has_files(loader->arena, &loader->folder))
         return 0;
     (void)diag_add(loader->diags, (struct place){ 0 }, "settings: no top.zy in '%s'",
                    loader->options->folder);
@@ -400,6 +413,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     struct value *settings;
     int result;
 
+    loader.folder = (struct folder){ options->folder, options->files };
     loader.seen = (struct map)MAP_INIT_IN(arena);
     loader.facts =
         options->subject.facts ? *options->subject.facts : value_map(value_map_new(arena, 0));

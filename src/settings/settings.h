@@ -17,7 +17,8 @@
  *       - users.bob: {key: 'accounts:bob', defaults: {shell: /bin/sh}}
  *
  * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
- * !encrypted is an error: there is no key on one machine alone.
+ * !encrypted is an error: masters replace it by a placeholder (settings/placeholder.h), which
+ * `open_secret` fills in before later files see it.
  *
  * All mistakes of all files are reported at once. Memory: the arena. Threads: any.
  */
@@ -28,6 +29,7 @@
 #include <stddef.h>
 
 #include "jinja/dotted.h"
+#include "settings/placeholder.h"
 #include "target/target.h"
 
 #define SETTINGS_FILE_MAX     ((size_t)4 << 20)
@@ -37,6 +39,7 @@
 
 struct settings_options {
     const char *folder;              /* may be missing: then there are no settings */
+    const struct map *files;         /* see settings/folder.h; NULL: all are on disk */
     struct target_subject subject;   /* the machine: id and facts */
     const struct value *grains;      /* facts in Salt's form, for templates; NULL: the facts */
     const struct value *groups;      /* of targets, or NULL */
@@ -44,6 +47,8 @@ struct settings_options {
     dotted_fn *salt;                 /* handles other salt['...'] calls; NULL: none */
     dotted_names_fn *salt_names;     /* their names */
     void *salt_user;
+    placeholder_fn *open_secret; /* NULL: placeholders stay as they are */
+    void *secret_user;
     bool strict_templates; /* an undefined name is an error, not nothing */
 };
 

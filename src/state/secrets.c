@@ -149,6 +149,12 @@ static bool add_marked(struct secrets *secrets, const struct value *v, unsigned 
     return any;
 }
 
+void secrets_add_marked(struct secrets *secrets, const struct value *v)
+{
+    if (secrets)
+        (void)add_marked(secrets, v, 0);
+}
+
 bool secrets_add_body(struct secrets *secrets, const struct param *params, const struct value *body)
 {
     bool any = false;

@@ -34,6 +34,8 @@ void secrets_free(struct secrets *secrets);
 void secrets_add(struct secrets *secrets, struct str text);
 /* Every text in the value. */
 void secrets_add_value(struct secrets *secrets, const struct value *v);
+/* The parts of a value that are marked VALUE_SECRET. */
+void secrets_add_marked(struct secrets *secrets, const struct value *v);
 /* What is secret among the arguments of a state: values marked so, and those of secret parameters.
  * False when nothing is. */
 bool secrets_add_body(struct secrets *secrets, const struct param *params,

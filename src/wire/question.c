@@ -16,6 +16,21 @@ static const struct record_field resolved_fields[] = {
     { 0 },
 };
 
+static const struct record_field settings_fields[] = {
+    RECORD("peel", TEXT, struct question_settings, peel, RECORD_REQUIRED),
+    RECORD("by",   TEXT, struct question_settings, by, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field shown_fields[] = {
+    RECORD("settings", MAP,  struct question_shown, settings, RECORD_OMIT),
+    RECORD("err",      TEXT, struct question_shown, err, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type question_settings_type = RECORD_TYPE("settings request", struct question_settings, settings_fields, RECORD_LENIENT);
+const struct record_type question_shown_type = RECORD_TYPE("settings reply", struct question_shown, shown_fields, RECORD_LENIENT);
+
 static const struct record_field test_fields[] = {
     RECORD("key",  TEXT, struct question_test, key, 0, .fallback_text = ""),
     RECORD("data", MAP,  struct question_test, data, RECORD_OMIT),

@@ -26,6 +26,19 @@ struct question_resolved {
 };
 extern const struct record_type question_resolved_type;
 
+/* Which settings does a peel get? */
+struct question_settings {
+    const char *peel;
+    const char *by; /* who asks, for the audit */
+};
+extern const struct record_type question_settings_type;
+
+struct question_shown {
+    struct value settings; /* secrets are hidden; null: see err */
+    const char *err;
+};
+extern const struct record_type question_shown_type;
+
 /* Which rules would fire for a key, and what would they do? */
 struct question_test {
     const char *key;

@@ -32,6 +32,7 @@ static const struct {
     [SUBJECT_ENROLL_REVOKE]  = { "zester.admin.enroll.revoke", "zester-masters-admin" },
     [SUBJECT_FILES_UPDATE]   = { "zester.admin.fileserver.update", NULL },
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
+    [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },
 };
 /* clang-format on */
 

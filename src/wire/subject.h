@@ -44,10 +44,11 @@ enum subject_kind {
     SUBJECT_ENROLL_APPROVE, /* AdminRequest, answered by a master */
     SUBJECT_ENROLL_REJECT,
     SUBJECT_ENROLL_REVOKE,
-    SUBJECT_FILES_UPDATE, /* publish trees now; the lease holder answers */
-    SUBJECT_FILES_STATUS, /* who publishes */
+    SUBJECT_FILES_UPDATE,  /* publish trees now; the lease holder answers */
+    SUBJECT_FILES_STATUS,  /* who publishes */
+    SUBJECT_SETTINGS_SHOW, /* what a peel gets */
 };
-#define SUBJECT_KINDS (SUBJECT_FILES_STATUS + 1)
+#define SUBJECT_KINDS (SUBJECT_SETTINGS_SHOW + 1)
 
 /* What the names of a pattern stand for; a view of length 0: not said. */
 struct subject_names {

@@ -61,6 +61,13 @@ def public_of(seed):
     return _compress(_multiply(_expand(seed)[0], BASE))
 
 
+def curve_of(seed):
+    """The X25519 key of the same 32 bytes: the point on the Edwards curve, seen on the Montgomery curve."""
+    scalar = int.from_bytes(seed, "little") & ((1 << 254) - 8) | 1 << 254
+    y = int.from_bytes(_compress(_multiply(scalar, BASE)), "little") & ((1 << 255) - 1)
+    return ((1 + y) * pow(1 - y, P - 2, P) % P).to_bytes(32, "little")
+
+
 def sign(seed, message):
     scalar, prefix = _expand(seed)
     public = public_of(seed)
@@ -96,7 +103,7 @@ class Machine:
 
     def __init__(self, port, peel, ca=None):
         self.port, self.peel, self.seed = port, peel, os.urandom(32)
-        self.public, self.curve = nkey("U", public_of(self.seed)), nkey("X", os.urandom(32))
+        self.public, self.curve = nkey("U", public_of(self.seed)), nkey("X", curve_of(self.seed))
         self.context = ssl.create_default_context(cafile=str(ca)) if ca else ssl._create_unverified_context()
         self.headers, self.token = {}, None
 

@@ -189,7 +189,7 @@ def test_settings_with_values_that_cannot_be_sealed_are_not_published(fleet):
     fleet.start_server()
     start_publisher(fleet, files_watch=False, files_republish_interval="0s")
     (fleet.folder / "settings/top.zy").write_text("base: {'*': [a]}\n")
-    (fleet.folder / "settings/a.zy").write_text("password: !encrypted hunter2\n")
+    (fleet.folder / "settings/a.zy").write_text("# password: !encrypted hunter2\n")
     files, _, note = update(fleet)["settings"]
     assert files == 1 and "!encrypted" in note and "hunter2" not in note
 

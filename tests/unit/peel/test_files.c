@@ -207,7 +207,7 @@ static void put_secret(struct agent *agent, const char *path, const char *text)
     value_map_set(&agent->arena, map.map, value_text(path),
                   value_text(arena_printf(&agent->arena, "ENC[nkey,%s]", buf_text(&coded))));
     CHECK_INT(msgpack_encode(&bytes, &map, &agent->scene.err), 0);
-    put_key(agent, STORE_SECRETS, PILLAR_CURVE_KEY, str_from(public_key));
+    put_key(agent, STORE_SECRETS, STORE_CURVE_KEY, str_from(public_key));
     put_key(agent, STORE_SECRETS, agent->id, buf_view(&bytes));
 }
 

@@ -1,0 +1,42 @@
+/*
+ * sanitize - a file of settings as every machine may read it: secrets become placeholders.
+ *
+ *     password: !encrypted hunter2
+ *     password: '__ZESTER_SECRET:db.zy:db.password__'
+ *
+ * A placeholder names the file and the path in it, so that equal paths of two files are two
+ * secrets. The rest of the text stays as it is, byte for byte: comments, template tags, order.
+ * Files are templates, so tags are blanked out before the text is read as YAML; positions stay.
+ *
+ * When in doubt the file is refused: a value that has a template tag in it, a map or a key that is
+ * tagged, a tag in a comment, a text that is not YAML around its tags.
+ *
+ * Pure. Memory: the arena. Threads: any.
+ */
+#ifndef SETTINGS_SANITIZE_H
+#define SETTINGS_SANITIZE_H
+
+#include "base/str.h"
+#include "base/vec.h"
+
+struct arena;
+struct err;
+
+#define SANITIZE_TAG "!encrypted"
+
+struct sanitize_secret {
+    const char *name; /* in the placeholder */
+    struct str text;
+};
+
+struct sanitized {
+    struct str text;
+    VEC(struct sanitize_secret) secrets;
+};
+
+/* `path` is that of the file below the folder of settings. Fails with ERR_INVALID; no words of the
+ * file are in the error. */
+int sanitize_settings(struct arena *arena, const char *path, struct str text, struct sanitized *ret,
+                      struct err *err);
+
+#endif

@@ -1,0 +1,147 @@
+"""Secrets in settings: sealed by masters for each peel, opened by that peel alone, never shown."""
+import pytest
+
+from fleet import Fleet
+from peels import start_peel
+
+TOP = """base:
+  '*': [common]
+  'web-*': [web]
+  db-01: [db]
+"""
+WEB = """web:
+  password: !encrypted {password}
+  {{% if facts.id == 'web-01' %}}
+  keys: [plain, !encrypted first-key]
+  {{% endif %}}
+"""
+DERIVED = """url: 'https://admin:{{ settings.web.password }}@host'
+strong: {{ settings.web.password | length > 8 }}
+"""
+STATES = """show:
+  cmd.run:
+    - name: echo "got {{ pillar['web']['password'] }}"
+"""
+
+
+def write_tree(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("secrets")) as fleet:
+        fleet.start_server()
+        fleet.settings, fleet.states = fleet.folder / "settings", fleet.folder / "tree"
+        write_tree(fleet.settings, {"top.zy": TOP, "common.zy": "motd: hello\n", "web.zy": WEB.format(password="web-pass-one"),
+                                    "db.zy": "db: {password: !encrypted 'db pass'}\n"})
+        write_tree(fleet.states, {"show.sls": STATES})
+        fleet.master = fleet.start_ready_master(settings_dir=str(fleet.settings), states_dir=str(fleet.states),
+                                                reactor={"dir": str(fleet.folder / "rules")}, publisher_status_file="")
+        fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in ("web-01", "db-01")}
+        yield fleet
+
+
+def on_disk(fleet, peel):
+    path = fleet.peels[peel].folder / "data/settings-snapshot.msgpack"
+    return path.read_bytes() if path.exists() else b""
+
+
+def wait_for_secret(fleet, peel, text):
+    fleet.wait(lambda: text.encode() in on_disk(fleet, peel), f"{peel} has opened its secret")
+
+
+def test_a_peel_opens_its_own_secrets(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    wait_for_secret(fleet, "web-01", "first-key")
+    wait_for_secret(fleet, "db-01", "db pass")
+
+
+def test_a_peel_gets_no_secret_of_others(fleet):
+    wait_for_secret(fleet, "db-01", "db pass")
+    assert b"web-pass-one" not in on_disk(fleet, "db-01")
+    for name in fleet.peels:
+        for path in (fleet.folder / name).rglob("*"):
+            if path.is_file() and path.name != "settings-snapshot.msgpack":
+                assert b"web-pass-one" not in path.read_bytes(), path
+
+
+def test_the_bus_never_has_a_secret_in_clear(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    stored = b"".join(path.read_bytes() for path in (fleet.folder / "js").rglob("*") if path.is_file())
+    assert b"__ZESTER_SECRET:web.zy:web.password__" in stored
+    assert b"web-pass-one" not in stored and b"db pass" not in stored
+
+
+def test_secrets_are_masked_in_answers_and_logs(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    shown = fleet.zester("web-01", "settings.items", "--format", "json").stdout
+    assert "********" in shown and "web-pass-one" not in shown and "ZESTER_SECRET" not in shown
+    fleet.wait(lambda: (fleet.peels["web-01"].folder / "states/show.sls").exists(), "the states are there")
+    for words in ((), ("--test",)):
+        answer = fleet.zester("web-01", "state.apply", "show", *words, "--format", "json")
+        assert "web-pass-one" not in answer.stdout + answer.stderr
+    assert "got ********" in fleet.zester("web-01", "state.apply", "show").stdout
+    assert "web-pass-one" not in fleet.logs() and "db pass" not in fleet.logs()
+
+
+def test_settings_of_a_peel_are_shown_by_the_master_with_masks(fleet):
+    shown = fleet.zester_json("settings", "show", "web-01")
+    assert shown["web"] == {"password": "********", "keys": ["plain", "********"]} and shown["motd"] == "hello"
+    assert fleet.zester_json("settings", "show", "db-01", "db:password") == "********"
+    answer = fleet.zester("settings", "show", "nobody", status=1)
+    assert "no facts of this peel are known" in answer.stderr
+    fleet.wait(lambda: any(line.get("msg", "").startswith("audit action=settings.show") for line in fleet.master.lines()), "it is audited")
+
+
+def test_a_changed_secret_is_sealed_again(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    (fleet.settings / "web.zy").write_text(WEB.format(password="web-pass-two"))
+    fleet.zester("fileserver", "update")
+    wait_for_secret(fleet, "web-01", "web-pass-two")
+    assert b"web-pass-one" not in on_disk(fleet, "web-01")
+
+
+def test_a_peel_that_enrolls_later_gets_its_secrets(fleet):
+    fleet.peels["web-02"] = start_peel(fleet, fleet.master, "web-02")
+    wait_for_secret(fleet, "web-02", "web-pass")
+    assert b"first-key" not in on_disk(fleet, "web-02")
+
+
+def test_later_templates_see_the_value_of_a_secret(fleet):
+    write_tree(fleet.settings, {"derived.zy": DERIVED, "top.zy": TOP + "  web-01: [derived]\n"})
+    fleet.zester("fileserver", "update")
+    wait_for_secret(fleet, "web-01", "https://admin:web-pass")
+    shown = fleet.zester_json("settings", "show", "web-01")
+    assert shown["url"] == "https://admin:********@host" and shown["strong"] is True
+    assert "web-pass" not in fleet.zester("web-01", "settings.items").stdout
+
+
+def test_a_mistake_in_a_template_quotes_no_secret(fleet):
+    write_tree(fleet.settings, {"wrong.zy": "x: {{ settings[settings.web.password].y }}\n",
+                                "top.zy": TOP + "  web-01: [wrong]\n"})
+    fleet.zester("fileserver", "update")
+    fleet.wait(lambda: fleet.peels["web-01"].has_logged("settings cannot be resolved"), "the peel reports the mistake")
+    fleet.wait(lambda: fleet.master.has_logged("settings of a peel cannot be made"), "so does the master")
+    shown = fleet.zester("settings", "show", "web-01", status=1).stderr
+    assert "wrong.zy:1" in shown and "********" in shown
+    assert "web-pass" not in shown + fleet.logs()
+    (fleet.settings / "top.zy").write_text(TOP)
+    fleet.zester("fileserver", "update")
+
+
+def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_told(fleet):
+    (fleet.settings / "bad.zy").write_text("bad: !encrypted x-{{ y }}-leak\n")
+    answer = fleet.zester("fileserver", "update", status=1)
+    assert "bad.zy: line 1: a template tag in a value that is encrypted" in answer.stdout
+    fleet.wait(lambda: fleet.master.has_logged("settings is not published"), "it is logged")
+    stored = b"".join(path.read_bytes() for path in (fleet.folder / "js").rglob("*") if path.is_file())
+    assert b"-leak" not in stored
+    (fleet.settings / "bad.zy").write_text("x" * 400000 + "\nbad: !encrypted large-leak\n")
+    answer = fleet.zester("fileserver", "update", status=1)
+    assert "cannot have !encrypted values" in answer.stdout
+    (fleet.settings / "bad.zy").unlink()
+    fleet.zester("fileserver", "update")

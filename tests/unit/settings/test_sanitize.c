@@ -1,0 +1,113 @@
+#include "settings/sanitize.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/value.h"
+#include "settings/placeholder.h"
+#include "test.h"
+
+#define HOLE(name) "'__ZESTER_SECRET:" name "__'"
+
+struct row {
+    const char *text, *expected; /* expected: NULL when it is refused */
+    const char *secret;          /* the first */
+    const char *error;
+};
+
+static const struct row rows[] = {
+    { "a: 1\n", "a: 1\n", NULL, NULL },
+    { "a: !encrypted x y\nb: 2\n", "a: " HOLE("f.zy:a") "\nb: 2\n", "x y", NULL },
+    { "a: !encrypted 'it''s' # why\n", "a: " HOLE("f.zy:a") " # why\n", "it's", NULL },
+    { "a: !encrypted \"x\\ty\"\n", "a: " HOLE("f.zy:a") "\n", "x\ty", NULL },
+    { "a: !encrypted |\n  one\n  two\n\nb: 2\n", "a: " HOLE("f.zy:a") "\n\nb: 2\n", "one\ntwo\n",
+      NULL },
+    { "a: !encrypted &k x\nb: *k\n", "a: &k " HOLE("f.zy:a") "\nb: *k\n", "x", NULL },
+    { "a: [1, !encrypted x, {b: !encrypted y}]\n",
+      "a: [1, " HOLE("f.zy:a.1") ", {b: " HOLE("f.zy:a.2.b") "}]\n", "x", NULL },
+    { "a:\n  - !encrypted x\n", "a:\n  - " HOLE("f.zy:a.0") "\n", "x", NULL },
+    { "a: !encrypted\nb: 1\n", "a: " HOLE("f.zy:a") "\nb: 1\n", "", NULL },
+    { "__x__: !encrypted \xc3\xa4\n", "__x__: " HOLE("f.zy:%5F%5Fx%5F%5F") "\n", "\xc3\xa4", NULL },
+    { "\xc3\xa4: 1\na_b: !encrypted x\n", "\xc3\xa4: 1\na_b: " HOLE("f.zy:a_b") "\n", "x", NULL },
+    /* templates */
+    { "{% if x %}\na: !encrypted x\n{% else %}\na: !encrypted y\n{% endif %}\n",
+      "{% if x %}\na: " HOLE("f.zy:a") "\n{% else %}\na: " HOLE("f.zy:a~2") "\n{% endif %}\n", "x",
+      NULL },
+    { "{{ k }}: !encrypted x\nb: {{ y }}\n{{ z() }}\n",
+      "{{ k }}: " HOLE("f.zy:xxxxxxx") "\nb: {{ y }}\n{{ z() }}\n", "x", NULL },
+    { "{# a\n comment #}\na: !encrypted x\n", "{# a\n comment #}\na: " HOLE("f.zy:a") "\n", "x",
+      NULL },
+    { "a: !encrypted x{{ y }}\n", NULL, NULL,
+      "line 1: a template tag in a value that is encrypted" },
+    { "a: !encrypted |\n  x\n{% if y %}\n  z\n{% endif %}\n", NULL, NULL,
+      "line 1: a template tag in a value that is encrypted" },
+    { "a: {% set b = '!encrypted' %}\n", NULL, NULL,
+      "line 1: !encrypted in a comment or a template tag" },
+    { "b: 1\n# a: !encrypted x\n", NULL, NULL,
+      "line 2: !encrypted in a comment or a template tag" },
+    { "a: !encrypted {b: 1}\n", NULL, NULL, "line 1: !encrypted is for single values" },
+    { "!encrypted a: 1\n", NULL, NULL, "line 1: !encrypted is for single values" },
+    { "a: !encrypted x\n b: [\n", NULL, NULL, "without its template tags: line 2: not valid YAML" },
+    { "a: !encrypted x {{\n", NULL, NULL, "a template tag does not end" },
+    { "#!yaml\na: '{{'\nb: !encrypted x\n", "#!yaml\na: '{{'\nb: " HOLE("f.zy:b") "\n", "x", NULL },
+};
+
+TEST(secrets_become_placeholders_and_everything_else_stays)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct sanitized clean;
+        struct err err = { 0 };
+        int result = sanitize_settings(&arena, "f.zy", str_from(rows[i].text), &clean, &err);
+
+        if (!rows[i].expected) {
+            if (result == 0)
+                fail_msg("row %zu is not refused: %s", i, arena_str(&arena, clean.text).p);
+            CHECK_STR(err.text, rows[i].error);
+            continue;
+        }
+        if (result < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        CHECK_STR(arena_str(&arena, clean.text).p, rows[i].expected);
+        if (rows[i].secret)
+            CHECK_STR(clean.secrets.p[0].text.p, rows[i].secret);
+    }
+}
+
+static int open_secret(void *self, struct str name, struct str *ret_text, struct err *err)
+{
+    (void)self;
+    if (!str_is(name, "f:a"))
+        return err_set(err, ERR_NOT_FOUND, "no secret '%.*s'", STR_ARG(name));
+    *ret_text = STR("s3cret");
+    return 0;
+}
+
+TEST(a_text_with_a_placeholder_becomes_secret)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_list *list = value_list_new(&arena, 2);
+    struct value v;
+    struct err err;
+
+    value_list_push(&arena, list, value_text("x__ZESTER_SECRET:f:a__y"));
+    value_list_push(&arena, list, value_text("plain"));
+    v = value_list(list);
+    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &err), 0);
+    CHECK_STR(list->items[0].s.p, "xs3crety");
+    CHECK(list->items[0].flags & VALUE_SECRET);
+    CHECK(!(list->items[1].flags & VALUE_SECRET));
+}
+
+TEST(a_placeholder_that_cannot_be_filled_in_is_an_error)
+{
+    static const char *const texts[] = { "__ZESTER_SECRET:g:b__", "__ZESTER_SECRET:f:a" };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct value v = value_text(texts[i]);
+        struct err err;
+
+        CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &err), -1);
+    }
+}

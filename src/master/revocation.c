@@ -15,6 +15,7 @@
 #include "data/json.h"
 #include "data/value.h"
 #include "master/census.h"
+#include "master/eraser.h"
 #include "master/roll_call.h"
 #include "nats/kv.h"
 #include "nats/nkey.h"
@@ -42,10 +43,6 @@ struct follower {
     struct follower *next;
 };
 
-/* A cluster that has lost a server finds a new leader within seconds. */
-#define ERASE_PAUSE_NS  CLOCK_SECOND
-#define ERASE_TRIES_MAX 120
-
 struct revocation {
     struct master *master;
     char account[NATS_NKEY_TEXT_SIZE];
@@ -63,7 +60,7 @@ struct revocation {
     size_t servers, answered;
     struct follower *followers; /* of the push under way */
     struct follower *waiting;   /* of the next one */
-    struct erasure *erasures;
+    struct eraser *eraser;      /* of what revoked peels leave on the bus */
     char problem[HEALTH_TEXT_MAX];
 };
 
@@ -361,115 +358,23 @@ static void on_connect(void *self, const struct nats_msg *msg)
 
 /* --- what a revoked peel leaves ----------------------------------------------------- */
 
-struct sweep {
-    struct revocation *revocation;
-    struct nats_kv kv;
-};
-
-/* A key that must go, however long the bus takes to find a leader. */
-struct erasure {
-    struct revocation *revocation;
-    struct erasure *next, **back;
-    struct nats_kv kv;
-    struct timer timer;
-    unsigned tries;
-    char key[];
-};
-
-static void end_erasure(struct erasure *erasure)
+static struct nats_kv open_bucket(const struct revocation *revocation, enum store_bucket bucket)
 {
-    timer_clear(loop_timers(erasure->revocation->master->loop), &erasure->timer);
-    *erasure->back = erasure->next;
-    if (erasure->next)
-        erasure->next->back = erasure->back;
-    free(erasure);
-}
-
-static void erase(struct timer *timer);
-
-static void erase_later(struct erasure *erasure, const char *why)
-{
-    log_warning("what a revoked peel keeps on the bus cannot be removed key=%s error=%s",
-                erasure->key, why);
-    if (++erasure->tries == ERASE_TRIES_MAX)
-        end_erasure(erasure);
-    else
-        timer_set(loop_timers(erasure->revocation->master->loop), &erasure->timer,
-                  clock_after(clock_now(), ERASE_PAUSE_NS), erase);
-}
-
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
-{
-    (void)revision;
-    if (error && error->fault != NATS_FAULT_CANCELED)
-        erase_later(self, error->text);
-    else
-        end_erasure(self);
-}
-
-static void erase(struct timer *timer)
-{
-    struct erasure *erasure = container_of(timer, struct erasure, timer);
-    struct err err;
-
-    if (nats_kv_purge(&erasure->kv, erasure->key, 0, on_purged, erasure, &err) < 0)
-        erase_later(erasure, err.text);
-}
-
-static void purge_key(struct revocation *revocation, const struct nats_kv *kv, const char *key)
-{
-    struct erasure *erasure = mem_zalloc(sizeof(*erasure) + strlen(key) + 1);
-
-    erasure->revocation = revocation;
-    erasure->kv = *kv;
-    memcpy(erasure->key, key, strlen(key));
-    erasure->next = revocation->erasures;
-    erasure->back = &revocation->erasures;
-    if (erasure->next)
-        erasure->next->back = &erasure->next;
-    revocation->erasures = erasure;
-    erase(&erasure->timer);
-}
-
-static void on_basket_key(void *self, const struct nats_error *error,
-                          const struct nats_kv_entry *entry)
-{
-    struct sweep *sweep = self;
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-
-    if (error || !entry) {
-        free(sweep);
-        return;
-    }
-    purge_key(sweep->revocation, &sweep->kv, arena_strndup(&arena, entry->key.p, entry->key.n));
-}
-
-static void purge_basket(struct revocation *revocation, const char *peel)
-{
-    struct sweep *sweep = mem_zalloc(sizeof(*sweep));
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct err err;
-
-    sweep->revocation = revocation;
-    sweep->kv =
-        (struct nats_kv){ .js = revocation->master->js, .bucket = store_bucket_name(STORE_BASKET) };
-    if (nats_kv_keys(&sweep->kv, arena_printf(&arena, "%s.>", peel), on_basket_key, sweep, &err) <
-        0) {
-        log_warning("basket of a revoked peel cannot be removed error=%s", err.text);
-        free(sweep);
-    }
+    return (struct nats_kv){ .js = revocation->master->js, .bucket = store_bucket_name(bucket) };
 }
 
 static void purge_peel(struct revocation *revocation, const char *peel)
 {
     static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
+    const struct nats_kv basket = open_bucket(revocation, STORE_BASKET);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    for (size_t i = 0; i < ARRAY_LEN(buckets); i++)
-        purge_key(revocation,
-                  &(struct nats_kv){ .js = revocation->master->js,
-                                     .bucket = store_bucket_name(buckets[i]) },
-                  peel);
-    purge_basket(revocation, peel);
+    for (size_t i = 0; i < ARRAY_LEN(buckets); i++) {
+        const struct nats_kv kv = open_bucket(revocation, buckets[i]);
+
+        eraser_remove(revocation->eraser, &kv, peel);
+    }
+    eraser_remove_all(revocation->eraser, &basket, arena_printf(&arena, "%s.>", peel));
 }
 
 void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
@@ -497,8 +402,7 @@ static void free_revocation(void *self)
 {
     struct revocation *revocation = self;
 
-    while (revocation->erasures)
-        end_erasure(revocation->erasures);
+    eraser_free(revocation->eraser);
     MAP_EACH (&revocation->list, entry) {
         struct revoked *revoked = entry->value;
 
@@ -535,6 +439,7 @@ static void *open_revocation(struct master *master, struct err *err)
     struct revocation *revocation = mem_zalloc(sizeof(*revocation));
 
     revocation->master = master;
+    revocation->eraser = eraser_new(master->loop);
     if (check_files(revocation, err) < 0) {
         free_revocation(revocation);
         return NULL;

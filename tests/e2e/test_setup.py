@@ -4,12 +4,16 @@ import http.client
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 
 import pytest
 
-from enroll_client import Bus, Machine, jwt_of
+from enroll_client import Bus, jwt_of
+from enroll_client import Machine as Client
 from fleet import BUILD, SECONDS, SERVER, Fleet, free_port
+from machine import Machine
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -19,6 +23,7 @@ class Home(Fleet):
 
     def __init__(self, folder):
         super().__init__(folder)
+        self.prefix = []  # what commands begin with, to be run elsewhere
         self.enroll_port, self.health_port, self.peel_port = free_port(), free_port(), free_port()
         self.environment = {"KEPLER_DAEMON_PATH": str(folder / "kepler"), "KEPLER_COLOR": "false",
                             "PATH": f"{BUILD}:{os.path.dirname(SERVER)}:{os.environ['PATH']}"}
@@ -28,17 +33,17 @@ class Home(Fleet):
                  "--auth-dir", self.auth, "--nats-conf", self.folder / "etc/nats.conf", "--jetstream-store", self.folder / "js",
                  "--nats-host", "127.0.0.1", "--port", self.port, "--enroll-addr", f"127.0.0.1:{self.enroll_port}",
                  "--health-addr", f"127.0.0.1:{self.health_port}", "--kepler-conf", self.folder / "etc/kepler.yaml"]
-        result = subprocess.run([f"{BUILD}/zester-master", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
+        result = subprocess.run([*self.prefix, f"{BUILD}/zester-master", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
                                 env={**os.environ, **self.environment})
         assert result.returncode == status, result.stdout + result.stderr + self.kepler("logs", "-f", self.folder / "etc/kepler.yaml")
         return result
 
-    def join(self, token, name="peel", status=0):
+    def join(self, token, name="peel", supervisor="kepler", status=0):
         words = ["join", "127.0.0.1", token, "--id", "web-01", "--config", self.folder / name / "peel.yaml",
                  "--auth-dir", self.folder / name / "auth", "--data-dir", self.folder / name / "data",
                  "--health-addr", f"127.0.0.1:{self.peel_port}", "--enroll-port", self.enroll_port, "--port", self.port,
-                 "--supervisor", "kepler", "--kepler-conf", self.folder / name / "kepler.yaml"]
-        result = subprocess.run([f"{BUILD}/zester-peel", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
+                 "--supervisor", supervisor, "--kepler-conf", self.folder / name / "kepler.yaml"]
+        result = subprocess.run([*self.prefix, f"{BUILD}/zester-peel", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
                                 env={**os.environ, **self.environment})
         assert result.returncode == status, result.stdout + result.stderr
         return result
@@ -82,7 +87,7 @@ def test_one_command_makes_a_fleet_a_second_run_changes_nothing_and_a_machine_jo
     assert match, said
     ps = home.kepler("ps", "-f", home.folder / "etc/kepler.yaml")
     assert "nats" in ps and "master" in ps
-    machine = Machine(home.enroll_port, "web-01", home.auth / "ca/root.crt")
+    machine = Client(home.enroll_port, "web-01", home.auth / "ca/root.crt")
     machine.token = match.group(1)
     home.wait(lambda: machine.nonce()[0] == 200, "the master is ready")
     body = home.wait(lambda: (answer := machine.submit(home.pin())[1])["state"] == "approved" and answer, "approved by the token")
@@ -163,6 +168,54 @@ def test_other_machines_are_told_where_the_bus_is(home):
     names = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", home.auth / "nats-server.crt"],
                            capture_output=True, text=True, check=True).stdout
     assert "master.example.com" in names and "127.0.0.1" in names
+
+
+# A stand-in for systemctl, since no systemd runs where tests do: it keeps what it was asked, and starts what it shall.
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >> DIR/asked
+[ "$1 $2" = "enable --now" ] || exit 0
+shift 2
+for unit; do
+    [ -e DIR/$unit.pid ] && continue
+    eval "set -- $(sed -n 's/^ExecStart=//p' /etc/systemd/system/$unit)"
+    setsid "$@" > DIR/$unit.log 2>&1 < /dev/null &
+    echo $! > DIR/$unit.pid
+done
+"""
+
+
+@pytest.fixture
+def systemd_home(tmp_path):
+    """A machine on which systemd seems to run, and what it runs is ended with the test."""
+    machine = Machine(tmp_path)
+    machine.sh("mount -t tmpfs tmpfs /run; mkdir -p /run/systemd/system")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/systemctl").write_text(SYSTEMCTL.replace("DIR", str(tmp_path)))
+    (tmp_path / "bin/systemctl").chmod(0o755)
+    with Home(tmp_path) as home:
+        home.machine = machine
+        home.prefix = ["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/"]
+        home.environment["PATH"] = f"{tmp_path}/bin:" + home.environment["PATH"]
+        yield home
+        for path in tmp_path.glob("*.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(path.read_text()), signal.SIGKILL)
+    machine.leave()
+
+
+def test_where_systemd_runs_it_runs_the_services(systemd_home):
+    home = systemd_home
+    said = home.setup(supervisor="auto").stdout
+    assert "run by systemd" in said
+    assert "run by systemd" in home.join(said.split()[-1], supervisor="auto").stdout
+    home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
+    assert (home.folder / "asked").read_text().splitlines() == [
+        "daemon-reload", "enable --now zester-nats.service zester-master.service", "daemon-reload", "enable --now zester-peel.service"]
+    assert "Nothing to do" in home.setup(supervisor="auto").stdout
+    units = [f"/etc/systemd/system/zester-{name}.service" for name in ("nats", "master", "peel")]
+    assert "After=zester-nats.service" in home.machine.path(units[1]).read_text()
+    if shutil.which("systemd-analyze"):
+        assert home.machine.run("systemd-analyze", "verify", "--man=no", *units, check=False).stderr == ""
 
 
 def test_without_a_server_program_nothing_is_made(home):

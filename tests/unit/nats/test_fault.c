@@ -6,6 +6,7 @@
  *     NATS_FAULT="1000000 50" build/release/tests/unit/nats/test_fault     messages and kills
  */
 #include <malloc.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "js_scene.h"
@@ -19,6 +20,8 @@
 #define PAYLOAD    300
 #define BATCH      500
 #define GROWTH_MAX ((size_t)4 << 20)
+/* How long a run may take whose size was asked for. */
+#define WISH_SECONDS 7200
 
 struct fault {
     struct nats_conn *conn;
@@ -159,9 +162,11 @@ static void read_wish(uint64_t *messages, uint64_t *kills)
 
     *messages = MESSAGES;
     *kills = KILLS;
-    if (text)
-        CHECK(number_parse_uint(str_cut(&rest, ' '), messages, &err) == 0 && rest.p &&
-              number_parse_uint(rest, kills, &err) == 0 && *messages > 0);
+    if (!text)
+        return;
+    (void)alarm(WISH_SECONDS);
+    CHECK(number_parse_uint(str_cut(&rest, ' '), messages, &err) == 0 && rest.p &&
+          number_parse_uint(rest, kills, &err) == 0 && *messages > 0);
 }
 
 TEST(kills_of_the_server_lose_nothing_double_nothing_and_keep_the_order)

@@ -129,23 +129,25 @@ static int unknown_option(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown option '%s'", word);
 }
 
-/* The first operand of "FUNCTION [WORD...]", or one of "SERVICE...". */
-static struct str first_operand(const struct command *command)
+/* The operand after `count` others: "TOKEN" of "HOST TOKEN", or one of "SERVICE...". */
+static struct str next_operand(const struct command *command, size_t count)
 {
-    struct str rest = str_from(command->operands), first = str_cut(&rest, ' ');
+    struct str rest = str_from(command->operands), next = str_cut(&rest, ' ');
 
-    if (str_ends(first, STR("...")))
-        first.n -= strlen("...");
-    return first;
+    while (count-- > 0 && rest.n > 0)
+        next = str_cut(&rest, ' ');
+    if (str_ends(next, STR("...")))
+        next.n -= strlen("...");
+    return next;
 }
 
 static int count_operands(struct cli *cli, size_t count)
 {
     const struct command *command = cli->command;
-    const struct str first = first_operand(command);
+    const struct str next = next_operand(command, count);
 
     if (count < (size_t)command->least)
-        return cli_usage(cli, "missing %.*s", STR_ARG(first));
+        return cli_usage(cli, "missing %.*s", STR_ARG(next));
     if (command->most != COMMAND_MANY && count > (size_t)command->most)
         return cli_usage(cli, "too many operands: expected %s",
                          command->operands[0] ? command->operands : "none");

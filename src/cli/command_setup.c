@@ -14,7 +14,9 @@
 #include "cli/nats_auth.h"
 #include "cli/supervisor.h"
 #include "data/json.h"
+#include "http/address.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/hostnames.h"
 #include "sys/newfiles.h"
@@ -71,6 +73,41 @@ static void print_step(struct setup *setup, bool is_new, const char *what, const
     setup->has_changed = setup->has_changed || is_new;
 }
 
+/* --- before anything is made --------------------------------------------------------- */
+
+static int check_port(const char *address, const char *option, struct err *err)
+{
+    uint16_t port;
+    struct err why;
+    AUTO_FD int fd = address_listen(address, &port, &why);
+
+    return fd < 0 ? err_set(err, why.code, "%s; choose another with %s", why.text, option) : 0;
+}
+
+static bool is_missing(const char *path)
+{
+    return access(path, F_OK) != 0;
+}
+
+/* What is to listen can: a port that somebody else has would only be noticed when nothing answers.
+ * A second run finds its own services there. */
+static int check_ports(const struct setup *setup, struct err *err)
+{
+    const struct setup_args *want = setup->want;
+    const bool has_colons = strchr(want->listen, ':') != NULL;
+
+    if (is_missing(want->nats_conf) &&
+        check_port(arena_printf(setup->cli->arena, has_colons ? "[%s]:%d" : "%s:%d", want->listen,
+                                (int)want->port),
+                   "--port or --nats-host", err) < 0)
+        return -1;
+    if (!is_missing(want->config))
+        return 0;
+    if (check_port(want->enroll_addr, "--enroll-addr", err) < 0)
+        return -1;
+    return check_port(want->health_addr, "--health-addr", err);
+}
+
 /* --- keys and configuration --------------------------------------------------------- */
 
 static int make_keys(struct setup *setup, struct err *err)
@@ -79,7 +116,7 @@ static int make_keys(struct setup *setup, struct err *err)
     struct arena *arena = setup->cli->arena;
     const char *seed = path_join(arena, want->auth_dir, identity_file_name(IDENTITY_ACCOUNT_SEED));
     struct hostnames names = { .arena = arena };
-    bool is_new = access(seed, F_OK) != 0;
+    bool is_new = is_missing(seed);
 
     hostnames_add(&names, setup->host);
     hostnames_add_own(&names);
@@ -143,7 +180,7 @@ static int make_conf(struct setup *setup, struct err *err)
     const char *path = setup->want->config;
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
     struct newfile file = { .name = path_basename(path).p, .mode = CONF_MODE };
-    bool is_new = access(path, F_OK) != 0;
+    bool is_new = is_missing(path);
 
     print_conf(setup, &text);
     file.text = buf_view(&text);
@@ -273,9 +310,9 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
 
     (void)operands;
     setup.host = setup.want->host ? setup.want->host : hostnames_own(cli->arena);
-    if (find_programs(&setup, &err) < 0 || make_keys(&setup, &err) < 0 ||
-        make_conf(&setup, &err) < 0 || start_services(&setup, &err) < 0 ||
-        finish_setup(&setup, &err) < 0)
+    if (find_programs(&setup, &err) < 0 || check_ports(&setup, &err) < 0 ||
+        make_keys(&setup, &err) < 0 || make_conf(&setup, &err) < 0 ||
+        start_services(&setup, &err) < 0 || finish_setup(&setup, &err) < 0)
         return cli_err(cli, &err);
     return CLI_OK;
 }

@@ -206,8 +206,8 @@ static int ask_shown(struct arena *arena, struct param_strs pins, struct bootstr
     pem = find_pinned(bundle, pins, pin);
     if (!pem.p)
         return err_set(err, ERR_UNSAFE,
-                       pins.n > 0 ? "'%s' shows no certificate that a pin names"
-                                  : "'%s' shows no certificate that could be trusted",
+                       pins.n > 0 ? "the certificate of '%s' does not match the pin"
+                                  : "'%s' shows no certificate that can be trusted",
                        ret->url);
     ret->anchor_pem = with_line_end(arena, pem);
     return ask_anchored(arena, ret, cancel, err);

@@ -39,7 +39,7 @@ struct enlist {
     struct chore chore;
     struct cancel cancel;
     char problem[ERR_TEXT_SIZE]; /* why there are no credentials; "" */
-    bool is_done;
+    bool is_done, is_pending;
 };
 
 /* What one attempt knows; it ends with its arena. */
@@ -94,8 +94,8 @@ static int call(struct attempt *attempt, struct https_request *request,
 }
 
 /* What an answer that is not the wanted one means for the next step. */
-static enum step judge_response(const struct https_response *response, const struct value *body,
-                                const char *what, struct err *err)
+static enum step judge_response(const struct enlist *enlist, const struct https_response *response,
+                                const struct value *body, const char *what, struct err *err)
 {
     const char *text = value_get_text(body, "error");
 
@@ -103,7 +103,7 @@ static enum step judge_response(const struct https_response *response, const str
                   response->status, text ? text : "");
     if (response->status >= 500)
         return STEP_NEXT_MASTER;
-    return STEP_AGAIN;
+    return enlist->options.is_watched && response->status != 429 ? STEP_REFUSED : STEP_AGAIN;
 }
 
 /* --- signatures ------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static enum step submit(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200)
-        return judge_response(&response, &body, "nonce", err);
+        return judge_response(attempt->enlist, &response, &body, "nonce", err);
     if (make_body(attempt, &body, &text, err) < 0)
         return STEP_NEXT_MASTER;
     request =
@@ -188,7 +188,7 @@ static enum step submit(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status != 200 && response.status != 201)
-        return judge_response(&response, &body, "enroll", err);
+        return judge_response(attempt->enlist, &response, &body, "enroll", err);
     attempt->id = value_get_text(&body, "id");
     attempt->state = value_get_text(&body, "state");
     if (!attempt->id || !attempt->state) {
@@ -236,7 +236,7 @@ static enum step ask_status(struct attempt *attempt, struct err *err)
         return STEP_REFUSED; /* a new one */
     }
     if (response.status != 200 || !value_get_text(&body, "state"))
-        return judge_response(&response, &body, "status", err);
+        return judge_response(attempt->enlist, &response, &body, "status", err);
     attempt->state = value_get_text(&body, "state");
     return STEP_DONE;
 }
@@ -312,11 +312,11 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status == 403 || response.status == 404) {
-        (void)judge_response(&response, &body, "credentials", err);
+        (void)judge_response(attempt->enlist, &response, &body, "credentials", err);
         return STEP_REFUSED; /* they were given before, to nobody any more: a new enrollment */
     }
     if (response.status != 200)
-        return judge_response(&response, &body, "credentials", err);
+        return judge_response(attempt->enlist, &response, &body, "credentials", err);
     return write_creds(attempt, &body, err) < 0 ? STEP_AGAIN : STEP_DONE;
 }
 
@@ -330,9 +330,11 @@ static enum step follow(struct attempt *attempt, struct err *err)
         return step;
     log_info("enrollment submitted id=%s state=%s master=%s", attempt->id, attempt->state,
              attempt->bootstrap.url);
+    attempt->enlist->is_pending = !is_decided(attempt->state);
     step = wait_for_decision(attempt, err);
     if (step != STEP_DONE)
         return step == STEP_REFUSED ? STEP_AGAIN : step;
+    attempt->enlist->is_pending = false;
     if (strcmp(attempt->state, "rejected") == 0 || strcmp(attempt->state, "revoked") == 0) {
         (void)err_set(err, ERR_INVALID, "the enrollment was %s", attempt->state);
         return STEP_REFUSED;
@@ -348,7 +350,9 @@ static enum step try_master(struct enlist *enlist, const char *url, struct err *
 
     if (bootstrap_ask(&arena, enlist->options.conf, url, enlist->options.renew, &enlist->cancel,
                       &attempt.bootstrap, err) < 0)
-        return err->code == ERR_UNSAFE ? STEP_AGAIN : STEP_NEXT_MASTER;
+        return err->code != ERR_UNSAFE      ? STEP_NEXT_MASTER
+               : enlist->options.is_watched ? STEP_REFUSED
+                                            : STEP_AGAIN;
     if (bootstrap_keep(enlist->options.conf, &attempt.bootstrap, err) < 0)
         return STEP_AGAIN;
     return follow(&attempt, err);
@@ -360,21 +364,24 @@ static void work(struct chore *chore)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct param_strs masters = bootstrap_masters(&arena, enlist->options.conf);
     int64_t pause = PAUSE_MIN;
-    char last[ERR_TEXT_SIZE] = "";
     struct err err;
 
     for (size_t i = 0; !cancel_is_raised(&enlist->cancel);) {
-        enum step step = try_master(enlist, masters.p[i % masters.n], &err);
+        enum step step;
 
-        if (step == STEP_DONE)
-            return;
-        if (step == STEP_REFUSED) {
-            memcpy(enlist->problem, err.text, sizeof(enlist->problem));
+        (void)err_set(&err, ERR_CANCELED, "canceled");
+        step = try_master(enlist, masters.p[i % masters.n], &err);
+        if (step == STEP_DONE) {
+            enlist->problem[0] = '\0';
             return;
         }
-        if (strcmp(last, err.text) != 0 && err.code != ERR_CANCELED)
+        if (err.code == ERR_CANCELED)
+            return;
+        if (step != STEP_REFUSED && strcmp(enlist->problem, err.text) != 0)
             log_warning("not enrolled yet master=%s error=%s", masters.p[i % masters.n], err.text);
-        memcpy(last, err.text, sizeof(last));
+        memcpy(enlist->problem, err.text, sizeof(enlist->problem));
+        if (step == STEP_REFUSED)
+            return;
         if (step == STEP_NEXT_MASTER && ++i % masters.n > 0)
             continue; /* all of them before a pause */
         if (!pause_for(enlist, pause))
@@ -407,6 +414,13 @@ struct enlist *enlist_begin(const struct enlist_options *options, struct err *er
     }
     chore_begin(&enlist->chores, &enlist->chore, work, on_done);
     return enlist;
+}
+
+struct enlist_state enlist_stop(struct enlist *enlist)
+{
+    cancel_raise(&enlist->cancel);
+    chore_wait(&enlist->chore);
+    return (struct enlist_state){ enlist->is_pending, enlist->problem };
 }
 
 bool enlist_is_done(const struct enlist *enlist)

@@ -29,6 +29,8 @@ struct enlist_options {
     const char *hostname;
     const char *token; /* of zester-peel join; NULL: none */
     bool renew;        /* there are credentials, which will end */
+    /* Somebody watches: a refusal that only they can do something about ends it. */
+    bool is_watched;
     /* There are credentials, or `problem` says why there will be none. */
     void (*done)(void *self, const char *problem);
     void *self;
@@ -37,6 +39,13 @@ struct enlist_options {
 struct enlist *enlist_begin(const struct enlist_options *options, struct err *err);
 /* `done` was called: it may be freed, but not in there. */
 bool enlist_is_done(const struct enlist *enlist);
+/* What became of it until now, for who has waited long enough. It ends, and `done` is not called.
+ */
+struct enlist_state {
+    bool is_pending;  /* a master has the request, and nobody has decided */
+    const char *text; /* what was wrong last; "": nothing. Of the enlist. */
+};
+struct enlist_state enlist_stop(struct enlist *enlist);
 /* Ends it; waits for the worker. NULL is fine. */
 void enlist_free(struct enlist *enlist);
 

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "data/json.h"
+#include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/enlist.h"
 #include "peel/identity.h"
@@ -87,6 +88,11 @@ int peel_join_configure(struct arena *arena, const struct peel_join *join, bool 
                           err);
 }
 
+int peel_join_unconfigure(const struct peel_join *join, struct err *err)
+{
+    return fs_unlink(join->config, err);
+}
+
 /* --- enrollment ------------------------------------------------------------------- */
 
 struct waiting {
@@ -110,6 +116,20 @@ static void on_late(struct timer *timer)
     loop_stop(container_of(timer, struct waiting, timer)->loop);
 }
 
+/* A machine that comes with a token is approved at once, or its token is not what it seems. */
+static int explain_wait(struct enlist_state state, const char *id, struct err *err)
+{
+    if (state.is_pending)
+        return err_set(
+            err, ERR_TIMEOUT,
+            "'%s' is not approved yet: the master did not accept the join token (revoked, "
+            "expired, or for other peels); approve it with 'zester enroll approve --peel "
+            "%s'",
+            id, id);
+    return err_set(err, ERR_UNSUPPORTED, "%s",
+                   state.text[0] ? state.text : "no answer from the master in time");
+}
+
 static int wait_for_credentials(struct waiting *waiting, const struct enlist_options *options,
                                 int64_t wait, struct err *err)
 {
@@ -119,14 +139,12 @@ static int wait_for_credentials(struct waiting *waiting, const struct enlist_opt
         return -1;
     timer_set(loop_timers(waiting->loop), &waiting->timer, clock_after(clock_now(), wait), on_late);
     loop_run(waiting->loop);
-    enlist_free(enlist);
     if (!waiting->is_done)
-        return err_set(err, ERR_TIMEOUT,
-                       "'%s' is not approved yet: 'zester enroll approve --peel %s'",
-                       options->identity->id, options->identity->id);
-    if (waiting->problem[0])
-        return err_set(err, ERR_INVALID, "%s", waiting->problem);
-    return 0;
+        (void)explain_wait(enlist_stop(enlist), options->identity->id, err);
+    else if (waiting->problem[0])
+        (void)err_set(err, ERR_INVALID, "%s", waiting->problem);
+    enlist_free(enlist);
+    return waiting->is_done && !waiting->problem[0] ? 0 : -1;
 }
 
 static int enroll(struct arena *arena, const struct peel_join *join, const struct peel_conf *conf,
@@ -143,11 +161,26 @@ static int enroll(struct arena *arena, const struct peel_join *join, const struc
                                                             .identity = identity,
                                                             .hostname = peel_identity_host(arena),
                                                             .token = join->text,
+                                                            .is_watched = true,
                                                             .done = on_done,
                                                             .self = &waiting },
                                   join->wait, err);
     loop_free(waiting.loop);
     return result;
+}
+
+/* A configuration that was there may be for another fleet. */
+static int check_master(struct arena *arena, const struct peel_join *join,
+                        const struct peel_conf *conf, struct err *err)
+{
+    const struct param_strs masters = bootstrap_masters(arena, conf);
+    const char *wanted = make_url(arena, "https", join->host, join->enroll_port);
+
+    for (size_t i = 0; i < masters.n; i++)
+        if (strcmp(masters.p[i], wanted) == 0)
+            return 0;
+    return err_set(err, ERR_INVALID, "'%s' names the master '%s', not '%s'; edit or remove it",
+                   join->config, masters.p[0], wanted);
 }
 
 int peel_join_enroll(struct arena *arena, const struct peel_join *join, bool *ret_changed,
@@ -166,7 +199,8 @@ int peel_join_enroll(struct arena *arena, const struct peel_join *join, bool *re
                            err) < 0)
         return -1;
     *ret_id = identity.id;
-    if (exists(identity.creds_file, &is_there, err) < 0)
+    if (exists(identity.creds_file, &is_there, err) < 0 ||
+        (!is_there && check_master(arena, join, &conf, err) < 0))
         result = -1;
     else if (!is_there)
         result = enroll(arena, join, &conf, &identity, err);

@@ -30,7 +30,10 @@ struct peel_join {
 
 int peel_join_configure(struct arena *arena, const struct peel_join *join, bool *ret_changed,
                         struct err *err);
-/* Fails with ERR_TIMEOUT when nobody has approved it in time. `ret_id` is the peel's. */
+/* Take a configuration back that peel_join_configure has written. */
+int peel_join_unconfigure(const struct peel_join *join, struct err *err);
+/* Fails with ERR_TIMEOUT when nobody has approved it in time: it goes on from there when it is
+ * called again. `ret_id` is the peel's. */
 int peel_join_enroll(struct arena *arena, const struct peel_join *join, bool *ret_changed,
                      const char **ret_id, struct err *err);
 

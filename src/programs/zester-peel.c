@@ -78,6 +78,15 @@ static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_
     return supervisor_start(cli->arena, &supervisor, err);
 }
 
+/* The next attempt may name another master. */
+static void remove_conf(const struct join_args *want)
+{
+    struct err err;
+
+    if (peel_join_unconfigure(&want->join, &err) == 0)
+        printf("removed configuration (%s)\n", want->join.config);
+}
+
 static int join(struct cli *cli, const struct join_args *want, struct err *err)
 {
     bool has_conf, has_creds, has_service;
@@ -86,8 +95,11 @@ static int join(struct cli *cli, const struct join_args *want, struct err *err)
     if (peel_join_configure(cli->arena, &want->join, &has_conf, err) < 0)
         return -1;
     (void)print_step(has_conf, "configuration", want->join.config);
-    if (peel_join_enroll(cli->arena, &want->join, &has_creds, &id, err) < 0)
+    if (peel_join_enroll(cli->arena, &want->join, &has_creds, &id, err) < 0) {
+        if (has_conf && err->code != ERR_TIMEOUT)
+            remove_conf(want);
         return -1;
+    }
     (void)print_step(has_creds, "credentials", id);
     if (start_agent(cli, want, &has_service, err) < 0)
         return -1;

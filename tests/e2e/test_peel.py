@@ -49,7 +49,7 @@ def test_a_pin_is_followed_and_a_wrong_one_is_not(fleet):
     fleet.start_ready_master()
     wrong = fleet.start_peel("web-02", enroll_ca_pin=["sha256:" + "0" * 64])
     right = fleet.start_ready_peel("web-01", enroll_ca_pin=[fleet.pin()], enroll_trust="strict")
-    fleet.wait(lambda: wrong.has_logged("shows no certificate that a pin names"), "the wrong pin is reported")
+    fleet.wait(lambda: wrong.has_logged("does not match the pin"), "the wrong pin is reported")
     assert not wrong.has_logged("enrollment submitted")
     assert not (wrong.folder / "auth/enroll-ca.crt").exists()
     assert right.is_running()

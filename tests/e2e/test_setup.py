@@ -1,11 +1,14 @@
 """From nothing to a fleet: 'zester-master setup', and machines that join with the token that it prints."""
+import base64
 import contextlib
+import hashlib
 import http.client
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -38,11 +41,11 @@ class Home(Fleet):
         assert result.returncode == status, result.stdout + result.stderr + self.kepler("logs", "-f", self.folder / "etc/kepler.yaml")
         return result
 
-    def join(self, token, name="peel", supervisor="kepler", status=0):
+    def join(self, token, *more, name="peel", supervisor="kepler", port=None, status=0):
         words = ["join", "127.0.0.1", token, "--id", "web-01", "--config", self.folder / name / "peel.yaml",
                  "--auth-dir", self.folder / name / "auth", "--data-dir", self.folder / name / "data",
-                 "--health-addr", f"127.0.0.1:{self.peel_port}", "--enroll-port", self.enroll_port, "--port", self.port,
-                 "--supervisor", supervisor, "--kepler-conf", self.folder / name / "kepler.yaml"]
+                 "--health-addr", f"127.0.0.1:{self.peel_port}", "--enroll-port", port or self.enroll_port, "--port", self.port,
+                 "--supervisor", supervisor, "--kepler-conf", self.folder / name / "kepler.yaml", *more]
         result = subprocess.run([*self.prefix, f"{BUILD}/zester-peel", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
                                 env={**os.environ, **self.environment})
         assert result.returncode == status, result.stdout + result.stderr
@@ -96,8 +99,29 @@ def test_one_command_makes_a_fleet_a_second_run_changes_nothing_and_a_machine_jo
     bus.close()
 
 
+def with_other_pin(token):
+    """The token of another fleet, as a machine would see it."""
+    data = bytearray(base64.urlsafe_b64decode(token[len("zt1."):]))
+    data[0] ^= 1
+    return "zt1." + base64.urlsafe_b64encode(data[:-4] + hashlib.sha256(data[:-4]).digest()[:4]).decode()
+
+
+def check_failed_joins(home, token):
+    """What goes wrong is told at its cause, and the next attempt begins anew."""
+    conf = home.folder / "peel/peel.yaml"
+    assert "Connection refused" in home.join(token, "--wait", "1s", port=free_port(), status=1).stderr
+    assert not conf.exists()
+    assert "does not match the pin" in home.join(with_other_pin(token), status=1).stderr
+    assert not conf.exists()
+    withdrawn = home.run("zester-master", "token", "--peels", "db-*", "--config", home.folder / "etc/master.yaml").stdout.split()[-1]
+    assert "did not accept the join token" in home.join(withdrawn, "--wait", "1s", status=1).stderr
+    assert conf.exists() and [row["peel_id"] for row in home.zester_json("enroll", "list")] == ["web-01"]
+    assert "names the master" in home.join(token, port=free_port(), status=1).stderr
+
+
 def test_two_commands_make_a_fleet(home):
     token = home.setup().stdout.split()[-1]
+    check_failed_joins(home, token)
     said = home.join(token).stdout
     assert "This machine is peel 'web-01' of the fleet." in said
     row, = home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
@@ -152,6 +176,14 @@ def test_a_join_with_a_bad_token_makes_nothing(home):
     assert "not a join token" in home.join("nonsense", status=1).stderr
     assert "typing mistake" in home.join("zt1." + "A" * 96, status=1).stderr
     assert not (home.folder / "peel").exists()
+
+
+@pytest.mark.parametrize("port, option", [("port", "--port"), ("enroll_port", "--enroll-addr"), ("health_port", "--health-addr")])
+def test_where_a_port_is_in_use_nothing_is_made(home, port, option):
+    with socket.create_server(("127.0.0.1", getattr(home, port))):
+        said = home.setup(status=1).stderr
+    assert "Address already in use" in said and option in said
+    assert not home.auth.exists() and not (home.folder / "etc").exists()
 
 
 def test_without_a_supervisor_it_says_what_to_start(home):
